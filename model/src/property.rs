@@ -1,0 +1,178 @@
+//! What is asked of a protocol: each property one temporal formula with a name, used by every
+//! protocol it fits.
+//!
+//! In the formulas, □ is "always", ◇ "eventually". A process is *settled* when it leads or follows
+//! somebody; *at rest* means that nothing is left to happen but faults (and heartbeats that tell
+//! nobody anything new). Down processes believe nothing.
+
+use crate::protocol::{Id, Protocol, Standing};
+use crate::world::{State, World};
+use serde::{Deserialize, Serialize};
+
+/// A named temporal formula.
+#[derive(Clone, Copy, Debug)]
+pub struct Property<P: Protocol> {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The formula.
+    pub formula: &'static str,
+    /// The formula in a sentence.
+    pub meaning: &'static str,
+    /// How `condition` is quantified.
+    pub kind: Kind,
+    /// The formula without its temporal operators, of one state.
+    pub condition: fn(&World<P>, &State<P>) -> bool,
+}
+
+/// How a property's condition is quantified over an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// □ condition: in every reachable state.
+    Safety,
+    /// ◇□ condition: from some moment on for ever, in every execution in which deliveries and due
+    /// expiries that stay possible happen (weak fairness).
+    Liveness,
+    /// The condition can come to hold: in some reachable state.
+    Reachability,
+}
+
+/// Every property, in the order in which they are reported.
+#[must_use]
+pub fn all<P: Protocol>() -> Vec<Property<P>> {
+    vec![
+        Property {
+            name: "at-most-one-leader",
+            formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j)",
+            meaning: "no two live processes lead at the same time",
+            kind: Kind::Safety,
+            condition: at_most_one_leader,
+        },
+        Property {
+            name: "follower-bound",
+            formula: "□ ∀ i, k ≠ i: follows(i, l) ∧ leads(k) ⇒ l ≥ k",
+            meaning: "no live process follows a lower id than that of another that leads",
+            kind: Kind::Safety,
+            condition: follower_bound,
+        },
+        Property {
+            name: "agreement",
+            formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
+            meaning: "no two live processes settle on different leaders and stay so",
+            kind: Kind::Safety,
+            condition: |world, state| !world.at_rest(state) || agreement(state),
+        },
+        Property {
+            name: "validity",
+            formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
+            meaning: "a live process that is settled on stays so only as the highest live one",
+            kind: Kind::Safety,
+            condition: |world, state| !world.at_rest(state) || validity(state),
+        },
+        Property {
+            name: "decided",
+            formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
+            meaning: "no live process stays without a live leader",
+            kind: Kind::Safety,
+            condition: |world, state| !world.at_rest(state) || decided(state),
+        },
+        Property {
+            name: "stabilises",
+            formula: "◇□ ∀ up i: leader(i) = max{j: up(j)}",
+            meaning: "in the end every live process agrees on the highest live id, for good",
+            kind: Kind::Liveness,
+            condition: |_, state| agreed(state),
+        },
+        Property {
+            name: "succession",
+            formula: "reachable: ∃ up i: leads(i) ∧ i is not the first leader",
+            meaning: "another process than the first leader can come to lead",
+            kind: Kind::Reachability,
+            condition: |world, state| succession(world, state),
+        },
+    ]
+}
+
+/// The properties of these names, or all that make sense in `world` if none is named.
+///
+/// # Errors
+/// The first name that no property has.
+pub fn select<P: Protocol>(
+    world: &World<P>,
+    names: &[String],
+) -> Result<Vec<Property<P>>, UnknownProperty> {
+    let all = all::<P>();
+    if names.is_empty() {
+        // Without a crash nobody else need ever lead.
+        let crashes = world.dials().faults.crashes > 0;
+        return Ok(all.into_iter().filter(|p| crashes || p.name != "succession").collect());
+    }
+    let find = |name: &String| {
+        all.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownProperty {
+            name: name.clone(),
+            known: all.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// A property that does not exist was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no property '{name}'; there are: {known}")]
+pub struct UnknownProperty {
+    name: String,
+    known: String,
+}
+
+/// Whom a live, settled process takes for the leader: itself if it leads.
+fn leader<P: Protocol>(state: &State<P>, id: Id) -> Option<Id> {
+    match state.standing(id)? {
+        Standing::Leads => Some(id),
+        Standing::Follows(leader) => Some(leader),
+        Standing::Undecided => None,
+    }
+}
+
+fn leads<P: Protocol>(state: &State<P>, id: Id) -> bool {
+    state.standing(id) == Some(Standing::Leads)
+}
+
+fn highest_up<P: Protocol>(state: &State<P>) -> Option<Id> {
+    state.ids().rev().find(|&id| state.up(id))
+}
+
+fn at_most_one_leader<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
+    state.ids().filter(|&id| leads(state, id)).count() <= 1
+}
+
+fn follower_bound<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
+    state.ids().all(|i| match state.standing(i) {
+        Some(Standing::Follows(l)) => state.ids().all(|k| k == i || !leads(state, k) || l >= k),
+        _ => true,
+    })
+}
+
+fn agreement<P: Protocol>(state: &State<P>) -> bool {
+    let mut settled = state.ids().filter_map(|id| leader(state, id));
+    settled.next().is_none_or(|first| settled.all(|other| other == first))
+}
+
+fn validity<P: Protocol>(state: &State<P>) -> bool {
+    let mut settled = state.ids().filter_map(|id| leader(state, id));
+    settled.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
+}
+
+fn decided<P: Protocol>(state: &State<P>) -> bool {
+    let mut live = state.ids().filter(|&id| state.up(id));
+    live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
+}
+
+fn agreed<P: Protocol>(state: &State<P>) -> bool {
+    let highest = highest_up(state);
+    state.ids().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
+}
+
+fn succession<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
+    let first = highest_up(&world.initial());
+    state.ids().any(|id| Some(id) != first && leads(state, id))
+}

@@ -1,0 +1,457 @@
+//! The bully algorithm: the highest live id leads, and says so to everybody it can bully.
+//!
+//! The machine is the textbook one with the messages ELECTION, OK and COORDINATOR (Tanenbaum and
+//! van Steen, *Distributed Systems*, section on election algorithms; Coulouris et al., *Distributed
+//! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of 1982.
+//! Its tellings differ in nine rules. Each rule is a field of [`Bully`], each telling a value.
+//!
+//! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
+//! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
+
+use super::{Id, Local, Protocol, Standing, Variant};
+use crate::world::View;
+use serde::{Deserialize, Serialize};
+
+mod variants;
+
+/// The rules in which the tellings of the bully differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bully {
+    /// A process that is holding an election does not begin another when an ELECTION arrives.
+    pub guard: bool,
+    /// A process that had an OK but no COORDINATOR within `T_coord` holds a new election.
+    pub t_coord: bool,
+    /// Whose COORDINATOR is accepted.
+    pub accept: Accept,
+    /// To whom COORDINATOR is sent.
+    pub announce: Announce,
+    /// Who may hold an election when the leader has failed.
+    pub initiate: Initiate,
+    /// What a process does when it comes back.
+    pub restart: Restart,
+    /// What the process with the highest id of all does when it should hold an election.
+    pub highest: Highest,
+    /// How a follower watches its leader.
+    pub watch: Watch,
+    /// What a leader does, besides the OK, when an ELECTION arrives.
+    pub incumbent: Incumbent,
+}
+
+/// Whose COORDINATOR is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accept {
+    /// Anybody's.
+    Any,
+    /// That of a process with a higher id than one's own.
+    NotLowerThanSelf,
+    /// That of a process not lower than the leader one knows, if one knows a leader.
+    NotLowerThanKnown,
+    /// A higher one's; a lower one's starts an election.
+    LowerStartsElection,
+}
+
+/// To whom COORDINATOR is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Announce {
+    /// To every lower id.
+    Lower,
+    /// To every other id.
+    All,
+}
+
+/// Who may hold an election when the leader has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Initiate {
+    /// Whoever notices.
+    Always,
+    /// Only a process whose id is higher than the failed leader's; others wait for news.
+    AboveFailed,
+}
+
+/// What a process does when it comes back from a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// It holds an election.
+    Election,
+    /// It leads at once and says IM_BACK to all; whoever has a lower id takes it for the leader.
+    ImBack,
+    /// It asks all who leads, and holds an election only if nobody does.
+    CheckFirst,
+    /// Nothing: it waits to hear of a leader.
+    Nothing,
+}
+
+/// What the process with the highest id of all does when it should hold an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Highest {
+    /// It needs no election and announces itself at once.
+    Announces,
+    /// It waits `T_elec` like everybody else.
+    Waits,
+}
+
+/// How a follower watches its leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watch {
+    /// It asks "are you there?"; any answer will do, also from a process that does not lead.
+    Answer,
+    /// It listens for a heartbeat that only a leader sends.
+    Heartbeat,
+    /// The heartbeat is the COORDINATOR itself, repeated: it also corrects those who follow others.
+    Announcement,
+}
+
+/// What a leader does, besides the OK, when an ELECTION arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Incumbent {
+    /// It tells the asker that it leads.
+    Answers,
+    /// It holds an election like everybody else.
+    Elects,
+}
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It follows `leader`, if it knows one.
+    #[default]
+    Follower,
+    /// It sent ELECTION to all higher ids and waits for an OK.
+    Candidate,
+    /// It had an OK and waits for a COORDINATOR.
+    Waiting,
+    /// It leads.
+    Leader,
+    /// It came back and asked who leads.
+    Asking,
+}
+
+/// The state of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// Whom it takes for the leader.
+    pub leader: Option<Id>,
+}
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "I hold an election": to higher ids.
+    Election,
+    /// "I am up and higher than you": the answer to an ELECTION.
+    Ok,
+    /// "I lead."
+    Coordinator,
+    /// "I came back and lead" ([`Restart::ImBack`]).
+    ImBack,
+    /// "Who leads?" ([`Restart::CheckFirst`]).
+    WhoLeads,
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// `T_elec`: a candidate waits for an OK.
+    Election,
+    /// `T_coord`: who had an OK waits for a COORDINATOR.
+    Coordinator,
+    /// A follower waits for a sign of its leader.
+    Watch,
+    /// A leader's heartbeat is due ([`Watch::Announcement`]).
+    Heartbeat,
+    /// Who asked who leads waits for an answer ([`Restart::CheckFirst`]).
+    Answer,
+}
+
+impl Protocol for Bully {
+    const NAME: &'static str = "bully";
+    const SUMMARY: &'static str =
+        "the highest live id leads (Garcia-Molina 1982, as the textbooks tell it)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] =
+        &[Timer::Election, Timer::Coordinator, Timer::Watch, Timer::Heartbeat, Timer::Answer];
+
+    type Process = Process;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Everybody is up and follows the highest id.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        if p.is_highest() {
+            *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+            self.arm_heartbeat(p);
+        } else {
+            let highest = p.higher().last().unwrap_or(p.id());
+            *p.state = Process { role: Role::Follower, leader: Some(highest) };
+            self.arm_watch(p, highest);
+        }
+    }
+
+    /// A process comes back: the rule `restart`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        match self.restart {
+            Restart::Election => self.start_election(p),
+            Restart::ImBack => {
+                *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+                for id in p.others() {
+                    p.send(id, Message::ImBack);
+                }
+                self.arm_heartbeat(p);
+            }
+            Restart::CheckFirst => {
+                p.state.role = Role::Asking;
+                for id in p.others() {
+                    p.send(id, Message::WhoLeads);
+                }
+                p.arm(Timer::Answer);
+            }
+            Restart::Nothing => {
+                if self.watch != Watch::Answer {
+                    p.arm(Timer::Watch);
+                }
+            }
+        }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match message {
+            Message::Election => self.on_election(p, from),
+            Message::Ok => self.on_ok(p, from),
+            Message::Coordinator => self.on_coordinator(p, from),
+            Message::ImBack => self.on_im_back(p, from),
+            Message::WhoLeads => self.on_who_leads(p, from),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            // No higher process answered within T_elec: there is none, so this one leads.
+            Timer::Election => self.become_leader(p),
+            // Those who said OK have failed since; a follower's leader has; nobody leads.
+            Timer::Coordinator | Timer::Watch | Timer::Answer => self.start_election(p),
+            Timer::Heartbeat => {
+                self.announce(p);
+                self.arm_heartbeat(p);
+            }
+        }
+    }
+
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        match timer {
+            Timer::Election => no_answer_can_come(view, me),
+            Timer::Coordinator => self.no_coordinator_can_come(view, me),
+            Timer::Watch => self.leader_is_silent(view, me),
+            Timer::Heartbeat => {
+                !view.in_flight(|from, _, m| from == me && m == Message::Coordinator)
+            }
+            Timer::Answer => nobody_says_who_leads(view, me),
+        }
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        timer == Timer::Heartbeat
+    }
+
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timer == Timer::Heartbeat
+            && view
+                .ids()
+                .filter(|&id| id < me || self.announce == Announce::All)
+                .all(|id| id == me || !view.hears(id, me) || view.process(id).leader == Some(me))
+    }
+
+    fn standing(process: &Process) -> Standing {
+        match (process.role, process.leader) {
+            (Role::Leader, _) => Standing::Leads,
+            (Role::Follower, Some(leader)) => Standing::Follows(leader),
+            _ => Standing::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::Candidate => "candidate",
+            Role::Waiting => "waiting",
+            Role::Leader => "leader",
+            Role::Asking => "asking",
+        }
+    }
+}
+
+/// What a process does.
+impl Bully {
+    /// It asks every higher id whether it is up, and waits `T_elec` for an OK.
+    fn start_election(&self, p: &mut Local<'_, Self>) {
+        if p.is_highest() && self.highest == Highest::Announces {
+            return self.become_leader(p);
+        }
+        p.cancel_all();
+        *p.state = Process { role: Role::Candidate, leader: None };
+        for id in p.higher() {
+            p.send(id, Message::Election);
+        }
+        p.arm(Timer::Election);
+    }
+
+    /// ELECTION from a lower id: "I am up", and an election of one's own.
+    fn on_election(&self, p: &mut Local<'_, Self>, from: Id) {
+        if from > p.id() {
+            return;
+        }
+        p.send(from, Message::Ok);
+        match p.state.role {
+            Role::Candidate | Role::Waiting if self.guard => {}
+            Role::Leader if self.incumbent == Incumbent::Answers => {
+                p.send(from, Message::Coordinator);
+            }
+            _ => self.start_election(p),
+        }
+    }
+
+    /// OK from a higher id: a candidate has lost, and waits `T_coord` for the winner.
+    fn on_ok(&self, p: &mut Local<'_, Self>, from: Id) {
+        if from < p.id() || p.state.role != Role::Candidate {
+            return;
+        }
+        p.cancel_all();
+        p.state.role = Role::Waiting;
+        if self.t_coord {
+            p.arm(Timer::Coordinator);
+        }
+    }
+
+    /// COORDINATOR: the sender leads, if the rule `accept` lets it.
+    fn on_coordinator(&self, p: &mut Local<'_, Self>, from: Id) {
+        let accepted = match self.accept {
+            Accept::Any => true,
+            Accept::NotLowerThanSelf | Accept::LowerStartsElection => from > p.id(),
+            Accept::NotLowerThanKnown => p.state.leader.is_none_or(|known| from >= known),
+        };
+        if accepted {
+            self.become_follower(p, from);
+        } else if self.accept == Accept::LowerStartsElection
+            && matches!(p.state.role, Role::Follower | Role::Leader)
+        {
+            self.start_election(p);
+        }
+    }
+
+    /// IM_BACK: every lower id takes the sender for the leader.
+    fn on_im_back(&self, p: &mut Local<'_, Self>, from: Id) {
+        if from > p.id() {
+            self.become_follower(p, from);
+        }
+    }
+
+    /// "Who leads?": the leader says so.
+    fn on_who_leads(&self, p: &mut Local<'_, Self>, from: Id) {
+        if p.state.role == Role::Leader {
+            p.send(from, Message::Coordinator);
+        }
+    }
+
+    fn become_follower(&self, p: &mut Local<'_, Self>, leader: Id) {
+        p.cancel_all();
+        *p.state = Process { role: Role::Follower, leader: Some(leader) };
+        self.arm_watch(p, leader);
+    }
+
+    fn become_leader(&self, p: &mut Local<'_, Self>) {
+        p.cancel_all();
+        *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+        self.announce(p);
+        self.arm_heartbeat(p);
+    }
+
+    fn announce(&self, p: &mut Local<'_, Self>) {
+        for id in p.others() {
+            if id < p.id() || self.announce == Announce::All {
+                p.send(id, Message::Coordinator);
+            }
+        }
+    }
+
+    /// A follower that may not hold an election has no use for watching.
+    fn arm_watch(&self, p: &mut Local<'_, Self>, leader: Id) {
+        if self.initiate == Initiate::Always || p.id() > leader {
+            p.arm(Timer::Watch);
+        }
+    }
+
+    fn arm_heartbeat(&self, p: &mut Local<'_, Self>) {
+        if self.watch == Watch::Announcement {
+            p.arm(Timer::Heartbeat);
+        }
+    }
+}
+
+/// When, with perfect timing, a process has waited long enough.
+impl Bully {
+    /// `T_coord`: no COORDINATOR is on its way, and no higher process that is heard will send one:
+    /// it neither holds an election nor is about to be asked to, nor repeats that it leads.
+    fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let will_announce = |id: Id| match view.process(id).role {
+            Role::Candidate | Role::Waiting | Role::Asking => true,
+            Role::Leader => self.watch == Watch::Announcement,
+            Role::Follower => view.armed(id, Timer::Watch) && self.leader_is_silent(view, id),
+        };
+        let on_its_way = |from: Id, to: Id, m: Message| match m {
+            Message::Election => from == me && view.up(to),
+            Message::Coordinator => to == me,
+            Message::Ok | Message::ImBack | Message::WhoLeads => false,
+        };
+        !view.in_flight(on_its_way)
+            && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
+    }
+
+    /// A follower's watch: its leader gives no sign of life, or (with heartbeats) of leading.
+    fn leader_is_silent(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let leads = |id: Id| view.hears(me, id) && view.process(id).role == Role::Leader;
+        match (self.watch, view.process(me).leader) {
+            (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
+            (Watch::Answer, None) => false,
+            (Watch::Heartbeat, Some(leader)) => !leads(leader),
+            (Watch::Heartbeat, None) => !view.ids().any(leads),
+            (Watch::Announcement, known) => {
+                let announces = |id: Id| known.is_none_or(|leader| leader == id) && leads(id);
+                !view.ids().any(announces)
+                    && !view.in_flight(|from, to, m| {
+                        to == me && known.is_none_or(|l| l == from) && m == Message::Coordinator
+                    })
+            }
+        }
+    }
+}
+
+/// `T_elec`: every ELECTION has reached who is up, and no OK is on its way.
+fn no_answer_can_come(view: &View<'_, Bully>, me: Id) -> bool {
+    !view.in_flight(|from, to, m| match m {
+        Message::Election => from == me && view.up(to),
+        Message::Ok => to == me,
+        _ => false,
+    })
+}
+
+/// Every "who leads?" has reached who is up, and no COORDINATOR is on its way.
+fn nobody_says_who_leads(view: &View<'_, Bully>, me: Id) -> bool {
+    !view.in_flight(|from, to, m| match m {
+        Message::WhoLeads => from == me && view.up(to),
+        Message::Coordinator => to == me,
+        _ => false,
+    })
+}

@@ -1,0 +1,158 @@
+//! What a process sees of itself while it handles one event, and the effects it causes.
+
+use super::{Id, Protocol};
+use smallvec::SmallVec;
+
+/// One effect of a step, in the order in which the process caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect<P: Protocol> {
+    /// The value is on stable storage from here on.
+    Persist(P::Stable),
+    /// A message leaves for `to`.
+    Send {
+        /// The receiver.
+        to: Id,
+        /// What is sent.
+        message: P::Message,
+    },
+    /// The timer is armed, or armed anew.
+    Arm(P::Timer),
+    /// The timer is no longer armed.
+    Cancel(P::Timer),
+}
+
+/// The effects of one step, in order.
+pub type Effects<P> = SmallVec<[Effect<P>; 12]>;
+
+/// A set of a protocol's timers: those that are armed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Timers(u8);
+
+impl Timers {
+    /// No timer.
+    pub const NONE: Timers = Timers(0);
+
+    fn bit<P: Protocol>(timer: P::Timer) -> u8 {
+        P::TIMERS.iter().position(|&t| t == timer).map_or(0, |at| 1 << at)
+    }
+
+    /// Whether `timer` is in the set.
+    #[must_use]
+    pub fn contains<P: Protocol>(self, timer: P::Timer) -> bool {
+        self.0 & Self::bit::<P>(timer) != 0
+    }
+
+    /// The set with `timer`.
+    #[must_use]
+    pub fn with<P: Protocol>(self, timer: P::Timer) -> Timers {
+        Timers(self.0 | Self::bit::<P>(timer))
+    }
+
+    /// The set without `timer`.
+    #[must_use]
+    pub fn without<P: Protocol>(self, timer: P::Timer) -> Timers {
+        Timers(self.0 & !Self::bit::<P>(timer))
+    }
+
+    /// The timers in the set, in the protocol's order.
+    pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
+        P::TIMERS.iter().copied().filter(move |&t| self.contains::<P>(t))
+    }
+}
+
+/// One process during one step: its state, which it may change, and the effects it causes.
+pub struct Local<'a, P: Protocol> {
+    id: Id,
+    nodes: usize,
+    stable: P::Stable,
+    timers: Timers,
+    effects: &'a mut Effects<P>,
+    /// The process's volatile state.
+    pub state: &'a mut P::Process,
+}
+
+impl<'a, P: Protocol> Local<'a, P> {
+    /// The process `id` of `nodes`, with what it has, the state it may change, and the place for
+    /// its effects.
+    pub fn new(
+        id: Id,
+        nodes: usize,
+        (stable, timers): (P::Stable, Timers),
+        state: &'a mut P::Process,
+        effects: &'a mut Effects<P>,
+    ) -> Self {
+        Local { id, nodes, stable, timers, effects, state }
+    }
+
+    /// Its own id.
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// What is on its stable storage.
+    #[must_use]
+    pub fn stable(&self) -> P::Stable {
+        self.stable
+    }
+
+    /// Whether no id is higher: known from the configuration, whoever is up.
+    #[must_use]
+    pub fn is_highest(&self) -> bool {
+        self.id.index() + 1 == self.nodes
+    }
+
+    /// The ids above its own, ascending.
+    pub fn higher(&self) -> impl Iterator<Item = Id> + use<P> {
+        (self.id.index() + 1..self.nodes).map(Id::at)
+    }
+
+    /// The ids below its own, ascending.
+    pub fn lower(&self) -> impl Iterator<Item = Id> + use<P> {
+        (0..self.id.index()).map(Id::at)
+    }
+
+    /// All ids but its own, ascending.
+    pub fn others(&self) -> impl Iterator<Item = Id> + use<P> {
+        let me = self.id;
+        Id::all(self.nodes).filter(move |&id| id != me)
+    }
+
+    /// Sends `message` to `to`.
+    pub fn send(&mut self, to: Id, message: P::Message) {
+        self.effects.push(Effect::Send { to, message });
+    }
+
+    /// Arms `timer`, anew if it is armed already.
+    pub fn arm(&mut self, timer: P::Timer) {
+        self.timers = self.timers.with::<P>(timer);
+        self.effects.push(Effect::Arm(timer));
+    }
+
+    /// Cancels `timer` if it is armed.
+    pub fn cancel(&mut self, timer: P::Timer) {
+        if self.timers.contains::<P>(timer) {
+            self.timers = self.timers.without::<P>(timer);
+            self.effects.push(Effect::Cancel(timer));
+        }
+    }
+
+    /// Cancels every timer that is armed.
+    pub fn cancel_all(&mut self) {
+        for timer in self.timers.iter::<P>() {
+            self.cancel(timer);
+        }
+    }
+
+    /// The timers that are armed now.
+    #[must_use]
+    pub fn timers(&self) -> Timers {
+        self.timers
+    }
+
+    /// Writes `value` to stable storage before anything that this step does afterwards.
+    pub fn persist(&mut self, value: P::Stable) {
+        self.stable = value;
+        self.effects.push(Effect::Persist(value));
+    }
+}

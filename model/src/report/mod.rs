@@ -1,0 +1,2 @@
+//! Verdicts and counterexamples for people: tables, stories, sequence diagrams.
+pub mod svg;

@@ -1,0 +1,267 @@
+//! Executions as data: NDJSON, one header line and one line for each step.
+//!
+//! A trace says everything that a person or another program needs to follow an execution without
+//! this crate: the protocol and its rules, the dials, who did what, which message is which, and
+//! what every process believes after each step. It can be [replayed](Trace::actions) into the
+//! model's actions, and is refused if it does not fit the model any more.
+
+mod file;
+mod record;
+
+pub use file::TraceError;
+pub use record::describe;
+
+use crate::property::Kind;
+use crate::protocol::{Id, Protocol, Standing};
+use crate::world::{Dials, State};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The name and version of the format, the first field of every trace.
+pub const FORMAT: &str = "bellwether-trace/1";
+
+/// An execution: a path from the initial state, and the cycle it enters if it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// What the trace is of.
+    pub header: Header,
+    /// What happened, in order.
+    pub steps: Vec<Step>,
+}
+
+/// The first line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The model that wrote it: a hash over its version, the protocol, its rules and the dials.
+    pub fingerprint: String,
+    /// The protocol.
+    pub protocol: String,
+    /// The variant, with the rules that were replaced in it.
+    pub variant: String,
+    /// The rules.
+    pub rules: serde_json::Value,
+    /// The surrounding.
+    pub world: Dials,
+    /// What the execution shows, if it is a counterexample or an example.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shows: Option<Shows>,
+    /// What every process believes at the beginning, by id.
+    pub initial: BTreeMap<u8, Lifeline>,
+    /// What is in flight at the beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_flight: Vec<Sent>,
+}
+
+/// What an execution shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shows {
+    /// The property's name.
+    pub property: String,
+    /// Its formula.
+    pub formula: String,
+    /// Its kind: a counterexample for safety and liveness, an example for reachability.
+    pub kind: Kind,
+    /// For liveness: the number of steps before the cycle. The steps after them repeat for ever;
+    /// if there are none, nothing happens any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle_after: Option<usize>,
+}
+
+/// One step of an execution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Its number, from 1.
+    pub seq: usize,
+    /// The process that acted, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Id>,
+    /// How often that process has started before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incarnation: Option<u32>,
+    /// What happened.
+    pub event: Event,
+    /// What the process sent because of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sent: Vec<Sent>,
+    /// The timers it armed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub armed: Vec<String>,
+    /// The timers it cancelled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cancelled: Vec<String>,
+    /// What the processes that changed believe afterwards, by id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed: BTreeMap<u8, Lifeline>,
+}
+
+/// What happened in a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Event {
+    /// A message arrived; at a crashed process, nothing follows from it.
+    Deliver(Flight),
+    /// A timer expired.
+    Expire {
+        /// Which timer.
+        timer: serde_json::Value,
+        /// Whether what it waited for could still have come.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        early: bool,
+    },
+    /// A message was lost.
+    Lose(Flight),
+    /// A message in flight was doubled; the copy has the same id.
+    Duplicate(Flight),
+    /// The process stopped.
+    Crash,
+    /// The process started again.
+    Recover,
+    /// A link was cut in both directions.
+    Cut {
+        /// The ends of the link, the lower id first.
+        link: [Id; 2],
+    },
+    /// A link works again.
+    Heal {
+        /// The ends of the link, the lower id first.
+        link: [Id; 2],
+    },
+}
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flight {
+    /// The id it was given when it was sent.
+    pub id: u32,
+    /// The sender.
+    pub from: Id,
+    /// The receiver.
+    pub to: Id,
+    /// What was sent.
+    pub message: serde_json::Value,
+}
+
+/// A message that was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sent {
+    /// The message.
+    #[serde(flatten)]
+    pub flight: Flight,
+    /// What became of it at once, if it is not in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fate: Option<Fate>,
+}
+
+/// Why a message that was sent is not in flight of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fate {
+    /// The link is cut.
+    Cut,
+    /// It merged with an identical one in flight, whose id it has.
+    Merged,
+}
+
+/// What one process is at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lifeline {
+    /// Whether it is up.
+    pub up: bool,
+    /// Its role; of a process that is down, "down".
+    pub role: String,
+    /// Whom it takes for the leader, if it is settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leader: Option<Id>,
+    /// The timers it has armed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timers: Vec<String>,
+}
+
+impl Lifeline {
+    /// What process `id` is in `state`.
+    #[must_use]
+    pub fn of<P: Protocol>(state: &State<P>, id: Id) -> Lifeline {
+        let up = state.up(id);
+        Lifeline {
+            up,
+            role: if up { P::role(state.process(id)) } else { "down" }.to_owned(),
+            leader: match state.standing(id) {
+                Some(Standing::Leads) => Some(id),
+                Some(Standing::Follows(leader)) => Some(leader),
+                Some(Standing::Undecided) | None => None,
+            },
+            timers: state.timers(id).iter::<P>().map(|t| plain(&t)).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Lifeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.role)?;
+        match self.leader {
+            Some(leader) if self.role != "leader" => write!(f, " of {leader}")?,
+            _ => {}
+        }
+        if !self.timers.is_empty() {
+            write!(f, "; waits for: {}", self.timers.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// A message as it is written in diagrams: its name in capitals, its fields behind it.
+#[must_use]
+pub fn label(message: &impl Serialize) -> String {
+    match serde_json::to_value(message) {
+        Ok(value) => label_of(&value),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Like [`label`], of a message as it stands in a trace.
+#[must_use]
+pub fn label_of(message: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match message {
+        Value::String(name) => name.to_uppercase().replace('-', "_"),
+        Value::Object(fields) => {
+            let one = |(name, value): (&String, &Value)| match value {
+                Value::Object(inner) => {
+                    let inner = inner.iter().map(|(k, v)| format!("{k} {}", plain_value(v)));
+                    format!("{}({})", capitals(name), inner.collect::<Vec<_>>().join(", "))
+                }
+                other => format!("{}({})", capitals(name), plain_value(other)),
+            };
+            fields.iter().map(one).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
+}
+
+fn capitals(name: &str) -> String {
+    name.to_uppercase().replace('-', "_")
+}
+
+/// A timer, or another value, as it is written in sentences.
+#[must_use]
+pub fn plain(value: &impl Serialize) -> String {
+    serde_json::to_value(value).map_or_else(|error| error.to_string(), |v| plain_value(&v))
+}
+
+/// Like [`plain`], of a value as it stands in a trace.
+#[must_use]
+pub fn plain_value(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(name) => name.replace('-', " "),
+        other => other.to_string(),
+    }
+}

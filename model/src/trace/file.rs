@@ -1,0 +1,182 @@
+//! Traces as files: one JSON object a line, the header first.
+
+use super::{FORMAT, Header, Step, Trace};
+use std::io::{self, BufRead, Write};
+
+/// The longest line that is read, in bytes.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The largest number of steps that is read.
+const MOST_STEPS: usize = 1_000_000;
+
+impl Trace {
+    /// Writes the trace, one line for the header and one for each step.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut out, &self.header)?;
+        out.write_all(b"\n")?;
+        for step in &self.steps {
+            serde_json::to_writer(&mut out, step)?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+
+    /// Reads a trace. A trace that was cut off in the middle of a line is refused.
+    ///
+    /// # Errors
+    /// The first line that is not what it should be, with its number.
+    pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
+        let mut lines = Lines { input, number: 0 };
+        let Some(first) = lines.next()? else { return Err(TraceError::Empty) };
+        let probe: serde_json::Value = parse(&first, 1)?;
+        match probe.get("format").and_then(serde_json::Value::as_str) {
+            Some(FORMAT) => {}
+            found => {
+                return Err(TraceError::Format { found: found.unwrap_or("nothing").to_owned() });
+            }
+        }
+        let header: Header = parse(&first, 1)?;
+        let mut steps: Vec<Step> = Vec::new();
+        while let Some(line) = lines.next()? {
+            let step: Step = parse(&line, lines.number)?;
+            if step.seq != steps.len() + 1 {
+                let expected = steps.len() + 1;
+                return Err(TraceError::Sequence { line: lines.number, found: step.seq, expected });
+            }
+            if steps.len() == MOST_STEPS {
+                return Err(TraceError::TooLong);
+            }
+            steps.push(step);
+        }
+        let cycle = header.shows.as_ref().and_then(|s| s.cycle_after);
+        if let Some(after) = cycle.filter(|&after| after > steps.len()) {
+            let steps = steps.len();
+            return Err(TraceError::Truncated { after, steps });
+        }
+        Ok(Trace { header, steps })
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(line: &str, number: usize) -> Result<T, TraceError> {
+    serde_json::from_str(line).map_err(|e| TraceError::Line { line: number, reason: e.to_string() })
+}
+
+/// Whole lines of bounded length.
+struct Lines<R> {
+    input: R,
+    number: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn next(&mut self) -> Result<Option<String>, TraceError> {
+        let mut line = Vec::new();
+        let limit = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
+        let mut limited = io::Read::take(&mut self.input, limit);
+        let read = limited.read_until(b'\n', &mut line).map_err(TraceError::Io)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let bad = |reason: &str| TraceError::Line { line: self.number, reason: reason.to_owned() };
+        if line.pop() != Some(b'\n') {
+            let why = if read == LONGEST_LINE { "it is too long" } else { "it has no end" };
+            return Err(bad(&format!("{why}: the file was cut off, or is no trace")));
+        }
+        String::from_utf8(line).map(Some).map_err(|_| bad("it is not UTF-8 text"))
+    }
+}
+
+/// Why a trace cannot be read or replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    /// There is no line at all.
+    #[error("the file is empty; a trace begins with a header line")]
+    Empty,
+    /// The first line is no header of this format.
+    #[error(
+        "this is not a trace: the first line should say \"format\":\"{FORMAT}\", it says {found}"
+    )]
+    Format {
+        /// What the line says.
+        found: String,
+    },
+    /// A line is not JSON, or not a step.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A step is missing or doubled.
+    #[error(
+        "line {line}: step {found} where step {expected} should stand; a line is missing or doubled"
+    )]
+    Sequence {
+        /// The line's number, from 1.
+        line: usize,
+        /// The step's number.
+        found: usize,
+        /// The number it should have.
+        expected: usize,
+    },
+    /// The steps end before the cycle begins.
+    #[error(
+        "the cycle begins after step {after}, but there are only {steps} steps; the file was cut off"
+    )]
+    Truncated {
+        /// Where the cycle begins.
+        after: usize,
+        /// How many steps there are.
+        steps: usize,
+    },
+    /// More steps than anyone can mean.
+    #[error("more than {MOST_STEPS} steps")]
+    TooLong,
+    /// The trace is of another protocol.
+    #[error("the trace is of protocol '{found}', which does not fit here")]
+    Protocol {
+        /// Its protocol.
+        found: String,
+    },
+    /// The header does not describe a world.
+    #[error("the header describes no world: {reason}")]
+    Header {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A step names something that the protocol does not have.
+    #[error("step {step}: {reason}")]
+    Step {
+        /// Its number.
+        step: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A step cannot happen where it stands.
+    #[error("step {step}, \"{action}\", cannot happen here; possible are: {}", .possible.join("; "))]
+    Impossible {
+        /// Its number.
+        step: usize,
+        /// What it says.
+        action: String,
+        /// What could happen.
+        possible: Vec<String>,
+    },
+    /// The model does something else in a step.
+    #[error("step {step}: the trace says\n  {trace}\nbut the model says\n  {model}")]
+    Differs {
+        /// Its number.
+        step: usize,
+        /// The step in the trace.
+        trace: String,
+        /// The step as the model takes it.
+        model: String,
+    },
+}

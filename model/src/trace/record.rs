@@ -1,0 +1,273 @@
+//! From an execution of the model to a trace, and back.
+
+use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
+use super::{label, plain};
+use crate::protocol::{Effect, Id, Protocol, variant_name};
+use crate::world::{Action, Dials, Envelope, Outcome, State, World};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+impl Trace {
+    /// The execution in which `actions` happen one after the other, from the initial state of
+    /// `world`. Every action must be enabled when its turn comes.
+    #[must_use]
+    pub fn record<P: Protocol>(
+        world: &World<P>,
+        actions: &[Action<P>],
+        shows: Option<Shows>,
+    ) -> Trace {
+        let mut recorder = Recorder::new(world);
+        let header = Header {
+            format: FORMAT.to_owned(),
+            fingerprint: fingerprint(world.protocol(), &world.dials()),
+            protocol: P::NAME.to_owned(),
+            variant: variant_name(world.protocol()),
+            rules: value(world.protocol()),
+            world: world.dials(),
+            shows,
+            initial: lifelines(&recorder.state),
+            in_flight: recorder.first_in_flight(),
+        };
+        let steps = actions.iter().map(|action| recorder.step(action)).collect();
+        Trace { header, steps }
+    }
+
+    /// The world that the trace was recorded in.
+    ///
+    /// # Errors
+    /// If the trace is of another protocol, its rules are not the protocol's, or its dials are
+    /// contradictory.
+    pub fn world<P: Protocol>(&self) -> Result<World<P>, TraceError> {
+        if self.header.protocol != P::NAME {
+            return Err(TraceError::Protocol { found: self.header.protocol.clone() });
+        }
+        let rules = serde_json::from_value(self.header.rules.clone())
+            .map_err(|e| TraceError::Header { reason: format!("rules: {e}") })?;
+        World::new(rules, self.header.world)
+            .map_err(|e| TraceError::Header { reason: e.to_string() })
+    }
+
+    /// The model's actions that the steps tell of.
+    ///
+    /// # Errors
+    /// The first step that is not possible in `world` where it stands, or after which the model
+    /// is in another state than the trace says.
+    pub fn actions<P: Protocol>(&self, world: &World<P>) -> Result<Vec<Action<P>>, TraceError> {
+        let mut actions = Vec::with_capacity(self.steps.len());
+        let mut state = world.initial();
+        let mut recorder = Recorder::new(world);
+        for step in &self.steps {
+            let action = action_of(step)?;
+            let mut enabled = Vec::new();
+            world.enabled(&state, &mut enabled);
+            if !enabled.contains(&action) {
+                let possible = enabled.iter().map(ToString::to_string).collect();
+                let action = action.to_string();
+                return Err(TraceError::Impossible { step: step.seq, action, possible });
+            }
+            state = world.apply(&state, &action).state;
+            let again = recorder.step(&action);
+            if again != *step {
+                return Err(TraceError::Differs {
+                    step: step.seq,
+                    trace: serde_json::to_string(step).unwrap_or_default(),
+                    model: serde_json::to_string(&again).unwrap_or_default(),
+                });
+            }
+            actions.push(action);
+        }
+        Ok(actions)
+    }
+}
+
+/// Follows an execution, giving each message an id when it is sent.
+struct Recorder<'a, P: Protocol> {
+    world: &'a World<P>,
+    state: State<P>,
+    incarnations: BTreeMap<Id, u32>,
+    ids: Vec<(Envelope<P::Message>, u32)>,
+    next_id: u32,
+    seq: usize,
+}
+
+impl<'a, P: Protocol> Recorder<'a, P> {
+    fn new(world: &'a World<P>) -> Self {
+        let state = world.initial();
+        let ids: Vec<_> = state.in_flight().iter().copied().zip(1..).collect();
+        let next_id = ids.last().map_or(1, |(_, id)| id + 1);
+        Recorder { world, state, incarnations: BTreeMap::new(), ids, next_id, seq: 0 }
+    }
+
+    fn first_in_flight(&self) -> Vec<Sent> {
+        self.ids.iter().map(|(e, id)| Sent { flight: flight(e, *id), fate: None }).collect()
+    }
+
+    fn step(&mut self, action: &Action<P>) -> Step {
+        let Outcome { state, actor, effects } = self.world.apply(&self.state, action);
+        if let Action::Recover(id) = action {
+            *self.incarnations.entry(*id).or_default() += 1;
+        }
+        let event = self.event(action);
+        let sent = match actor {
+            Some(from) => self.sent(from, &effects, &state),
+            None => Vec::new(),
+        };
+        // A message can also vanish because its link was cut.
+        let alive = state.in_flight();
+        self.ids.retain(|(e, _)| alive.contains(e));
+        let before = lifelines(&self.state);
+        let mut changed = lifelines(&state);
+        changed.retain(|id, after| before.get(id) != Some(after));
+        self.state = state;
+        self.seq += 1;
+        let node = actor.or(match action {
+            Action::Crash(id) => Some(*id),
+            Action::Deliver(e) => Some(e.to),
+            _ => None,
+        });
+        Step {
+            seq: self.seq,
+            node,
+            incarnation: node.map(|id| self.incarnations.get(&id).copied().unwrap_or(0)),
+            event,
+            sent,
+            armed: timers(&effects, |e| match e {
+                Effect::Arm(timer) => Some(*timer),
+                _ => None,
+            }),
+            cancelled: timers(&effects, |e| match e {
+                Effect::Cancel(timer) => Some(*timer),
+                _ => None,
+            }),
+            changed,
+        }
+    }
+
+    fn event(&mut self, action: &Action<P>) -> Event {
+        match action {
+            Action::Deliver(e) => Event::Deliver(self.take(e)),
+            Action::Lose(e) => Event::Lose(self.take(e)),
+            Action::Duplicate(e) => {
+                let copy = self.take(e);
+                self.ids.insert(0, (*e, copy.id));
+                self.ids.insert(0, (*e, copy.id));
+                Event::Duplicate(copy)
+            }
+            Action::Expire { timer, early, .. } => {
+                Event::Expire { timer: value(timer), early: *early }
+            }
+            Action::Crash(_) => Event::Crash,
+            Action::Recover(_) => Event::Recover,
+            Action::Cut(a, b) => Event::Cut { link: [*a, *b] },
+            Action::Heal(a, b) => Event::Heal { link: [*a, *b] },
+        }
+    }
+
+    /// The oldest message in flight that looks like this one.
+    fn take(&mut self, envelope: &Envelope<P::Message>) -> Flight {
+        let at = self.ids.iter().position(|(e, _)| e == envelope);
+        let id = at.map_or(0, |at| self.ids.remove(at).1);
+        flight(envelope, id)
+    }
+
+    fn sent(&mut self, from: Id, effects: &[Effect<P>], after: &State<P>) -> Vec<Sent> {
+        let mut sent = Vec::new();
+        for effect in effects {
+            let Effect::Send { to, message } = *effect else { continue };
+            let envelope = Envelope { from, to, message };
+            let copies = after.in_flight().iter().filter(|e| **e == envelope).count();
+            let known = self.ids.iter().filter(|(e, _)| *e == envelope).count();
+            let (id, fate) = if !after.connected(from, to) {
+                (self.fresh(), Some(Fate::Cut))
+            } else if known >= copies {
+                let merged = self.ids.iter().find(|(e, _)| *e == envelope);
+                (merged.map_or(0, |(_, id)| *id), Some(Fate::Merged))
+            } else {
+                let id = self.fresh();
+                self.ids.push((envelope, id));
+                (id, None)
+            };
+            sent.push(Sent { flight: flight(&envelope, id), fate });
+        }
+        sent
+    }
+
+    fn fresh(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+}
+
+fn flight<M: Serialize + Copy>(envelope: &Envelope<M>, id: u32) -> Flight {
+    Flight { id, from: envelope.from, to: envelope.to, message: value(&envelope.message) }
+}
+
+fn timers<P: Protocol>(
+    effects: &[Effect<P>],
+    wanted: impl Fn(&Effect<P>) -> Option<P::Timer>,
+) -> Vec<String> {
+    effects.iter().filter_map(wanted).map(|timer| plain(&timer)).collect()
+}
+
+fn lifelines<P: Protocol>(state: &State<P>) -> BTreeMap<u8, Lifeline> {
+    state.ids().map(|id| (id.number(), Lifeline::of(state, id))).collect()
+}
+
+/// Messages, timers and rules are enumerations and structures without maps: they always have a
+/// JSON form.
+fn value(of: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(of).unwrap_or(serde_json::Value::Null)
+}
+
+fn parsed<T: DeserializeOwned>(value: &serde_json::Value, step: usize) -> Result<T, TraceError> {
+    serde_json::from_value(value.clone())
+        .map_err(|e| TraceError::Step { step, reason: e.to_string() })
+}
+
+fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
+    let node = || {
+        let reason = "the step says nothing of the node that acted".to_owned();
+        step.node.ok_or(TraceError::Step { step: step.seq, reason })
+    };
+    let envelope = |flight: &Flight| {
+        let message = parsed::<P::Message>(&flight.message, step.seq)?;
+        Ok(Envelope { from: flight.from, to: flight.to, message })
+    };
+    Ok(match &step.event {
+        Event::Deliver(flight) => Action::Deliver(envelope(flight)?),
+        Event::Lose(flight) => Action::Lose(envelope(flight)?),
+        Event::Duplicate(flight) => Action::Duplicate(envelope(flight)?),
+        Event::Expire { timer, early } => {
+            Action::Expire { id: node()?, timer: parsed(timer, step.seq)?, early: *early }
+        }
+        Event::Crash => Action::Crash(node()?),
+        Event::Recover => Action::Recover(node()?),
+        Event::Cut { link: [a, b] } => Action::Cut(*a, *b),
+        Event::Heal { link: [a, b] } => Action::Heal(*a, *b),
+    })
+}
+
+/// The model's fingerprint: two models with one fingerprint read each other's traces.
+fn fingerprint<P: Protocol>(protocol: &P, dials: &Dials) -> String {
+    let identity = serde_json::json!([env!("CARGO_PKG_VERSION"), P::NAME, protocol, dials]);
+    let hasher = BuildHasherDefault::<rustc_hash::FxHasher>::default();
+    format!("{:016x}", hasher.hash_one(identity.to_string()))
+}
+
+/// What happens in a step and what every process is afterwards, for the Explorer.
+pub fn describe<P: Protocol>(world: &World<P>, state: &State<P>, action: &Action<P>) -> String {
+    let Outcome { state: after, actor, effects } = world.apply(state, action);
+    let mut lines = vec![action.to_string()];
+    for effect in &effects {
+        let actor = actor.map_or_else(String::new, |id| id.to_string());
+        lines.push(match effect {
+            Effect::Persist(value) => format!("  {actor} writes {value:?}"),
+            Effect::Send { to, message } => format!("  {actor} sends {} to {to}", label(message)),
+            Effect::Arm(timer) => format!("  {actor} arms its {} timer", plain(timer)),
+            Effect::Cancel(timer) => format!("  {actor} cancels its {} timer", plain(timer)),
+        });
+    }
+    format!("{}\n\n{after:?}", lines.join("\n"))
+}

@@ -1,0 +1,206 @@
+//! The dials of a world: each is printed with every verdict, because a verdict without its
+//! assumptions is worthless.
+
+use crate::protocol::MAX_NODES;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How often each fault may strike in one execution. A budget bounds how often, never when or where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Faults {
+    /// A process stops and loses its volatile state; messages in flight stay in flight.
+    pub crashes: u8,
+    /// A crashed process starts again.
+    pub recoveries: u8,
+    /// A message is lost instead of delivered.
+    pub losses: u8,
+    /// A message in flight is doubled.
+    pub duplicates: u8,
+    /// The link between two processes is cut, in both directions; what is in flight on it and what
+    /// is sent into it is lost. A cut link may heal at any time, or never.
+    pub cuts: u8,
+    /// A timer expires although what it waits for could still come (with perfect timing; with
+    /// asynchronous timing this happens without bound).
+    pub suspicions: u8,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    pub const NONE: Faults =
+        Faults { crashes: 0, recoveries: 0, losses: 0, duplicates: 0, cuts: 0, suspicions: 0 };
+
+    /// The budgets with their names, in the order in which they are printed.
+    #[must_use]
+    pub fn named(self) -> [(&'static str, u8); 6] {
+        [
+            ("crashes", self.crashes),
+            ("recoveries", self.recoveries),
+            ("losses", self.losses),
+            ("duplicates", self.duplicates),
+            ("cuts", self.cuts),
+            ("suspicions", self.suspicions),
+        ]
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for (name, budget) in self.named() {
+            if budget > 0 {
+                write!(f, "{}{budget} {name}", if first { "" } else { ", " })?;
+                first = false;
+            }
+        }
+        if first { f.write_str("none") } else { Ok(()) }
+    }
+}
+
+/// What the network does to the order of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// Messages from one process to another arrive in the order in which they were sent.
+    #[default]
+    Fifo,
+    /// Messages arrive in any order: a multiset.
+    Unordered,
+    /// Messages arrive in any order, and identical messages in flight merge into one.
+    Set,
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Network::Fifo => "fifo",
+            Network::Unordered => "unordered",
+            Network::Set => "set",
+        })
+    }
+}
+
+/// When an armed timer may expire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timing {
+    /// Only once what it waits for can no longer come: synchrony without a clock.
+    #[default]
+    Perfect,
+    /// At any moment: no time-out can be trusted.
+    Asynchronous,
+}
+
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Timing::Perfect => "perfect",
+            Timing::Asynchronous => "asynchronous",
+        })
+    }
+}
+
+/// How an execution begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// Everybody is up and has long agreed.
+    #[default]
+    Settled,
+    /// Everybody has just started, at the same moment.
+    Cold,
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Start::Settled => "settled",
+            Start::Cold => "cold",
+        })
+    }
+}
+
+/// All dials together, as they stand in reports and traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dials {
+    /// The number of processes, 2 to [`MAX_NODES`].
+    pub nodes: usize,
+    /// How often faults may strike.
+    #[serde(default)]
+    pub faults: Faults,
+    /// What the network does to order.
+    #[serde(default)]
+    pub network: Network,
+    /// When timers may expire.
+    #[serde(default)]
+    pub timing: Timing,
+    /// How executions begin.
+    #[serde(default)]
+    pub start: Start,
+    /// The largest number of messages in flight from one process to another, if bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<usize>,
+}
+
+impl Dials {
+    /// `nodes` processes that have agreed, FIFO links, perfect timing, no faults.
+    #[must_use]
+    pub const fn calm(nodes: usize) -> Dials {
+        Dials {
+            nodes,
+            faults: Faults::NONE,
+            network: Network::Fifo,
+            timing: Timing::Perfect,
+            start: Start::Settled,
+            capacity: None,
+        }
+    }
+
+    /// The same with these crashes and recoveries.
+    #[must_use]
+    pub const fn with_crashes(mut self, crashes: u8, recoveries: u8) -> Dials {
+        self.faults.crashes = crashes;
+        self.faults.recoveries = recoveries;
+        self
+    }
+}
+
+impl fmt::Display for Dials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Dials { nodes, faults, network, timing, start, capacity } = self;
+        write!(f, "{nodes} nodes, {start} start; faults: {faults}; network: {network}")?;
+        if let Some(capacity) = capacity {
+            write!(f, " (at most {capacity} in flight per link)")?;
+        }
+        write!(f, "; timing: {timing}")
+    }
+}
+
+/// Why a world cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// Too few or too many processes.
+    #[error(
+        "{nodes} nodes: a world has 2 to {MAX_NODES} (exhaustive search does not reach further)"
+    )]
+    Nodes {
+        /// What was asked for.
+        nodes: usize,
+    },
+    /// Duplicates where they would merge.
+    #[error(
+        "duplicates cannot be seen on the 'set' network, where identical messages merge; \
+         use --network fifo or unordered"
+    )]
+    DuplicatesMerge,
+    /// A budget on what happens without bound anyhow.
+    #[error(
+        "with asynchronous timing any timer may expire at any moment, so false suspicions have no \
+         budget; leave --suspicions out, or use --timing perfect"
+    )]
+    SuspicionsUnbounded,
+    /// A link on which nothing fits.
+    #[error("a capacity of 0 lets no message be sent; use at least 1")]
+    NoCapacity,
+}

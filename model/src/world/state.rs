@@ -1,0 +1,102 @@
+//! The state of a world: all that a property may read, and so all that is hashed.
+
+use super::network::InFlight;
+use super::{Envelope, Faults};
+use crate::protocol::{Id, MAX_NODES, Protocol, Standing, Timers};
+
+/// One state of a world. Places of processes that the world does not have hold defaults.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct State<P: Protocol> {
+    nodes: u8,
+    pub(super) up: u8,
+    pub(super) cut: [u8; MAX_NODES],
+    pub(super) spent: Faults,
+    pub(super) processes: [P::Process; MAX_NODES],
+    pub(super) stable: [P::Stable; MAX_NODES],
+    pub(super) timers: [Timers; MAX_NODES],
+    pub(super) flight: InFlight<P>,
+}
+
+impl<P: Protocol> State<P> {
+    pub(super) fn empty(nodes: usize) -> Self {
+        State {
+            nodes: Id::at(nodes - 1).number(),
+            up: 0,
+            cut: [0; MAX_NODES],
+            spent: Faults::NONE,
+            processes: [P::Process::default(); MAX_NODES],
+            stable: [P::Stable::default(); MAX_NODES],
+            timers: [Timers::NONE; MAX_NODES],
+            flight: InFlight::<P>::new(),
+        }
+    }
+
+    /// The ids of all processes, ascending.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+        Id::all(usize::from(self.nodes))
+    }
+
+    /// Whether `id` is up.
+    #[must_use]
+    pub fn up(&self, id: Id) -> bool {
+        self.up & (1 << id.index()) != 0
+    }
+
+    /// The volatile state of `id`; of a crashed process, the default.
+    #[must_use]
+    pub fn process(&self, id: Id) -> &P::Process {
+        &self.processes[id.index()]
+    }
+
+    /// What `id` has on stable storage.
+    #[must_use]
+    pub fn stable(&self, id: Id) -> &P::Stable {
+        &self.stable[id.index()]
+    }
+
+    /// The timers that `id` has armed.
+    #[must_use]
+    pub fn timers(&self, id: Id) -> Timers {
+        self.timers[id.index()]
+    }
+
+    /// Whether messages of `from` reach `to`.
+    #[must_use]
+    pub fn connected(&self, from: Id, to: Id) -> bool {
+        self.cut[from.index()] & (1 << to.index()) == 0
+    }
+
+    /// The messages in flight, sorted by link.
+    #[must_use]
+    pub fn in_flight(&self) -> &[Envelope<P::Message>] {
+        &self.flight
+    }
+
+    /// How often each fault has struck.
+    #[must_use]
+    pub fn spent(&self) -> Faults {
+        self.spent
+    }
+
+    /// What a live process believes of the leadership; `None` if it is down.
+    #[must_use]
+    pub fn standing(&self, id: Id) -> Option<Standing> {
+        self.up(id).then(|| P::standing(self.process(id)))
+    }
+
+    pub(super) fn set_up(&mut self, id: Id, up: bool) {
+        if up {
+            self.up |= 1 << id.index();
+        } else {
+            self.up &= !(1 << id.index());
+        }
+    }
+
+    pub(super) fn set_connected(&mut self, from: Id, to: Id, connected: bool) {
+        if connected {
+            self.cut[from.index()] &= !(1 << to.index());
+        } else {
+            self.cut[from.index()] |= 1 << to.index();
+        }
+    }
+}

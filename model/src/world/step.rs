@@ -1,0 +1,208 @@
+//! What can happen in a state, and what follows from it.
+
+use super::network::{self, deliverable, fullest, take};
+use super::{Action, Envelope, Start, State, Timing, View, World};
+use crate::protocol::{Effect, Effects, Id, Local, Protocol};
+
+/// What follows from an action.
+pub struct Outcome<P: Protocol> {
+    /// The state afterwards.
+    pub state: State<P>,
+    /// The process that took a step, if one did.
+    pub actor: Option<Id>,
+    /// What it did, in order.
+    pub effects: Effects<P>,
+}
+
+impl<P: Protocol> World<P> {
+    /// The one initial state.
+    #[must_use]
+    pub fn initial(&self) -> State<P> {
+        let mut state = State::empty(self.dials.nodes);
+        for id in self.ids() {
+            state.set_up(id, true);
+        }
+        let mut effects = Effects::<P>::new();
+        for id in self.ids() {
+            let begin = |protocol: &P, p: &mut Local<'_, P>| match self.dials.start {
+                Start::Settled => protocol.settled(p),
+                Start::Cold => protocol.recover(p),
+            };
+            self.step(&mut state, id, &mut effects, begin);
+        }
+        state
+    }
+
+    /// Everything that can happen in `state`, in an order that is always the same.
+    pub fn enabled(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
+        let next = || deliverable::<P>(self.dials.network, &state.flight);
+        actions.extend(next().map(Action::Deliver));
+        self.expiries(state, actions);
+        let (spent, may) = (state.spent, self.dials.faults);
+        if spent.losses < may.losses {
+            actions.extend(next().map(Action::Lose));
+        }
+        if spent.duplicates < may.duplicates {
+            actions.extend(next().map(Action::Duplicate));
+        }
+        if spent.crashes < may.crashes {
+            actions.extend(self.ids().filter(|&id| state.up(id)).map(Action::Crash));
+        }
+        if spent.recoveries < may.recoveries {
+            actions.extend(self.ids().filter(|&id| !state.up(id)).map(Action::Recover));
+        }
+        if may.cuts > 0 {
+            self.cuts_and_heals(state, actions);
+        }
+    }
+
+    fn expiries(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
+        let view = self.view(state);
+        for id in self.ids() {
+            for timer in state.timers(id).iter::<P>() {
+                let due = self.dials.timing == Timing::Asynchronous
+                    || self.protocol.overdue(&view, id, timer);
+                let suspected = state.spent.suspicions < self.dials.faults.suspicions
+                    && !self.protocol.periodic(timer);
+                if due || suspected {
+                    actions.push(Action::Expire { id, timer, early: !due });
+                }
+            }
+        }
+    }
+
+    fn cuts_and_heals(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
+        for a in self.ids() {
+            for b in self.ids().filter(|&b| b > a) {
+                if !state.connected(a, b) {
+                    actions.push(Action::Heal(a, b));
+                } else if state.spent.cuts < self.dials.faults.cuts {
+                    actions.push(Action::Cut(a, b));
+                }
+            }
+        }
+    }
+
+    /// What follows when `action`, which must be enabled, happens in `state`.
+    #[must_use]
+    pub fn apply(&self, state: &State<P>, action: &Action<P>) -> Outcome<P> {
+        let mut state = state.clone();
+        let mut effects = Effects::<P>::new();
+        let mut actor = None;
+        match *action {
+            Action::Deliver(e) => {
+                take::<P>(&mut state.flight, e);
+                if state.up(e.to) {
+                    actor = Some(e.to);
+                    self.step(&mut state, e.to, &mut effects, |protocol, p| {
+                        protocol.receive(p, e.from, e.message);
+                    });
+                }
+            }
+            Action::Expire { id, timer, early } => {
+                state.spent.suspicions += u8::from(early);
+                state.timers[id.index()] = state.timers(id).without::<P>(timer);
+                actor = Some(id);
+                self.step(&mut state, id, &mut effects, |protocol, p| protocol.expire(p, timer));
+            }
+            Action::Recover(id) => {
+                state.spent.recoveries += 1;
+                state.set_up(id, true);
+                actor = Some(id);
+                self.step(&mut state, id, &mut effects, |protocol, p| protocol.recover(p));
+            }
+            fault => self.strike(&mut state, fault),
+        }
+        Outcome { state, actor, effects }
+    }
+
+    /// Faults and repairs in which no process takes a step.
+    fn strike(&self, state: &mut State<P>, fault: Action<P>) {
+        match fault {
+            Action::Lose(e) => {
+                state.spent.losses += 1;
+                take::<P>(&mut state.flight, e);
+            }
+            Action::Duplicate(e) => {
+                state.spent.duplicates += 1;
+                if let Some(at) = state.flight.iter().position(|known| *known == e) {
+                    state.flight.insert(at, e);
+                }
+            }
+            Action::Crash(id) => {
+                state.spent.crashes += 1;
+                state.set_up(id, false);
+                state.processes[id.index()] = P::Process::default();
+                state.timers[id.index()] = crate::protocol::Timers::NONE;
+            }
+            Action::Cut(a, b) => {
+                state.spent.cuts += 1;
+                self.link(state, a, b, false);
+                state.flight.retain(|e| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a));
+            }
+            Action::Heal(a, b) => self.link(state, a, b, true),
+            Action::Deliver(_) | Action::Expire { .. } | Action::Recover(_) => {}
+        }
+    }
+
+    fn link(&self, state: &mut State<P>, a: Id, b: Id, connected: bool) {
+        state.set_connected(a, b, connected);
+        state.set_connected(b, a, connected);
+    }
+
+    /// Process `id` handles one event; its effects take place in order.
+    fn step(
+        &self,
+        state: &mut State<P>,
+        id: Id,
+        effects: &mut Effects<P>,
+        event: impl FnOnce(&P, &mut Local<'_, P>),
+    ) {
+        let at = id.index();
+        let caused_before = effects.len();
+        let mut process = state.processes[at];
+        let has = (state.stable[at], state.timers[at]);
+        let mut local = Local::new(id, self.dials.nodes, has, &mut process, effects);
+        event(&self.protocol, &mut local);
+        state.timers[at] = local.timers();
+        state.processes[at] = process;
+        for effect in &effects[caused_before..] {
+            match *effect {
+                Effect::Persist(value) => state.stable[at] = value,
+                Effect::Send { to, message } if state.connected(id, to) => {
+                    let envelope = Envelope { from: id, to, message };
+                    network::send::<P>(self.dials.network, &mut state.flight, envelope);
+                }
+                Effect::Send { .. } | Effect::Arm(_) | Effect::Cancel(_) => {}
+            }
+        }
+    }
+
+    /// The state as an omniscient observer sees it.
+    #[must_use]
+    pub fn view<'a>(&'a self, state: &'a State<P>) -> View<'a, P> {
+        View { world: self, state }
+    }
+
+    /// Whether nothing is left to happen but faults: no message is in flight, and no timer is due
+    /// but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
+    /// always due.
+    #[must_use]
+    pub fn at_rest(&self, state: &State<P>) -> bool {
+        let view = self.view(state);
+        let left = |id: Id| {
+            state.timers(id).iter::<P>().any(|timer| {
+                let due = self.dials.timing == Timing::Asynchronous
+                    || self.protocol.overdue(&view, id, timer);
+                due && !(self.protocol.periodic(timer) && self.protocol.idle(&view, id, timer))
+            })
+        };
+        state.flight.is_empty() && !self.ids().any(left)
+    }
+
+    /// Whether `state` is inside the boundary of the search: no link holds more than its capacity.
+    #[must_use]
+    pub fn inside(&self, state: &State<P>) -> bool {
+        self.dials.capacity.is_none_or(|capacity| fullest::<P>(&state.flight) <= capacity)
+    }
+}
