@@ -1,2 +1,2 @@
-//! .
+//! The daemon.
 fn main() {}

@@ -1,0 +1,118 @@
+//! What a core tells people and programs: roles, and why they change.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::NodeId;
+
+/// What a node is doing. The roles of all protocols; a protocol uses those that it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Not booted: takes no part.
+    NotStarted,
+    /// Follows a leader that it knows.
+    Follower,
+    /// Holds an election and waits for anybody with a better claim to answer.
+    Candidate,
+    /// Has given way in an election and waits for the winner to announce itself.
+    Waiting,
+    /// Leads.
+    Leader,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::NotStarted => "not started",
+            Self::Follower => "follower",
+            Self::Candidate => "candidate",
+            Self::Waiting => "waiting",
+            Self::Leader => "leader",
+        })
+    }
+}
+
+/// Why a role changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The node started, and holds an election.
+    Booted,
+    /// The node started with the highest id of all, so it leads at once.
+    HighestId,
+    /// The leader was silent for longer than the watch time-out.
+    LeaderSilent,
+    /// A lower node holds an election, so this one holds its own.
+    Challenged,
+    /// A higher node answered the election.
+    Answered,
+    /// A higher node answered, but no winner announced itself in time.
+    NoWinner,
+    /// No higher node answered in time.
+    NobodyAnswered,
+    /// A higher node claims to lead.
+    Claimed,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Booted => "the node started",
+            Self::HighestId => "no configured id is higher",
+            Self::LeaderSilent => "the leader was silent for too long",
+            Self::Challenged => "a lower node holds an election",
+            Self::Answered => "a higher node answered",
+            Self::NoWinner => "no winner announced itself in time",
+            Self::NobodyAnswered => "no higher node answered in time",
+            Self::Claimed => "a higher node claims to lead",
+        })
+    }
+}
+
+/// Why a message was ignored although it was well-formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ignored {
+    /// The sender is not one of the configured members.
+    UnknownSender,
+    /// The sender has this node's own id.
+    OwnId,
+    /// No correct node with the sender's id sends this message to this node.
+    WrongDirection,
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::UnknownSender => "the sender is not a configured member",
+            Self::OwnId => "the sender has this node's own id",
+            Self::WrongDirection => "no correct node with that id sends this to this node",
+        })
+    }
+}
+
+/// Something worth knowing. Events inform; nothing in the protocol depends on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The role or the leader changed: exactly one event for each change.
+    RoleChanged {
+        /// The role before.
+        from: Role,
+        /// The role now.
+        to: Role,
+        /// The leader now.
+        leader: Option<NodeId>,
+        /// What caused it.
+        reason: Reason,
+    },
+    /// A message was ignored.
+    Ignored {
+        /// Who sent it.
+        from: NodeId,
+        /// What was wrong with it.
+        cause: Ignored,
+    },
+}

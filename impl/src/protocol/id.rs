@@ -1,0 +1,118 @@
+//! Who takes part: the ids of nodes, and the set of them that holds elections together.
+
+use std::fmt;
+use std::num::NonZeroU16;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+/// The id of a node, 1 to 65535. A larger id means a higher priority.
+///
+/// ```
+/// use bellwether::NodeId;
+/// assert!(NodeId::new(3) > NodeId::new(2));
+/// assert_eq!(NodeId::new(0), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeId(NonZeroU16);
+
+impl NodeId {
+    /// The id with this number; `None` for 0, which no node may have.
+    #[must_use]
+    pub const fn new(number: u16) -> Option<Self> {
+        match NonZeroU16::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for NodeId {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let number = text.parse().ok().and_then(Self::new);
+        number.ok_or_else(|| ConfigError::NotAnId {
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// The members of a cluster: 2 to 255 distinct ids, ascending. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Members(Arc<[NodeId]>);
+
+impl Members {
+    /// The smallest cluster: with one node there is nobody to elect a leader for.
+    pub const MIN: usize = 2;
+    /// The largest cluster. An election costs up to n² messages; beyond this it is the wrong tool.
+    pub const MAX: usize = 255;
+
+    /// The members with these ids, in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Size`] unless there are 2 to 255 of them, [`ConfigError::DuplicateId`] if
+    /// two have one id.
+    pub fn new(ids: impl IntoIterator<Item = NodeId>) -> Result<Self, ConfigError> {
+        // One more than allowed is enough to know that there are too many.
+        let mut ids: Vec<_> = ids.into_iter().take(Self::MAX + 1).collect();
+        ids.sort_unstable();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(ConfigError::DuplicateId { node: pair[0] });
+        }
+        if !(Self::MIN..=Self::MAX).contains(&ids.len()) {
+            return Err(ConfigError::Size { members: ids.len() });
+        }
+        Ok(Self(ids.into()))
+    }
+
+    /// Whether `id` is a member.
+    #[must_use]
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.0.binary_search(&id).is_ok()
+    }
+
+    /// All members, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The members with lower ids than `id`, ascending.
+    #[must_use]
+    pub fn below(&self, id: NodeId) -> &[NodeId] {
+        &self.0[..self.0.partition_point(|&member| member < id)]
+    }
+
+    /// The members with higher ids than `id`, ascending.
+    #[must_use]
+    pub fn above(&self, id: NodeId) -> &[NodeId] {
+        &self.0[self.0.partition_point(|&member| member <= id)..]
+    }
+}
+
+impl fmt::Display for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, id) in self.iter().enumerate() {
+            let separator = if position == 0 { "" } else { ", " };
+            write!(f, "{separator}{id}")?;
+        }
+        Ok(())
+    }
+}

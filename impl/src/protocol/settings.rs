@@ -1,0 +1,154 @@
+//! What a core must be told before it can start, and what can be wrong with it.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::{Members, NodeId};
+
+/// The configuration of one node: who it is, with whom, and how patient.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// The node itself; one of the members.
+    pub id: NodeId,
+    /// Everybody who takes part, the node itself included. The same on every node.
+    pub members: Members,
+    /// How long the node waits for what. Best the same on every node.
+    pub timing: Timing,
+}
+
+/// How long a node waits for what.
+///
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
+/// `election` must exceed `2·Tm + Tp`, or a node gives up on peers that are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timing {
+    /// `T_elec`: how long a candidate waits for a higher node to answer.
+    pub election: Duration,
+    /// `T_coord`: how long a node that was answered waits for the winner to announce itself.
+    pub coordinator: Duration,
+    /// How long a follower bears its leader's silence.
+    pub watch: Duration,
+    /// How often a leader repeats its claim.
+    pub heartbeat: Duration,
+}
+
+impl Timing {
+    /// For machines on one network: a dead leader is replaced within about a second.
+    pub const DEFAULT: Self = Self {
+        election: Duration::from_millis(300),
+        coordinator: Duration::from_millis(900),
+        watch: Duration::from_millis(500),
+        heartbeat: Duration::from_millis(100),
+    };
+
+    /// The longest that any of the four may be: a day. A longer one is a slip of the keyboard.
+    pub const MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let Self {
+            election,
+            coordinator,
+            watch,
+            heartbeat,
+        } = *self;
+        let named = [
+            ("election", election),
+            ("coordinator", coordinator),
+            ("watch", watch),
+            ("heartbeat", heartbeat),
+        ];
+        for (name, value) in named {
+            if value.is_zero() || value > Self::MAX {
+                return Err(ConfigError::OutOfRange { name, value });
+            }
+        }
+        if coordinator <= election {
+            return Err(ConfigError::CoordinatorTooShort {
+                coordinator,
+                election,
+            });
+        }
+        if heartbeat * 2 >= watch {
+            return Err(ConfigError::HeartbeatTooSlow { heartbeat, watch });
+        }
+        Ok(())
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// What is wrong with a configuration, in one sentence, with the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Not a number between 1 and 65535.
+    #[error("`{text}` is not a node id: use a whole number from 1 to 65535")]
+    NotAnId {
+        /// What was given instead.
+        text: String,
+    },
+    /// Two members have one id.
+    #[error("two nodes with one id: {node} is listed twice; give every member its own id")]
+    DuplicateId {
+        /// The id.
+        node: NodeId,
+    },
+    /// Too few or too many members.
+    #[error(
+        "{members} member(s) configured: list 2 to 255, the node itself included",
+        members = if *members > Members::MAX { "more than 255".into() } else { members.to_string() }
+    )]
+    Size {
+        /// How many there are, counted up to 256.
+        members: usize,
+    },
+    /// The node itself is not listed.
+    #[error("node {node} is not among the members ({members}): add it to them, or use another id")]
+    NotAMember {
+        /// The node.
+        node: NodeId,
+        /// Those that are listed.
+        members: Members,
+    },
+    /// A time-out of zero, or an absurdly long one.
+    #[error("timing.{name} is {value:?}: use more than 0s and at most 24h")]
+    OutOfRange {
+        /// Which one.
+        name: &'static str,
+        /// What it is.
+        value: Duration,
+    },
+    /// The winner would have to announce itself before it can know that it won.
+    #[error(
+        "timing.coordinator ({coordinator:?}) must be longer than timing.election ({election:?}): \
+         the winner waits that long before it announces itself; try {:?}",
+        *election * 3
+    )]
+    CoordinatorTooShort {
+        /// `T_coord`.
+        coordinator: Duration,
+        /// `T_elec`.
+        election: Duration,
+    },
+    /// One late heartbeat would start an election.
+    #[error(
+        "timing.heartbeat ({heartbeat:?}) must be shorter than half of timing.watch ({watch:?}), \
+         or one lost heartbeat starts an election; try {:?}",
+        *watch / 5
+    )]
+    HeartbeatTooSlow {
+        /// The leader's interval.
+        heartbeat: Duration,
+        /// The follower's patience.
+        watch: Duration,
+    },
+}
