@@ -1,6 +1,157 @@
-//! Sequence diagrams as SVG.
-use crate::trace::Trace;
-/// Draws.
-pub fn draw(_: &Trace) -> String {
-    String::new()
+//! An execution as a stand-alone SVG sequence diagram: a lifeline for each process, time
+//! downwards, slanted arrows from where a message is sent to where it arrives.
+//!
+//! The picture can also be put into a page as it is: it has no prolog, no script, no style sheet
+//! and no ids, brings its own background, and every class begins with `bw-`.
+
+mod arrows;
+mod geometry;
+mod pen;
+mod rows;
+
+use super::layout::{Ending, Layout};
+use super::words;
+use crate::trace::{Lifeline, Trace};
+use geometry::{Geometry, Slot};
+use pen::{Align, Ink, Pen, Text};
+use std::collections::BTreeMap;
+
+/// The picture of `trace`.
+#[must_use]
+pub fn draw(trace: &Trace) -> String {
+    let layout = Layout::of(trace);
+    let caption = Caption::of(&layout);
+    let geometry = Geometry::of(&layout, caption.lines.len());
+    let mut pen = Pen::new(trace.steps.len());
+    pen.begin(geometry.width, geometry.height, &caption.title, &caption.description);
+    caption.draw(&geometry, &mut pen);
+    band(&layout, &geometry, &mut pen);
+    lifelines(&layout, &geometry, &mut pen);
+    arrows::draw(&layout, &geometry, &mut pen);
+    rows::draw(&layout, &geometry, &mut pen);
+    cycle(&layout, &geometry, &mut pen);
+    heads(&layout, &geometry, &mut pen);
+    pen.end()
+}
+
+/// What is shown, and under which assumptions.
+struct Caption {
+    title: String,
+    description: String,
+    /// The lines, and whether each is the property's.
+    lines: Vec<(String, Ink)>,
+}
+
+impl Caption {
+    fn of(layout: &Layout<'_>) -> Caption {
+        let header = &layout.trace.header;
+        let columns = geometry::columns_of_text(layout);
+        let mut lines = Vec::new();
+        let mut add = |text: &str, ink| {
+            lines.extend(words::wrap(text, columns).into_iter().map(|line| (line, ink)));
+        };
+        let mut title = layout.protocol();
+        if let Some(shows) = &header.shows {
+            let (verb, ink) = match layout.ending {
+                Ending::Reached => ("reached", Ink::Good),
+                _ => ("violated", Ink::Bad),
+            };
+            let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
+            title = format!("{name} {verb} by {title}");
+            add(&format!("{name} {verb}"), ink);
+            add(&formula, Ink::Plain);
+        }
+        add(&layout.protocol(), Ink::Plain);
+        add(&header.world.to_string(), Ink::Faint);
+        if layout.arrows.iter().any(|a| a.stale.is_some()) {
+            add("Dashed: stale when it arrived.", Ink::Faint);
+        }
+        let steps = layout.rows.len();
+        let description =
+            format!("Sequence diagram of {} processes and {steps} steps.", layout.ids.len());
+        Caption { title, description, lines }
+    }
+
+    fn draw(&self, geometry: &Geometry, pen: &mut Pen) {
+        for (at, (line, ink)) in (0..).zip(&self.lines) {
+            let text = Text { x: 16, y: 24 + at * geometry::LINE, align: Align::Start, ink: *ink };
+            pen.text(text, if at == 0 { "bw-title" } else { "bw-caption" }, line);
+        }
+        // Nothing hangs on how wide the viewer's font is: a line that is too long is only cut.
+        let _ = geometry;
+    }
+}
+
+/// The coloured band behind the last state.
+fn band(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
+    let (words, fill, ink) = match layout.ending {
+        Ending::Open => ("afterwards", "#f3f4f6", Ink::Faint),
+        Ending::Violated => ("violated here", "#fde2e1", Ink::Bad),
+        Ending::Reached => ("reached here", "#dcf5e3", Ink::Good),
+        Ending::Stuck => ("from here nothing happens any more", "#fde2e1", Ink::Bad),
+        Ending::Repeats(_) => ("and so on, for ever", "#fde2e1", Ink::Bad),
+    };
+    let top = geometry.end;
+    pen.rect("bw-end", (0, top, geometry.width, geometry::BAND), fill, None);
+    let text = Text { x: 16, y: top + 17, align: Align::Start, ink };
+    pen.text(text, "bw-verdict", words);
+}
+
+/// Solid while a process is up, dotted while it is down.
+fn lifelines(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
+    let first = |id: &u8| layout.trace.header.initial.get(id).is_some_and(|l| l.up);
+    let mut since: BTreeMap<u8, (i32, bool)> =
+        layout.ids.iter().map(|id| (*id, (geometry.start, first(id)))).collect();
+    let stroke = |pen: &mut Pen, id: u8, from: i32, to: i32, up: bool| {
+        let x = geometry.x(layout.column(id));
+        let (class, ink) = if up { ("bw-up", Ink::Line) } else { ("bw-down", Ink::Dead) };
+        pen.line(class, ((x, from), (x, to)), ink, if up { "" } else { "2 4" });
+    };
+    for (at, row) in layout.rows.iter().enumerate() {
+        for change in &row.changes {
+            let Some((from, up)) = since.get_mut(&change.id) else { continue };
+            if *up != change.after.up {
+                let y = geometry.slot(at).tip;
+                stroke(pen, change.id, *from, y, *up);
+                (*from, *up) = (y, change.after.up);
+            }
+        }
+    }
+    for (id, (from, up)) in since {
+        stroke(pen, id, from, geometry.end + 24, up);
+    }
+}
+
+/// The processes at the top, and what each is at the beginning and at the end.
+fn heads(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
+    for (column, id) in layout.ids.iter().enumerate() {
+        let x = geometry.x(column);
+        pen.rect("bw-head", (x - 16, geometry.head, 32, 22), "#263238", Some(4));
+        let at = Text { x, y: geometry.head + 16, align: Align::Middle, ink: Ink::Light };
+        pen.text(at, "bw-id", &id.to_string());
+        let mut pill = |lifeline: &Lifeline, y| {
+            let (status, tone) = (words::status(*id, lifeline), words::tone(*id, lifeline));
+            let status = geometry::shortened(&status, geometry.spacing - 18);
+            let width = geometry::pill_width(&status);
+            pen.pill((x - width / 2, y), width, tone, &status);
+        };
+        if let Some(lifeline) = layout.trace.header.initial.get(id) {
+            pill(lifeline, geometry.head + 36);
+        }
+        if let Some(lifeline) = layout.last.get(id) {
+            pill(lifeline, geometry.end + 36);
+        }
+    }
+}
+
+/// The bracket at the left of what repeats for ever.
+fn cycle(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
+    let Ending::Repeats(after) = layout.ending else { return };
+    let Slot { top, .. } = geometry.slot(after);
+    let bottom = geometry.end - 4;
+    for line in [((8, top), (8, bottom)), ((8, top), (16, top)), ((8, bottom), (16, bottom))] {
+        pen.line("bw-cycle", line, Ink::Cycle, "");
+    }
+    let words = Text { x: 20, y: top + 4, align: Align::Start, ink: Ink::Cycle };
+    pen.text(words, "bw-note", "repeats");
 }

@@ -1,0 +1,326 @@
+//! An execution as a sequence diagram in text: a lifeline for each process, time downwards.
+//!
+//! Arrows in text cannot slant, so a message is drawn in the row in which it arrives, with the
+//! number that it was given where it was sent.
+
+mod canvas;
+mod notes;
+
+use super::fold::Part;
+use super::layout::{Arrow, End, Ending, Layout, Row};
+use super::words;
+use crate::protocol::Id;
+use crate::trace::{Event, Lifeline, Trace};
+use canvas::{Canvas, Paint};
+use notes::Note;
+use std::collections::BTreeMap;
+
+/// How a diagram is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Only ASCII characters.
+    pub ascii: bool,
+    /// With colours, as ANSI escape sequences.
+    pub colour: bool,
+    /// The width to aim at, in characters; 110 if nothing is said.
+    pub width: Option<usize>,
+}
+
+/// The widest diagram, if nothing else is asked for.
+const WIDTH: usize = 110;
+
+/// The narrowest and the widest distance between two lifelines.
+const SPACING: (usize, usize) = (13, 28);
+
+/// The diagram of `trace`.
+#[must_use]
+pub fn draw(trace: &Trace, options: Options) -> String {
+    let layout = Layout::of(trace);
+    let mut drawing = Drawing::new(&layout, options.width.unwrap_or(WIDTH));
+    drawing.caption();
+    drawing.header();
+    drawing.body();
+    drawing.end();
+    drawing.canvas.render(options.ascii, options.colour)
+}
+
+struct Drawing<'a> {
+    layout: &'a Layout<'a>,
+    canvas: Canvas,
+    /// Where the first lifeline stands.
+    margin: usize,
+    /// From one lifeline to the next.
+    spacing: usize,
+    /// What is known of each process in the row that is being drawn.
+    now: BTreeMap<u8, &'a Lifeline>,
+    /// Whether the rows drawn are part of the cycle.
+    repeating: bool,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(layout: &'a Layout<'a>, width: usize) -> Self {
+        let margin = 4 + layout.rows.len().to_string().len().max(2);
+        let wanted = layout.arrows.iter().map(|a| a.label.chars().count() + 10);
+        let status = |(&id, l): (&u8, &&Lifeline)| words::status(id, l).chars().count() + 4;
+        let wanted = wanted.chain(layout.last.iter().map(status)).max().unwrap_or(0);
+        let room = width.saturating_sub(margin) / layout.ids.len().max(1);
+        let spacing = wanted.clamp(18, SPACING.1).min(room).max(SPACING.0);
+        let now = layout.trace.header.initial.iter().map(|(&id, l)| (id, l)).collect();
+        Drawing { layout, canvas: Canvas::default(), margin, spacing, now, repeating: false }
+    }
+
+    fn x(&self, column: usize) -> usize {
+        self.margin + column * self.spacing
+    }
+
+    fn width(&self) -> usize {
+        self.x(self.layout.ids.len())
+    }
+
+    /// A new line with all lifelines in it.
+    fn line(&mut self) -> usize {
+        let line = self.canvas.line();
+        for (column, id) in self.layout.ids.iter().enumerate() {
+            let (stroke, paint) = match self.now.get(id) {
+                Some(now) if now.up => ("│", Paint::Line),
+                _ => ("┊", Paint::Faint),
+            };
+            self.canvas.put(line, self.x(column), stroke, paint);
+        }
+        if self.repeating {
+            self.canvas.put(line, 0, "│", Paint::Cycle);
+        }
+        line
+    }
+
+    /// Lines of running text.
+    fn text(&mut self, text: &str, paint: Paint) {
+        for line in words::wrap(text, self.width().max(60)) {
+            let at = self.canvas.line();
+            self.canvas.put(at, 0, &line, paint);
+        }
+    }
+
+    /// What is shown, and the assumptions.
+    fn caption(&mut self) {
+        if let Some(shows) = &self.layout.trace.header.shows {
+            let (verb, paint) = match self.layout.ending {
+                Ending::Reached => ("reached", Paint::Leader),
+                _ => ("violated", Paint::Bad),
+            };
+            let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
+            self.text(&format!("{name} {verb}: {formula}"), paint);
+        }
+        self.text(&self.layout.protocol(), Paint::Plain);
+        self.text(&self.layout.trace.header.world.to_string(), Paint::Faint);
+        self.canvas.line();
+    }
+
+    fn header(&mut self) {
+        let line = self.canvas.line();
+        for (column, id) in self.layout.ids.iter().enumerate() {
+            self.canvas.put(line, self.x(column), &id.to_string(), Paint::Bold);
+        }
+        self.states();
+        self.line();
+    }
+
+    /// What every process is, beneath its lifeline.
+    fn states(&mut self) {
+        let layout = self.layout;
+        let state = |(column, id): (usize, &u8)| {
+            let lifeline = self.now.get(id)?;
+            let paint = Paint::of(words::tone(*id, lifeline));
+            Some(Note { column, text: words::status(*id, lifeline), paint })
+        };
+        let notes: Vec<Note> = layout.ids.iter().enumerate().filter_map(state).collect();
+        let first = self.canvas.line();
+        for note in notes {
+            let lines = words::wrap(&note.text, self.spacing - 1);
+            for (down, text) in lines.iter().enumerate() {
+                while self.canvas.height() <= first + down {
+                    self.canvas.line();
+                }
+                self.canvas.put(first + down, self.x(note.column), text, note.paint);
+            }
+        }
+    }
+
+    fn body(&mut self) {
+        let layout = self.layout;
+        for part in &layout.parts {
+            match part {
+                Part::Step(at) => {
+                    if layout.ending == Ending::Repeats(*at) {
+                        let line = self.line();
+                        self.canvas.put(line, 0, "┌ repeats", Paint::Cycle);
+                        self.repeating = true;
+                    }
+                    self.row(*at, &layout.rows[*at]);
+                }
+                Part::Again { steps, .. } => {
+                    for row in &layout.rows[steps.clone()] {
+                        self.now.extend(row.changes.iter().map(|c| (c.id, c.after)));
+                    }
+                    let line = self.line();
+                    let text = format!("… {} …", part.words());
+                    self.canvas.put(line, self.margin + 2, &text, Paint::Faint);
+                }
+            }
+        }
+        if self.repeating {
+            let line = self.line();
+            self.canvas.put(line, 0, "└ for ever", Paint::Cycle);
+        }
+        self.repeating = false;
+    }
+
+    /// One step: what happened, and beneath it what followed.
+    fn row(&mut self, at: usize, row: &'a Row<'a>) {
+        let top = self.line();
+        let number = (at + 1).to_string();
+        self.canvas.put(top, self.margin - 2 - number.len(), &number, Paint::Faint);
+        let across = self.happening(top, row);
+        self.now.extend(row.changes.iter().map(|c| (c.id, c.after)));
+        let notes = notes::of(self.layout, row);
+        let mut next: BTreeMap<usize, usize> = BTreeMap::new();
+        for note in notes {
+            let right_is_taken = across.is_some_and(|(a, b)| a <= note.column && note.column < b);
+            let first = top + usize::from(right_is_taken);
+            let mut line = *next.get(&note.column).unwrap_or(&first);
+            for text in words::wrap(&note.text, self.spacing - 3) {
+                while self.canvas.height() <= line {
+                    self.line();
+                }
+                self.canvas.put(line, self.x(note.column) + 2, &text, note.paint);
+                line += 1;
+            }
+            next.insert(note.column, line);
+        }
+    }
+
+    /// Draws what happened; between which columns it left no room.
+    fn happening(&mut self, line: usize, row: &Row<'_>) -> Option<(usize, usize)> {
+        let arrow = row.arrow.map(|at| &self.layout.arrows[at]);
+        let own = row.step.node.map(|id| self.layout.column(id.number()));
+        let mut mark = |stroke, paint| {
+            if let Some(column) = own {
+                self.canvas.put(line, self.margin + column * self.spacing, stroke, paint);
+            }
+            None
+        };
+        match &row.step.event {
+            Event::Crash => mark("╳", Paint::Bad),
+            Event::Recover => mark("●", Paint::Bold),
+            Event::Expire { early, .. } => {
+                mark("◷", if *early { Paint::Bad } else { Paint::Timer })
+            }
+            Event::Cut { link } => self.link(line, *link, " ╳ link cut ╳ ", "┄", Paint::Bad),
+            Event::Heal { link } => self.link(line, *link, " link heals ", "─", Paint::Leader),
+            Event::Duplicate(_) => {
+                let ends = arrow.map(|a| [a.flight.from, a.flight.to])?;
+                let text = arrow.map(|a| format!(" m{} doubled ", a.flight.id));
+                self.link(line, ends, &text.unwrap_or_default(), "┄", Paint::Bad)
+            }
+            Event::Deliver(_) | Event::Lose(_) => self.arrow(line, arrow?),
+        }
+    }
+
+    /// A stroke from lifeline to lifeline with words in it.
+    fn link(
+        &mut self,
+        line: usize,
+        ends: [Id; 2],
+        text: &str,
+        stroke: &str,
+        paint: Paint,
+    ) -> Option<(usize, usize)> {
+        let [a, b] = ends.map(|id| self.layout.column(id.number()));
+        let (a, b) = (a.min(b), a.max(b));
+        self.stroke(line, (self.x(a) + 1, self.x(b)), stroke, paint);
+        self.crossings(line, a, b);
+        let gap = self.spacing - 1;
+        let start = self.x(a) + 1 + gap.saturating_sub(text.chars().count()) / 2;
+        self.canvas.put(line, start, text, paint);
+        Some((a, b))
+    }
+
+    fn stroke(&mut self, line: usize, (from, to): (usize, usize), stroke: &str, paint: Paint) {
+        for x in from..to {
+            self.canvas.put(line, x, stroke, paint);
+        }
+    }
+
+    fn crossings(&mut self, line: usize, a: usize, b: usize) {
+        for column in a + 1..b {
+            self.canvas.put(line, self.x(column), "┼", Paint::Line);
+        }
+    }
+
+    /// The arrow of a message that arrives, or is lost, in this line.
+    fn arrow(&mut self, line: usize, arrow: &Arrow<'_>) -> Option<(usize, usize)> {
+        let (from, to) = (self.layout.column(arrow.from()), self.layout.column(arrow.to()));
+        let (a, b) = (from.min(to), from.max(to));
+        let arrived = matches!(arrow.end, End::Delivered(_));
+        let paint = if !arrived {
+            Paint::Bad
+        } else if arrow.stale.is_some() {
+            Paint::Stale
+        } else {
+            Paint::Message
+        };
+        let stroke = if arrow.stale.is_some() { "╌" } else { "─" };
+        self.stroke(line, (self.x(a) + 1, self.x(b)), stroke, paint);
+        self.crossings(line, a, b);
+        if from != to {
+            self.tips(line, (from, to), arrow, paint);
+        }
+        let full = format!(" m{} {} ", arrow.flight.id, arrow.label);
+        let gap = self.spacing - 1;
+        let text =
+            if full.chars().count() + 3 <= gap { full } else { format!(" m{} ", arrow.flight.id) };
+        // The words stand next to the receiver, between it and its neighbour.
+        let left = if from < to { self.x(to.saturating_sub(1)) } else { self.x(to) };
+        let start = left + 1 + gap.saturating_sub(text.chars().count()) / 2;
+        self.canvas.put(line, start, &text, paint);
+        Some((a, b))
+    }
+
+    fn tips(&mut self, line: usize, (from, to): (usize, usize), arrow: &Arrow<'_>, paint: Paint) {
+        let rightwards = from < to;
+        let tip = if rightwards { self.x(to) - 1 } else { self.x(to) + 1 };
+        let head = match arrow.end {
+            End::Delivered(_) if rightwards => "►",
+            End::Delivered(_) => "◄",
+            _ => "✗",
+        };
+        self.canvas.put(line, tip, head, paint);
+        self.canvas.put(line, self.x(from), if rightwards { "├" } else { "┤" }, Paint::Line);
+    }
+
+    /// The last state, and what it shows.
+    fn end(&mut self) {
+        let (title, paint) = match self.layout.ending {
+            Ending::Open => ("afterwards", Paint::Faint),
+            Ending::Violated => ("violated here", Paint::Bad),
+            Ending::Reached => ("reached here", Paint::Leader),
+            Ending::Stuck => ("from here nothing happens any more", Paint::Bad),
+            Ending::Repeats(_) => ("and so on, for ever", Paint::Bad),
+        };
+        self.line();
+        let line = self.canvas.line();
+        let (margin, width) = (self.margin, self.width());
+        self.stroke(line, (margin, width - 1), "━", paint);
+        self.canvas.put(line, margin + 2, &format!(" {title} "), paint);
+        self.states();
+        let layout = self.layout;
+        let flying: Vec<String> = layout.in_flight().map(notes::flying).collect();
+        if !flying.is_empty() {
+            self.text(&format!("still in flight: {}", flying.join(", ")), Paint::Message);
+        }
+        self.canvas.line();
+        let legend = "m1→2: message 1 is sent to 2 · ◷ timer expires, or is armed · \
+                      ╌ stale: its sender has crashed or changed its role since · ✗ lost";
+        self.text(legend, Paint::Faint);
+    }
+}

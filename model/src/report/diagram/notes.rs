@@ -1,0 +1,105 @@
+//! What stands beside a lifeline: what a process did and became in a step.
+
+use super::canvas::Paint;
+use crate::report::layout::{Arrow, Change, End, Layout, Row};
+use crate::report::words;
+use crate::trace::{Event, plain_value};
+
+/// A piece of text at the right of a lifeline.
+pub(super) struct Note {
+    pub(super) column: usize,
+    pub(super) text: String,
+    pub(super) paint: Paint,
+}
+
+/// The notes of a step, those of one lifeline from top to bottom.
+pub(super) fn of(layout: &Layout<'_>, row: &Row<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    happened(layout, row, &mut notes);
+    for change in &row.changes {
+        became(layout, row, change, &mut notes);
+    }
+    sent(layout, row, &mut notes);
+    notes
+}
+
+/// What the picture alone does not say of the event.
+fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
+    let own = row.step.node.map_or(0, |id| layout.column(id.number()));
+    let mut note = |column, text: &str, paint| {
+        notes.push(Note { column, text: text.to_owned(), paint });
+    };
+    match &row.step.event {
+        Event::Crash => note(own, "crashes", Paint::Bad),
+        Event::Recover => note(own, "comes back", Paint::Bold),
+        Event::Expire { timer, early } => {
+            let timer = plain_value(timer);
+            note(own, &format!("{} expires", words::clean(&timer)), Paint::Timer);
+            if *early {
+                note(own, "too early: a false suspicion", Paint::Bad);
+            }
+        }
+        Event::Deliver(_) | Event::Lose(_) | Event::Duplicate(_) => {
+            if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
+                about(layout.column(arrow.to()), arrow, &mut note);
+            }
+        }
+        Event::Cut { link: [low, _] } => {
+            let column = layout.column(low.number());
+            for &lost in &row.cut_off {
+                note(column, &format!("✗ {}", flying(&layout.arrows[lost])), Paint::Bad);
+            }
+        }
+        Event::Heal { .. } => {}
+    }
+}
+
+fn about(column: usize, arrow: &Arrow<'_>, note: &mut impl FnMut(usize, &str, Paint)) {
+    match arrow.end {
+        End::Down(_) => note(column, "down: lost", Paint::Bad),
+        End::Lost(_) => note(column, "lost", Paint::Bad),
+        _ => {}
+    }
+    if let Some(why) = &arrow.stale {
+        note(column, &format!("stale: {why}"), Paint::Stale);
+    }
+}
+
+fn became(layout: &Layout<'_>, row: &Row<'_>, change: &Change<'_>, notes: &mut Vec<Note>) {
+    let column = layout.column(change.id);
+    if change.visible() && row.step.event != Event::Crash {
+        let text = format!("[{}]", words::status(change.id, change.after));
+        notes.push(Note { column, text, paint: Paint::of(words::tone(change.id, change.after)) });
+    }
+    let armed: Vec<_> = change.armed().map(words::clean).collect();
+    if !armed.is_empty() {
+        notes.push(Note { column, text: format!("◷ {}", armed.join(", ")), paint: Paint::Timer });
+    }
+}
+
+fn sent(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
+    let mut groups: Vec<(usize, &str, String)> = Vec::new();
+    for arrow in row.sends.iter().map(|&at| &layout.arrows[at]) {
+        let column = layout.column(arrow.from());
+        let one = match arrow.end {
+            End::Barred => format!("→{} ✗cut", arrow.to()),
+            End::Merged => format!("→{} merged with m{}", arrow.to(), arrow.flight.id),
+            _ => format!("m{}→{}", arrow.flight.id, arrow.to()),
+        };
+        match groups.iter_mut().find(|(c, label, _)| *c == column && *label == arrow.label) {
+            Some((_, _, to)) => {
+                to.push(' ');
+                to.push_str(&one);
+            }
+            None => groups.push((column, &arrow.label, one)),
+        }
+    }
+    for (column, label, to) in groups {
+        notes.push(Note { column, text: format!("▸ {label} {to}"), paint: Paint::Message });
+    }
+}
+
+/// A message on its way.
+pub(super) fn flying(arrow: &Arrow<'_>) -> String {
+    format!("m{} {} {}→{}", arrow.flight.id, arrow.label, arrow.from(), arrow.to())
+}

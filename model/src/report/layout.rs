@@ -1,0 +1,349 @@
+//! One reading of a trace, from which story, diagram and picture are drawn: where each message
+//! was sent, what became of it, whether it was stale by then, and how each process changed.
+
+use super::fold::{self, Part};
+use super::words;
+use crate::property::Kind;
+use crate::protocol::Id;
+use crate::trace::{Event, Fate, Flight, Lifeline, Sent, Shows, Step, Trace, label_of};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A trace, understood.
+pub(super) struct Layout<'a> {
+    pub(super) trace: &'a Trace,
+    /// The processes, ascending: one lifeline each.
+    pub(super) ids: Vec<u8>,
+    /// One row for each step.
+    pub(super) rows: Vec<Row<'a>>,
+    /// Every message, in order of sending.
+    pub(super) arrows: Vec<Arrow<'a>>,
+    /// What every process is at the end.
+    pub(super) last: BTreeMap<u8, &'a Lifeline>,
+    /// How it ends.
+    pub(super) ending: Ending,
+    /// What is shown of the rows.
+    pub(super) parts: Vec<Part>,
+}
+
+/// One step.
+pub(super) struct Row<'a> {
+    pub(super) step: &'a Step,
+    /// The message that this step is about, among the arrows.
+    pub(super) arrow: Option<usize>,
+    /// The messages sent in this step.
+    pub(super) sends: Vec<usize>,
+    /// The messages in flight that were lost because their link was cut.
+    pub(super) cut_off: Vec<usize>,
+    /// The processes that changed.
+    pub(super) changes: Vec<Change<'a>>,
+}
+
+/// How one process changed in a step.
+pub(super) struct Change<'a> {
+    pub(super) id: u8,
+    pub(super) before: Option<&'a Lifeline>,
+    pub(super) after: &'a Lifeline,
+}
+
+impl<'a> Change<'a> {
+    /// The timers that run now and did not before.
+    pub(super) fn armed(&self) -> impl Iterator<Item = &'a str> {
+        let before = self.before.map_or(&[][..], |b| &b.timers[..]);
+        self.after.timers.iter().filter(|t| !before.contains(t)).map(String::as_str)
+    }
+
+    /// Whether more than its timers changed.
+    pub(super) fn visible(&self) -> bool {
+        let what = |l: &'a Lifeline| (l.up, &l.role, l.leader);
+        self.before.map(what) != Some(what(self.after))
+    }
+}
+
+/// A message.
+pub(super) struct Arrow<'a> {
+    pub(super) flight: &'a Flight,
+    pub(super) label: String,
+    pub(super) origin: Origin,
+    pub(super) end: End,
+    /// Why it was stale when it arrived: what has become of its sender.
+    pub(super) stale: Option<String>,
+}
+
+impl Arrow<'_> {
+    pub(super) fn from(&self) -> u8 {
+        self.flight.from.number()
+    }
+
+    pub(super) fn to(&self) -> u8 {
+        self.flight.to.number()
+    }
+}
+
+/// Where a message comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It was in flight at the beginning.
+    Beginning,
+    /// It was sent in this row.
+    Row(usize),
+    /// The trace does not say.
+    Unknown,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It arrived in this row.
+    Delivered(usize),
+    /// It arrived in this row at a process that was down.
+    Down(usize),
+    /// It was lost in this row.
+    Lost(usize),
+    /// Its link was cut in this row while it was in flight.
+    CutOff(usize),
+    /// Its link was cut already when it was sent.
+    Barred,
+    /// It merged with an identical one in flight.
+    Merged,
+    /// It is in flight at the end.
+    InFlight,
+}
+
+/// How an execution ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It shows nothing in particular.
+    Open,
+    /// Its last state violates the property.
+    Violated,
+    /// Its last state is the example that was looked for.
+    Reached,
+    /// Nothing happens any more.
+    Stuck,
+    /// The rows from this one on repeat for ever.
+    Repeats(usize),
+}
+
+impl Ending {
+    fn of(shows: Option<&Shows>, steps: usize) -> Ending {
+        match shows {
+            None => Ending::Open,
+            Some(shows) => match (shows.kind, shows.cycle_after) {
+                (Kind::Reachability, _) => Ending::Reached,
+                (Kind::Liveness, Some(after)) if after < steps => Ending::Repeats(after),
+                (Kind::Liveness, Some(_)) => Ending::Stuck,
+                (Kind::Liveness, None) | (Kind::Safety, _) => Ending::Violated,
+            },
+        }
+    }
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn of(trace: &'a Trace) -> Layout<'a> {
+        let mut reader = Reader::new(trace);
+        let rows: Vec<Row<'a>> =
+            trace.steps.iter().enumerate().map(|(at, step)| reader.row(at, step)).collect();
+        let Reader { ids, arrows, now, .. } = reader;
+        let ending = Ending::of(trace.header.shows.as_ref(), rows.len());
+        let boundary = if let Ending::Repeats(after) = ending { after } else { rows.len() };
+        Layout {
+            trace,
+            ids: ids.into_iter().collect(),
+            rows,
+            arrows,
+            last: now.into_iter().map(|(id, now)| (id, now.lifeline)).collect(),
+            ending,
+            parts: fold::parts(&trace.steps, boundary),
+        }
+    }
+
+    /// The place of a process's lifeline, from 0.
+    pub(super) fn column(&self, id: u8) -> usize {
+        self.ids.binary_search(&id).unwrap_or(0)
+    }
+
+    /// The messages that are in flight at the end.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = &Arrow<'a>> {
+        self.arrows.iter().filter(|a| a.end == End::InFlight)
+    }
+
+    /// The messages of this kind, those that say the same together: what they say, and to whom.
+    pub(super) fn grouped(
+        &self,
+        sends: &[usize],
+        wanted: impl Fn(End) -> bool,
+    ) -> Vec<(&str, Vec<u8>)> {
+        let mut groups: Vec<(&str, Vec<u8>)> = Vec::new();
+        for arrow in sends.iter().map(|&at| &self.arrows[at]).filter(|a| wanted(a.end)) {
+            match groups.iter_mut().find(|(label, _)| *label == arrow.label) {
+                Some((_, to)) => to.push(arrow.to()),
+                None => groups.push((&arrow.label, vec![arrow.to()])),
+            }
+        }
+        groups
+    }
+
+    /// The protocol and its rules in a phrase.
+    pub(super) fn protocol(&self) -> String {
+        let header = &self.trace.header;
+        format!("{}, variant {}", words::clean(&header.protocol), words::clean(&header.variant))
+    }
+}
+
+/// A process while the trace is read.
+struct Now<'a> {
+    lifeline: &'a Lifeline,
+    /// How often its role has changed.
+    roles: u32,
+    /// How often it has crashed.
+    crashes: u32,
+}
+
+struct Reader<'a> {
+    ids: BTreeSet<u8>,
+    arrows: Vec<Arrow<'a>>,
+    /// What the sender was like when each arrow began: its role changes and crashes.
+    senders: Vec<(u32, u32)>,
+    /// The messages in flight, oldest first.
+    open: FxHashMap<(u32, Id, Id), Vec<usize>>,
+    now: BTreeMap<u8, Now<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        let first = |(&id, lifeline)| (id, Now { lifeline, roles: 0, crashes: 0 });
+        let mut reader = Reader {
+            ids: trace.header.initial.keys().copied().collect(),
+            arrows: Vec::new(),
+            senders: Vec::new(),
+            open: FxHashMap::default(),
+            now: trace.header.initial.iter().map(first).collect(),
+        };
+        for sent in &trace.header.in_flight {
+            reader.send(sent, Origin::Beginning);
+        }
+        reader
+    }
+
+    fn row(&mut self, at: usize, step: &'a Step) -> Row<'a> {
+        self.ids.extend(step.node.map(Id::number));
+        let mut cut_off = Vec::new();
+        let arrow = match &step.event {
+            Event::Deliver(flight) => {
+                let down = self.now.get(&flight.to.number()).is_some_and(|n| !n.lifeline.up);
+                let end = if down { End::Down(at) } else { End::Delivered(at) };
+                Some(self.end(flight, end))
+            }
+            Event::Lose(flight) => Some(self.end(flight, End::Lost(at))),
+            Event::Duplicate(flight) => Some(self.double(flight)),
+            Event::Cut { link: [a, b] } => {
+                self.ids.extend([a.number(), b.number()]);
+                cut_off = self.cut(*a, *b, at);
+                None
+            }
+            Event::Heal { link: [a, b] } => {
+                self.ids.extend([a.number(), b.number()]);
+                None
+            }
+            Event::Expire { .. } | Event::Crash | Event::Recover => None,
+        };
+        let changes = step.changed.iter().map(|(&id, after)| self.change(id, after)).collect();
+        let sends = step.sent.iter().map(|sent| self.send(sent, Origin::Row(at))).collect();
+        Row { step, arrow, sends, cut_off, changes }
+    }
+
+    fn change(&mut self, id: u8, after: &'a Lifeline) -> Change<'a> {
+        self.ids.insert(id);
+        let now = self.now.entry(id);
+        let mut before = None;
+        now.and_modify(|now| {
+            before = Some(now.lifeline);
+            now.roles += u32::from(now.lifeline.role != after.role);
+            now.crashes += u32::from(now.lifeline.up && !after.up);
+            now.lifeline = after;
+        })
+        .or_insert(Now { lifeline: after, roles: 0, crashes: 0 });
+        Change { id, before, after }
+    }
+
+    fn send(&mut self, sent: &'a Sent, origin: Origin) -> usize {
+        let end = match sent.fate {
+            None => End::InFlight,
+            Some(Fate::Cut) => End::Barred,
+            Some(Fate::Merged) => End::Merged,
+        };
+        self.begin(&sent.flight, origin, end)
+    }
+
+    fn begin(&mut self, flight: &'a Flight, origin: Origin, end: End) -> usize {
+        let at = self.arrows.len();
+        self.ids.extend([flight.from.number(), flight.to.number()]);
+        let sender = self.now.get(&flight.from.number());
+        self.senders.push(sender.map_or((0, 0), |now| (now.roles, now.crashes)));
+        let label = words::clean(&label_of(&flight.message)).into_owned();
+        self.arrows.push(Arrow { flight, label, origin, end, stale: None });
+        if end == End::InFlight {
+            self.open.entry(key(flight)).or_default().push(at);
+        }
+        at
+    }
+
+    /// The oldest message in flight that this one can be; one of unknown origin if there is none.
+    fn find(&mut self, flight: &'a Flight) -> usize {
+        match self.open.get(&key(flight)).and_then(|open| open.first()) {
+            Some(&at) => at,
+            None => self.begin(flight, Origin::Unknown, End::InFlight),
+        }
+    }
+
+    fn end(&mut self, flight: &'a Flight, end: End) -> usize {
+        let at = self.find(flight);
+        if let Some(open) = self.open.get_mut(&key(flight)) {
+            open.retain(|&other| other != at);
+        }
+        self.arrows[at].end = end;
+        if let End::Delivered(_) | End::Down(_) = end {
+            self.arrows[at].stale = self.stale(at);
+        }
+        at
+    }
+
+    fn double(&mut self, flight: &'a Flight) -> usize {
+        let at = self.find(flight);
+        let (origin, sender) = (self.arrows[at].origin, self.senders[at]);
+        let copy = self.begin(flight, origin, End::InFlight);
+        self.senders[copy] = sender;
+        at
+    }
+
+    fn cut(&mut self, a: Id, b: Id, at: usize) -> Vec<usize> {
+        let mut lost = Vec::new();
+        for (&(_, from, to), open) in &mut self.open {
+            if (from, to) == (a, b) || (from, to) == (b, a) {
+                lost.append(open);
+            }
+        }
+        lost.sort_unstable();
+        for &arrow in &lost {
+            self.arrows[arrow].end = End::CutOff(at);
+        }
+        lost
+    }
+
+    /// What has become of the sender since, if it crashed or changed its role.
+    fn stale(&self, arrow: usize) -> Option<String> {
+        let (roles, crashes) = self.senders[arrow];
+        let id = self.arrows[arrow].from();
+        let now = self.now.get(&id)?;
+        if now.crashes != crashes {
+            let back = if now.lifeline.up { " and come back" } else { "" };
+            return Some(format!("{id} has crashed{back} since"));
+        }
+        (now.roles != roles).then(|| format!("{id} {} by now", words::is(id, now.lifeline)))
+    }
+}
+
+fn key(flight: &Flight) -> (u32, Id, Id) {
+    (flight.id, flight.from, flight.to)
+}

@@ -1,0 +1,191 @@
+//! An execution as a numbered story in plain sentences, one line for each step.
+
+use super::fold::Part;
+use super::layout::{Arrow, Change, End, Ending, Layout, Row};
+use super::words;
+use crate::protocol::Id;
+use crate::trace::{Event, Lifeline, Trace, plain_value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The story of `trace`.
+#[must_use]
+pub fn tell(trace: &Trace) -> String {
+    let layout = Layout::of(trace);
+    let first = trace.header.initial.iter().map(|(&id, lifeline)| (id, lifeline)).collect();
+    let mut out = format!("At the beginning {}.\n", everybody(&first));
+    let digits = layout.rows.len().to_string().len().max(2);
+    for part in &layout.parts {
+        match part {
+            Part::Step(at) => {
+                let sentence = step(&layout, &layout.rows[*at]);
+                let _ = writeln!(out, "{:>digits$}. {sentence}", at + 1);
+            }
+            fold @ Part::Again { .. } => {
+                let _ = writeln!(out, "{:>digits$}  … {} …", "", fold.words());
+            }
+        }
+    }
+    end(&layout, &mut out);
+    out
+}
+
+/// Who believes what in the end, and what that shows.
+fn end(layout: &Layout<'_>, out: &mut String) {
+    match layout.ending {
+        Ending::Repeats(after) => {
+            let (first, last) = (after + 1, layout.rows.len());
+            let _ = if first == last {
+                writeln!(out, "Step {first} repeats for ever.")
+            } else {
+                writeln!(out, "Steps {first} to {last} repeat for ever.")
+            };
+        }
+        Ending::Stuck => out.push_str("From here nothing happens any more.\n"),
+        Ending::Open | Ending::Violated | Ending::Reached => {}
+    }
+    let _ = writeln!(out, "Now {}.", everybody(&layout.last));
+    let flying: Vec<_> = layout.in_flight().map(message).collect();
+    if !flying.is_empty() {
+        let _ = writeln!(out, "Still in flight: {}.", words::list(&flying));
+    }
+    if let Some(shows) = &layout.trace.header.shows {
+        let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
+        let verb = match layout.ending {
+            Ending::Reached => "is an example of",
+            Ending::Violated | Ending::Open | Ending::Stuck | Ending::Repeats(_) => "violates",
+        };
+        let _ = writeln!(out, "This {verb} {name}: {formula}");
+    }
+}
+
+fn message(arrow: &Arrow<'_>) -> String {
+    format!("{} from {} to {}", arrow.label, arrow.from(), arrow.to())
+}
+
+/// "3 leads, 1 and 2 follow 3": those of one mind together.
+fn everybody(of: &BTreeMap<u8, &Lifeline>) -> String {
+    let mut groups: Vec<(String, Vec<u8>)> = Vec::new();
+    for (&id, lifeline) in of {
+        let what = words::is(id, lifeline);
+        match groups.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((what, vec![id])),
+        }
+    }
+    let phrase = |(what, ids): &(String, Vec<u8>)| {
+        let many = match of.get(&ids[0]) {
+            Some(lifeline) if ids.len() > 1 => words::standing(ids[0], lifeline, true),
+            _ => what.clone(),
+        };
+        let leader = of.get(&ids[0]).and_then(|l| words::other_leader(ids[0], l));
+        let dead = leader.is_some_and(|l| of.get(&l).is_some_and(|l| !l.up));
+        format!("{} {many}{}", words::list(ids), if dead { " (which is down)" } else { "" })
+    };
+    let phrases: Vec<String> = groups.iter().map(phrase).collect();
+    if phrases.is_empty() { "there is nobody".to_owned() } else { phrases.join(", ") }
+}
+
+/// One step in a sentence or two.
+fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
+    let arrow = row.arrow.map(|at| &layout.arrows[at]);
+    let mut out = event(row, arrow);
+    let who = row.step.node.map(Id::number);
+    let deeds = deeds(layout, row);
+    match (&row.step.event, deeds.is_empty()) {
+        (Event::Deliver(_), true) if arrow.is_some_and(|a| matches!(a.end, End::Down(_))) => {}
+        (Event::Deliver(_), true) => out.push_str(&unmoved(row)),
+        (_, true) => {}
+        (_, false) => {
+            let _ = write!(out, " It {}.", words::list(&deeds));
+        }
+    }
+    for (end, why) in [
+        (End::Barred, "is lost on the cut link"),
+        (End::Merged, "merges with the same message, which is in flight already"),
+    ] {
+        for (label, to) in layout.grouped(&row.sends, |e| e == end) {
+            let _ = write!(out, " Its {label} to {} {why}.", words::list(&to));
+        }
+    }
+    for &lost in &row.cut_off {
+        let _ = write!(out, " {} is lost with it.", message(&layout.arrows[lost]));
+    }
+    for change in row.changes.iter().filter(|c| Some(c.id) != who) {
+        if let Some(what) = words::becomes(change.id, change.before, change.after) {
+            let _ = write!(out, " {} {what}.", change.id);
+        }
+    }
+    out
+}
+
+/// What happened, without what followed from it.
+fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
+    let who = row.step.node.map_or_else(|| "somebody".to_owned(), |id| id.to_string());
+    match (&row.step.event, arrow) {
+        (Event::Deliver(_), Some(arrow)) => arrival(arrow),
+        (Event::Lose(_), Some(arrow)) => format!("{} is lost.", message(arrow)),
+        (Event::Duplicate(_), Some(arrow)) => {
+            format!("{} is doubled: it may arrive twice.", message(arrow))
+        }
+        (Event::Deliver(_) | Event::Lose(_) | Event::Duplicate(_), None) => String::new(),
+        (Event::Expire { timer, early }, _) => {
+            let timer = plain_value(timer);
+            let early = if *early {
+                " too early, a false suspicion: what it waits for could still come"
+            } else {
+                ""
+            };
+            format!("{who}'s {} timer expires{early}.", words::clean(&timer))
+        }
+        (Event::Crash, _) => {
+            let led = row.changes.iter().any(|c| c.before.is_some_and(|b| words::leads(c.id, b)));
+            if led { format!("{who}, the leader, crashes.") } else { format!("{who} crashes.") }
+        }
+        (Event::Recover, _) => format!("{who} comes back."),
+        (Event::Cut { link: [a, b] }, _) => format!("The link between {a} and {b} is cut."),
+        (Event::Heal { link: [a, b] }, _) => format!("The link between {a} and {b} heals."),
+    }
+}
+
+fn arrival(arrow: &Arrow<'_>) -> String {
+    let Arrow { label, stale, .. } = arrow;
+    let (from, to) = (arrow.from(), arrow.to());
+    let stale = stale.as_ref().map(|why| format!(" (stale: {why})")).unwrap_or_default();
+    match arrow.end {
+        End::Down(_) => format!("{to} is down: {label} from {from} is lost on it{stale}."),
+        _ => format!("{to} gets {label} from {from}{stale}."),
+    }
+}
+
+/// A message that changed nothing that counts.
+fn unmoved(row: &Row<'_>) -> String {
+    if row.step.armed.is_empty() {
+        return " Nothing changes.".to_owned();
+    }
+    format!(" It starts {} again.", timers(row.step.armed.iter().map(String::as_str)))
+}
+
+/// What the process that acted became, sent and armed, each with its verb.
+fn deeds(layout: &Layout<'_>, row: &Row<'_>) -> Vec<String> {
+    let who = row.step.node.map(Id::number);
+    let own: Option<&Change<'_>> = row.changes.iter().find(|c| Some(c.id) == who);
+    let mut deeds = Vec::new();
+    if let Some(change) = own.filter(|_| row.step.event != Event::Crash) {
+        deeds.extend(words::becomes(change.id, change.before, change.after));
+    }
+    let flies = |end: End| !matches!(end, End::Barred | End::Merged);
+    for (label, to) in layout.grouped(&row.sends, flies) {
+        deeds.push(format!("sends {label} to {}", words::list(&to)));
+    }
+    let mut armed = own.into_iter().flat_map(Change::armed).peekable();
+    if armed.peek().is_some() {
+        deeds.push(format!("arms {}", timers(armed)));
+    }
+    deeds
+}
+
+fn timers<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.map(words::clean).collect();
+    format!("its {} timer{}", words::list(&names), if names.len() > 1 { "s" } else { "" })
+}

@@ -1,0 +1,162 @@
+//! The words in which story, diagram and picture speak of processes.
+
+use crate::trace::Lifeline;
+use std::borrow::Cow;
+use std::fmt::Display;
+
+/// How a process is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// It leads.
+    Leader,
+    /// It follows somebody, or would.
+    Follower,
+    /// Anything between.
+    Other,
+    /// It is down.
+    Down,
+}
+
+pub(super) fn tone(id: u8, lifeline: &Lifeline) -> Tone {
+    match lifeline.role.as_str() {
+        _ if !lifeline.up => Tone::Down,
+        _ if leads(id, lifeline) => Tone::Leader,
+        "follower" => Tone::Follower,
+        _ => Tone::Other,
+    }
+}
+
+pub(super) fn leads(id: u8, lifeline: &Lifeline) -> bool {
+    lifeline.up && (lifeline.role == "leader" || lifeline.leader.is_some_and(|l| l.number() == id))
+}
+
+/// Whom a process takes for the leader, if that is another.
+pub(super) fn other_leader(id: u8, lifeline: &Lifeline) -> Option<u8> {
+    let leader = lifeline.leader.map(crate::protocol::Id::number);
+    leader.filter(|&leader| lifeline.up && lifeline.role != "leader" && leader != id)
+}
+
+/// A process's role and leader, as they stand beside its lifeline.
+pub(super) fn status(id: u8, lifeline: &Lifeline) -> String {
+    let role = clean(&lifeline.role);
+    match other_leader(id, lifeline) {
+        Some(leader) => format!("{role} of {leader}"),
+        None => role.into_owned(),
+    }
+}
+
+/// A role as it follows "is" or "becomes": "a candidate", but "waiting".
+pub(super) fn role(role: &str) -> String {
+    let role = clean(role);
+    if role == "leader" {
+        return "the leader".to_owned();
+    }
+    if is_participle(&role) {
+        return role.into_owned();
+    }
+    let vowel = role.starts_with(|c: char| "aeiouAEIOU".contains(c));
+    format!("{} {role}", if vowel { "an" } else { "a" })
+}
+
+fn is_participle(role: &str) -> bool {
+    role.is_empty() || role.ends_with("ing") || role.ends_with("ed") || role == "down"
+}
+
+/// What a process is, with its verb: "follows 3", "is waiting".
+pub(super) fn is(id: u8, lifeline: &Lifeline) -> String {
+    standing(id, lifeline, false)
+}
+
+/// Like [`is`], of several processes if `many`.
+pub(super) fn standing(id: u8, lifeline: &Lifeline, many: bool) -> String {
+    let (be, s) = if many { ("are", "") } else { ("is", "s") };
+    if !lifeline.up {
+        return format!("{be} down");
+    }
+    if leads(id, lifeline) {
+        return format!("lead{s}");
+    }
+    let what = if many && !is_participle(&lifeline.role) {
+        format!("{}s", clean(&lifeline.role))
+    } else {
+        role(&lifeline.role)
+    };
+    match other_leader(id, lifeline) {
+        Some(leader) if lifeline.role == "follower" => format!("follow{s} {leader}"),
+        Some(leader) => format!("{be} {what} with {leader} as the leader"),
+        None if lifeline.role == "follower" => format!("follow{s} nobody"),
+        None => format!("{be} {what}"),
+    }
+}
+
+/// What a process becomes, with its verb, if its role or leader changed.
+pub(super) fn becomes(id: u8, before: Option<&Lifeline>, after: &Lifeline) -> Option<String> {
+    let what = |l: &Lifeline| (l.up, l.role.clone(), l.leader);
+    if before.map(what) == Some(what(after)) {
+        return None;
+    }
+    if !after.up {
+        return Some("goes down".to_owned());
+    }
+    if leads(id, after) {
+        let already = before.is_some_and(|b| leads(id, b) && b.role == after.role);
+        return (!already).then(|| "becomes the leader".to_owned());
+    }
+    let same_role = before.is_some_and(|b| b.up && b.role == after.role);
+    let participle = is_participle(&after.role);
+    let role = format!("{} {}", if participle { "is now" } else { "becomes" }, role(&after.role));
+    Some(match (other_leader(id, after), same_role) {
+        (Some(leader), _) if after.role == "follower" => format!("now follows {leader}"),
+        (Some(leader), true) => format!("now takes {leader} for the leader"),
+        (Some(leader), false) => format!("{role} with {leader} as the leader"),
+        (None, true) => "no longer has a leader".to_owned(),
+        (None, false) => role,
+    })
+}
+
+/// "1", "1 and 2", "1, 2 and 3".
+pub(super) fn list(items: &[impl Display]) -> String {
+    let mut out = String::new();
+    for (at, item) in items.iter().enumerate() {
+        out.push_str(match at {
+            0 => "",
+            _ if at + 1 == items.len() => " and ",
+            _ => ", ",
+        });
+        out.push_str(&item.to_string());
+    }
+    out
+}
+
+/// Text without control characters: a trace is a file, and may come from anywhere.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    let bad = |c: char| c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    if text.contains(bad) { Cow::Owned(text.replace(bad, "\u{FFFD}")) } else { Cow::Borrowed(text) }
+}
+
+/// Breaks text into lines of at most `width` characters, at spaces where it can.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        if used > 0 && used + 1 + word.len() > width {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        } else if used > 0 {
+            line.push(' ');
+            used += 1;
+        }
+        while word.len() > width {
+            lines.push(word.drain(..width).collect());
+        }
+        used += word.len();
+        line.extend(word);
+    }
+    if used > 0 || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
