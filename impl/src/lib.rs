@@ -1,5 +1,45 @@
-//! Leader election for Rust services.
+//! Leader election for Rust services: join an election, and watch who leads.
+//!
+//! ```no_run
+//! use bellwether::{Config, Election};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+//! let election = Election::join(Config::new("orders", 2, members)?).await?;
+//! let mut leadership = election.leadership();
+//! while leadership.changed().await.is_ok() {
+//!     let now = *leadership.borrow_and_update();
+//!     match now.leader {
+//!         Some(_) if now.is_self() => println!("this node leads"),
+//!         Some(leader) => println!("node {leader} leads"),
+//!         None => println!("an election is held"),
+//!     }
+//! }
+//! election.leave().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What leadership means here: the protocol is the [bully](protocol::bully), which has no quorum.
+//! While messages arrive within the configured time-outs there is one leader, the highest node that
+//! is up. *A network that is cut in two has a leader on each side*, and a leader that was paused
+//! does not know at once that it was replaced. Use it where that is a nuisance, not a loss; a
+//! protocol with a quorum is for the other cases.
+//!
+//! The crate has one module for each concern, and arrows point one way:
+//!
+//! - [`protocol`]: pure state machines, no I/O, which a formal model can be compared with;
+//! - [`driver`]: tokio around such a core, and the [`Election`] you join;
+//! - `transport`: frames over TCP, handshakes, reconnection;
+//! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
+//! - [`status`]: asking a node how it is.
 
+pub mod config;
+pub mod driver;
 pub mod protocol;
+pub mod status;
+mod transport;
 
-pub use protocol::{Members, NodeId, Role};
+pub use config::Config;
+pub use driver::{Election, JoinError, Leadership};
+pub use protocol::{Members, NodeId, Reason, Role, Timing};

@@ -163,8 +163,7 @@ impl Bully {
     /// "It sends `COORDINATOR` to all processes with lower ids", and will again.
     fn claim(&mut self, now: Time) {
         let lower = self.settings.members.below(self.settings.id);
-        self.sends
-            .extend(lower.iter().map(|&to| (to, Message::Coordinator)));
+        self.sends.extend(lower.iter().map(|&to| (to, Message::Coordinator)));
         self.arm(now, Timer::Beat);
     }
 }
@@ -173,14 +172,10 @@ impl Bully {
 /// mistake in this file, and then stopping is better than two leaders.
 impl Bully {
     fn become_candidate(&mut self, now: Time, reason: Reason) {
-        assert!(matches!(
-            self.state,
-            State::NotStarted | State::Follower { .. } | State::Waiting
-        ));
+        assert!(matches!(self.state, State::NotStarted | State::Follower { .. } | State::Waiting));
         self.change(State::Candidate, reason);
         let higher = self.settings.members.above(self.settings.id);
-        self.sends
-            .extend(higher.iter().map(|&to| (to, Message::Election)));
+        self.sends.extend(higher.iter().map(|&to| (to, Message::Election)));
         self.arm(now, Timer::Elec);
     }
 
@@ -209,15 +204,8 @@ impl Bully {
         let from = self.state.role();
         self.state = to;
         self.timers.cancel_all();
-        let Status {
-            role: to, leader, ..
-        } = self.status();
-        self.events.push_back(Event::RoleChanged {
-            from,
-            to,
-            leader,
-            reason,
-        });
+        let Status { role: to, leader, .. } = self.status();
+        self.events.push_back(Event::RoleChanged { from, to, leader, reason });
     }
 }
 
@@ -279,9 +267,7 @@ impl Protocol for Bully {
     fn new(settings: Settings, _seed: u64) -> Result<Self, ConfigError> {
         settings.timing.validate()?;
         if !settings.members.contains(settings.id) {
-            let Settings {
-                id: node, members, ..
-            } = settings;
+            let Settings { id: node, members, .. } = settings;
             return Err(ConfigError::NotAMember { node, members });
         }
         Ok(Self {
@@ -327,11 +313,7 @@ impl Protocol for Bully {
             State::Leader => Some(id),
             State::NotStarted | State::Candidate | State::Waiting => None,
         };
-        Status {
-            id,
-            role: self.state.role(),
-            leader,
-        }
+        Status { id, role: self.state.role(), leader }
     }
 
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {

@@ -47,10 +47,10 @@ impl FromStr for NodeId {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let number = text.parse().ok().and_then(Self::new);
-        number.ok_or_else(|| ConfigError::NotAnId {
-            text: text.to_owned(),
-        })
+        let id = text.parse().ok().and_then(Self::new);
+        // One id has one spelling: `03` and `+3` are refused, lest they be taken for another id.
+        let id = id.filter(|id| id.to_string() == text);
+        id.ok_or_else(|| ConfigError::NotAnId { text: text.to_owned() })
     }
 }
 

@@ -51,12 +51,7 @@ impl Timing {
     ///
     /// The first contradiction found, with its numbers and the remedy.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let Self {
-            election,
-            coordinator,
-            watch,
-            heartbeat,
-        } = *self;
+        let Self { election, coordinator, watch, heartbeat } = *self;
         let named = [
             ("election", election),
             ("coordinator", coordinator),
@@ -69,10 +64,7 @@ impl Timing {
             }
         }
         if coordinator <= election {
-            return Err(ConfigError::CoordinatorTooShort {
-                coordinator,
-                election,
-            });
+            return Err(ConfigError::CoordinatorTooShort { coordinator, election });
         }
         if heartbeat * 2 >= watch {
             return Err(ConfigError::HeartbeatTooSlow { heartbeat, watch });

@@ -37,20 +37,13 @@ impl<T: Copy + Eq, const N: usize> Timers<T, N> {
     /// No timer is armed. `kinds` lists every kind of timer there is, each once.
     #[must_use]
     pub const fn new(kinds: [T; N]) -> Self {
-        Self {
-            kinds,
-            armed: [None; N],
-            generation: 0,
-        }
+        Self { kinds, armed: [None; N], generation: 0 }
     }
 
     /// Arms `timer`, anew if it is armed already: what the earlier arming would do is forgotten.
     pub fn arm(&mut self, timer: T, deadline: Time) {
         self.generation = self.generation.wrapping_add(1);
-        let armed = Armed {
-            deadline,
-            generation: self.generation,
-        };
+        let armed = Armed { deadline, generation: self.generation };
         *self.slot(timer) = Some(armed);
     }
 
@@ -67,19 +60,13 @@ impl<T: Copy + Eq, const N: usize> Timers<T, N> {
     /// The armed timers and their deadlines, in the order of their kinds.
     pub fn armed(&self) -> impl Iterator<Item = (T, Time)> + '_ {
         let kinds = self.kinds.iter().copied();
-        kinds
-            .zip(&self.armed)
-            .filter_map(|(kind, armed)| Some((kind, armed.as_ref()?.deadline)))
+        kinds.zip(&self.armed).filter_map(|(kind, armed)| Some((kind, armed.as_ref()?.deadline)))
     }
 
     /// The earliest deadline.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.armed
-            .iter()
-            .flatten()
-            .map(|armed| armed.deadline)
-            .min()
+        self.armed.iter().flatten().map(|armed| armed.deadline).min()
     }
 
     /// Tickets for every timer whose deadline is `now` or earlier, in the order of the deadlines.
@@ -87,16 +74,9 @@ impl<T: Copy + Eq, const N: usize> Timers<T, N> {
     pub fn due(&self, now: Time) -> impl Iterator<Item = Ticket<T>> + use<T, N> {
         let mut due = [None; N];
         for ((ticket, &timer), armed) in due.iter_mut().zip(&self.kinds).zip(&self.armed) {
-            *ticket = armed.filter(|armed| armed.deadline <= now).map(
-                |Armed {
-                     deadline,
-                     generation,
-                 }| Ticket {
-                    timer,
-                    deadline,
-                    generation,
-                },
-            );
+            *ticket = armed
+                .filter(|armed| armed.deadline <= now)
+                .map(|Armed { deadline, generation }| Ticket { timer, deadline, generation });
         }
         due.sort_by_key(|ticket| ticket.map(|ticket| (ticket.deadline, ticket.generation)));
         due.into_iter().flatten()
@@ -115,10 +95,7 @@ impl<T: Copy + Eq, const N: usize> Timers<T, N> {
 
     fn slot(&mut self, timer: T) -> &mut Option<Armed> {
         let position = self.kinds.iter().position(|&kind| kind == timer);
-        assert!(
-            position.is_some(),
-            "every kind of timer is listed when the timers are made"
-        );
+        assert!(position.is_some(), "every kind of timer is listed when the timers are made");
         &mut self.armed[position.unwrap_or(0)]
     }
 }
@@ -151,10 +128,7 @@ mod tests {
 
     fn fired(timers: &mut Timers<char, 3>, now: u64) -> String {
         let due: Vec<Ticket<char>> = timers.due(at(now)).collect();
-        due.into_iter()
-            .filter(|&ticket| timers.fires(ticket))
-            .map(|ticket| ticket.timer)
-            .collect()
+        due.into_iter().filter(|&ticket| timers.fires(ticket)).map(|ticket| ticket.timer).collect()
     }
 
     #[test]
@@ -178,11 +152,7 @@ mod tests {
         let stale: Vec<_> = timers.due(at(10)).collect();
         timers.arm('a', at(10));
         assert!(stale.into_iter().all(|ticket| !timers.fires(ticket)));
-        assert_eq!(
-            timers.next_deadline(),
-            Some(at(10)),
-            "the new arming is untouched"
-        );
+        assert_eq!(timers.next_deadline(), Some(at(10)), "the new arming is untouched");
     }
 
     #[test]

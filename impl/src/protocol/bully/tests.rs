@@ -18,11 +18,7 @@ fn ms(milliseconds: u64) -> Time {
 
 fn settings(node: u16, members: &[u16]) -> Settings {
     let members = Members::new(members.iter().map(|&number| id(number))).expect("valid");
-    Settings {
-        id: id(node),
-        members,
-        timing: Timing::DEFAULT,
-    }
+    Settings { id: id(node), members, timing: Timing::DEFAULT }
 }
 
 fn node(number: u16) -> Bully {
@@ -39,20 +35,12 @@ impl Story {
 
     fn at(&mut self, milliseconds: u64, input: Input<Message>) -> String {
         self.0.handle(ms(milliseconds), input);
-        let outputs: Vec<_> = std::iter::from_fn(|| self.0.poll())
-            .map(|o| line(&o))
-            .collect();
+        let outputs: Vec<_> = std::iter::from_fn(|| self.0.poll()).map(|o| line(&o)).collect();
         outputs.join(", ")
     }
 
     fn hears(&mut self, milliseconds: u64, from: u16, message: Message) -> String {
-        self.at(
-            milliseconds,
-            Input::Receive {
-                from: id(from),
-                message,
-            },
-        )
+        self.at(milliseconds, Input::Receive { from: id(from), message })
     }
 }
 
@@ -60,15 +48,8 @@ fn line(output: &Output<std::convert::Infallible, Message>) -> String {
     match output {
         Output::Persist(nothing) => match *nothing {},
         Output::Send { to, message } => format!("{message:?} to {to}"),
-        Output::Event(Event::RoleChanged {
-            from,
-            to,
-            leader,
-            reason,
-        }) => {
-            let leader = leader
-                .map(|leader| format!(" of {leader}"))
-                .unwrap_or_default();
+        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
+            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
             format!("{from} becomes {to}{leader}: {reason}")
         }
         Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
@@ -110,16 +91,8 @@ fn a_node_that_is_answered_waits_for_the_winner_and_follows_it() {
         two.hears(20, 4, Message::Coordinator),
         "waiting becomes follower of 4: a higher node claims to lead, wake at 520"
     );
-    assert_eq!(
-        two.hears(120, 4, Message::Coordinator),
-        "wake at 620",
-        "a heartbeat"
-    );
-    assert_eq!(
-        two.hears(130, 4, Message::Ok),
-        "",
-        "of an election that is over"
-    );
+    assert_eq!(two.hears(120, 4, Message::Coordinator), "wake at 620", "a heartbeat");
+    assert_eq!(two.hears(130, 4, Message::Ok), "", "of an election that is over");
     assert_eq!(
         two.at(620, Input::Wake),
         "Election to 3, Election to 4, follower becomes candidate: the leader was silent for too \
@@ -147,10 +120,7 @@ fn the_highest_node_leads_at_once_and_answers_challengers_twice() {
         "Coordinator to 1, Coordinator to 2, Coordinator to 3, not started becomes leader of 4: \
          no configured id is higher, wake at 100"
     );
-    assert_eq!(
-        four.hears(50, 2, Message::Election),
-        "Ok to 2, Coordinator to 2"
-    );
+    assert_eq!(four.hears(50, 2, Message::Election), "Ok to 2, Coordinator to 2");
 }
 
 #[test]
@@ -165,11 +135,7 @@ fn a_challenged_follower_holds_one_election_however_often_it_is_challenged() {
     );
     assert_eq!(three.hears(60, 2, Message::Election), "Ok to 2");
     three.hears(70, 4, Message::Ok);
-    assert_eq!(
-        three.hears(80, 1, Message::Election),
-        "Ok to 1",
-        "while it waits, too"
-    );
+    assert_eq!(three.hears(80, 1, Message::Election), "Ok to 1", "while it waits, too");
 }
 
 #[test]
@@ -181,11 +147,7 @@ fn a_leader_steps_down_for_a_higher_claim_and_a_follower_changes_over() {
         two.hears(310, 3, Message::Coordinator),
         "leader becomes follower of 3: a higher node claims to lead, wake at 810"
     );
-    assert_eq!(
-        two.at(400, Input::Wake),
-        "",
-        "the heartbeat timer of the leader is gone"
-    );
+    assert_eq!(two.at(400, Input::Wake), "", "the heartbeat timer of the leader is gone");
     assert_eq!(
         two.hears(410, 4, Message::Coordinator),
         "follower becomes follower of 4: a higher node claims to lead, wake at 910"
@@ -222,10 +184,7 @@ fn nothing_happens_before_boot_and_a_second_boot_is_a_no_op() {
     assert_eq!(two.at(5_000, Input::Wake), "");
     assert_ne!(two.at(5_000, Input::Boot), "");
     assert_eq!(two.at(5_001, Input::Boot), "");
-    assert_eq!(
-        two.0.armed().collect::<Vec<_>>(),
-        [(Timer::Elec, ms(5_300))]
-    );
+    assert_eq!(two.0.armed().collect::<Vec<_>>(), [(Timer::Elec, ms(5_300))]);
 }
 
 #[test]
@@ -239,10 +198,7 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
         (1, Message::Ok, Ignored::WrongDirection),
         (3, Message::Election, Ignored::WrongDirection),
     ] {
-        assert_eq!(
-            two.hears(1, from, message),
-            format!("ignored {from}: {cause}")
-        );
+        assert_eq!(two.hears(1, from, message), format!("ignored {from}: {cause}"));
     }
 }
 
@@ -251,9 +207,7 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     let build = |change: &dyn Fn(&mut Settings)| {
         let mut settings = settings(2, &[1, 2, 3]);
         change(&mut settings);
-        Bully::new(settings, 0)
-            .expect_err("must be refused")
-            .to_string()
+        Bully::new(settings, 0).expect_err("must be refused").to_string()
     };
     assert_eq!(
         build(&|s| s.id = id(9)),
@@ -276,15 +230,9 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     let twice = Members::new([id(1), id(2), id(1)]).expect_err("must be refused");
     assert_eq!(twice, ConfigError::DuplicateId { node: id(1) });
     let alone = Members::new([id(1)]).expect_err("must be refused");
-    assert!(
-        alone.to_string().starts_with("1 member(s) configured"),
-        "{alone}"
-    );
+    assert!(alone.to_string().starts_with("1 member(s) configured"), "{alone}");
     let crowd = Members::new((1..=300).map(id)).expect_err("must be refused");
-    assert!(
-        crowd.to_string().starts_with("more than 255 member(s)"),
-        "{crowd}"
-    );
+    assert!(crowd.to_string().starts_with("more than 255 member(s)"), "{crowd}");
 }
 
 /// A few nodes and the messages between them, which take one millisecond.
@@ -313,10 +261,7 @@ impl Network {
 
     fn start(&mut self, number: u16) {
         let node = Bully::new(settings(number, &self.members), 0).expect("valid");
-        assert!(
-            self.nodes.insert(id(number), node).is_none(),
-            "not up already"
-        );
+        assert!(self.nodes.insert(id(number), node).is_none(), "not up already");
         self.handle(id(number), Input::Boot);
     }
 
@@ -343,9 +288,7 @@ impl Network {
         loop {
             let arrival = self.in_flight.front().map(|flight| flight.0);
             let nodes = self.nodes.iter();
-            let wake = nodes
-                .filter_map(|(&id, n)| Some((n.armed().map(|a| a.1).min()?, id)))
-                .min();
+            let wake = nodes.filter_map(|(&id, n)| Some((n.armed().map(|a| a.1).min()?, id))).min();
             match (arrival, wake) {
                 (Some(time), _) if wake.is_none_or(|w| time <= w.0) && time <= end => {
                     let (time, from, to, message) = self.in_flight.pop_front().expect("seen");
@@ -363,10 +306,7 @@ impl Network {
     }
 
     fn leaders(&self) -> Vec<Option<u16>> {
-        self.nodes
-            .values()
-            .map(|node| node.status().leader.map(NodeId::get))
-            .collect()
+        self.nodes.values().map(|node| node.status().leader.map(NodeId::get)).collect()
     }
 }
 

@@ -1,0 +1,128 @@
+//! Names that people write into configurations, parsed into types that cannot be wrong.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+
+/// The name of a cluster: 1 to 64 letters, digits, dots, dashes and underscores. Nodes talk only to
+/// nodes of their own cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ClusterId(String);
+
+impl ClusterId {
+    const LONGEST: usize = 64;
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ClusterId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if (1..=Self::LONGEST).contains(&text.len()) && text.chars().all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::Cluster { text: text.to_owned() })
+        }
+    }
+}
+
+/// Where a node can be reached: a host name or IP address, and a port other than 0. IPv6 addresses
+/// stand in brackets. Names are resolved every time they are used.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Address(String);
+
+impl Address {
+    const LONGEST: usize = 255;
+
+    /// The address as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let good = text.rsplit_once(':').is_some_and(|(host, port)| {
+            let named = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+            let host = match bracketed {
+                Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
+                None => !host.is_empty() && host.chars().all(named),
+            };
+            host && port.parse::<std::num::NonZeroU16>().is_ok()
+        });
+        if good && text.len() <= Self::LONGEST {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::Address { text: text.to_owned() })
+        }
+    }
+}
+
+/// What both kinds of names need to be read and written as plain text.
+macro_rules! as_text {
+    ($name:ty) => {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Error;
+
+            fn try_from(text: String) -> Result<Self, Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+    };
+}
+
+as_text!(ClusterId);
+as_text!(Address);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_a_host_and_a_port() {
+        for good in ["127.0.0.1:7001", "[::1]:7001", "db-3.example.org:1", "localhost:65535"] {
+            assert!(good.parse::<Address>().is_ok(), "{good}");
+        }
+        for bad in
+            ["", "localhost", ":7001", "a:0", "a:65536", "::1:7001", "[x]:1", "a b:1", "a:-1"]
+        {
+            assert!(bad.parse::<Address>().is_err(), "{bad}");
+        }
+        assert!(format!("{}:1", "a".repeat(300)).parse::<Address>().is_err());
+    }
+
+    #[test]
+    fn cluster_names_are_short_and_plain() {
+        assert!("orders-eu.1_b".parse::<ClusterId>().is_ok());
+        for bad in ["", "a b", "ä", &"a".repeat(65)] {
+            assert!(bad.parse::<ClusterId>().is_err(), "{bad}");
+        }
+    }
+}

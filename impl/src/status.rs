@@ -1,0 +1,155 @@
+//! How a node is: what it tells whoever asks on its port, and how to ask.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_util::codec::Framed;
+
+use crate::config::{Address, ClusterId};
+use crate::protocol::{NodeId, Role};
+use crate::transport::frame::{self, FrameError, Opening, Reply};
+
+/// How a node is at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusReport {
+    /// The cluster it belongs to.
+    pub cluster: ClusterId,
+    /// The protocol it runs.
+    pub protocol: String,
+    /// Its id.
+    pub node: NodeId,
+    /// Which run of the node this is: the time of its start, in nanoseconds since 1970.
+    pub incarnation: u64,
+    /// What it is doing.
+    pub role: Role,
+    /// Whom it takes for the leader.
+    pub leader: Option<NodeId>,
+    /// How many times its role or leader has changed.
+    pub seq: u64,
+    /// Milliseconds since it started.
+    pub uptime_ms: u64,
+    /// Milliseconds since its role or leader changed last.
+    pub in_role_ms: u64,
+    /// The other members.
+    pub members: Vec<MemberReport>,
+    /// What has gone wrong so far.
+    pub counters: Counters,
+}
+
+/// Another member, as a node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberReport {
+    /// Its id.
+    pub node: NodeId,
+    /// Where it should be.
+    pub address: Address,
+    /// How the connection to it is.
+    pub link: Link,
+    /// Why there is no connection.
+    pub problem: Option<String>,
+    /// Messages handed to the network for it.
+    pub sent: u64,
+    /// Messages received from it.
+    pub received: u64,
+    /// Messages for it that were dropped, because they were too many or too old.
+    pub dropped: u64,
+}
+
+/// How the connection to another member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Link {
+    /// There is one.
+    Connected,
+    /// There is none; the member is called again and again.
+    Connecting,
+    /// The member answers, but the two must not talk: somebody must correct the configuration.
+    Refused,
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Connected => "connected",
+            Self::Connecting => "connecting",
+            Self::Refused => "refused",
+        })
+    }
+}
+
+/// What has gone wrong since the node started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Handshakes that this node refused.
+    pub refused_handshakes: u64,
+    /// Frames that made no sense.
+    pub bad_frames: u64,
+    /// Well-formed messages that no correct node would have sent.
+    pub ignored_messages: u64,
+}
+
+/// Why a node did not tell how it is.
+#[derive(Debug, Error)]
+pub enum QueryError {
+    /// Nobody is there.
+    #[error("nobody answers at {address}: {source}; is the node running?")]
+    Unreachable {
+        /// Where.
+        address: Address,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Somebody is there, but silent.
+    #[error("no answer from {address} within {limit:?}; is it a bellwether node?")]
+    Silent {
+        /// Where.
+        address: Address,
+        /// How long it was given.
+        limit: Duration,
+    },
+    /// The answer makes no sense.
+    #[error("{address} gives no status: {problem}")]
+    Nonsense {
+        /// Where.
+        address: Address,
+        /// What was wrong with the answer.
+        problem: String,
+    },
+}
+
+/// Asks the node at `address` how it is, and waits at most `limit` for the answer.
+///
+/// # Errors
+///
+/// A [`QueryError`] when there is no answer in time, or none that makes sense.
+pub async fn query(address: &Address, limit: Duration) -> Result<StatusReport, QueryError> {
+    match timeout(limit, ask(address)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(QueryError::Silent { address: address.clone(), limit }),
+    }
+}
+
+async fn ask(address: &Address) -> Result<StatusReport, QueryError> {
+    let unreachable = |source| QueryError::Unreachable { address: address.clone(), source };
+    let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
+    let malformed = |error: FrameError| nonsense(error.to_string());
+    let stream = TcpStream::connect(address.as_str()).await.map_err(unreachable)?;
+    let mut connection = Framed::new(stream, frame::codec());
+    let request = frame::encode_first(&Opening::StatusRequest).map_err(malformed)?;
+    connection.send(request).await.map_err(unreachable)?;
+    let answer = match connection.next().await {
+        Some(answer) => answer.map_err(|error| nonsense(error.to_string()))?,
+        None => return Err(nonsense("it hung up; is it a bellwether node?".to_owned())),
+    };
+    match frame::decode_first(&answer).map_err(malformed)? {
+        Reply::Status(report) => Ok(*report),
+        Reply::Hello(_) | Reply::Refused(_) => {
+            Err(nonsense("it answers something else".to_owned()))
+        }
+    }
+}

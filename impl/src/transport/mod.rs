@@ -1,0 +1,160 @@
+//! Messages between nodes, over TCP. Carries them; does not know what they mean.
+//!
+//! Every node keeps one connection to every other and speaks on it; it hears on those that others
+//! opened. A connection says nothing before both sides have shaken hands: same version, cluster and
+//! protocol, and the id that was expected. What is wrong with a connection ends that connection,
+//! with one line in the log that names the remedy, and nothing else.
+//!
+//! A message that is sent arrives at most once, in the order of sending while a connection lasts,
+//! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, and
+//! [`incoming`] for the number of connections.
+
+mod backoff;
+mod complaints;
+pub(crate) mod frame;
+mod incoming;
+mod outbox;
+mod outgoing;
+mod peer;
+mod socket;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use self::complaints::Complaints;
+use self::frame::Hello;
+use self::peer::Peer;
+use crate::config::Config;
+use crate::protocol::NodeId;
+use crate::status::{MemberReport, StatusReport};
+
+/// How long the other side may take for its part of a handshake.
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(2);
+
+/// How many messages that have arrived wait for the driver. When they are too many, connections
+/// are no longer read, and the senders' outboxes drop what gets too old.
+const INBOX: usize = 1024;
+
+/// What all connections of a node share.
+struct Context<M> {
+    hello: Hello,
+    peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
+    /// How long a message is worth sending: `T_elec`, since after it the sender has acted without.
+    lifetime: Duration,
+    complaints: Complaints,
+    refused: Arc<AtomicU64>,
+    bad_frames: Arc<AtomicU64>,
+    report: Box<dyn Fn() -> StatusReport + Send + Sync>,
+}
+
+impl<M> Context<M> {
+    fn patience(&self) -> Duration {
+        outgoing::patience(self.lifetime)
+    }
+
+    /// Writes into the log what is wrong with somebody who called, once for each machine.
+    fn complain(&self, from: SocketAddr, text: &str) {
+        let node = self.hello.node;
+        if self.complaints.is_new(&format!("{} {text}", from.ip())) {
+            tracing::warn!(%node, %from, "{text}");
+        } else {
+            tracing::debug!(%node, %from, "{text}");
+        }
+    }
+}
+
+/// The state of the connections: what to send through, and what to report.
+#[derive(Clone)]
+pub(crate) struct Links<M> {
+    peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
+    refused: Arc<AtomicU64>,
+    bad_frames: Arc<AtomicU64>,
+}
+
+impl<M> Links<M> {
+    pub(crate) fn new(config: &Config) -> Self {
+        let lifetime = config.timing().election;
+        let others = config.addresses().filter(|&(id, _)| id != config.node());
+        let peer = |(id, address): (NodeId, &_)| {
+            (id, Arc::new(Peer::new(id, Clone::clone(address), lifetime)))
+        };
+        Self {
+            peers: Arc::new(others.map(peer).collect()),
+            refused: Arc::default(),
+            bad_frames: Arc::default(),
+        }
+    }
+
+    /// Sends a message as soon as there is a connection, unless it is too old by then.
+    pub(crate) fn send(&self, to: NodeId, message: M) {
+        if let Some(peer) = self.peers.get(&to) {
+            peer.outbox.push(message);
+        }
+    }
+
+    /// The other members, and how the connection to each is.
+    pub(crate) fn report(&self) -> Vec<MemberReport> {
+        let member = |peer: &Arc<Peer<M>>| {
+            let (link, problem) = peer.link();
+            MemberReport {
+                node: peer.id,
+                address: peer.address.clone(),
+                link,
+                problem,
+                sent: peer.sent.load(Ordering::Relaxed),
+                received: peer.received.load(Ordering::Relaxed),
+                dropped: peer.outbox.dropped(),
+            }
+        };
+        self.peers.values().map(member).collect()
+    }
+
+    /// How many handshakes were refused.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// How many frames made no sense.
+    pub(crate) fn bad_frames(&self) -> u64 {
+        self.bad_frames.load(Ordering::Relaxed)
+    }
+}
+
+/// Starts to listen and to call the peers. Messages arrive at the receiver; everything ends when
+/// the set of tasks is dropped.
+pub(crate) fn start<M>(
+    hello: Hello,
+    lifetime: Duration,
+    links: &Links<M>,
+    listener: TcpListener,
+    report: Box<dyn Fn() -> StatusReport + Send + Sync>,
+) -> (JoinSet<()>, mpsc::Receiver<(NodeId, M)>)
+where
+    M: Serialize + DeserializeOwned + Copy + Send + Sync + 'static,
+{
+    let (inbox, arrivals) = mpsc::channel(INBOX);
+    let context = Arc::new(Context {
+        hello,
+        peers: Arc::clone(&links.peers),
+        lifetime,
+        complaints: Complaints::default(),
+        refused: Arc::clone(&links.refused),
+        bad_frames: Arc::clone(&links.bad_frames),
+        report,
+    });
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    for peer in context.peers.values() {
+        tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)));
+    }
+    (tasks, arrivals)
+}

@@ -1,0 +1,106 @@
+//! Messages that wait for a connection: few, fresh, and never in the way of newer ones.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How many messages wait for one peer. A node says at most a few things to a peer between two
+/// time-outs, so more than this means that the peer is not listening.
+pub(crate) const CAPACITY: usize = 64;
+
+/// A bounded queue that forgets the oldest message when it is full, and those that are too old.
+///
+/// Losing messages is allowed: the protocol's time-outs answer for it, and what is claimed is
+/// claimed again. Delivering them late is worse: an answer from an election that is over delays the
+/// next one. So a message that has waited longer than `lifetime` is dropped rather than sent, and
+/// of too many the newest are kept, since they say what is true now.
+#[derive(Debug)]
+pub(crate) struct Outbox<M> {
+    waiting: Mutex<VecDeque<(Instant, M)>>,
+    arrived: Notify,
+    lifetime: Duration,
+    dropped: AtomicU64,
+}
+
+impl<M> Outbox<M> {
+    pub(crate) fn new(lifetime: Duration) -> Self {
+        let waiting = Mutex::default();
+        Self { waiting, arrived: Notify::new(), lifetime, dropped: AtomicU64::new(0) }
+    }
+
+    /// Queues a message.
+    pub(crate) fn push(&self, message: M) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() >= CAPACITY {
+            waiting.pop_front();
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        waiting.push_back((Instant::now(), message));
+        drop(waiting);
+        self.arrived.notify_one();
+    }
+
+    /// The next message that is still worth sending, as soon as there is one. No message is lost
+    /// when the future is dropped.
+    pub(crate) async fn next(&self) -> M {
+        loop {
+            if let Some(message) = self.pop_fresh() {
+                return message;
+            }
+            // A push between the two lines leaves its permit behind, so this returns at once.
+            self.arrived.notified().await;
+        }
+    }
+
+    /// How many messages were dropped because they were too many or too old.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    fn pop_fresh(&self) -> Option<M> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((since, message)) = waiting.pop_front() {
+            if since.elapsed() <= self.lifetime {
+                return Some(message);
+            }
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{CAPACITY, Outbox};
+
+    #[tokio::test(start_paused = true)]
+    async fn of_too_many_messages_the_oldest_go() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        (0..=CAPACITY).for_each(|message| outbox.push(message));
+        assert_eq!(outbox.next().await, 1);
+        assert_eq!(outbox.dropped(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_has_waited_too_long_is_not_sent() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        outbox.push("stale");
+        tokio::time::advance(Duration::from_millis(1_001)).await;
+        outbox.push("fresh");
+        assert_eq!(outbox.next().await, "fresh");
+        assert_eq!(outbox.dropped(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_wakes_the_one_who_waits_for_it() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        let ((), message) = tokio::join!(async { outbox.push("now") }, outbox.next());
+        assert_eq!(message, "now");
+    }
+}

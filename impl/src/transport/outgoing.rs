@@ -1,0 +1,147 @@
+//! The connection to one peer: dialled until it answers, fed from the outbox, dialled again.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
+use serde::Serialize;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_util::codec::{Framed, LengthDelimitedCodec};
+
+use super::backoff::Backoff;
+use super::frame::{self, Opening, Refusal, Reply};
+use super::peer::Peer;
+use super::{Context, socket};
+use crate::config::Address;
+use crate::protocol::NodeId;
+use crate::status::Link;
+
+type Connection = Framed<TcpStream, LengthDelimitedCodec>;
+
+/// Keeps a connection to `peer` for as long as the task lives.
+pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
+    let seed = context.hello.incarnation ^ u64::from(peer.id.get());
+    let mut backoff = Backoff::new(context.lifetime, seed);
+    loop {
+        match dial(&context, &peer).await {
+            Ok(connection) => {
+                backoff.reset();
+                peer.set_link(Link::Connected, None);
+                tracing::debug!(node = %context.hello.node, peer = %peer.id, "connected");
+                feed(&context, &peer, connection).await;
+                peer.set_link(Link::Connecting, None);
+                tracing::debug!(node = %context.hello.node, peer = %peer.id, "disconnected");
+            }
+            Err(problem) => report(&context, &peer, &problem),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(backoff.next()) => {}
+            () = peer.called.notified() => backoff.reset(),
+        }
+    }
+}
+
+/// Why a peer could not be connected to.
+enum Problem {
+    /// It is not there, or not yet: nothing to worry about.
+    Unreachable(String),
+    /// It is there, and somebody must correct something.
+    Wrong(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Unreachable(text) | Self::Wrong(text)) = self;
+        f.write_str(text)
+    }
+}
+
+/// Opens a connection and shakes hands.
+async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Problem> {
+    let limit = context.patience();
+    let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
+    let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
+    let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
+    socket::tune(&stream, context.patience());
+    let mut connection = Framed::new(stream, frame::codec());
+    let opening = Opening::Hello(context.hello.clone());
+    let opening =
+        frame::encode_first(&opening).map_err(|error| Problem::Wrong(error.to_string()))?;
+    // The other side may wait for a moment before it refuses.
+    let limit = limit + super::HANDSHAKE;
+    let reply = timeout(limit, exchange(&mut connection, opening)).await.map_err(late)??;
+    match reply {
+        Reply::Hello(hello) if hello.node == peer.id => Ok(connection),
+        Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
+        Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
+        Reply::Status(_) => Err(Problem::Wrong("it answers a question nobody asked".to_owned())),
+    }
+}
+
+async fn exchange(connection: &mut Connection, opening: Bytes) -> Result<Reply, Problem> {
+    let unreachable = |error: std::io::Error| Problem::Unreachable(error.to_string());
+    connection.send(opening).await.map_err(unreachable)?;
+    match connection.next().await {
+        Some(Ok(reply)) => {
+            frame::decode_first(&reply).map_err(|error| Problem::Wrong(error.to_string()))
+        }
+        Some(Err(error)) => Err(unreachable(error)),
+        None => Err(Problem::Unreachable("it hung up".to_owned())),
+    }
+}
+
+fn wrong_node(found: NodeId, expected: NodeId, address: &Address) -> String {
+    format!("the node at {address} is {found}, not {expected}: correct the addresses in [members]")
+}
+
+fn refused(refusal: &Refusal) -> String {
+    format!("it refuses this node: {refusal}")
+}
+
+/// Sends what is in the outbox until the connection ends.
+async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Connection) {
+    loop {
+        let message = tokio::select! {
+            biased;
+            // Nothing is expected from the other side: whatever comes, the connection is over.
+            _ = to.next() => return,
+            message = peer.outbox.next() => message,
+        };
+        let Ok(bytes) = frame::encode_message(&message) else {
+            tracing::error!(peer = %peer.id, "a message is too large to be sent");
+            continue;
+        };
+        match timeout(context.patience(), to.send(bytes)).await {
+            Ok(Ok(())) => Peer::<M>::count(&peer.sent),
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+}
+
+/// Says once, not at every attempt, what is wrong with a peer.
+fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
+    let link = match problem {
+        Problem::Unreachable(_) => Link::Connecting,
+        Problem::Wrong(_) => Link::Refused,
+    };
+    let news = peer.set_link(link, Some(problem.to_string()));
+    let node = context.hello.node;
+    match problem {
+        Problem::Wrong(text)
+            if news && context.complaints.is_new(&format!("{} {text}", peer.id)) =>
+        {
+            tracing::warn!(%node, peer = %peer.id, address = %peer.address, "cannot talk to peer: {text}");
+        }
+        Problem::Wrong(text) | Problem::Unreachable(text) => {
+            tracing::debug!(%node, peer = %peer.id, address = %peer.address, "cannot reach peer: {text}");
+        }
+    }
+}
+
+/// How long to wait for a peer: as long as a message to it is worth sending, within reason.
+pub(super) fn patience(lifetime: Duration) -> Duration {
+    lifetime.clamp(Duration::from_millis(500), Duration::from_secs(2))
+}

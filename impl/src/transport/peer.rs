@@ -1,0 +1,173 @@
+//! What one node knows about another: the messages for it, the connections to and from it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::frame::Refusal;
+use super::outbox::Outbox;
+use crate::config::Address;
+use crate::protocol::NodeId;
+use crate::status::Link;
+
+/// How long a process may take to be gone when the next one with its id calls already.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Another member of the cluster.
+#[derive(Debug)]
+pub(crate) struct Peer<M> {
+    pub(crate) id: NodeId,
+    pub(crate) address: Address,
+    pub(crate) outbox: Outbox<M>,
+    pub(crate) sent: AtomicU64,
+    pub(crate) received: AtomicU64,
+    /// The peer called, so it is up: call it back now rather than after the back-off.
+    pub(crate) called: Notify,
+    link: Mutex<(Link, Option<String>)>,
+    caller: Mutex<Option<Caller>>,
+    left: Notify,
+}
+
+/// The process that holds the incoming connection from a peer.
+#[derive(Debug)]
+struct Caller {
+    incarnation: u64,
+    replaced: CancellationToken,
+}
+
+/// The right to speak as a peer; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Seat<M> {
+    peer: Arc<Peer<M>>,
+    /// Cancelled when a newer connection of the same process takes the seat.
+    pub(crate) replaced: CancellationToken,
+}
+
+impl<M> Peer<M> {
+    pub(crate) fn new(id: NodeId, address: Address, lifetime: Duration) -> Self {
+        Self {
+            id,
+            address,
+            outbox: Outbox::new(lifetime),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            called: Notify::new(),
+            link: Mutex::new((Link::Connecting, None)),
+            caller: Mutex::new(None),
+            left: Notify::new(),
+        }
+    }
+
+    /// How the connection to the peer is, and what is wrong with it.
+    pub(crate) fn link(&self) -> (Link, Option<String>) {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes how the connection to the peer is; true if that is news.
+    pub(crate) fn set_link(&self, link: Link, problem: Option<String>) -> bool {
+        let mut current = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = (link, problem);
+        let news = *current != next;
+        *current = next;
+        news
+    }
+
+    pub(crate) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Lets a process speak as this peer.
+    ///
+    /// A process that calls again replaces its own older connection. A *different* process is let
+    /// in only when the other's connection is gone; it may be late, so that gets a moment.
+    pub(crate) async fn admit(self: &Arc<Self>, incarnation: u64) -> Result<Seat<M>, Refusal> {
+        let deadline = Instant::now() + GRACE;
+        loop {
+            let left = self.left.notified();
+            let other = match self.try_admit(incarnation) {
+                Ok(seat) => return Ok(seat),
+                Err(other) => other,
+            };
+            if timeout_at(deadline, left).await.is_err() {
+                return Err(Refusal::Duplicate { node: self.id, incarnation: other });
+            }
+        }
+    }
+
+    fn try_admit(self: &Arc<Self>, incarnation: u64) -> Result<Seat<M>, u64> {
+        let mut caller = self.caller();
+        if let Some(caller) = &*caller {
+            if caller.incarnation != incarnation {
+                return Err(caller.incarnation);
+            }
+            caller.replaced.cancel();
+        }
+        let replaced = CancellationToken::new();
+        *caller = Some(Caller { incarnation, replaced: replaced.clone() });
+        drop(caller);
+        Ok(Seat { peer: Arc::clone(self), replaced })
+    }
+
+    fn caller(&self) -> MutexGuard<'_, Option<Caller>> {
+        self.caller.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M> Drop for Seat<M> {
+    fn drop(&mut self) {
+        // Whoever replaced this seat owns it now.
+        if !self.replaced.is_cancelled() {
+            *self.peer.caller() = None;
+            self.peer.left.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer() -> Arc<Peer<()>> {
+        let id = NodeId::new(3).expect("not zero");
+        let address = "127.0.0.1:7003".parse().expect("an address");
+        Arc::new(Peer::new(id, address, Duration::from_secs(1)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_second_process_with_one_id_is_refused_while_the_first_is_connected() {
+        let peer = peer();
+        let first = peer.admit(1).await.expect("free");
+        let refusal = peer.admit(2).await.expect_err("taken");
+        assert_eq!(refusal, Refusal::Duplicate { node: peer.id, incarnation: 1 });
+        assert!(!first.replaced.is_cancelled());
+        drop(first);
+        assert!(peer.admit(2).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_restarted_process_gets_in_as_soon_as_its_past_is_gone() {
+        let peer = peer();
+        let past = peer.admit(1).await.expect("free");
+        let leave = async {
+            tokio::time::sleep(GRACE / 2).await;
+            drop(past);
+        };
+        let (seat, ()) = tokio::join!(peer.admit(2), leave);
+        assert!(seat.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_calls_again_replaces_its_older_connection() {
+        let peer = peer();
+        let older = peer.admit(1).await.expect("free");
+        let newer = peer.admit(1).await.expect("its own");
+        assert!(older.replaced.is_cancelled());
+        drop(older);
+        assert!(peer.admit(2).await.is_err(), "the newer connection still holds the seat");
+        drop(newer);
+    }
+}

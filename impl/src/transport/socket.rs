@@ -1,0 +1,41 @@
+//! What the kernel is asked to do with a connection: send at once, and notice dead peers early.
+
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+
+/// A peer whose machine vanished is noticed after this long without a sign from its kernel, even
+/// if nothing is sent: one second of silence, then three probes.
+#[cfg(target_os = "linux")]
+const KEEPALIVE: Duration = Duration::from_secs(1);
+#[cfg(target_os = "linux")]
+const PROBES: u32 = 3;
+
+/// Prepares a connection.
+///
+/// `unanswered` bounds how long sent bytes may stay unacknowledged. Without it the kernel of a node
+/// that was cut off goes on sending for a quarter of an hour, and delivers old messages when the
+/// link heals. What the kernel refuses to do is not needed to be correct, so it is only logged.
+pub(crate) fn tune(stream: &TcpStream, unanswered: Duration) {
+    let result = stream.set_nodelay(true).and_then(|()| kernel_limits(stream, unanswered));
+    if let Err(error) = result {
+        tracing::debug!(%error, "the kernel refuses a socket option");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn kernel_limits(stream: &TcpStream, unanswered: Duration) -> std::io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
+    sockopt::set_tcp_keepintvl(stream, KEEPALIVE)?;
+    sockopt::set_tcp_keepcnt(stream, PROBES)?;
+    let milliseconds = u32::try_from(unanswered.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set_tcp_user_timeout(stream, milliseconds)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kernel_limits(_: &TcpStream, _: Duration) -> std::io::Result<()> {
+    Ok(())
+}
