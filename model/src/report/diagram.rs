@@ -7,7 +7,7 @@ mod canvas;
 mod notes;
 
 use super::fold::Part;
-use super::layout::{Arrow, End, Ending, Layout, Row};
+use super::layout::{Arrow, End, Ending, Layout, Origin, Row};
 use super::words;
 use crate::protocol::Id;
 use crate::trace::{Event, Lifeline, Trace};
@@ -29,14 +29,20 @@ pub struct Options {
 /// The widest diagram, if nothing else is asked for.
 const WIDTH: usize = 110;
 
+/// How wide running text may be even if the drawing is narrower.
+const TEXT: usize = 90;
+
 /// The narrowest and the widest distance between two lifelines.
-const SPACING: (usize, usize) = (13, 28);
+const SPACING: (usize, usize) = (16, 28);
+
+/// The narrowest if the width is given: words are cut, but the drawing fits.
+const NARROWEST: usize = 12;
 
 /// The diagram of `trace`.
 #[must_use]
 pub fn draw(trace: &Trace, options: Options) -> String {
     let layout = Layout::of(trace);
-    let mut drawing = Drawing::new(&layout, options.width.unwrap_or(WIDTH));
+    let mut drawing = Drawing::new(&layout, options.width);
     drawing.caption();
     drawing.header();
     drawing.body();
@@ -47,6 +53,8 @@ pub fn draw(trace: &Trace, options: Options) -> String {
 struct Drawing<'a> {
     layout: &'a Layout<'a>,
     canvas: Canvas,
+    /// The width to aim at.
+    limit: usize,
     /// Where the first lifeline stands.
     margin: usize,
     /// From one lifeline to the next.
@@ -58,15 +66,18 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(layout: &'a Layout<'a>, width: usize) -> Self {
+    fn new(layout: &'a Layout<'a>, width: Option<usize>) -> Self {
+        let narrowest = if width.is_some() { NARROWEST } else { SPACING.0 };
+        let width = width.unwrap_or(WIDTH);
         let margin = 4 + layout.rows.len().to_string().len().max(2);
         let wanted = layout.arrows.iter().map(|a| a.label.chars().count() + 10);
         let status = |(&id, l): (&u8, &&Lifeline)| words::status(id, l).chars().count() + 4;
         let wanted = wanted.chain(layout.last.iter().map(status)).max().unwrap_or(0);
         let room = width.saturating_sub(margin) / layout.ids.len().max(1);
-        let spacing = wanted.clamp(18, SPACING.1).min(room).max(SPACING.0);
+        let spacing = wanted.clamp(18, SPACING.1).min(room).max(narrowest);
         let now = layout.trace.header.initial.iter().map(|(&id, l)| (id, l)).collect();
-        Drawing { layout, canvas: Canvas::default(), margin, spacing, now, repeating: false }
+        let canvas = Canvas::default();
+        Drawing { layout, canvas, limit: width, margin, spacing, now, repeating: false }
     }
 
     fn x(&self, column: usize) -> usize {
@@ -93,9 +104,13 @@ impl<'a> Drawing<'a> {
         line
     }
 
+    fn text_width(&self) -> usize {
+        self.width().max(TEXT.min(self.limit))
+    }
+
     /// Lines of running text.
     fn text(&mut self, text: &str, paint: Paint) {
-        for line in words::wrap(text, self.width().max(60)) {
+        for line in words::wrap(text, self.text_width()) {
             let at = self.canvas.line();
             self.canvas.put(at, 0, &line, paint);
         }
@@ -119,10 +134,18 @@ impl<'a> Drawing<'a> {
     fn header(&mut self) {
         let line = self.canvas.line();
         for (column, id) in self.layout.ids.iter().enumerate() {
-            self.canvas.put(line, self.x(column), &id.to_string(), Paint::Bold);
+            self.canvas.put(line, self.x(column), &format!("process {id}"), Paint::Bold);
         }
         self.states();
         self.line();
+        let layout = self.layout;
+        let already = layout.arrows.iter().filter(|a| a.origin == Origin::Beginning);
+        let already: Vec<String> = already.map(notes::flying).collect();
+        if !already.is_empty() {
+            let text = format!("in flight at the beginning: {}", already.join(", "));
+            self.text(&text, Paint::Message);
+            self.line();
+        }
     }
 
     /// What every process is, beneath its lifeline.
@@ -188,11 +211,14 @@ impl<'a> Drawing<'a> {
             let right_is_taken = across.is_some_and(|(a, b)| a <= note.column && note.column < b);
             let first = top + usize::from(right_is_taken);
             let mut line = *next.get(&note.column).unwrap_or(&first);
-            for text in words::wrap(&note.text, self.spacing - 3) {
+            for (nth, text) in
+                words::wrap_hanging(&note.text, self.spacing - 3, 1).iter().enumerate()
+            {
                 while self.canvas.height() <= line {
                     self.line();
                 }
-                self.canvas.put(line, self.x(note.column) + 2, &text, note.paint);
+                let x = self.x(note.column) + 2 + usize::from(nth > 0);
+                self.canvas.put(line, x, text, note.paint);
                 line += 1;
             }
             next.insert(note.column, line);
@@ -239,6 +265,8 @@ impl<'a> Drawing<'a> {
         let (a, b) = (a.min(b), a.max(b));
         self.stroke(line, (self.x(a) + 1, self.x(b)), stroke, paint);
         self.crossings(line, a, b);
+        self.canvas.put(line, self.x(a), "├", Paint::Line);
+        self.canvas.put(line, self.x(b), "┤", Paint::Line);
         let gap = self.spacing - 1;
         let start = self.x(a) + 1 + gap.saturating_sub(text.chars().count()) / 2;
         self.canvas.put(line, start, text, paint);
@@ -319,8 +347,10 @@ impl<'a> Drawing<'a> {
             self.text(&format!("still in flight: {}", flying.join(", ")), Paint::Message);
         }
         self.canvas.line();
-        let legend = "m1→2: message 1 is sent to 2 · ◷ timer expires, or is armed · \
-                      ╌ stale: its sender has crashed or changed its role since · ✗ lost";
-        self.text(legend, Paint::Faint);
+        self.text("m1→2: message 1 is sent to 2 · ◷ timer armed, or expires", Paint::Faint);
+        if layout.arrows.iter().any(|a| a.stale.is_some()) {
+            let text = "╌╌ stale: the sender has crashed or changed its role since it sent this";
+            self.text(text, Paint::Faint);
+        }
     }
 }

@@ -35,19 +35,19 @@ fn end(layout: &Layout<'_>, out: &mut String) {
     match layout.ending {
         Ending::Repeats(after) => {
             let (first, last) = (after + 1, layout.rows.len());
-            let _ = if first == last {
-                writeln!(out, "Step {first} repeats for ever.")
-            } else {
-                writeln!(out, "Steps {first} to {last} repeat for ever.")
+            let _ = match last - first {
+                0 => writeln!(out, "Step {first} repeats for ever."),
+                1 => writeln!(out, "Steps {first} and {last} repeat for ever."),
+                _ => writeln!(out, "Steps {first} to {last} repeat for ever."),
             };
         }
         Ending::Stuck => out.push_str("From here nothing happens any more.\n"),
         Ending::Open | Ending::Violated | Ending::Reached => {}
     }
     let _ = writeln!(out, "Now {}.", everybody(&layout.last));
-    let flying: Vec<_> = layout.in_flight().map(message).collect();
+    let flying = flying(layout);
     if !flying.is_empty() {
-        let _ = writeln!(out, "Still in flight: {}.", words::list(&flying));
+        let _ = writeln!(out, "Still in flight: {}.", flying.join("; "));
     }
     if let Some(shows) = &layout.trace.header.shows {
         let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
@@ -57,6 +57,22 @@ fn end(layout: &Layout<'_>, out: &mut String) {
         };
         let _ = writeln!(out, "This {verb} {name}: {formula}");
     }
+}
+
+/// What is in flight at the end, what one process sent together.
+fn flying(layout: &Layout<'_>) -> Vec<String> {
+    let mut groups: Vec<(&Arrow<'_>, Vec<u8>)> = Vec::new();
+    for arrow in layout.in_flight() {
+        let alike = |known: &Arrow<'_>| known.label == arrow.label && known.from() == arrow.from();
+        match groups.iter_mut().find(|(known, _)| alike(known)) {
+            Some((_, to)) => to.push(arrow.to()),
+            None => groups.push((arrow, vec![arrow.to()])),
+        }
+    }
+    let group = |(arrow, to): &(&Arrow<'_>, Vec<u8>)| {
+        format!("{} from {} to {}", arrow.label, arrow.from(), words::list(to))
+    };
+    groups.iter().map(group).collect()
 }
 
 fn message(arrow: &Arrow<'_>) -> String {
@@ -83,7 +99,7 @@ fn everybody(of: &BTreeMap<u8, &Lifeline>) -> String {
         format!("{} {many}{}", words::list(ids), if dead { " (which is down)" } else { "" })
     };
     let phrases: Vec<String> = groups.iter().map(phrase).collect();
-    if phrases.is_empty() { "there is nobody".to_owned() } else { phrases.join(", ") }
+    if phrases.is_empty() { "there is nobody".to_owned() } else { phrases.join("; ") }
 }
 
 /// One step in a sentence or two.
@@ -97,7 +113,7 @@ fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
         (Event::Deliver(_), true) => out.push_str(&unmoved(row)),
         (_, true) => {}
         (_, false) => {
-            let _ = write!(out, " It {}.", words::list(&deeds));
+            let _ = write!(out, " It {}.", words::clauses(&deeds));
         }
     }
     for (end, why) in [
@@ -175,8 +191,10 @@ fn deeds(layout: &Layout<'_>, row: &Row<'_>) -> Vec<String> {
         deeds.extend(words::becomes(change.id, change.before, change.after));
     }
     let flies = |end: End| !matches!(end, End::Barred | End::Merged);
-    for (label, to) in layout.grouped(&row.sends, flies) {
-        deeds.push(format!("sends {label} to {}", words::list(&to)));
+    let sends = layout.grouped(&row.sends, flies).into_iter();
+    let sends: Vec<_> = sends.map(|(l, to)| format!("{l} to {}", words::list(&to))).collect();
+    if !sends.is_empty() {
+        deeds.push(format!("sends {}", words::list(&sends)));
     }
     let mut armed = own.into_iter().flat_map(Change::armed).peekable();
     if armed.peek().is_some() {

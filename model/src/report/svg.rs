@@ -12,7 +12,7 @@ mod rows;
 use super::layout::{Ending, Layout};
 use super::words;
 use crate::trace::{Lifeline, Trace};
-use geometry::{Geometry, Slot};
+use geometry::Geometry;
 use pen::{Align, Ink, Pen, Text};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub fn draw(trace: &Trace) -> String {
     let geometry = Geometry::of(&layout, caption.lines.len());
     let mut pen = Pen::new(trace.steps.len());
     pen.begin(geometry.width, geometry.height, &caption.title, &caption.description);
-    caption.draw(&geometry, &mut pen);
+    caption.draw(&mut pen);
     band(&layout, &geometry, &mut pen);
     lifelines(&layout, &geometry, &mut pen);
     arrows::draw(&layout, &geometry, &mut pen);
@@ -63,8 +63,10 @@ impl Caption {
         }
         add(&layout.protocol(), Ink::Plain);
         add(&header.world.to_string(), Ink::Faint);
+        add("Filled clock: a timer expires. Empty clock: it is armed.", Ink::Faint);
         if layout.arrows.iter().any(|a| a.stale.is_some()) {
-            add("Dashed: stale when it arrived.", Ink::Faint);
+            let why = "its sender has crashed or changed its role since.";
+            add(&format!("Dashed: a message that was stale when it arrived; {why}"), Ink::Faint);
         }
         let steps = layout.rows.len();
         let description =
@@ -72,13 +74,12 @@ impl Caption {
         Caption { title, description, lines }
     }
 
-    fn draw(&self, geometry: &Geometry, pen: &mut Pen) {
+    fn draw(&self, pen: &mut Pen) {
+        // Nothing hangs on how wide the viewer's font is: there is room to spare.
         for (at, (line, ink)) in (0..).zip(&self.lines) {
             let text = Text { x: 16, y: 24 + at * geometry::LINE, align: Align::Start, ink: *ink };
             pen.text(text, if at == 0 { "bw-title" } else { "bw-caption" }, line);
         }
-        // Nothing hangs on how wide the viewer's font is: a line that is too long is only cut.
-        let _ = geometry;
     }
 }
 
@@ -93,7 +94,7 @@ fn band(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
     };
     let top = geometry.end;
     pen.rect("bw-end", (0, top, geometry.width, geometry::BAND), fill, None);
-    let text = Text { x: 16, y: top + 17, align: Align::Start, ink };
+    let text = Text { x: 16, y: top + 46, align: Align::Start, ink };
     pen.text(text, "bw-verdict", words);
 }
 
@@ -118,7 +119,7 @@ fn lifelines(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
         }
     }
     for (id, (from, up)) in since {
-        stroke(pen, id, from, geometry.end + 24, up);
+        stroke(pen, id, from, geometry.end + 16, up);
     }
 }
 
@@ -131,7 +132,7 @@ fn heads(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
         pen.text(at, "bw-id", &id.to_string());
         let mut pill = |lifeline: &Lifeline, y| {
             let (status, tone) = (words::status(*id, lifeline), words::tone(*id, lifeline));
-            let status = geometry::shortened(&status, geometry.spacing - 18);
+            let status = geometry::shortened(&status, (geometry.spacing - 34).min(136));
             let width = geometry::pill_width(&status);
             pen.pill((x - width / 2, y), width, tone, &status);
         };
@@ -139,7 +140,7 @@ fn heads(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
             pill(lifeline, geometry.head + 36);
         }
         if let Some(lifeline) = layout.last.get(id) {
-            pill(lifeline, geometry.end + 36);
+            pill(lifeline, geometry.end + 18);
         }
     }
 }
@@ -147,11 +148,11 @@ fn heads(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
 /// The bracket at the left of what repeats for ever.
 fn cycle(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
     let Ending::Repeats(after) = layout.ending else { return };
-    let Slot { top, .. } = geometry.slot(after);
+    let top = geometry.slot(after).top - geometry::LINE + 6;
     let bottom = geometry.end - 4;
     for line in [((8, top), (8, bottom)), ((8, top), (16, top)), ((8, bottom), (16, bottom))] {
         pen.line("bw-cycle", line, Ink::Cycle, "");
     }
     let words = Text { x: 20, y: top + 4, align: Align::Start, ink: Ink::Cycle };
-    pen.text(words, "bw-note", "repeats");
+    pen.text(words, "bw-note", "repeats for ever");
 }

@@ -74,7 +74,7 @@ pub(super) fn standing(id: u8, lifeline: &Lifeline, many: bool) -> String {
         return format!("{be} down");
     }
     if leads(id, lifeline) {
-        return format!("lead{s}");
+        return if many { "lead at the same time" } else { "leads" }.to_owned();
     }
     let what = if many && !is_participle(&lifeline.role) {
         format!("{}s", clean(&lifeline.role))
@@ -128,6 +128,14 @@ pub(super) fn list(items: &[impl Display]) -> String {
     out
 }
 
+/// Clauses that may themselves be lists: "a", "a and b", "a, b, and c".
+pub(super) fn clauses(items: &[String]) -> String {
+    match items {
+        [first @ .., last] if first.len() > 1 => format!("{}, and {last}", first.join(", ")),
+        few => list(few),
+    }
+}
+
 /// Text without control characters: a trace is a file, and may come from anywhere.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let bad = |c: char| c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}');
@@ -136,7 +144,13 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
 
 /// Breaks text into lines of at most `width` characters, at spaces where it can.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(1);
+    wrap_hanging(text, width, 0)
+}
+
+/// Like [`wrap`], with lines after the first that are shorter by `indent`.
+pub(super) fn wrap_hanging(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let mut width = width.max(1);
+    let rest = width.saturating_sub(indent).max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
@@ -144,13 +158,14 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
         let mut word: Vec<char> = word.chars().collect();
         if used > 0 && used + 1 + word.len() > width {
             lines.push(std::mem::take(&mut line));
-            used = 0;
+            (used, width) = (0, rest);
         } else if used > 0 {
             line.push(' ');
             used += 1;
         }
         while word.len() > width {
             lines.push(word.drain(..width).collect());
+            width = rest;
         }
         used += word.len();
         line.extend(word);

@@ -78,24 +78,33 @@ fn became(layout: &Layout<'_>, row: &Row<'_>, change: &Change<'_>, notes: &mut V
 }
 
 fn sent(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
-    let mut groups: Vec<(usize, &str, String)> = Vec::new();
+    let mut groups: Vec<(&Arrow<'_>, String)> = Vec::new();
     for arrow in row.sends.iter().map(|&at| &layout.arrows[at]) {
-        let column = layout.column(arrow.from());
-        let one = match arrow.end {
-            End::Barred => format!("→{} ✗cut", arrow.to()),
-            End::Merged => format!("→{} merged with m{}", arrow.to(), arrow.flight.id),
-            _ => format!("m{}→{}", arrow.flight.id, arrow.to()),
+        let to = match arrow.end {
+            End::Barred | End::Merged => format!(" →{}", arrow.to()),
+            _ => format!(" m{}→{}", arrow.flight.id, arrow.to()),
         };
-        match groups.iter_mut().find(|(c, label, _)| *c == column && *label == arrow.label) {
-            Some((_, _, to)) => {
-                to.push(' ');
-                to.push_str(&one);
-            }
-            None => groups.push((column, &arrow.label, one)),
+        let alike = |known: &Arrow<'_>| {
+            let kind = |end: End| (end == End::Barred, end == End::Merged);
+            known.from() == arrow.from()
+                && known.label == arrow.label
+                && kind(known.end) == kind(arrow.end)
+        };
+        match groups.iter_mut().find(|(known, _)| alike(known)) {
+            Some((_, all)) => all.push_str(&to),
+            None => groups.push((arrow, to)),
         }
     }
-    for (column, label, to) in groups {
-        notes.push(Note { column, text: format!("▸ {label} {to}"), paint: Paint::Message });
+    for (arrow, to) in groups {
+        let (text, paint) = match arrow.end {
+            End::Barred => (format!("✗ {}{to} link is cut", arrow.label), Paint::Bad),
+            End::Merged => {
+                let known = arrow.flight.id;
+                (format!("▸ {}{to} merged with m{known}", arrow.label), Paint::Faint)
+            }
+            _ => (format!("▸ {}{to}", arrow.label), Paint::Message),
+        };
+        notes.push(Note { column: layout.column(arrow.from()), text, paint });
     }
 }
 

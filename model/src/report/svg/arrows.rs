@@ -4,7 +4,7 @@ use super::geometry::{self, Geometry, LINE};
 use super::pen::{Align, Ink, Pen, Point, Text};
 use super::rows;
 use crate::protocol::Id;
-use crate::report::layout::{Arrow, End, Layout, Origin};
+use crate::report::layout::{Arrow, End, Layout, Origin, Row};
 use crate::trace::Event;
 
 /// How far from a lifeline an arrow begins and ends.
@@ -16,74 +16,101 @@ const SHORT: i32 = 22;
 /// The widest label; what is longer is cut.
 const LABEL: i32 = 260;
 
+/// Every stroke first, then the words: a line never crosses a label.
 pub(super) fn draw(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
-    for (at, row) in layout.rows.iter().enumerate() {
-        if geometry.slot(at).folded {
-            continue;
-        }
-        match &row.step.event {
-            Event::Cut { link } => {
-                self::link(layout, geometry, pen, at, *link, ("link cut", Ink::Bad));
-            }
-            Event::Heal { link } => {
-                self::link(layout, geometry, pen, at, *link, ("link heals", Ink::Good));
-            }
-            Event::Duplicate(_) => {
-                if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
-                    let to = tip(layout, geometry, arrow, at, SHORT);
-                    pen.dot(to, Ink::Stale, false);
-                    label(layout, pen, arrow, to, (" is doubled", Ink::Stale));
-                }
-            }
-            _ => {}
+    let visible = || {
+        let rows = layout.rows.iter().enumerate();
+        rows.filter(|(at, _)| !geometry.slot(*at).folded)
+    };
+    for (at, row) in visible() {
+        if let Event::Cut { link: ends } | Event::Heal { link: ends } = &row.step.event {
+            link(layout, geometry, pen, at, *ends, matches!(row.step.event, Event::Cut { .. }));
         }
         for (nth, &lost) in row.cut_off.iter().enumerate() {
-            cut_off(layout, geometry, pen, at, nth, &layout.arrows[lost]);
+            let arrow = &layout.arrows[lost];
+            let (start, end) = cut_off(layout, geometry, at, nth, arrow);
+            pen.line("bw-msg", (start, end), Ink::Bad, "");
+            pen.cross(end, 5, Ink::Bad);
         }
     }
     for arrow in &layout.arrows {
         message(layout, geometry, pen, arrow);
     }
     beginning(layout, geometry, pen);
+    for (at, row) in visible() {
+        labels(layout, geometry, pen, at, row);
+    }
+}
+
+/// Where a message ends, and in which colour.
+fn fate(arrow: &Arrow<'_>) -> Option<(usize, i32, Ink)> {
+    match (arrow.end, &arrow.stale) {
+        (End::Delivered(row), None) => Some((row, RIM, Ink::Message)),
+        (End::Delivered(row), Some(_)) => Some((row, RIM, Ink::Stale)),
+        (End::Down(row), _) => Some((row, RIM, Ink::Bad)),
+        (End::Lost(row), _) => Some((row, SHORT, Ink::Bad)),
+        (End::CutOff(_) | End::Barred | End::Merged | End::InFlight, _) => None,
+    }
 }
 
 fn message(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, arrow: &Arrow<'_>) {
-    let (row, short, suffix) = match arrow.end {
-        End::Delivered(row) => (row, RIM, ""),
-        End::Down(row) => (row, RIM, " at a dead process"),
-        End::Lost(row) => (row, SHORT, " is lost"),
-        End::CutOff(_) | End::Barred | End::Merged | End::InFlight => return,
-    };
-    let (slot, start) = (geometry.slot(row), start(layout, geometry, arrow, row));
-    if slot.folded {
-        if let Origin::Row(sent) = arrow.origin
-            && !geometry.slot(sent).folded
-        {
+    let Some((row, short, ink)) = fate(arrow) else { return };
+    let start = start(layout, geometry, arrow, row);
+    if geometry.slot(row).folded {
+        // What was sent before a fold and arrives in it leads into it.
+        let sent = matches!(arrow.origin, Origin::Row(sent) if !geometry.slot(sent).folded);
+        if sent {
             let end = tip(layout, geometry, arrow, row, SHORT);
-            pen.line("bw-msg-folded", (start, end), Ink::Message, "");
+            pen.line("bw-msg-folded", (start, end), ink, "");
         }
         return;
     }
-    let arrived = matches!(arrow.end, End::Delivered(_));
-    let ink = match (arrived, &arrow.stale) {
-        (false, _) => Ink::Bad,
-        (true, Some(_)) => Ink::Stale,
-        (true, None) => Ink::Message,
-    };
     let end = tip(layout, geometry, arrow, row, short);
     let dashes = if arrow.stale.is_some() { "6 4" } else { "" };
+    let arrived = matches!(arrow.end, End::Delivered(_));
     let class = if arrived { "bw-msg bw-delivered" } else { "bw-msg" };
     pen.line(class, (start, end), ink, dashes);
-    if arrived {
-        pen.head(start, end, ink)
-    } else {
-        pen.cross(end, 5, ink)
+    if arrived { pen.head(start, end, ink) } else { pen.cross(end, 5, ink) }
+}
+
+/// The words of what happened between processes in this row.
+fn labels(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize, row: &Row<'_>) {
+    match (&row.step.event, row.arrow.map(|at| &layout.arrows[at])) {
+        (Event::Duplicate(_), Some(arrow)) => {
+            let (x, y) = on_its_way(layout, geometry, arrow, at);
+            pen.dot((x, y), Ink::Cycle, false);
+            let text = Text { x: x + 8, y: y + 4, align: Align::Start, ink: Ink::Cycle };
+            pen.text(text, "bw-label", "is doubled");
+        }
+        (_, Some(arrow)) => label(layout, geometry, pen, arrow),
+        (Event::Cut { link: [a, b] }, None) => {
+            beneath(layout, geometry, pen, at, *a, (&format!("link cut {a}–{b}"), Ink::Bad));
+        }
+        (Event::Heal { link: [a, b] }, None) => {
+            beneath(layout, geometry, pen, at, *a, (&format!("link heals {a}–{b}"), Ink::Good));
+        }
+        (_, None) => {}
     }
-    let short_suffix = match arrow.end {
-        End::Down(_) => format!(": {} is down", arrow.to()),
-        _ => suffix.to_owned(),
-    };
-    label(layout, pen, arrow, end, (&short_suffix, ink));
+    for (nth, &lost) in row.cut_off.iter().enumerate() {
+        let arrow = &layout.arrows[lost];
+        let (_, (x, y)) = cut_off(layout, geometry, at, nth, arrow);
+        let y = y + 14 + to_i32(nth) * LINE;
+        let text = Text { x: x + 8, y, align: Align::Start, ink: Ink::Bad };
+        pen.text(text, "bw-label", &format!("{} is lost", arrow.label));
+    }
+}
+
+/// Where a message in flight is when this row happens.
+fn on_its_way(layout: &Layout<'_>, geometry: &Geometry, arrow: &Arrow<'_>, at: usize) -> Point {
+    let y = geometry.slot(at).tip;
+    let row = fate(arrow).map_or(at, |(row, ..)| row);
+    let (from, to) = (start(layout, geometry, arrow, row), tip(layout, geometry, arrow, row, RIM));
+    if fate(arrow).is_none() || to.1 <= from.1 {
+        return ((from.0 + to.0) / 2, y);
+    }
+    // Wide enough for any picture: coordinates have at most nine digits.
+    let way = i64::from(to.0 - from.0) * i64::from(y - from.1) / i64::from(to.1 - from.1);
+    (from.0 + i32::try_from(way).unwrap_or(0), y)
 }
 
 /// Where an arrow begins.
@@ -112,17 +139,32 @@ fn tip(
 }
 
 /// The words of an arrow, beneath its tip: the arrow comes from above.
-fn label(
-    layout: &Layout<'_>,
-    pen: &mut Pen,
-    arrow: &Arrow<'_>,
-    (x, y): Point,
-    (suffix, ink): (&str, Ink),
-) {
+fn label(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, arrow: &Arrow<'_>) {
+    let Some((row, short, ink)) = fate(arrow) else { return };
+    let (x, y) = tip(layout, geometry, arrow, row, short);
     let rightwards = layout.column(arrow.from()) < layout.column(arrow.to());
     let (x, align) = if rightwards { (x - 6, Align::End) } else { (x + 6, Align::Start) };
-    let words = format!("{}{suffix}", geometry::shortened(&arrow.label, LABEL));
+    let mut words = geometry::shortened(&arrow.label, LABEL);
+    match arrow.end {
+        End::Down(_) => words.push_str(&format!(": {} is down", arrow.to())),
+        End::Lost(_) => words.push_str(" is lost"),
+        _ => {}
+    }
     pen.text(Text { x, y: y + 14, align, ink }, "bw-label", &words);
+}
+
+/// Words beneath the line of a link.
+fn beneath(
+    layout: &Layout<'_>,
+    geometry: &Geometry,
+    pen: &mut Pen,
+    at: usize,
+    low: Id,
+    (words, ink): (&str, Ink),
+) {
+    let x = geometry.x(layout.column(low.number())) + 10;
+    let y = geometry.slot(at).tip + 14;
+    pen.text(Text { x, y, align: Align::Start, ink }, "bw-event", words);
 }
 
 /// A link that is cut or heals.
@@ -132,45 +174,32 @@ fn link(
     pen: &mut Pen,
     at: usize,
     ends: [Id; 2],
-    (words, ink): (&str, Ink),
+    cut: bool,
 ) {
-    let [a, b] = ends.map(|id| layout.column(id.number()));
-    let (left, right) = (geometry.x(a.min(b)), geometry.x(a.max(b)));
     let y = geometry.slot(at).tip;
-    let dashes = if ink == Ink::Bad { "3 5" } else { "" };
-    pen.line("bw-link", ((left, y), (right, y)), ink, dashes);
-    for x in [left, right] {
-        if ink == Ink::Bad { pen.cross((x, y), 5, ink) } else { pen.dot((x, y), ink, true) }
+    let [a, b] = ends.map(|id| (geometry.x(layout.column(id.number())), y));
+    let (ink, dashes) = if cut { (Ink::Bad, "3 5") } else { (Ink::Good, "") };
+    pen.line("bw-link", (a, b), ink, dashes);
+    for end in [a, b] {
+        if cut { pen.cross(end, 5, ink) } else { pen.dot(end, ink, true) }
     }
-    let [a, b] = ends;
-    let text = Text { x: left + 10, y: y + 14, align: Align::Start, ink };
-    pen.text(text, "bw-event", &format!("{words} {a}–{b}"));
 }
 
-/// A message that was on a link when it was cut ends in the middle of it.
+/// A message that was on a link when it was cut ends on it, next to its receiver.
 fn cut_off(
     layout: &Layout<'_>,
     geometry: &Geometry,
-    pen: &mut Pen,
     at: usize,
     nth: usize,
     arrow: &Arrow<'_>,
-) {
+) -> (Point, Point) {
     let start = start(layout, geometry, arrow, at);
-    let (from, to) = (layout.column(arrow.from()), layout.column(arrow.to()));
-    let nth = i32::try_from(nth).unwrap_or(0).min(100);
-    let (from, to) = (geometry.x(from), geometry.x(to));
-    let end = ((from + to) / 2 + nth % 4 * 14, geometry.slot(at).tip);
-    pen.line("bw-msg", (start, end), Ink::Bad, "");
-    pen.cross(end, 5, Ink::Bad);
-    let text = Text {
-        x: from.min(to) + 10,
-        y: end.1 + 14 + (nth + 1) * LINE,
-        align: Align::Start,
-        ink: Ink::Bad,
-    };
-    let words = format!("{} {}→{} is lost", arrow.label, arrow.from(), arrow.to());
-    pen.text(text, "bw-label", &words);
+    let short = geometry.spacing - 16 - to_i32(nth % 4) * 12;
+    (start, tip(layout, geometry, arrow, at, short))
+}
+
+fn to_i32(nth: usize) -> i32 {
+    i32::try_from(nth).unwrap_or(0).min(100)
 }
 
 /// What was in flight at the beginning and still is.

@@ -3,7 +3,7 @@
 
 use super::rows;
 use crate::report::fold::Part;
-use crate::report::layout::Layout;
+use crate::report::layout::{Ending, Layout};
 use crate::report::words;
 
 /// The height of a line of text.
@@ -50,12 +50,19 @@ impl Geometry {
         let head = 24 + to_i32(caption) * LINE;
         let start = head + 22;
         let mut y = start + 34;
+        let mut width = width(layout, spacing);
+        let x = |column| MARGIN + to_i32(column) * spacing;
         let mut slots = vec![Slot::default(); layout.rows.len()];
         for part in &layout.parts {
             match part {
                 Part::Step(at) => {
                     let row = &layout.rows[*at];
-                    let height = rows::height(layout, row, spacing);
+                    let (height, reach) = rows::size(layout, row, spacing);
+                    let reach = reach.into_iter().map(|(column, right)| x(column) + right + 10);
+                    width = reach.fold(width, i32::max);
+                    if layout.ending == Ending::Repeats(*at) {
+                        y += LINE;
+                    }
                     let tip = y + 12;
                     slots[*at] = Slot { top: y, tip, out: tip + height, folded: false };
                     y = tip + height + 8;
@@ -72,7 +79,6 @@ impl Geometry {
             }
         }
         let end = y + 10;
-        let width = width(layout, spacing);
         Geometry { width, height: end + BAND, head, start, end, spacing, slots }
     }
 
@@ -93,7 +99,7 @@ fn spacing(layout: &Layout<'_>) -> i32 {
 }
 
 fn width(layout: &Layout<'_>, spacing: i32) -> i32 {
-    (MARGIN + to_i32(layout.ids.len()) * spacing + 20).max(420)
+    (MARGIN + to_i32(layout.ids.len()) * spacing + 20).max(520)
 }
 
 /// How many characters of a caption fit a line.

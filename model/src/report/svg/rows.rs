@@ -35,15 +35,25 @@ impl Note {
 /// The notes of one step, by the place of the lifeline whose they are.
 type Notes = BTreeMap<usize, Vec<Note>>;
 
-/// The room that a step takes between its tip and the point where its messages leave.
-pub(super) fn height(layout: &Layout<'_>, row: &Row<'_>, spacing: i32) -> i32 {
+/// The room that a step takes: from its tip down to the point where its messages leave, and how
+/// far its words reach to the right, as the place of a lifeline and the distance from it.
+pub(super) fn size(layout: &Layout<'_>, row: &Row<'_>, spacing: i32) -> (i32, Vec<(usize, i32)>) {
     let mut lowest = 0;
+    let mut reach = Vec::new();
     for (column, notes) in notes(layout, row) {
-        place(layout, row, spacing, column, &notes, |_, (_, y)| lowest = lowest.max(y + 10));
+        place(layout, row, spacing, column, &notes, |note, (x, y)| {
+            lowest = lowest.max(y + 10);
+            reach.push((column, x + note.width()));
+        });
+    }
+    if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
+        // The words of an arrow from the right, and of what may have become of it.
+        let words = geometry::text_width(&arrow.label) + 90;
+        reach.push((layout.column(arrow.to()), if arrow.from() < arrow.to() { 0 } else { words }));
     }
     let under = if row.arrow.is_some() { LINE } else { 12 };
     let lost = i32::try_from(row.cut_off.len()).unwrap_or(0).min(100) * LINE;
-    lowest.max(under + lost)
+    (lowest.max(under + lost), reach)
 }
 
 /// Calls `at` with the place of each note, relative to where the arrow's tip meets the lifeline.
@@ -55,7 +65,7 @@ fn place(
     notes: &[Note],
     mut at: impl FnMut(&Note, (i32, i32)),
 ) {
-    let (mut x, mut y) = (GAP, if right_is_taken(layout, row, column) { LINE + 7 } else { 0 });
+    let (mut x, mut y) = (GAP, if right_is_taken(layout, row, column) { LINE + 10 } else { 0 });
     for note in notes {
         let fits = x == GAP || x + note.width() < spacing - 6;
         if !fits {
@@ -85,13 +95,13 @@ fn notes(layout: &Layout<'_>, row: &Row<'_>) -> Notes {
         became(row, change, notes.entry(layout.column(change.id)).or_default());
     }
     for (end, words, ink) in [
-        (End::InFlight, "in flight", Ink::Message),
-        (End::Barred, "cut off", Ink::Bad),
-        (End::Merged, "merged", Ink::Faint),
+        (End::InFlight, " in flight", Ink::Message),
+        (End::Barred, ": link is cut", Ink::Bad),
+        (End::Merged, " merged with one in flight", Ink::Faint),
     ] {
         for (label, to) in layout.grouped(&row.sends, |e| e == end) {
             let sender = row.step.node.map_or(0, |id: Id| layout.column(id.number()));
-            let text = format!("{label} → {} {words}", words_list(&to));
+            let text = format!("{label} → {}{words}", words_list(&to));
             notes.entry(sender).or_default().push(Note::Stub(text, ink));
         }
     }
@@ -108,7 +118,7 @@ fn happened(row: &Row<'_>) -> Vec<Note> {
         Event::Recover => vec![Note::Words("comes back".to_owned(), Ink::Plain)],
         Event::Expire { timer, early } => {
             let timer = plain_value(timer);
-            let text = format!("{} expires", words::clean(&timer));
+            let text = format!("{} timer expires", words::clean(&timer));
             let mut notes = vec![Note::Words(text, Ink::Timer)];
             if *early {
                 notes.push(Note::Words("too early".to_owned(), Ink::Bad));
