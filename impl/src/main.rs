@@ -1,2 +1,9 @@
-//! The daemon.
-fn main() {}
+//! The daemon and its tools: see `bellwether --help`.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

@@ -97,12 +97,12 @@ pub struct Counters {
 #[derive(Debug, Error)]
 pub enum QueryError {
     /// Nobody is there.
-    #[error("nobody answers at {address}: {source}; is the node running?")]
+    #[error("nobody answers at {address}: {cause}; is the node running?")]
     Unreachable {
         /// Where.
         address: Address,
         /// What the system says.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// Somebody is there, but silent.
     #[error("no answer from {address} within {limit:?}; is it a bellwether node?")]
@@ -135,7 +135,7 @@ pub async fn query(address: &Address, limit: Duration) -> Result<StatusReport, Q
 }
 
 async fn ask(address: &Address) -> Result<StatusReport, QueryError> {
-    let unreachable = |source| QueryError::Unreachable { address: address.clone(), source };
+    let unreachable = |cause| QueryError::Unreachable { address: address.clone(), cause };
     let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
     let malformed = |error: FrameError| nonsense(error.to_string());
     let stream = TcpStream::connect(address.as_str()).await.map_err(unreachable)?;

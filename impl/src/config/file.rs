@@ -170,7 +170,7 @@ fn read(path: &Path) -> Result<String, Error> {
             problem: format!("larger than {LARGEST} bytes: this is no configuration"),
         }),
         Ok(_) => Ok(text),
-        Err(source) => Err(Error::Read { path: path.to_owned(), source }),
+        Err(cause) => Err(Error::Read { path: path.to_owned(), cause }),
     }
 }
 

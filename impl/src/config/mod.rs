@@ -143,12 +143,12 @@ impl Config {
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("cannot read the configuration {path}: {source}", path = path.display())]
+    #[error("cannot read the configuration {path}: {cause}", path = path.display())]
     Read {
         /// Which file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The file does not say what it should.
     #[error("{path}: {problem}", path = path.display())]

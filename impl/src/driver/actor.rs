@@ -78,8 +78,8 @@ impl<P: Protocol<Durable = Infallible>> Actor<P> {
                 let seq = self.publisher.publish(to, leader, Some(reason));
                 let leader = leader.map(NodeId::get);
                 tracing::info!(
-                    %node, incarnation, seq, %from, %to, leader, %reason,
-                    "role changed"
+                    %node, incarnation, seq, %from, %to, leader, reason = ?reason,
+                    "role changed: {reason}"
                 );
             }
             Event::Ignored { from, cause } => {

@@ -70,14 +70,14 @@ pub enum JoinError {
     Config(#[from] ConfigError),
     /// The node cannot listen where others expect it.
     #[error(
-        "cannot listen on {address}: {source}; is another node running there? Stop it, or give \
+        "cannot listen on {address}: {cause}; is another node running there? Stop it, or give \
          this one another address (`listen` in the file, --listen, BELLWETHER_LISTEN)"
     )]
     Listen {
         /// Where.
         address: Address,
         /// What the system says.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// The listener that was handed over is unusable.
     #[error("the listener is unusable: {0}")]
@@ -94,7 +94,7 @@ impl Election {
         let address = config.listen().clone();
         match TcpListener::bind(address.as_str()).await {
             Ok(listener) => Self::join_on(config, listener),
-            Err(source) => Err(JoinError::Listen { address, source }),
+            Err(cause) => Err(JoinError::Listen { address, cause }),
         }
     }
 

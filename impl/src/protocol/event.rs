@@ -25,7 +25,7 @@ pub enum Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::NotStarted => "not started",
+            Self::NotStarted => "not_started",
             Self::Follower => "follower",
             Self::Candidate => "candidate",
             Self::Waiting => "waiting",

@@ -18,8 +18,9 @@ use crate::config::ClusterId;
 use crate::protocol::NodeId;
 use crate::status::StatusReport;
 
-/// The largest frame that is read or written, in bytes.
-pub(crate) const MAX_FRAME: usize = 64 * 1024;
+/// The largest frame that is read or written, in bytes: the status of a node with 254 peers, each
+/// with the longest address and the longest problem, fits.
+pub(crate) const MAX_FRAME: usize = 128 * 1024;
 
 /// The largest frame that carries a message, in bytes: they are all tiny.
 pub(crate) const MAX_MESSAGE: usize = 256;

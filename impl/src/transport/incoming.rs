@@ -161,9 +161,9 @@ fn complaint(hello: &Hello, refusal: &Refusal) -> String {
              another `node`"
         ),
         Refusal::Duplicate { incarnation: connected, .. } => format!(
-            "two nodes with one id: node {node} is connected (incarnation {connected}), and another \
-             process (incarnation {incarnation}) says it is node {node}; stop one of them, or give \
-             it another `node`"
+            "two nodes with one id: node {node} is connected (incarnation {connected}), and \
+             another process (incarnation {incarnation}) says it is node {node}; stop one of \
+             them, or give it another `node`"
         ),
     }
 }

@@ -65,6 +65,10 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Pro
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
+    if stream.local_addr().ok() == stream.peer_addr().ok() {
+        // TCP allows this on one machine when nobody listens there: the caller met itself.
+        return Err(Problem::Unreachable("nobody listens there".to_owned()));
+    }
     socket::tune(&stream, context.patience());
     let mut connection = Framed::new(stream, frame::codec());
     let opening = Opening::Hello(context.hello.clone());
@@ -128,15 +132,15 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
         Problem::Wrong(_) => Link::Refused,
     };
     let news = peer.set_link(link, Some(problem.to_string()));
-    let node = context.hello.node;
+    let (node, address) = (context.hello.node, &peer.address);
     match problem {
         Problem::Wrong(text)
             if news && context.complaints.is_new(&format!("{} {text}", peer.id)) =>
         {
-            tracing::warn!(%node, peer = %peer.id, address = %peer.address, "cannot talk to peer: {text}");
+            tracing::warn!(%node, peer = %peer.id, %address, "cannot talk to peer: {text}");
         }
         Problem::Wrong(text) | Problem::Unreachable(text) => {
-            tracing::debug!(%node, peer = %peer.id, address = %peer.address, "cannot reach peer: {text}");
+            tracing::debug!(%node, peer = %peer.id, %address, "cannot reach peer: {text}");
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::status::Link;
 /// How long a process may take to be gone when the next one with its id calls already.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// The longest description of a problem that is kept, in bytes, so that a status fits into a frame.
+pub(crate) const LONGEST_PROBLEM: usize = 160;
+
 /// Another member of the cluster.
 #[derive(Debug)]
 pub(crate) struct Peer<M> {
@@ -68,7 +71,11 @@ impl<M> Peer<M> {
     }
 
     /// Notes how the connection to the peer is; true if that is news.
-    pub(crate) fn set_link(&self, link: Link, problem: Option<String>) -> bool {
+    pub(crate) fn set_link(&self, link: Link, mut problem: Option<String>) -> bool {
+        if let Some(problem) = &mut problem {
+            let ends = problem.char_indices().map(|(start, c)| start + c.len_utf8());
+            problem.truncate(ends.take_while(|&end| end <= LONGEST_PROBLEM).last().unwrap_or(0));
+        }
         let mut current = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         let next = (link, problem);
         let news = *current != next;

@@ -65,7 +65,7 @@ fn a_node_that_nobody_answers_leads_and_keeps_saying_so() {
     let mut two = Story::of(2);
     assert_eq!(
         two.at(0, Input::Boot),
-        "Election to 3, Election to 4, not started becomes candidate: the node started, \
+        "Election to 3, Election to 4, not_started becomes candidate: the node started, \
          wake at 300"
     );
     assert_eq!(two.at(299, Input::Wake), "");
@@ -117,7 +117,7 @@ fn the_highest_node_leads_at_once_and_answers_challengers_twice() {
     let mut four = Story::of(4);
     assert_eq!(
         four.at(0, Input::Boot),
-        "Coordinator to 1, Coordinator to 2, Coordinator to 3, not started becomes leader of 4: \
+        "Coordinator to 1, Coordinator to 2, Coordinator to 3, not_started becomes leader of 4: \
          no configured id is higher, wake at 100"
     );
     assert_eq!(four.hears(50, 2, Message::Election), "Ok to 2, Coordinator to 2");

@@ -1,0 +1,96 @@
+//! The command line: one file for each subcommand; what they share is here.
+
+mod check_config;
+mod completions;
+mod overrides;
+mod run;
+mod status;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Elect a leader among a few known nodes.
+///
+/// Every node runs `bellwether run` with the same members; the highest one that is up leads.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXIT_STATUS)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  success; for `status`: the node knows a leader
+  1  the node could not run; for `status`: the node knows no leader
+  2  the command line or the configuration is wrong
+  3  for `status`: the node cannot be reached";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Status(status::Args),
+    CheckConfig(check_config::Args),
+    Completions(completions::Args),
+}
+
+/// Why a command failed: the text to print, and the exit status that goes with it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: u8,
+    error: anyhow::Error,
+}
+
+impl Failure {
+    /// Something went wrong that no other command line would have avoided.
+    pub(crate) fn runtime(error: impl Into<anyhow::Error>) -> Self {
+        Self { status: 1, error: error.into() }
+    }
+
+    /// The configuration is wrong.
+    pub(crate) fn configuration(error: impl Into<anyhow::Error>) -> Self {
+        Self { status: 2, error: error.into() }
+    }
+
+    /// The node that was asked cannot be reached.
+    pub(crate) fn unreachable(error: impl Into<anyhow::Error>) -> Self {
+        Self { status: 3, error: error.into() }
+    }
+}
+
+pub(crate) fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::CheckConfig(args) => check_config::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    match result {
+        Ok(status) => status,
+        Err(Failure { status, error }) => {
+            eprintln!("error: {error}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has hung up (`| head`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    use std::io::{ErrorKind, Write};
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::runtime(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,103 @@
+//! `bellwether run`: take part in elections until told to stop.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use bellwether::config::{Log, LogFormat, Overrides};
+use bellwether::{Config, Election};
+
+use super::Failure;
+use super::overrides::OverrideArgs;
+
+/// Take part in elections until SIGTERM or SIGINT
+///
+/// Logs to standard error; every change of role or leader is one line. Settings count in this
+/// order: flags, environment, file, defaults.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether run --config orders.toml --node 3
+  BELLWETHER_CONFIG=orders.toml BELLWETHER_NODE=3 bellwether run
+  bellwether run --config orders.toml --node 3 --log-format json --watch 2s --heartbeat 500ms
+
+A configuration:
+  cluster = \"orders\"
+  [members]
+  1 = \"10.0.0.1:7000\"
+  2 = \"10.0.0.2:7000\"
+  3 = \"10.0.0.3:7000\"
+
+`bellwether check-config FILE --node ID` prints all keys with their values.")]
+pub(crate) struct Args {
+    /// The configuration file
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
+    config: PathBuf,
+
+    #[command(flatten)]
+    overrides: OverrideArgs,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let (config, log) = Config::load(&args.config, &Overrides::from(&args.overrides))
+        .map_err(Failure::configuration)?;
+    start_log(log);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
+    runtime.block_on(take_part(config)).map_err(Failure::runtime)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn take_part(config: Config) -> anyhow::Result<()> {
+    let node = config.node();
+    // Asked for first, so that a signal during the start is not lost.
+    let stopped = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
+    let election = Election::join(config).await?;
+    let mut leadership = election.leadership();
+    let ended = async { while leadership.changed().await.is_ok() {} };
+    tokio::select! {
+        signal = stopped => tracing::info!(%node, signal, "leaving"),
+        () = ended => return Err(anyhow!("node {node} has stopped taking part; the log says why")),
+    }
+    election.leave().await;
+    tracing::info!(%node, "left");
+    Ok(())
+}
+
+/// Resolves to the name of the signal that asks this program to end.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = &'static str>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        }
+    })
+}
+
+/// Resolves to the name of the signal that asks this program to end.
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = &'static str>> {
+    Ok(async {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => "Ctrl-C",
+            Err(_) => std::future::pending().await,
+        }
+    })
+}
+
+fn start_log(log: Log) {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(log.level)
+        .with_writer(std::io::stderr)
+        .with_ansi(!plain && std::io::stderr().is_terminal());
+    match log.format {
+        LogFormat::Text => subscriber.init(),
+        LogFormat::Json => subscriber.json().flatten_event(true).init(),
+    }
+}

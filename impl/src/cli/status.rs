@@ -1,0 +1,115 @@
+//! `bellwether status`: ask a running node how it is.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bellwether::config::{Address, Overrides};
+use bellwether::status::{MemberReport, StatusReport, query};
+use bellwether::{Config, NodeId};
+use humantime_serde::re::humantime::format_duration;
+
+use super::overrides::duration;
+use super::{Failure, print};
+
+/// Ask a running node how it is
+///
+/// The question goes to the port on which the node talks to its peers. Exit status: 0 the node
+/// knows a leader, 1 it knows none, 2 usage or configuration, 3 it cannot be reached.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether status --config orders.toml --node 3
+  bellwether status --address 10.0.0.3:7000 --json
+  until bellwether status --address 10.0.0.3:7000 >/dev/null; do sleep 1; done")]
+pub(crate) struct Args {
+    /// The configuration file in which the node's address stands
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
+    #[arg(required_unless_present = "address")]
+    config: Option<PathBuf>,
+
+    /// Which node to ask, if not the one that the file names
+    #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
+    node: Option<NodeId>,
+
+    /// Ask whoever is at this address; no configuration is needed
+    #[arg(long, value_name = "HOST:PORT")]
+    address: Option<Address>,
+
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    json: bool,
+
+    /// How long to wait for the answer
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    timeout: Duration,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let address = address(args)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let report = runtime
+        .map_err(Failure::runtime)?
+        .block_on(query(&address, args.timeout))
+        .map_err(Failure::unreachable)?;
+    let text = if args.json {
+        serde_json::to_string(&report).map_err(Failure::runtime)? + "\n"
+    } else {
+        describe(&report)
+    };
+    print(&text)?;
+    Ok(ExitCode::from(u8::from(report.leader.is_none())))
+}
+
+fn address(args: &Args) -> Result<Address, Failure> {
+    if let Some(address) = &args.address {
+        return Ok(address.clone());
+    }
+    let path = args.config.clone().unwrap_or_default();
+    let overrides = Overrides { node: args.node, ..Overrides::default() };
+    let (config, _) = Config::load(&path, &overrides).map_err(Failure::configuration)?;
+    let own = config.addresses().find(|&(id, _)| id == config.node());
+    Ok(own.map_or_else(|| config.listen().clone(), |(_, address)| address.clone()))
+}
+
+/// The report for people.
+fn describe(report: &StatusReport) -> String {
+    let leader = match report.leader {
+        Some(leader) if leader == report.node => "this node".to_owned(),
+        Some(leader) => format!("node {leader}"),
+        None => "none is known".to_owned(),
+    };
+    let time = |milliseconds| format_duration(Duration::from_millis(milliseconds));
+    let StatusReport { cluster, protocol, node, incarnation, role, seq, .. } = report;
+    let mut text = format!(
+        "node      {node} of cluster {cluster} (protocol {protocol}, incarnation {incarnation})\n\
+         role      {role} for {} (change {seq})\n\
+         leader    {leader}\n\
+         up for    {}\n",
+        time(report.in_role_ms),
+        time(report.uptime_ms),
+    );
+    for member in &report.members {
+        describe_member(&mut text, member);
+    }
+    let counters = &report.counters;
+    let _ = writeln!(
+        text,
+        "refused   {} handshakes, {} malformed frames, {} impossible messages",
+        counters.refused_handshakes, counters.bad_frames, counters.ignored_messages
+    );
+    text
+}
+
+fn describe_member(text: &mut String, member: &MemberReport) {
+    let MemberReport { node, address, link, problem, sent, received, dropped } = member;
+    let name = format!("member {node}");
+    let _ = writeln!(
+        text,
+        "{name:<9} {address} {link}: {sent} sent, {received} received, {dropped} dropped"
+    );
+    if let Some(problem) = problem {
+        let _ = writeln!(text, "{:<9} {problem}", "");
+    }
+}

@@ -1,0 +1,216 @@
+//! Whatever is wrong, there is one clear message with the remedy, the right exit status, and no
+//! panic; and a node that runs goes on running.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use assert_cmd::assert::OutputAssertExt;
+use common::{Cluster, LIMIT, bellwether, free_port, wait_until};
+use predicates::prelude::*;
+use predicates::str::contains;
+
+/// Runs the command, and expects this exit status and all of these parts in its one message.
+fn refuses(arguments: &[&str], status: i32, parts: &[&str]) {
+    let mut assertion = bellwether().args(arguments).assert().code(status);
+    assertion = assertion.stdout("").stderr(contains("panicked").not());
+    for &part in parts {
+        assertion = assertion.stderr(contains(part));
+    }
+    let text = String::from_utf8_lossy(&assertion.get_output().stderr).into_owned();
+    assert_eq!(text.matches("error: ").count(), 1, "one message, not several: {text}");
+}
+
+/// Waits for all of `parts` in a log.
+fn logs(cluster: &Cluster, name: &str, parts: &[&str]) {
+    let look = || parts.iter().all(|part| cluster.log_of(name).contains(part));
+    wait_until(&format!("{parts:?} in the log of {name}"), look, || cluster.log_of(name));
+    assert!(!cluster.log_of(name).contains("panicked"), "{}", cluster.log_of(name));
+}
+
+#[test]
+fn configurations_that_cannot_be_are_refused() {
+    let cluster = Cluster::new(3);
+    let path = cluster.config();
+    let file = path.to_str().expect("plain text");
+    let run = |more: &[&str], parts: &[&str]| {
+        refuses(&[&["run", "--config", file][..], more].concat(), 2, parts);
+    };
+    run(&[], &["no node id", "--node", "BELLWETHER_NODE"]);
+    run(&["--node", "0"], &["`0` is not a node id", "1 to 65535"]);
+    run(&["--node", "99"], &["node 99 is not among the members (1, 2, 3)"]);
+    run(&["--node", "x"], &["`x` is not a node id"]);
+    run(&["--node", "1", "--watch", "100ms"], &["timing.heartbeat (50ms)", "try 20ms"]);
+    run(&["--node", "1", "--election", "2s"], &["timing.coordinator (800ms)", "try 6s"]);
+    run(&["--node", "1", "--election", "0s"], &["timing.election is 0ns", "more than 0s"]);
+    run(&["--node", "1", "--watch", "soon"], &["--watch", "as in 300ms or 2s"]);
+    run(&["--node", "1", "--log-level", "loud"], &["--log-level", "debug"]);
+    run(&["--node", "1", "--listen", "nowhere"], &["`nowhere` is not an address", "HOST:PORT"]);
+    refuses(&["run", "--config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
+    refuses(&["check-config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
+    refuses(&["run"], 2, &["--config"]);
+    refuses(&["status"], 2, &["--config", "Usage"]);
+    refuses(&["completions", "abacus"], 2, &["abacus", "bash"]);
+
+    let mut text = cluster.text("test");
+    text.push_str("speed = \"1s\"\n");
+    std::fs::write(&path, &text).expect("writable");
+    run(&["--node", "1"], &["unknown field `speed`", "line ", "`heartbeat`"]);
+    let twice = cluster.text("test").replace("[timing]", "2 = \"127.0.0.1:1\"\n[timing]");
+    std::fs::write(&path, twice).expect("writable");
+    run(&["--node", "1"], &["duplicate key", "two nodes with one id", "give each its own"]);
+}
+
+#[test]
+fn flags_count_more_than_the_environment_and_that_more_than_the_file() {
+    let cluster = Cluster::new(3);
+    let check = |more: &[&str]| {
+        let mut command = bellwether();
+        command.arg("check-config").arg(cluster.config()).args(more);
+        command.env("BELLWETHER_NODE", "2").env("BELLWETHER_WATCH", "5s");
+        command.assert().success()
+    };
+    check(&[])
+        .stdout(contains("node = 2"))
+        .stdout(contains("watch = \"5s\""))
+        .stdout(contains("heartbeat = \"50ms\""));
+    check(&["--node", "3", "--watch", "6s"])
+        .stdout(contains("node = 3"))
+        .stdout(contains("watch = \"6s\""));
+}
+
+#[test]
+fn completions_are_printed() {
+    bellwether().args(["completions", "bash"]).assert().success().stdout(contains("check-config"));
+}
+
+#[test]
+fn a_port_in_use_is_told_with_its_address() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let path = cluster.config();
+    let address = format!("127.0.0.1:{}", cluster.ports[&2]);
+    let arguments = ["run", "--config", path.to_str().expect("plain"), "--node", "2"];
+    bellwether()
+        .args(arguments)
+        .assert()
+        .code(1)
+        .stderr(contains(format!("cannot listen on {address}: Address already in use")))
+        .stderr(contains("is another node running there?").and(contains("--listen")))
+        .stderr(contains("panicked").not());
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn two_running_processes_with_one_id_are_told_apart() {
+    let mut cluster = Cluster::new(3);
+    (1..=3).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(3);
+    cluster.wait_for(1, "is connected to all", |status| {
+        let members = status["members"].as_array().expect("a list");
+        members.iter().all(|member| member["received"].as_u64() > Some(0))
+    });
+    let listen = format!("127.0.0.1:{}", free_port());
+    let _impostor = cluster.run("impostor", 2, &["--listen", &listen]);
+    let remedy = ["two nodes with one id", "WARN", "stop one of them"];
+    logs(&cluster, "1", &remedy);
+    logs(&cluster, "impostor", &remedy);
+    cluster.wait_for_leader(3);
+    let refused =
+        |status: &serde_json::Value| status["counters"]["refused_handshakes"].as_u64() > Some(0);
+    cluster.wait_for(1, "counts the refusal", refused);
+}
+
+#[test]
+fn a_process_that_calls_a_node_with_its_own_id_is_refused() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    // A configuration that has node 2 where others have node 1.
+    let (one, two) = (cluster.ports[&1].to_string(), cluster.ports[&2].to_string());
+    let swapped = cluster.text("test").replace(&one, "ONE").replace(&two, &one);
+    std::fs::write(cluster.config(), swapped.replace("ONE", &two)).expect("writable");
+    let _impostor = cluster.run("impostor", 2, &[]);
+    let remedy = ["WARN", "two nodes with one id", "give one of them another `node`"];
+    logs(&cluster, "impostor", &remedy);
+    logs(&cluster, "2", &remedy);
+}
+
+#[test]
+fn a_node_of_another_cluster_is_refused_on_both_sides() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    std::fs::write(cluster.config(), cluster.text("other")).expect("writable");
+    let _stranger = cluster.run("stranger", 1, &[]);
+    let remedy = ["WARN", "cluster `", "give both", "[members]"];
+    logs(&cluster, "stranger", &remedy);
+    logs(&cluster, "2", &remedy);
+    cluster.wait_for(1, "shows the refusal", |status| status["members"][0]["link"] == "refused");
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn a_node_that_others_do_not_know_is_refused() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let more = format!("[members]\n9 = \"127.0.0.1:{}\"\n", free_port());
+    let text = cluster.text("test").replace("[members]\n", &more);
+    std::fs::write(cluster.config(), text).expect("writable");
+    let _stranger = cluster.run("stranger", 9, &[]);
+    logs(&cluster, "stranger", &["does not know node 9", "the same [members]"]);
+    logs(&cluster, "2", &["node 9 is not configured here"]);
+}
+
+#[test]
+fn garbage_on_the_port_ends_that_connection_and_nothing_else() {
+    let mut cluster = Cluster::new(2);
+    (1..=2).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(2);
+    let garbage: [&[u8]; 5] = [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        &[0xff; 1000],
+        b"\0\0\0\x03abc",
+        b"\0\0\0\x08BLWR\0\x01\xff\xff",
+        b"\0\0\0\x08BLWR\0\x63\0\0",
+    ];
+    for bytes in garbage {
+        let mut stream = TcpStream::connect(("127.0.0.1", cluster.ports[&2])).expect("listens");
+        stream.set_read_timeout(Some(LIMIT)).expect("a limit");
+        stream.write_all(bytes).expect("listens");
+        // The node hangs up, at once rather than at the end of the time it gives to handshakes.
+        let end = stream.read_to_end(&mut Vec::new());
+        assert!(end.is_ok() || end.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
+    }
+    logs(&cluster, "2", &["what speaks there is not bellwether", "version 99"]);
+    cluster.wait_for(2, "counts them", |status| status["counters"]["bad_frames"] == 5);
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn silent_connections_do_not_keep_others_out() {
+    let mut cluster = Cluster::new(2);
+    (1..=2).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(2);
+    let connect = |_| TcpStream::connect(("127.0.0.1", cluster.ports[&2]));
+    let crowd: Vec<_> = (0..100).filter_map(|number| connect(number).ok()).collect();
+    logs(&cluster, "2", &["too many connections are open"]);
+    cluster.wait_for_leader(2);
+    drop(crowd);
+}
+
+#[test]
+fn a_port_where_no_node_listens_gives_no_status() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    refuses(
+        &["status", "--address", &address, "--timeout", "200ms"],
+        3,
+        &["no answer from", "within 200ms", "is it a bellwether node?"],
+    );
+    drop(listener);
+    refuses(&["status", "--address", &address], 3, &["nobody answers at", "is the node running?"]);
+}

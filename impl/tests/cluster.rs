@@ -1,0 +1,83 @@
+//! Five real processes lose their leaders, and find new ones.
+
+mod common;
+
+use common::Cluster;
+
+#[test]
+fn five_processes_agree_through_kills_and_restarts() {
+    let mut cluster = Cluster::new(5);
+    (1..=5).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(5);
+
+    cluster.take(5).kill();
+    cluster.wait_for_leader(4);
+
+    cluster.start(5);
+    cluster.wait_for_leader(5);
+
+    let (mut five, mut four) = (cluster.take(5), cluster.take(4));
+    five.kill();
+    four.kill();
+    cluster.wait_for_leader(3);
+}
+
+#[test]
+fn sigterm_ends_a_leader_cleanly_and_the_next_takes_over() {
+    let mut cluster = Cluster::new(3);
+    (1..=3).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(3);
+
+    let mut three = cluster.take(3);
+    three.ask_to_end();
+    assert_eq!(three.ended().code(), Some(0));
+    let log = cluster.log_of("3");
+    assert!(log.contains("leaving") && log.contains("left"), "{log}");
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn every_change_of_role_is_one_line_with_its_number_and_reason() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let mut one = cluster.run("json", 1, &["--log-format", "json"]);
+    cluster.wait_for(1, "follows 2", |status| status["leader"] == 2);
+    one.kill();
+
+    let log = cluster.log_of("json");
+    let lines = log.lines().map(|line| serde_json::from_str(line).expect("one object a line"));
+    let changes: Vec<serde_json::Value> =
+        lines.filter(|line: &serde_json::Value| line.get("seq").is_some()).collect();
+    for (position, change) in changes.iter().enumerate() {
+        assert_eq!(change["seq"], position + 1, "{log}");
+        assert_eq!(change["node"], "1", "{log}");
+        assert_eq!(change["incarnation"], changes[0]["incarnation"], "{log}");
+        for field in ["from", "to", "reason"] {
+            assert!(change[field].is_string(), "{field} in {log}");
+        }
+    }
+    assert_eq!(changes[0]["reason"], "Booted", "{log}");
+    let last = changes.last().expect("there are changes");
+    assert_eq!((&last["to"], &last["leader"]), (&"follower".into(), &2.into()), "{log}");
+}
+
+#[test]
+fn the_exit_status_of_status_tells_whether_there_is_a_leader() {
+    let mut cluster = Cluster::new(2);
+    assert_eq!(cluster.ask(1, &[]).status.code(), Some(3), "nobody is there");
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let answer = cluster.ask(2, &[]);
+    assert_eq!(answer.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&answer.stdout);
+    assert!(text.contains("role      leader") && text.contains("leader    this node"), "{text}");
+    assert!(text.contains("member 1"), "{text}");
+
+    // A candidate that waits for an answer for an hour knows no leader.
+    let patient = ["--election", "1h", "--coordinator", "2h"];
+    cluster.take(2).kill();
+    let _one = cluster.run("patient", 1, &patient);
+    cluster.wait_for(1, "is a candidate", |status| status["role"] == "candidate");
+    assert_eq!(cluster.ask(1, &[]).status.code(), Some(1));
+}

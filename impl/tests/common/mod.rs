@@ -1,0 +1,196 @@
+//! A cluster of real processes on loopback, which are gone when the test is, however it ends.
+
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// No wait is longer. Elections take well under a second; a loaded machine may take longer.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+/// How long between two looks at something that is waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+const TIMING: &str = "\
+[timing]
+election = \"300ms\"
+coordinator = \"800ms\"
+watch = \"400ms\"
+heartbeat = \"50ms\"
+";
+
+/// The daemon, without whatever the environment says about it.
+pub(crate) fn bellwether() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("BELLWETHER_")) {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A port nobody listens on, below those that the system hands out by itself, so that no outgoing
+/// connection takes it before the node does.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 10_000).expect("small");
+    loop {
+        let offset = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (start + offset) % 12_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// Looks until `done`, and fails after [`LIMIT`] with what `explain` says.
+pub(crate) fn wait_until(
+    what: &str,
+    mut done: impl FnMut() -> bool,
+    explain: impl FnOnce() -> String,
+) {
+    let deadline = Instant::now() + LIMIT;
+    while !done() {
+        assert!(Instant::now() < deadline, "not within {LIMIT:?}: {what}\n{}", explain());
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// A running process, killed when dropped.
+pub(crate) struct Process(Child);
+
+impl Process {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.spawn().expect("the program starts"))
+    }
+
+    /// SIGKILL: the process gets no chance to say anything.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// SIGTERM.
+    pub(crate) fn ask_to_end(&self) {
+        let id = self.0.id().to_string();
+        let status = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(status.is_ok_and(|status| status.success()), "kill -TERM {id}");
+    }
+
+    /// The exit status, if it comes within the limit.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        let look = || {
+            status = self.0.try_wait().expect("it is our child");
+            status.is_some()
+        };
+        wait_until("the process ends", look, String::new);
+        status.expect("seen above")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Nodes `1..=size`, their configuration and their logs.
+pub(crate) struct Cluster {
+    pub(crate) directory: TempDir,
+    pub(crate) ports: BTreeMap<u16, u16>,
+    running: BTreeMap<u16, Process>,
+}
+
+impl Cluster {
+    pub(crate) fn new(size: u16) -> Self {
+        let ports: BTreeMap<u16, u16> = (1..=size).map(|node| (node, free_port())).collect();
+        let directory = tempfile::tempdir().expect("a directory");
+        let cluster = Self { directory, ports, running: BTreeMap::new() };
+        std::fs::write(cluster.config(), cluster.text("test")).expect("writable");
+        cluster
+    }
+
+    /// The configuration of all nodes, as members of the cluster `name`.
+    pub(crate) fn text(&self, name: &str) -> String {
+        let member = |(node, port)| format!("{node} = \"127.0.0.1:{port}\"\n");
+        let members: String = self.ports.iter().map(member).collect();
+        format!("cluster = \"{name}\"\n[members]\n{members}{TIMING}")
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.directory.path().join("bellwether.toml")
+    }
+
+    pub(crate) fn log_of(&self, name: &str) -> String {
+        std::fs::read_to_string(self.log_path(name)).unwrap_or_default()
+    }
+
+    fn log_path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(format!("{name}.log"))
+    }
+
+    /// `bellwether run` for one node, with further arguments, its log going to the file `name`.
+    pub(crate) fn run(&self, name: &str, node: u16, more: &[&str]) -> Process {
+        let log = File::options().create(true).append(true).open(self.log_path(name));
+        let mut command = bellwether();
+        command.arg("run").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
+        Process::start(command.args(more).stderr(log.expect("writable")))
+    }
+
+    pub(crate) fn start(&mut self, node: u16) {
+        let process = self.run(&node.to_string(), node, &[]);
+        assert!(self.running.insert(node, process).is_none(), "node {node} runs already");
+    }
+
+    pub(crate) fn take(&mut self, node: u16) -> Process {
+        self.running.remove(&node).expect("it runs")
+    }
+
+    /// `bellwether status` for one node.
+    pub(crate) fn ask(&self, node: u16, more: &[&str]) -> Output {
+        let mut command = bellwether();
+        command.arg("status").arg("--config").arg(self.config());
+        command.args(["--node", &node.to_string()]).args(more);
+        command.output().expect("the program starts")
+    }
+
+    /// What `bellwether status --json` prints, if the node can be reached.
+    pub(crate) fn status(&self, node: u16) -> Option<Value> {
+        serde_json::from_slice(&self.ask(node, &["--json"]).stdout).ok()
+    }
+
+    /// Waits until the status of `node` satisfies `wanted`.
+    pub(crate) fn wait_for(&self, node: u16, what: &str, wanted: impl Fn(&Value) -> bool) {
+        let look = || self.status(node).is_some_and(|status| wanted(&status));
+        wait_until(&format!("node {node}: {what}"), look, || self.explain());
+    }
+
+    /// Waits until every running node takes `leader` for the leader.
+    pub(crate) fn wait_for_leader(&self, leader: u16) {
+        let agrees = |&node: &u16| self.status(node).is_some_and(|s| s["leader"] == leader);
+        let look = || self.running.keys().all(agrees);
+        wait_until(&format!("all follow {leader}"), look, || self.explain());
+        let own = self.status(leader).map(|status| status["role"].clone());
+        assert!(own.is_some_and(|role| role == "leader"), "{}", self.explain());
+    }
+
+    fn explain(&self) -> String {
+        let tell = |&node: &u16| {
+            let status = self.status(node).map_or("unreachable".to_owned(), |s| s.to_string());
+            format!("--- node {node}: {status}\n{}", self.log_of(&node.to_string()))
+        };
+        self.running.keys().map(tell).collect()
+    }
+}
