@@ -63,6 +63,17 @@ fn every_change_of_role_is_one_line_with_its_number_and_reason() {
 }
 
 #[test]
+fn a_leader_repeats_its_claim_at_the_configured_interval() {
+    let mut cluster = Cluster::new(2);
+    let _two = cluster.run("fast", 2, &["--heartbeat", "10ms"]);
+    cluster.start(1);
+    // Two seconds are enough; with a driver that ignores what the core asks for, thirty are not.
+    cluster.wait_for(1, "has heard 200 claims", |status| {
+        status["members"][0]["received"].as_u64() >= Some(200)
+    });
+}
+
+#[test]
 fn the_exit_status_of_status_tells_whether_there_is_a_leader() {
     let mut cluster = Cluster::new(2);
     assert_eq!(cluster.ask(1, &[]).status.code(), Some(3), "nobody is there");

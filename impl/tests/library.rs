@@ -85,6 +85,21 @@ async fn a_taken_port_is_an_error_that_names_it() {
     assert!(error.to_string().contains(&address), "{error}");
 }
 
+#[tokio::test]
+async fn a_peer_that_hangs_up_is_called_again_and_again() {
+    let peer = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let own = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let addresses = [&own, &peer].map(|listener| listener.local_addr().expect("an address"));
+    let members = (1..).zip(addresses.map(|address| address.to_string()));
+    let config = Config::new("library", 1, members).expect("valid");
+    tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).init();
+    let _election = Election::join_on(config, own).expect("can join");
+    for _ in 0..5 {
+        let call = timeout(LIMIT, peer.accept()).await.expect("within the limit");
+        drop(call.expect("a connection"));
+    }
+}
+
 #[test]
 fn a_configuration_that_cannot_be_is_refused() {
     let members = [(1, "a:1"), (2, "b:1")];

@@ -7,17 +7,19 @@
 //! states, liveness on the state graph under weak fairness.
 //!
 //! ```
-//! use bellwether_model::check::{Limits, Verdict, check};
+//! use bellwether_model::check::{Options, Verdict, check};
+//! use bellwether_model::property;
 //! use bellwether_model::protocol::bully::Bully;
-//! use bellwether_model::world::{Faults, World};
+//! use bellwether_model::world::{Dials, World};
 //!
-//! let world = World::new(Bully::RECOMMENDED, 3)?.with_faults(Faults { crashes: 1, ..Faults::NONE })?;
-//! let report = check(&world, &[], &Limits::NONE)?;
-//! assert!(report.verdicts.iter().all(|v| v.verdict == Verdict::Holds));
-//! # Ok::<(), anyhow::Error>(())
+//! let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0))?;
+//! let report = check(&world, &property::all(), &Options::default(), &mut |_| {})?;
+//! assert_eq!(report.verdict(), Verdict::Holds);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod check;
+pub mod cli;
 pub mod property;
 pub mod protocol;
 pub mod report;

@@ -20,6 +20,9 @@ pub struct Property<P: Protocol> {
     pub meaning: &'static str,
     /// How `condition` is quantified.
     pub kind: Kind,
+    /// Where the formula is an implication, its left side: if no state satisfies it, the property
+    /// holds without saying anything.
+    pub premise: Option<fn(&World<P>, &State<P>) -> bool>,
     /// The formula without its temporal operators, of one state.
     pub condition: fn(&World<P>, &State<P>) -> bool,
 }
@@ -46,6 +49,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j)",
             meaning: "no two live processes lead at the same time",
             kind: Kind::Safety,
+            premise: None,
             condition: at_most_one_leader,
         },
         Property {
@@ -53,6 +57,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ ∀ i, k ≠ i: follows(i, l) ∧ leads(k) ⇒ l ≥ k",
             meaning: "no live process follows a lower id than that of another that leads",
             kind: Kind::Safety,
+            premise: None,
             condition: follower_bound,
         },
         Property {
@@ -60,6 +65,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
             meaning: "no two live processes settle on different leaders and stay so",
             kind: Kind::Safety,
+            premise: Some(World::at_rest),
             condition: |world, state| !world.at_rest(state) || agreement(state),
         },
         Property {
@@ -67,6 +73,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
             meaning: "a live process that is settled on stays so only as the highest live one",
             kind: Kind::Safety,
+            premise: Some(World::at_rest),
             condition: |world, state| !world.at_rest(state) || validity(state),
         },
         Property {
@@ -74,6 +81,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
             kind: Kind::Safety,
+            premise: Some(World::at_rest),
             condition: |world, state| !world.at_rest(state) || decided(state),
         },
         Property {
@@ -81,6 +89,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "◇□ ∀ up i: leader(i) = max{j: up(j)}",
             meaning: "in the end every live process agrees on the highest live id, for good",
             kind: Kind::Liveness,
+            premise: None,
             condition: |_, state| agreed(state),
         },
         Property {
@@ -88,6 +97,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "reachable: ∃ up i: leads(i) ∧ i is not the first leader",
             meaning: "another process than the first leader can come to lead",
             kind: Kind::Reachability,
+            premise: None,
             condition: |world, state| succession(world, state),
         },
     ]

@@ -19,7 +19,10 @@
 //! - **A leader that is challenged repeats its claim to the challenger:** ours. A restarted node
 //!   then learns its leader in one round trip; the winner is known, so no election is held.
 //! - **A `COORDINATOR` from a lower id is ignored:** it can only be late or wrong, since lower
-//!   nodes announce themselves to lower nodes only.
+//!   nodes announce themselves to lower nodes only. **So is one from below the leader that the node
+//!   follows:** it is late, or comes from a node that the leader cannot reach. If the leader really
+//!   failed, the node's own watch says so. The model checker found this rule: without it, a node
+//!   between two leaders that cannot hear each other changes sides with every heartbeat.
 //!
 //! # What it does not promise
 //!
@@ -138,13 +141,15 @@ impl Bully {
         }
     }
 
-    /// "A process that receives `COORDINATOR` treats its sender as the leader", whatever it was
-    /// doing: the sender is higher. From the leader it follows already, it is a heartbeat.
+    /// A process that receives `COORDINATOR` takes its sender for the leader, whatever it was
+    /// doing, unless it follows a higher one. From the leader it follows, this is a heartbeat.
     fn on_coordinator(&mut self, now: Time, from: NodeId) {
-        if self.state == (State::Follower { leader: from }) {
-            self.arm(now, Timer::Watch);
-        } else {
-            self.become_follower(now, from);
+        match self.state {
+            State::Follower { leader } if from < leader => {
+                self.events.push_back(Event::Ignored { from, cause: Ignored::BelowLeader });
+            }
+            State::Follower { leader } if from == leader => self.arm(now, Timer::Watch),
+            _ => self.become_follower(now, from),
         }
     }
 

@@ -81,6 +81,8 @@ pub enum Ignored {
     OwnId,
     /// No correct node with the sender's id sends this message to this node.
     WrongDirection,
+    /// A `COORDINATOR` from below the leader that the node follows.
+    BelowLeader,
 }
 
 impl fmt::Display for Ignored {
@@ -89,6 +91,7 @@ impl fmt::Display for Ignored {
             Self::UnknownSender => "the sender is not a configured member",
             Self::OwnId => "the sender has this node's own id",
             Self::WrongDirection => "no correct node with that id sends this to this node",
+            Self::BelowLeader => "the node follows a higher leader",
         })
     }
 }

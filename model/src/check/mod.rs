@@ -1,1 +1,66 @@
-//! Verdicts.
+//! How a verdict is reached.
+//!
+//! Safety is decided by exhausting the reachable states, liveness on the [state graph](graph) under
+//! [weak fairness](liveness). Stateright's own searches serve as the reference: they must count the
+//! same states.
+
+pub mod graph;
+pub mod liveness;
+
+mod decide;
+mod limits;
+mod reference;
+mod report;
+mod scc;
+
+pub use decide::{CheckError, check};
+pub use limits::{Limits, Progress, Reason, peak_rss_bytes};
+pub use report::{Counterexample, Counts, Decision, Report, Verdict};
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Who searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Our own breadth-first search over whole states: what holds is proved for the world.
+    #[default]
+    Exact,
+    /// Stateright's breadth-first search over 64-bit fingerprints.
+    Bfs,
+    /// Stateright's depth-first search over 64-bit fingerprints.
+    Dfs,
+    /// Stateright's random walks: they find violations and prove nothing.
+    Simulation,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Engine::Exact => "exact",
+            Engine::Bfs => "bfs",
+            Engine::Dfs => "dfs",
+            Engine::Simulation => "simulation",
+        })
+    }
+}
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Who searches.
+    pub engine: Engine,
+    /// With how many threads stateright's engines search; the exact engine uses one.
+    pub threads: usize,
+    /// When to give up.
+    pub limits: Limits,
+    /// The seed of the random walks.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { engine: Engine::Exact, threads: 1, limits: Limits::NONE, seed: 1 }
+    }
+}

@@ -46,7 +46,8 @@ pub enum Accept {
     Any,
     /// That of a process with a higher id than one's own.
     NotLowerThanSelf,
-    /// That of a process not lower than the leader one knows, if one knows a leader.
+    /// That of a process with a higher id than one's own that is not lower than the leader one
+    /// knows, if one knows a leader.
     NotLowerThanKnown,
     /// A higher one's; a lower one's starts an election.
     LowerStartsElection,
@@ -340,7 +341,9 @@ impl Bully {
         let accepted = match self.accept {
             Accept::Any => true,
             Accept::NotLowerThanSelf | Accept::LowerStartsElection => from > p.id(),
-            Accept::NotLowerThanKnown => p.state.leader.is_none_or(|known| from >= known),
+            Accept::NotLowerThanKnown => {
+                from > p.id() && p.state.leader.is_none_or(|known| from >= known)
+            }
         };
         if accepted {
             self.become_follower(p, from);

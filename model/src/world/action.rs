@@ -33,15 +33,6 @@ pub enum Action<P: Protocol> {
     Heal(Id, Id),
 }
 
-impl<P: Protocol> Action<P> {
-    /// Whether the world owes this to the processes: weak fairness holds for deliveries and for
-    /// expiries that are due. Faults, and repairs of faults, owe nothing.
-    #[must_use]
-    pub fn is_owed(&self) -> bool {
-        matches!(self, Action::Deliver(_) | Action::Expire { early: false, .. })
-    }
-}
-
 impl<P: Protocol> fmt::Display for Action<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -18,7 +18,7 @@ pub struct Faults {
     /// A message in flight is doubled.
     pub duplicates: u8,
     /// The link between two processes is cut, in both directions; what is in flight on it and what
-    /// is sent into it is lost. A cut link may heal at any time, or never.
+    /// is sent into it is lost.
     pub cuts: u8,
     /// A timer expires although what it waits for could still come (with perfect timing; with
     /// asynchronous timing this happens without bound).
@@ -46,14 +46,20 @@ impl Faults {
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        for (name, budget) in self.named() {
-            if budget > 0 {
-                write!(f, "{}{budget} {name}", if first { "" } else { ", " })?;
-                first = false;
-            }
-        }
-        if first { f.write_str("none") } else { Ok(()) }
+        let one = |name: &'static str| match name {
+            "crashes" => "crash",
+            "recoveries" => "recovery",
+            "losses" => "loss",
+            plural => plural.trim_end_matches('s'),
+        };
+        let struck = self.named().into_iter().filter(|&(_, budget)| budget > 0);
+        let named = struck.map(|(name, budget)| match budget {
+            1 => format!("1 {}", one(name)),
+            _ => format!("{budget} {name}"),
+        });
+        let named: Vec<_> = named.collect();
+        f.write_str(if named.is_empty() { "none" } else { "" })?;
+        f.write_str(&named.join(", "))
     }
 }
 
@@ -120,6 +126,26 @@ impl fmt::Display for Start {
     }
 }
 
+/// Whether cut links heal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heals {
+    /// A cut link may heal at any time, or never.
+    #[default]
+    May,
+    /// A cut link heals in the end: the world owes it like a delivery.
+    Must,
+}
+
+impl fmt::Display for Heals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Heals::May => "may",
+            Heals::Must => "must",
+        })
+    }
+}
+
 /// All dials together, as they stand in reports and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,6 +155,9 @@ pub struct Dials {
     /// How often faults may strike.
     #[serde(default)]
     pub faults: Faults,
+    /// Whether cut links heal.
+    #[serde(default)]
+    pub heals: Heals,
     /// What the network does to order.
     #[serde(default)]
     pub network: Network,
@@ -150,6 +179,7 @@ impl Dials {
         Dials {
             nodes,
             faults: Faults::NONE,
+            heals: Heals::May,
             network: Network::Fifo,
             timing: Timing::Perfect,
             start: Start::Settled,
@@ -168,8 +198,12 @@ impl Dials {
 
 impl fmt::Display for Dials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Dials { nodes, faults, network, timing, start, capacity } = self;
-        write!(f, "{nodes} nodes, {start} start; faults: {faults}; network: {network}")?;
+        let Dials { nodes, faults, heals, network, timing, start, capacity } = self;
+        write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
+        if *heals == Heals::Must {
+            f.write_str(" (cut links heal in the end)")?;
+        }
+        write!(f, "; network: {network}")?;
         if let Some(capacity) = capacity {
             write!(f, " (at most {capacity} in flight per link)")?;
         }

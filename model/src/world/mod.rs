@@ -16,7 +16,7 @@ mod step;
 mod view;
 
 pub use action::Action;
-pub use dials::{Dials, Faults, Network, Start, Timing, WorldError};
+pub use dials::{Dials, Faults, Heals, Network, Start, Timing, WorldError};
 pub use network::Envelope;
 pub use state::State;
 pub use step::Outcome;

@@ -1,7 +1,7 @@
 //! What can happen in a state, and what follows from it.
 
 use super::network::{self, deliverable, fullest, take};
-use super::{Action, Envelope, Start, State, Timing, View, World};
+use super::{Action, Envelope, Heals, Start, State, Timing, View, World};
 use crate::protocol::{Effect, Effects, Id, Local, Protocol};
 
 /// What follows from an action.
@@ -109,7 +109,7 @@ impl<P: Protocol> World<P> {
                 state.spent.recoveries += 1;
                 state.set_up(id, true);
                 actor = Some(id);
-                self.step(&mut state, id, &mut effects, |protocol, p| protocol.recover(p));
+                self.step(&mut state, id, &mut effects, P::recover);
             }
             fault => self.strike(&mut state, fault),
         }
@@ -184,6 +184,17 @@ impl<P: Protocol> World<P> {
         View { world: self, state }
     }
 
+    /// Whether the world owes `action` to the processes: deliveries, expiries that are due, and if
+    /// links must heal, that. Faults owe nothing.
+    #[must_use]
+    pub fn owes(&self, action: &Action<P>) -> bool {
+        match action {
+            Action::Deliver(_) | Action::Expire { early: false, .. } => true,
+            Action::Heal(..) => self.dials().heals == Heals::Must,
+            _ => false,
+        }
+    }
+
     /// Whether nothing is left to happen but faults: no message is in flight, and no timer is due
     /// but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
     /// always due.
@@ -197,7 +208,8 @@ impl<P: Protocol> World<P> {
                 due && !(self.protocol.periodic(timer) && self.protocol.idle(&view, id, timer))
             })
         };
-        state.flight.is_empty() && !self.ids().any(left)
+        let healing = self.dials().heals == Heals::Must && state.cut.iter().any(|&cut| cut != 0);
+        state.flight.is_empty() && !healing && !self.ids().any(left)
     }
 
     /// Whether `state` is inside the boundary of the search: no link holds more than its capacity.

@@ -188,6 +188,21 @@ fn nothing_happens_before_boot_and_a_second_boot_is_a_no_op() {
 }
 
 #[test]
+fn a_follower_changes_to_a_higher_leader_but_never_to_a_lower_one() {
+    let mut one = Story::of(1);
+    one.at(0, Input::Boot);
+    one.hears(10, 3, Message::Coordinator);
+    assert_eq!(
+        one.hears(20, 2, Message::Coordinator),
+        format!("ignored 2: {}", Ignored::BelowLeader)
+    );
+    assert_eq!(one.0.status().leader, Some(id(3)));
+    assert_eq!(one.0.armed().collect::<Vec<_>>(), [(Timer::Watch, ms(510))]);
+    one.hears(30, 4, Message::Coordinator);
+    assert_eq!(one.0.status().leader, Some(id(4)));
+}
+
+#[test]
 fn what_no_correct_node_would_send_is_ignored_and_told() {
     let mut two = Story::of(2);
     two.at(0, Input::Boot);

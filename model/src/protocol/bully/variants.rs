@@ -123,7 +123,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
 impl Bully {
     /// The rules that the production implementation follows.
     pub const RECOMMENDED: Bully =
-        Bully { accept: Accept::NotLowerThanSelf, watch: Watch::Announcement, ..Bully::BASELINE };
+        Bully { accept: Accept::NotLowerThanKnown, watch: Watch::Announcement, ..Bully::BASELINE };
 
     /// The textbook bully with everything that it needs and nothing more: Coulouris' rules, a leader
     /// that answers an ELECTION by saying that it leads, and any answer as a sign of life.

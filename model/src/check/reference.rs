@@ -1,0 +1,169 @@
+//! Stateright's own searches, kept as the reference.
+//!
+//! Three things about them are worth knowing. They stop when every property has a discovery, so
+//! one more property that never fails keeps them going. With several properties in one run the
+//! breadth-first search may report a longer counterexample than there is, so each violated
+//! property is searched again alone, with one thread. And their own limits do not tell whether
+//! the search was complete, and are not always heeded, so ours are watched from outside.
+
+use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
+use crate::property::{Kind, Property};
+use crate::protocol::Protocol;
+use crate::world::{State, World};
+use stateright::{Checker, Model, UniformChooser};
+use std::collections::HashMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long the watcher sleeps between two looks at a search.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// How many random steps a simulation takes in all if no limit says otherwise.
+const RANDOM_STEPS: u64 = 1_000_000;
+
+/// What a search by stateright found.
+pub(super) struct Found<P: Protocol> {
+    pub(super) counts: Counts,
+    pub(super) decisions: Vec<Decision<P>>,
+}
+
+impl<P: Protocol> Found<P> {
+    /// Takes over the verdicts on liveness, which stateright does not give.
+    pub(super) fn fill_liveness(&mut self, decisions: Vec<Decision<P>>) {
+        for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
+            if ours.property.kind == Kind::Liveness {
+                *ours = theirs;
+            }
+        }
+    }
+}
+
+/// Lets stateright search `world` for violations of the safety properties.
+pub(super) fn search<P: Protocol>(
+    world: &World<P>,
+    properties: &[Property<P>],
+    options: &Options,
+    look: &mut dyn FnMut(Progress),
+) -> (Found<P>, Option<Reason>) {
+    let mut asked = properties.to_vec();
+    asked.push(EXHAUST.property());
+    let world = world.clone().with_properties(asked);
+    let mut builder = world.clone().checker().threads(options.threads);
+    if options.engine == Engine::Simulation {
+        let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
+        builder = builder.target_state_count(usize::try_from(steps).unwrap_or(usize::MAX));
+    }
+    let (outcome, cut_short) = match options.engine {
+        Engine::Dfs => watch(builder.spawn_dfs(), options, look),
+        Engine::Simulation => {
+            watch(builder.spawn_simulation(options.seed, UniformChooser), options, look)
+        }
+        Engine::Bfs | Engine::Exact => watch(builder.spawn_bfs(), options, look),
+    };
+    let sampled = (options.engine == Engine::Simulation).then_some(Reason::Sampled);
+    let decisions = properties.iter().map(|property| {
+        let discovery = outcome.discoveries.get(property.name);
+        decide(&world, property, discovery, cut_short.or(sampled), options)
+    });
+    (Found { counts: outcome.counts, decisions: decisions.collect() }, cut_short)
+}
+
+/// A property that never fails, so that the search goes through every state.
+struct Exhaust;
+const EXHAUST: Exhaust = Exhaust;
+
+impl Exhaust {
+    fn property<P: Protocol>(&self) -> Property<P> {
+        fn always<P: Protocol>(_: &World<P>, _: &State<P>) -> bool {
+            true
+        }
+        Property {
+            name: "every state is searched",
+            formula: "□ true",
+            meaning: "keeps the search going",
+            kind: Kind::Safety,
+            premise: None,
+            condition: always,
+        }
+    }
+}
+
+type Actions<P> = Vec<<World<P> as Model>::Action>;
+
+struct Outcome<P: Protocol> {
+    counts: Counts,
+    discoveries: HashMap<&'static str, Actions<P>>,
+}
+
+/// Waits for a search, or until a limit is reached.
+fn watch<P, C>(
+    checker: C,
+    options: &Options,
+    look: &mut dyn FnMut(Progress),
+) -> (Outcome<P>, Option<Reason>)
+where
+    P: Protocol,
+    C: Checker<World<P>>,
+{
+    let started = Instant::now();
+    let mut pause = Duration::from_micros(50);
+    let cut_short = loop {
+        let progress = Progress {
+            distinct: checker.unique_state_count() as u64,
+            generated: checker.state_count() as u64,
+            frontier: None,
+            elapsed: started.elapsed(),
+        };
+        look(progress);
+        if checker.is_done() {
+            break None;
+        }
+        if let Some(reason) = options.limits.exceeded(&progress) {
+            break Some(reason);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(BETWEEN_LOOKS);
+    };
+    let checker = if cut_short.is_none() { checker.join() } else { checker };
+    let counts = Counts {
+        distinct: checker.unique_state_count() as u64,
+        generated: checker.state_count() as u64,
+        depth: checker.max_depth(),
+    };
+    let discoveries = checker.discoveries().into_iter();
+    let discoveries = discoveries.map(|(name, path)| (name, path.into_actions())).collect();
+    (Outcome { counts, discoveries }, cut_short)
+}
+
+fn decide<P: Protocol>(
+    world: &World<P>,
+    property: &Property<P>,
+    discovery: Option<&Actions<P>>,
+    undecided: Option<Reason>,
+    options: &Options,
+) -> Decision<P> {
+    let (verdict, counterexample) = match (property.kind, discovery) {
+        (Kind::Safety, Some(path)) => {
+            let shortest = match options.engine {
+                Engine::Bfs => shortest(world, property),
+                Engine::Exact | Engine::Dfs | Engine::Simulation => None,
+            };
+            let steps = shortest.unwrap_or_else(|| path.clone());
+            (Verdict::Violated, Some(Counterexample { steps, cycle: None }))
+        }
+        (Kind::Reachability, Some(_)) => (Verdict::Holds, None),
+        (Kind::Liveness, _) => (Verdict::Unknown, None),
+        (_, None) if undecided.is_some() => (Verdict::Unknown, None),
+        (Kind::Reachability, None) => (Verdict::Violated, None),
+        (Kind::Safety, None) => (Verdict::Holds, None),
+    };
+    let reason = undecided.filter(|_| verdict == Verdict::Unknown);
+    Decision { property: *property, verdict, reason, vacuous: false, counterexample }
+}
+
+/// A shortest counterexample, by a breadth-first search for this property alone.
+fn shortest<P: Protocol>(world: &World<P>, property: &Property<P>) -> Option<Actions<P>> {
+    let alone = world.clone().with_properties(vec![*property]);
+    let checker = alone.checker().threads(1).spawn_bfs().join();
+    checker.discovery(property.name).map(stateright::Path::into_actions)
+}

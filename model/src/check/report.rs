@@ -1,0 +1,169 @@
+//! What a check found.
+
+use super::{Engine, Reason};
+use crate::property::Property;
+use crate::protocol::{Protocol, variant_name};
+use crate::trace::{Shows, Step, Trace};
+use crate::world::{Action, World};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use std::time::Duration;
+
+/// What a check found out about a world, and how.
+pub struct Report<P: Protocol> {
+    /// The world that was checked.
+    pub world: World<P>,
+    /// Who searched.
+    pub engine: Engine,
+    /// With how many threads.
+    pub threads: usize,
+    /// How much there was to search.
+    pub counts: Counts,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The most memory that the process has used, in bytes, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+    /// The limit that ended the search early, if one did.
+    pub cut_short: Option<Reason>,
+    /// Each property with its verdict, in the order in which they were asked.
+    pub decisions: Vec<Decision<P>>,
+}
+
+/// How much there was to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Distinct reachable states.
+    pub distinct: u64,
+    /// Initial states and enabled action instances.
+    pub generated: u64,
+    /// Breadth-first levels; for the other searches, the longest path taken.
+    pub depth: usize,
+}
+
+/// Whether a property holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// In this world, it does.
+    Holds,
+    /// It does not: there is a counterexample.
+    Violated,
+    /// The search ended before it was decided.
+    Unknown,
+}
+
+/// A property with its verdict.
+pub struct Decision<P: Protocol> {
+    /// The property.
+    pub property: Property<P>,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Why it is not known, if it is not.
+    pub reason: Option<Reason>,
+    /// Whether it holds only because nothing satisfies its premise. Only the exact engine looks.
+    pub vacuous: bool,
+    /// An execution that violates it, if it is violated and one exists (nothing shows that a state
+    /// cannot be reached).
+    pub counterexample: Option<Counterexample<P>>,
+}
+
+/// An execution that violates a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample<P: Protocol> {
+    /// From the initial state to the violation.
+    pub steps: Vec<Action<P>>,
+    /// For liveness: what repeats for ever after `steps`; if it is empty, nothing happens any more.
+    pub cycle: Option<Vec<Action<P>>>,
+}
+
+impl<P: Protocol> Counterexample<P> {
+    /// The counterexample of `property` as a trace.
+    #[must_use]
+    pub fn trace(&self, world: &World<P>, property: &Property<P>) -> Trace {
+        let mut actions = self.steps.clone();
+        actions.extend(self.cycle.iter().flatten());
+        let shows = Shows {
+            property: property.name.to_owned(),
+            formula: property.formula.to_owned(),
+            kind: property.kind,
+            cycle_after: self.cycle.as_ref().map(|_| self.steps.len()),
+        };
+        Trace::record(world, &actions, Some(shows))
+    }
+}
+
+impl<P: Protocol> Report<P> {
+    /// The verdict on all properties together: violated if one is, otherwise unknown if one is.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let any = |verdict| self.decisions.iter().any(|d| d.verdict == verdict);
+        if any(Verdict::Violated) {
+            Verdict::Violated
+        } else if any(Verdict::Unknown) {
+            Verdict::Unknown
+        } else {
+            Verdict::Holds
+        }
+    }
+}
+
+/// The JSON that `check --json` prints.
+impl<P: Protocol> Serialize for Report<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let dials = self.world.dials();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("protocol", P::NAME)?;
+        map.serialize_entry("variant", &variant_name(self.world.protocol()))?;
+        map.serialize_entry("rules", self.world.protocol())?;
+        map.serialize_entry("nodes", &dials.nodes)?;
+        map.serialize_entry("faults", &dials.faults)?;
+        map.serialize_entry("network", &dials.network)?;
+        let timing = serde_json::json!({"kind": dials.timing});
+        map.serialize_entry("timing", &timing)?;
+        map.serialize_entry("start", &dials.start)?;
+        map.serialize_entry("capacity", &dials.capacity)?;
+        map.serialize_entry("engine", &self.engine)?;
+        map.serialize_entry("threads", &self.threads)?;
+        map.serialize_entry("states", &self.counts)?;
+        map.serialize_entry("cut_short", &self.cut_short)?;
+        map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
+        map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
+        let decisions: Vec<_> = self.decisions.iter().map(|d| decision(self, d)).collect();
+        map.serialize_entry("properties", &decisions)?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct DecisionView {
+    name: &'static str,
+    formula: &'static str,
+    kind: crate::property::Kind,
+    verdict: Verdict,
+    reason: Option<Reason>,
+    vacuous: bool,
+    counterexample: Option<CounterexampleView>,
+}
+
+#[derive(Serialize)]
+struct CounterexampleView {
+    steps: Vec<Step>,
+    cycle: Option<Vec<Step>>,
+}
+
+fn decision<P: Protocol>(report: &Report<P>, decision: &Decision<P>) -> DecisionView {
+    let counterexample = decision.counterexample.as_ref().map(|found| {
+        let mut steps = found.trace(&report.world, &decision.property).steps;
+        let cycle = found.cycle.as_ref().map(|_| steps.split_off(found.steps.len()));
+        CounterexampleView { steps, cycle }
+    });
+    DecisionView {
+        name: decision.property.name,
+        formula: decision.property.formula,
+        kind: decision.property.kind,
+        verdict: decision.verdict,
+        reason: decision.reason,
+        vacuous: decision.vacuous,
+        counterexample,
+    }
+}

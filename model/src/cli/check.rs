@@ -1,0 +1,294 @@
+//! `check`: decide a protocol's properties in a world, and show what violates them.
+
+use super::progress::Bar;
+use super::{
+    CUT_SHORT, HOLDS, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch, explore, world,
+};
+use crate::check::{self, Decision, Engine, Limits, Options, Report, Verdict};
+use crate::property;
+use crate::protocol::{Protocol, Visitor, variant_name};
+use crate::report::{diagram, story, svg};
+use crate::trace::Trace;
+use anstyle::Style;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use indicatif::{HumanBytes, HumanCount};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The flags of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    protocol: ProtocolArgs,
+
+    #[command(flatten)]
+    world: WorldArgs,
+
+    /// Check only this property; may be given again [default: all]
+    #[arg(short, long = "property", value_name = "NAME")]
+    properties: Vec<String>,
+
+    /// Who searches
+    #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
+    engine: EngineArg,
+
+    /// With how many threads stateright's engines search
+    #[arg(short, long, default_value_t = 1, value_name = "T", help_heading = "Search",
+          value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+
+    /// Give up after this many states
+    #[arg(long, value_name = "COUNT", help_heading = "Search",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    max_states: Option<u64>,
+
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Search", value_parser = seconds)]
+    max_seconds: Option<Duration>,
+
+    /// Give up when this much memory is used, such as 512M or 8G
+    #[arg(long, value_name = "SIZE", help_heading = "Search", value_parser = size)]
+    memory: Option<u64>,
+
+    /// The seed of the random walks of --engine simulation
+    #[arg(long, default_value_t = 1, value_name = "SEED", help_heading = "Search")]
+    seed: u64,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Save each counterexample as a trace (NDJSON) and a picture (SVG) in this folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model check bully
+  bellwether-model check bully --recoveries 1 --out out
+  bellwether-model check bully --rule t_coord=false --crashes 2 --property decided
+  bellwether-model check bully --variant baseline --network set --engine dfs --json";
+
+/// The values of `--engine`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EngineArg {
+    /// Breadth-first over whole states: what holds is proved for the world
+    Exact,
+    /// Stateright's breadth-first search
+    Bfs,
+    /// Stateright's depth-first search
+    Dfs,
+    /// Stateright's random walks: they find violations and prove nothing
+    Simulation,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds, such as 30".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let wrong =
+        || "a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned();
+    let (number, shift) = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
+        Some('K') => (&text[..text.len() - 1], 10),
+        Some('M') => (&text[..text.len() - 1], 20),
+        Some('G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
+}
+
+pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
+    if let Some(out) = &args.out {
+        fs::create_dir_all(out).and_then(|()| writable(out)).with_context(|| {
+            format!("cannot write into {}; give --out another folder", out.display())
+        })?;
+    }
+    dispatch(&args.protocol.protocol, Check(args))
+}
+
+/// Found out before the search, not after it.
+fn writable(dir: &Path) -> std::io::Result<()> {
+    let probe = dir.join(".bellwether-can-write");
+    fs::write(&probe, b"")?;
+    fs::remove_file(probe)
+}
+
+struct Check<'a>(&'a CheckArgs);
+
+impl Visitor for Check<'_> {
+    type Output = anyhow::Result<u8>;
+
+    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
+        let args = self.0;
+        let world = world::<P>(&args.protocol, &args.world)?;
+        let properties =
+            property::select(&world, &args.properties).map_err(UsageError::Property)?;
+        let bar = Bar::new();
+        let found =
+            check::check(&world, &properties, &args.options(), &mut |progress| bar.look(progress));
+        bar.finish();
+        let report = found?;
+        let saved = args.save(&report)?;
+        if args.json {
+            let mut out = std::io::stdout();
+            serde_json::to_writer(&mut out, &report)?;
+            writeln!(out)?;
+        } else {
+            args.print(&report, &saved)?;
+        }
+        Ok(match report.verdict() {
+            Verdict::Holds => HOLDS,
+            Verdict::Violated => VIOLATED,
+            Verdict::Unknown => CUT_SHORT,
+        })
+    }
+}
+
+/// Where a property's counterexample was saved.
+type Saved = Vec<(&'static str, PathBuf)>;
+
+impl CheckArgs {
+    fn options(&self) -> Options {
+        Options {
+            engine: match self.engine {
+                EngineArg::Exact => Engine::Exact,
+                EngineArg::Bfs => Engine::Bfs,
+                EngineArg::Dfs => Engine::Dfs,
+                EngineArg::Simulation => Engine::Simulation,
+            },
+            threads: usize::from(self.threads),
+            limits: Limits { states: self.max_states, time: self.max_seconds, memory: self.memory },
+            seed: self.seed,
+        }
+    }
+
+    fn save<P: Protocol>(&self, report: &Report<P>) -> anyhow::Result<Saved> {
+        let Some(dir) = &self.out else { return Ok(Saved::new()) };
+        let mut saved = Saved::new();
+        for (decision, trace) in counterexamples(report) {
+            let name = format!("{}-{}", P::NAME, decision.property.name);
+            let file = dir.join(format!("{name}.ndjson"));
+            let mut lines = Vec::new();
+            trace.write(&mut lines)?;
+            let picture = dir.join(format!("{name}.svg"));
+            for (file, content) in [(&file, &lines), (&picture, &svg::draw(&trace).into_bytes())] {
+                fs::write(file, content).with_context(|| format!("writing {}", file.display()))?;
+            }
+            saved.push((decision.property.name, file));
+        }
+        Ok(saved)
+    }
+
+    fn print<P: Protocol>(&self, report: &Report<P>, saved: &Saved) -> anyhow::Result<()> {
+        let mut out = anstream::stdout();
+        writeln!(out, "{}, {}", P::NAME, variant_name(report.world.protocol()))?;
+        writeln!(out, "{}", report.world.dials())?;
+        writeln!(out, "{}\n", searched(report))?;
+        writeln!(out, "{}", table(report))?;
+        let mut told: Vec<(&'static str, Trace)> = Vec::new();
+        for (decision, trace) in counterexamples(report) {
+            let property = decision.property;
+            writeln!(out, "\n{BOLD}{} is violated{BOLD:#}: {}", property.name, property.formula)?;
+            let same = told.iter().find(|(_, known)| known.steps == trace.steps);
+            if let Some((known, _)) = same {
+                writeln!(out, "The execution is that of {known}.")?;
+            } else {
+                let options = diagram::Options { ascii: self.ascii, ..diagram::Options::default() };
+                write!(out, "\n{}\n{}\n", story::tell(&trace), diagram::draw(&trace, options))?;
+            }
+            if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
+                let picture = file.with_extension("svg");
+                writeln!(out, "Saved: {} and {}", file.display(), picture.display())?;
+            }
+            if let Some(found) = &decision.counterexample {
+                let steps = found.steps.iter().chain(found.cycle.iter().flatten());
+                let link = explore::link(&report.world, steps);
+                let explore = format!(
+                    "bellwether-model explore {} {}",
+                    self.protocol.typed(),
+                    WorldArgs::typed(&report.world.dials())
+                );
+                writeln!(out, "Browse it: {explore}\n       at: {link}")?;
+            }
+            told.push((property.name, trace));
+        }
+        if let Some(reason) = report.cut_short {
+            writeln!(out, "\nThe search was cut short: {reason}. What is unknown is not claimed.")?;
+        }
+        Ok(())
+    }
+}
+
+const BOLD: Style = Style::new().bold();
+
+fn counterexamples<P: Protocol>(report: &Report<P>) -> impl Iterator<Item = (&Decision<P>, Trace)> {
+    report.decisions.iter().filter_map(|decision| {
+        let found = decision.counterexample.as_ref()?;
+        Some((decision, found.trace(&report.world, &decision.property)))
+    })
+}
+
+fn searched<P: Protocol>(report: &Report<P>) -> String {
+    let counts = report.counts;
+    let how = match report.engine {
+        Engine::Exact => "exact (whole states)".to_owned(),
+        engine => format!("stateright's {engine}, {} threads", report.threads),
+    };
+    let memory = report.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));
+    format!(
+        "engine: {how}: {} states, {} generated, {} deep, in {:.2} s{}",
+        HumanCount(counts.distinct),
+        HumanCount(counts.generated),
+        counts.depth,
+        report.elapsed.as_secs_f64(),
+        memory.unwrap_or_default()
+    )
+}
+
+fn table<P: Protocol>(report: &Report<P>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["property", "verdict", "in words"]);
+    for decision in &report.decisions {
+        table.add_row([
+            Cell::new(decision.property.name),
+            verdict(decision),
+            Cell::new(decision.property.meaning),
+        ]);
+    }
+    table
+}
+
+fn verdict<P: Protocol>(decision: &Decision<P>) -> Cell {
+    let (colour, mut words) = match (decision.verdict, &decision.counterexample) {
+        (Verdict::Holds, _) if decision.vacuous => {
+            (Color::Yellow, "holds, but says nothing: no state is at rest".to_owned())
+        }
+        (Verdict::Holds, _) => (Color::Green, "holds".to_owned()),
+        (Verdict::Violated, None) => (Color::Red, "violated".to_owned()),
+        (Verdict::Violated, Some(found)) => {
+            let steps = found.steps.len();
+            let s = if steps == 1 { "" } else { "s" };
+            (Color::Red, format!("violated ({steps} step{s})"))
+        }
+        (Verdict::Unknown, _) => (Color::Yellow, "unknown".to_owned()),
+    };
+    if let Some(reason) = decision.reason {
+        words += &format!(": {reason}");
+    }
+    Cell::new(words).fg(colour)
+}

@@ -1,0 +1,19 @@
+//! `completions`: a script that completes the command line.
+
+use super::{Cli, HOLDS};
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+/// The flags of `completions`.
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+pub(super) fn run(args: &CompletionsArgs) -> anyhow::Result<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "bellwether-model", &mut script);
+    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    Ok(HOLDS)
+}

@@ -1,0 +1,98 @@
+//! `trace`: tell or draw a saved trace again.
+
+use super::{HOLDS, dispatch, explore};
+use crate::protocol::{Protocol, Visitor};
+use crate::report::{diagram, story, svg};
+use crate::trace::Trace;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use std::fs::{self, File};
+use std::io::{BufReader, Write};
+use std::path::PathBuf;
+
+/// The flags of `trace`.
+#[derive(Debug, Args)]
+pub(super) struct TraceArgs {
+    /// The trace, as `check --out` saves it
+    file: PathBuf,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Write to this file instead
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    ascii: bool,
+
+    /// Do not ask whether the trace is an execution of today's model
+    #[arg(long)]
+    unchecked: bool,
+}
+
+/// The values of `--format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The story and the diagram
+    Text,
+    /// The numbered story
+    Story,
+    /// The sequence diagram in characters
+    Diagram,
+    /// The sequence diagram as a picture
+    Svg,
+    /// The Explorer's address of its last state
+    Link,
+}
+
+pub(super) fn run(args: &TraceArgs) -> anyhow::Result<u8> {
+    let name = args.file.display();
+    let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
+    let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
+    let link = if args.unchecked && args.format != Format::Link {
+        String::new()
+    } else {
+        let mut link = String::new();
+        let protocol = trace.header.protocol.clone();
+        let replay = Replay { trace: &trace, link: &mut link };
+        dispatch(&protocol, replay).with_context(|| name.to_string())?;
+        link
+    };
+    let options = diagram::Options { ascii: args.ascii, ..diagram::Options::default() };
+    let text = match args.format {
+        Format::Text => {
+            format!("{}\n{}", story::tell(&trace), diagram::draw(&trace, options))
+        }
+        Format::Story => story::tell(&trace),
+        Format::Diagram => diagram::draw(&trace, options),
+        Format::Svg => svg::draw(&trace),
+        Format::Link => link,
+    };
+    let text = text.trim_end();
+    match &args.output {
+        Some(file) => fs::write(file, format!("{text}\n"))
+            .with_context(|| format!("cannot write {}", file.display()))?,
+        None => writeln!(std::io::stdout(), "{text}")?,
+    }
+    Ok(HOLDS)
+}
+
+/// Takes the steps of a trace in today's model.
+struct Replay<'a> {
+    trace: &'a Trace,
+    link: &'a mut String,
+}
+
+impl Visitor for Replay<'_> {
+    type Output = anyhow::Result<u8>;
+
+    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
+        let world = self.trace.world::<P>()?;
+        let actions = self.trace.actions(&world)?;
+        *self.link = explore::link(&world, actions.iter());
+        Ok(HOLDS)
+    }
+}

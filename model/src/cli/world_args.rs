@@ -1,0 +1,245 @@
+//! The flags that describe a world; the same for every command that needs one.
+
+use crate::protocol::{self, Protocol, RuleError};
+use crate::world::{Dials, Faults, Heals, Network, Start, Timing, World, WorldError};
+use clap::{Args, ValueEnum};
+
+/// The processes and their surrounding.
+#[derive(Clone, Debug, Args)]
+pub struct WorldArgs {
+    /// How many processes there are, 2 to 7
+    #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "World")]
+    pub nodes: usize,
+
+    /// How often a process may crash
+    #[arg(long, default_value_t = 1, value_name = "K", help_heading = "World")]
+    pub crashes: u8,
+
+    /// How often a crashed process may start again
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    pub recoveries: u8,
+
+    /// How often a message may be lost
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    pub losses: u8,
+
+    /// How often a message in flight may be doubled
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    pub duplicates: u8,
+
+    /// How often the link between two processes may be cut
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    pub cuts: u8,
+
+    /// How often a timer may expire although what it waits for could still come
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    pub suspicions: u8,
+
+    /// Whether cut links heal
+    #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "World")]
+    pub heals: HealsArg,
+
+    /// What the network does to the order of messages
+    #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "World")]
+    pub network: NetworkArg,
+
+    /// When an armed timer may expire
+    #[arg(long, value_enum, default_value_t = TimingArg::Perfect, help_heading = "World")]
+    pub timing: TimingArg,
+
+    /// How an execution begins
+    #[arg(long, value_enum, default_value_t = StartArg::Settled, help_heading = "World")]
+    pub start: StartArg,
+
+    /// At most this many messages in flight from one process to another; fuller states are not
+    /// searched [default: 2 with cuts or asynchronous timing, unless --network set; otherwise no bound]
+    #[arg(long, value_name = "K", help_heading = "World")]
+    pub capacity: Option<usize>,
+}
+
+/// The values of `--heals`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HealsArg {
+    /// At any time, or never
+    May,
+    /// In the end
+    Must,
+}
+
+/// The values of `--network`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NetworkArg {
+    /// In the order of sending, on each link
+    Fifo,
+    /// In any order
+    Unordered,
+    /// In any order, identical messages in flight merging into one
+    Set,
+}
+
+/// The values of `--timing`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimingArg {
+    /// Only once what it waits for can no longer come
+    Perfect,
+    /// At any moment: no time-out can be trusted
+    Asynchronous,
+}
+
+/// The values of `--start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StartArg {
+    /// Everybody is up and has long agreed
+    Settled,
+    /// Everybody has just started
+    Cold,
+}
+
+impl WorldArgs {
+    /// The dials that the flags set.
+    #[must_use]
+    pub fn dials(&self) -> Dials {
+        let network = match self.network {
+            NetworkArg::Fifo => Network::Fifo,
+            NetworkArg::Unordered => Network::Unordered,
+            NetworkArg::Set => Network::Set,
+        };
+        let timing = match self.timing {
+            TimingArg::Perfect => Timing::Perfect,
+            TimingArg::Asynchronous => Timing::Asynchronous,
+        };
+        // Timers that may always expire, and elections that a cut link never lets end, send
+        // without end; only merging messages stay finite.
+        let endless = timing == Timing::Asynchronous || self.cuts > 0;
+        let merging = network == Network::Set;
+        Dials {
+            nodes: self.nodes,
+            faults: Faults {
+                crashes: self.crashes,
+                recoveries: self.recoveries,
+                losses: self.losses,
+                duplicates: self.duplicates,
+                cuts: self.cuts,
+                suspicions: self.suspicions,
+            },
+            heals: match self.heals {
+                HealsArg::May => Heals::May,
+                HealsArg::Must => Heals::Must,
+            },
+            network,
+            timing,
+            start: match self.start {
+                StartArg::Settled => Start::Settled,
+                StartArg::Cold => Start::Cold,
+            },
+            capacity: self.capacity.or((endless && !merging).then_some(2)),
+        }
+    }
+
+    /// The flags that set these dials, as they are typed, defaults left out.
+    #[must_use]
+    pub fn typed(dials: &Dials) -> String {
+        let mut flags = format!("--nodes {}", dials.nodes);
+        for (name, budget) in dials.faults.named() {
+            if budget != u8::from(name == "crashes") {
+                flags += &format!(" --{name} {budget}");
+            }
+        }
+        if dials.heals != Heals::May {
+            flags += &format!(" --heals {}", dials.heals);
+        }
+        if dials.network != Network::Fifo {
+            flags += &format!(" --network {}", dials.network);
+        }
+        if dials.timing != Timing::Perfect {
+            flags += &format!(" --timing {}", dials.timing);
+        }
+        if dials.start != Start::Settled {
+            flags += &format!(" --start {}", dials.start);
+        }
+        if let Some(capacity) = dials.capacity {
+            flags += &format!(" --capacity {capacity}");
+        }
+        flags
+    }
+}
+
+/// Which protocol, and by which rules.
+#[derive(Clone, Debug, Args)]
+pub struct ProtocolArgs {
+    /// The protocol (`list` shows them)
+    #[arg(value_name = "PROTOCOL")]
+    pub protocol: String,
+
+    /// The named set of rules (`list PROTOCOL` shows them)
+    #[arg(long, value_name = "NAME", help_heading = "Protocol")]
+    pub variant: Option<String>,
+
+    /// Replace a rule of the variant; may be given again
+    #[arg(long = "rule", value_name = "RULE=VALUE", value_parser = rule, help_heading = "Protocol")]
+    pub rules: Vec<(String, String)>,
+}
+
+fn rule(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((rule, value)) if !rule.is_empty() && !value.is_empty() => {
+            Ok((rule.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("a rule is given as RULE=VALUE, such as t_coord=false".to_owned()),
+    }
+}
+
+impl ProtocolArgs {
+    /// The rules that the flags name.
+    ///
+    /// # Errors
+    /// If there is no such variant, rule or value.
+    pub fn rules<P: Protocol>(&self) -> Result<P, RuleError> {
+        let name = self.variant.as_deref().or(P::VARIANTS.first().map(|v| v.name));
+        protocol::variant(name.unwrap_or_default(), &self.rules)
+    }
+
+    /// The flags as they are typed.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        let mut typed = self.protocol.clone();
+        if let Some(variant) = &self.variant {
+            typed += &format!(" --variant {variant}");
+        }
+        for (rule, value) in &self.rules {
+            typed += &format!(" --rule {rule}={value}");
+        }
+        typed
+    }
+}
+
+/// The world that the flags describe.
+///
+/// # Errors
+/// If the rules or the dials are not possible.
+pub fn world<P: Protocol>(
+    protocol: &ProtocolArgs,
+    dials: &WorldArgs,
+) -> Result<World<P>, UsageError> {
+    Ok(World::new(protocol.rules()?, dials.dials())?)
+}
+
+/// What was asked for cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// The rules.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// The dials.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The properties.
+    #[error(transparent)]
+    Property(#[from] crate::property::UnknownProperty),
+    /// The protocol.
+    #[error("there is no protocol '{name}'; there are: {}", protocol::NAMES.join(", "))]
+    Protocol {
+        /// What was asked for.
+        name: String,
+    },
+}

@@ -1,0 +1,104 @@
+//! The recommended rules are not somebody's taste: no combination of the bully's rules keeps, in
+//! the worlds below, everything that they keep and something more.
+
+use bellwether_model::check::{Limits, Options, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::bully::{
+    Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch,
+};
+use bellwether_model::world::{Dials, Faults, Heals, Network, World};
+
+/// Larger worlds than the recommended rules ever make: a combination that needs more is undecided.
+const MOST_STATES: u64 = 25_000;
+
+/// Cheap worlds first, so that most combinations are ruled out early.
+fn worlds() -> Vec<Dials> {
+    let with = |faults: Faults| Dials { faults, ..Dials::calm(3) };
+    vec![
+        with(Faults { crashes: 1, ..Faults::NONE }),
+        with(Faults { losses: 1, ..Faults::NONE }),
+        with(Faults { crashes: 1, losses: 1, ..Faults::NONE }),
+        with(Faults { suspicions: 1, ..Faults::NONE }),
+        with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
+        with(Faults { crashes: 2, ..Faults::NONE }),
+        Dials {
+            network: Network::Set,
+            heals: Heals::Must,
+            ..with(Faults { cuts: 1, ..Faults::NONE })
+        },
+    ]
+}
+
+/// Which properties hold in a world.
+fn holds(rules: Bully, dials: Dials) -> Vec<bool> {
+    let world = World::new(rules, dials).expect("the dials are possible");
+    let limits = Limits { states: Some(MOST_STATES), ..Limits::NONE };
+    let options = Options { limits, ..Options::default() };
+    let properties = property::all();
+    let report = check(&world, &properties, &options, &mut |_| {}).expect("something is asked");
+    report.decisions.iter().map(|d| d.verdict == Verdict::Holds).collect()
+}
+
+fn combinations() -> Vec<Bully> {
+    let mut all = vec![Bully::BASELINE];
+    let mut vary = |change: &[&dyn Fn(&mut Bully)]| {
+        let changed = all.iter().flat_map(|rules| {
+            change.iter().map(|set| {
+                let mut rules = *rules;
+                set(&mut rules);
+                rules
+            })
+        });
+        all = changed.collect();
+    };
+    vary(&[&|r| r.guard = true, &|r| r.guard = false]);
+    vary(&[&|r| r.t_coord = true, &|r| r.t_coord = false]);
+    vary(&[
+        &|r| r.accept = Accept::Any,
+        &|r| r.accept = Accept::NotLowerThanSelf,
+        &|r| r.accept = Accept::NotLowerThanKnown,
+        &|r| r.accept = Accept::LowerStartsElection,
+    ]);
+    vary(&[&|r| r.announce = Announce::Lower, &|r| r.announce = Announce::All]);
+    vary(&[&|r| r.initiate = Initiate::Always, &|r| r.initiate = Initiate::AboveFailed]);
+    vary(&[
+        &|r| r.restart = Restart::Election,
+        &|r| r.restart = Restart::ImBack,
+        &|r| r.restart = Restart::CheckFirst,
+        &|r| r.restart = Restart::Nothing,
+    ]);
+    vary(&[&|r| r.highest = Highest::Announces, &|r| r.highest = Highest::Waits]);
+    vary(&[&|r| r.watch = Watch::Answer, &|r| r.watch = Watch::Heartbeat, &|r| {
+        r.watch = Watch::Announcement
+    }]);
+    vary(&[&|r| r.incumbent = Incumbent::Answers, &|r| r.incumbent = Incumbent::Elects]);
+    all
+}
+
+#[test]
+fn no_combination_of_rules_keeps_more_than_the_recommended_one() {
+    let worlds = worlds();
+    let ours: Vec<Vec<bool>> = worlds.iter().map(|d| holds(Bully::RECOMMENDED, *d)).collect();
+    assert!(ours.iter().flatten().any(|&kept| kept), "the recommended rules keep nothing");
+    assert!(ours.iter().flatten().any(|&kept| !kept), "there is nothing left to gain");
+    let combinations = combinations();
+    assert_eq!(combinations.len(), 3072);
+    let mut equals = 0;
+    for rules in combinations {
+        let mut more = Vec::new();
+        let keeps_all = worlds.iter().zip(&ours).all(|(dials, ours)| {
+            let theirs = holds(rules, *dials);
+            let gained = theirs.iter().zip(ours).any(|(theirs, ours)| *theirs && !*ours);
+            if gained {
+                more.push(dials.to_string());
+            }
+            theirs.iter().zip(ours).all(|(theirs, ours)| *theirs || !*ours)
+        });
+        assert!(!keeps_all || more.is_empty(), "{rules:?} keeps more, in {more:?}");
+        equals += usize::from(keeps_all);
+        if std::env::var_os("SHOW_EQUALS").is_some() && keeps_all {
+            eprintln!("{}", bellwether_model::protocol::variant_name(&rules));
+        }
+    }
+    assert!(equals >= 1, "the recommended rules are among the combinations");
+}
