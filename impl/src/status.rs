@@ -89,7 +89,7 @@ pub struct Counters {
     pub refused_handshakes: u64,
     /// Frames that made no sense.
     pub bad_frames: u64,
-    /// Well-formed messages that no correct node would have sent.
+    /// Well-formed messages that the protocol ignored: late, or sent by a node that is wrong.
     pub ignored_messages: u64,
 }
 

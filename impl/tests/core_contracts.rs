@@ -91,6 +91,9 @@ fn follow(before: &Bully, after: &Bully, effects: &[Effect]) -> Result<(), TestC
             prop_assert_eq!(from, role, "events tell every change");
             prop_assert!(legal(from, to), "{} cannot become {}", from, to);
             prop_assert!((from, leader) != (to, now), "an event without a change");
+            if (from, to) == (Role::Follower, Role::Follower) {
+                prop_assert!(now > leader, "changed over to a lower leader");
+            }
             (role, leader) = (to, now);
         }
     }

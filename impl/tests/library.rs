@@ -92,7 +92,6 @@ async fn a_peer_that_hangs_up_is_called_again_and_again() {
     let addresses = [&own, &peer].map(|listener| listener.local_addr().expect("an address"));
     let members = (1..).zip(addresses.map(|address| address.to_string()));
     let config = Config::new("library", 1, members).expect("valid");
-    tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).init();
     let _election = Election::join_on(config, own).expect("can join");
     for _ in 0..5 {
         let call = timeout(LIMIT, peer.accept()).await.expect("within the limit");

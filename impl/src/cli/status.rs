@@ -96,7 +96,7 @@ fn describe(report: &StatusReport) -> String {
     let counters = &report.counters;
     let _ = writeln!(
         text,
-        "refused   {} handshakes, {} malformed frames, {} impossible messages",
+        "refused   {} handshakes, {} malformed frames; ignored {} messages",
         counters.refused_handshakes, counters.bad_frames, counters.ignored_messages
     );
     text
