@@ -422,21 +422,25 @@ impl Bully {
             && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
     }
 
-    /// A follower's watch: its leader gives no sign of life, or (with heartbeats) of leading.
+    /// A follower's watch: its leader gives no sign of life, or (with heartbeats) neither leads nor
+    /// is about to: a leader that holds an election again ends it before a watch expires.
     fn leader_is_silent(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let leads = |id: Id| view.hears(me, id) && view.process(id).role == Role::Leader;
-        match (self.watch, view.process(me).leader) {
+        let leads = |id: Id| {
+            view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
+        };
+        let known = view.process(me).leader;
+        let on_its_way = |from: Id, to: Id, m: Message| {
+            to == me && known.is_none_or(|leader| leader == from) && m == Message::Coordinator
+        };
+        let no_leader_heard = match known {
+            Some(leader) => !leads(leader),
+            None => !view.ids().any(leads),
+        };
+        match (self.watch, known) {
             (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
             (Watch::Answer, None) => false,
-            (Watch::Heartbeat, Some(leader)) => !leads(leader),
-            (Watch::Heartbeat, None) => !view.ids().any(leads),
-            (Watch::Announcement, known) => {
-                let announces = |id: Id| known.is_none_or(|leader| leader == id) && leads(id);
-                !view.ids().any(announces)
-                    && !view.in_flight(|from, to, m| {
-                        to == me && known.is_none_or(|l| l == from) && m == Message::Coordinator
-                    })
-            }
+            (Watch::Heartbeat, _) => no_leader_heard,
+            (Watch::Announcement, _) => no_leader_heard && !view.in_flight(on_its_way),
         }
     }
 }

@@ -1,0 +1,160 @@
+//! What the checker decides about the bully and its tellings. Every property has a variant on which
+//! it fails, and every violation is found by a shortest execution.
+
+use bellwether_model::check::{Decision, Engine, Options, Report, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::Protocol;
+use bellwether_model::protocol::bully::{Bully, Initiate};
+use bellwether_model::world::{Dials, Faults, Heals, Network, Timing, World};
+
+fn report(rules: Bully, dials: Dials) -> Report<Bully> {
+    let world = World::new(rules, dials).expect("the dials are possible");
+    let properties = property::select(&world, &[]).expect("all exist");
+    check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
+}
+
+fn decision<'r>(report: &'r Report<Bully>, name: &str) -> &'r Decision<Bully> {
+    let found = report.decisions.iter().find(|d| d.property.name == name);
+    found.unwrap_or_else(|| panic!("{name} was not checked"))
+}
+
+fn violated(report: &Report<Bully>) -> Vec<&'static str> {
+    let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
+    violated.map(|d| d.property.name).collect()
+}
+
+/// The steps of the counterexample, in words.
+fn story(report: &Report<Bully>, name: &str) -> Vec<String> {
+    let found = decision(report, name).counterexample.as_ref();
+    let steps = found.unwrap_or_else(|| panic!("{name} is not violated")).steps.iter();
+    steps.map(ToString::to_string).collect()
+}
+
+fn variant(name: &str) -> Bully {
+    Bully::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
+}
+
+#[test]
+fn the_recommended_rules_hold_everywhere_when_processes_stop_for_good() {
+    for (nodes, crashes) in [(2, 1), (3, 1), (3, 2), (4, 1)] {
+        let report = report(Bully::RECOMMENDED, Dials::calm(nodes).with_crashes(crashes, 0));
+        assert_eq!(violated(&report), [""; 0], "{nodes} nodes, {crashes} crashes");
+        assert_eq!(report.verdict(), Verdict::Holds);
+        assert!(report.decisions.iter().all(|d| !d.vacuous), "a verdict says nothing");
+    }
+}
+
+#[test]
+fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_that_lasts() {
+    let report = report(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 1));
+    assert_eq!(violated(&report), ["at-most-one-leader", "follower-bound"]);
+    assert_eq!(
+        story(&report, "at-most-one-leader"),
+        ["3 crashes", "2's watch timer expires", "2's election timer expires", "3 comes back",]
+    );
+}
+
+#[test]
+fn after_a_partition_heals_the_recommended_rules_agree_again_and_pings_do_not() {
+    let cut = Dials {
+        faults: Faults { cuts: 1, ..Faults::NONE },
+        heals: Heals::Must,
+        network: Network::Set,
+        ..Dials::calm(3)
+    };
+    assert_eq!(violated(&report(Bully::RECOMMENDED, cut)), ["at-most-one-leader"]);
+    let pings = report(variant("coulouris"), cut);
+    assert!(violated(&pings).contains(&"stabilises"), "{:?}", violated(&pings));
+    assert!(violated(&pings).contains(&"agreement"), "{:?}", violated(&pings));
+}
+
+#[test]
+fn without_the_second_time_out_the_group_ends_leaderless() {
+    let rules = Bully { t_coord: false, ..Bully::RECOMMENDED };
+    let one = report(rules, Dials::calm(3).with_crashes(1, 0));
+    assert_eq!(violated(&one), [""; 0], "one crash is not enough");
+    let two = report(rules, Dials::calm(3).with_crashes(2, 0));
+    assert_eq!(violated(&two), ["decided", "stabilises"]);
+    assert_eq!(story(&two, "decided").len(), 7);
+    let lasso = decision(&two, "stabilises").counterexample.as_ref().expect("it is violated");
+    assert_eq!(lasso.cycle.as_deref(), Some(&[][..]), "nothing happens any more");
+}
+
+#[test]
+fn if_only_those_above_the_failed_leader_may_start_nobody_does() {
+    let rules = Bully { initiate: Initiate::AboveFailed, ..Bully::RECOMMENDED };
+    for rules in [rules, variant("encyclopedia")] {
+        for nodes in [2, 3] {
+            let report = report(rules, Dials::calm(nodes).with_crashes(1, 0));
+            assert_eq!(story(&report, "decided"), [format!("{nodes} crashes")]);
+            assert!(violated(&report).contains(&"succession"), "nobody ever leads again");
+        }
+    }
+}
+
+#[test]
+fn whoever_accepts_any_coordinator_may_follow_its_own_follower_after_a_restart() {
+    let report = report(variant("wikipedia"), Dials::calm(2).with_crashes(1, 1));
+    assert_eq!(
+        story(&report, "agreement"),
+        [
+            "2 crashes",
+            "1's watch timer expires",
+            "2 gets ELECTION from 1",
+            "1's election timer expires",
+            "2 comes back",
+            "2 gets COORDINATOR from 1",
+            "1 gets COORDINATOR from 2",
+        ]
+    );
+}
+
+#[test]
+fn a_premature_time_out_makes_two_leaders_in_an_asynchronous_world() {
+    let dials = Dials { timing: Timing::Asynchronous, network: Network::Set, ..Dials::calm(2) };
+    let report = report(Bully::RECOMMENDED, dials);
+    assert_eq!(
+        story(&report, "at-most-one-leader"),
+        ["1's watch timer expires", "1's election timer expires"]
+    );
+    let lasso = decision(&report, "stabilises").counterexample.as_ref().expect("it is violated");
+    assert!(lasso.cycle.as_ref().is_some_and(|cycle| !cycle.is_empty()), "it goes round for ever");
+    assert!(decision(&report, "agreement").vacuous, "an armed timer may always expire");
+}
+
+/// A property that cannot fail says nothing.
+#[test]
+fn every_property_fails_on_some_variant() {
+    let mut failing: Vec<&str> = Vec::new();
+    for variant in Bully::VARIANTS {
+        for (nodes, crashes, recoveries) in [(3, 2, 0), (3, 1, 1)] {
+            // Elections of the chapter's variant go on for long when a restart says IM_BACK.
+            let dials = Dials { capacity: Some(3), ..Dials::calm(nodes) };
+            let dials = dials.with_crashes(crashes, recoveries);
+            failing.extend(violated(&report(variant.rules, dials)));
+        }
+    }
+    for property in property::all::<Bully>() {
+        assert!(failing.contains(&property.name), "{} fails nowhere", property.name);
+    }
+}
+
+/// Stateright's breadth-first search, one property at a time, finds executions as short as ours.
+#[test]
+fn stateright_finds_the_same_violations_and_none_shorter() {
+    let compared = Bully::VARIANTS.iter().map(|variant| {
+        let dials = Dials { capacity: Some(3), ..Dials::calm(3).with_crashes(1, 1) };
+        let exact = report(variant.rules, dials);
+        let properties: Vec<_> = exact.decisions.iter().map(|d| d.property).collect();
+        let options = Options { engine: Engine::Bfs, ..Options::default() };
+        let theirs = check(&exact.world, &properties, &options, &mut |_| {}).expect("same counts");
+        for (ours, theirs) in exact.decisions.iter().zip(&theirs.decisions) {
+            let what = format!("{}: {}", variant.name, ours.property.name);
+            assert_eq!(ours.verdict, theirs.verdict, "{what}");
+            let length = |d: &Decision<Bully>| d.counterexample.as_ref().map(|c| c.steps.len());
+            assert_eq!(length(ours), length(theirs), "{what}");
+        }
+        exact.decisions.len()
+    });
+    assert!(compared.sum::<usize>() >= 80);
+}
