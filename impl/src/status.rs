@@ -13,6 +13,7 @@ use tokio_util::codec::Framed;
 use crate::config::{Address, ClusterId};
 use crate::protocol::{NodeId, Role};
 use crate::transport::frame::{self, FrameError, Opening, Reply};
+use crate::transport::socket;
 
 /// How a node is at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,6 +140,9 @@ async fn ask(address: &Address) -> Result<StatusReport, QueryError> {
     let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
     let malformed = |error: FrameError| nonsense(error.to_string());
     let stream = TcpStream::connect(address.as_str()).await.map_err(unreachable)?;
+    if socket::met_itself(&stream) {
+        return Err(unreachable(std::io::ErrorKind::ConnectionRefused.into()));
+    }
     let mut connection = Framed::new(stream, frame::codec());
     let request = frame::encode_first(&Opening::StatusRequest).map_err(malformed)?;
     connection.send(request).await.map_err(unreachable)?;

@@ -16,7 +16,7 @@ mod incoming;
 mod outbox;
 mod outgoing;
 mod peer;
-mod socket;
+pub(crate) mod socket;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

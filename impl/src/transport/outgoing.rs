@@ -65,8 +65,7 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Pro
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
-    if stream.local_addr().ok() == stream.peer_addr().ok() {
-        // TCP allows this on one machine when nobody listens there: the caller met itself.
+    if socket::met_itself(&stream) {
         return Err(Problem::Unreachable("nobody listens there".to_owned()));
     }
     socket::tune(&stream, context.patience());
