@@ -1,0 +1,153 @@
+//! The documents are true: every command of the checker that one of them shows is run, and what it
+//! prints is compared with what stands under it.
+//!
+//! In a `console` block, a line that begins with `$ cargo run --release -- ` is run with the
+//! checker. The lines below it must be printed, in this order; a line `...` stands for any number
+//! of lines, and a line that ends with `...` for any line that begins so.
+
+use assert_cmd::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PROMPT: &str = "$ cargo run --release -- ";
+
+/// A command that a document shows, and what it shows of the output.
+struct Example {
+    place: String,
+    args: String,
+    expected: Vec<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn documents() -> Vec<PathBuf> {
+    let mut found = vec![root().join("README.md")];
+    for folder in ["docs", "docs/protocols"] {
+        let entries = fs::read_dir(root().join(folder)).expect("the folder can be read");
+        let paths = entries.map(|entry| entry.expect("the entry can be read").path());
+        found.extend(paths.filter(|path| path.extension().is_some_and(|e| e == "md")));
+    }
+    found.sort();
+    found
+}
+
+fn examples(document: &Path) -> Vec<Example> {
+    let text = fs::read_to_string(document).expect("the document can be read");
+    let mut examples: Vec<Example> = Vec::new();
+    let (mut in_block, mut in_example) = (false, false);
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with("```") {
+            in_block = !in_block && line == "```console";
+            in_example = false;
+        } else if let Some(args) = line.strip_prefix(PROMPT).filter(|_| in_block) {
+            let place = format!("{}:{number}", document.display());
+            examples.push(Example { place, args: args.to_owned(), expected: Vec::new() });
+            in_example = true;
+        } else if line.starts_with("$ ") {
+            in_example = false;
+        } else if let Some(example) = examples.last_mut().filter(|_| in_example) {
+            example.expected.push(line.to_owned());
+        }
+    }
+    examples
+}
+
+fn matches(printed: &str, expected: &str) -> bool {
+    match expected.strip_suffix("...") {
+        Some(beginning) => printed.starts_with(beginning),
+        None => printed.trim_end() == expected.trim_end(),
+    }
+}
+
+fn compare(example: &Example, printed: &str) {
+    let mut lines = printed.lines();
+    let mut skipping = true;
+    for expected in &example.expected {
+        if expected == "..." {
+            skipping = true;
+            continue;
+        }
+        let found = match skipping {
+            true => lines.any(|line| matches(line, expected)),
+            false => lines.next().is_some_and(|line| matches(line, expected)),
+        };
+        assert!(found, "{}: not printed (here):\n{expected}\nbut:\n{printed}", example.place);
+        skipping = false;
+    }
+}
+
+#[test]
+fn every_command_that_a_document_shows_prints_what_stands_under_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut run = 0;
+    for example in documents().iter().flat_map(|document| examples(document)) {
+        if example.args.starts_with("explore") {
+            continue; // It never ends; tests/explorer.rs tries it.
+        }
+        let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
+        let output = command.args(example.args.split(' ')).current_dir(&folder).output();
+        let output = output.expect("the checker runs");
+        let status = output.status.code();
+        assert!(
+            matches!(status, Some(0 | 1)),
+            "{}: exit status {status:?}: {}",
+            example.place,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        compare(&example, &String::from_utf8_lossy(&output.stdout));
+        run += 1;
+    }
+    assert!(run >= 12, "only {run} commands were found in the documents");
+}
+
+/// The README's Rust code is that of the library's documentation, which the compiler checks.
+#[test]
+fn the_rust_code_in_the_readme_is_compiled_elsewhere() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it can be read");
+    let (readme, library) = (read("README.md"), read("impl/src/lib.rs"));
+    let compiled: Vec<&str> = library
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! "))
+        .filter(|line| !line.starts_with('#'))
+        .map(str::trim)
+        .collect();
+    let blocks = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let shown: Vec<&str> =
+        blocks.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert!(!shown.is_empty(), "the README shows no Rust code");
+    let mut rest = compiled.iter();
+    for line in shown {
+        assert!(rest.any(|known| *known == line), "not in the library's documentation: {line}");
+    }
+}
+
+/// The pictures in the documents are what the checker draws today.
+#[test]
+fn the_pictures_are_what_the_checker_draws() {
+    let pictures = [
+        ("two-leaders.svg", "check bully --recoveries 1 --property at-most-one-leader"),
+        ("leaderless.svg", "check bully --rule t_coord=false --crashes 2 --property decided"),
+        (
+            "following-each-other.svg",
+            "check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement",
+        ),
+    ];
+    for (name, args) in pictures {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
+        let out = ["--out", "."];
+        command.args(args.split(' ')).args(out).current_dir(&folder).assert().code(1);
+        let drawn = fs::read_dir(&folder).expect("the folder can be read");
+        let drawn = drawn.map(|entry| entry.expect("the entry can be read").path());
+        let drawn = drawn.into_iter().find(|p| p.extension().is_some_and(|e| e == "svg"));
+        let drawn = fs::read_to_string(drawn.expect("a picture was saved")).expect("it is text");
+        let kept = root().join("docs/images").join(name);
+        if std::env::var_os("UPDATE_PICTURES").is_some() {
+            fs::write(&kept, &drawn).expect("the picture can be written");
+        }
+        let kept = fs::read_to_string(&kept).expect("the picture is there");
+        assert!(kept == drawn, "docs/images/{name} is old: run the tests with UPDATE_PICTURES=1");
+    }
+}
