@@ -70,7 +70,8 @@ where
                 graph.depth += 1;
                 level_end = graph.len();
             }
-            if at % BETWEEN_LOOKS == 0 {
+            let enough = limits.states.is_some_and(|most| u64::from(graph.len()) >= most);
+            if at % BETWEEN_LOOKS == 0 || enough {
                 let progress = Progress {
                     distinct: u64::from(graph.len()),
                     generated: graph.generated,

@@ -2,7 +2,7 @@
 
 use super::progress::Bar;
 use super::{
-    CUT_SHORT, HOLDS, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch, explore, world,
+    CUT_SHORT, HOLDS, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch, explore, text, world,
 };
 use crate::check::{self, Decision, Engine, Limits, Options, Report, Verdict};
 use crate::property;
@@ -10,10 +10,11 @@ use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
 use anstyle::Style;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,22 +38,24 @@ pub(super) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
     engine: EngineArg,
 
-    /// With how many threads stateright's engines search
-    #[arg(short, long, default_value_t = 1, value_name = "T", help_heading = "Search",
-          value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
+    /// With how many threads stateright's engines search [default: 1]
+    #[arg(short, long, value_name = "T", help_heading = "Search",
+          value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
+    threads: Option<u16>,
 
     /// Give up after this many states
     #[arg(long, value_name = "COUNT", help_heading = "Search",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     max_states: Option<u64>,
 
     /// Give up after this many seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Search", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", help_heading = "Search", value_parser = seconds,
+          allow_negative_numbers = true)]
     max_seconds: Option<Duration>,
 
     /// Give up when this much memory is used, such as 512M or 8G
-    #[arg(long, value_name = "SIZE", help_heading = "Search", value_parser = size)]
+    #[arg(long, value_name = "SIZE", help_heading = "Search", value_parser = size,
+          allow_negative_numbers = true)]
     memory: Option<u64>,
 
     /// The seed of the random walks of --engine simulation
@@ -76,6 +79,7 @@ const EXAMPLES: &str = "\
 Examples:
   bellwether-model check bully
   bellwether-model check bully --recoveries 1 --out out
+  bellwether-model check bully --nodes 4 --max-seconds 60 --memory 4G
   bellwether-model check bully --rule t_coord=false --crashes 2 --property decided
   bellwether-model check bully --variant baseline --network set --engine dfs --json";
 
@@ -93,13 +97,13 @@ enum EngineArg {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds, such as 30".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
+    let wrong = || "give a number of seconds, such as 30 or 0.5".to_owned();
+    Duration::try_from_secs_f64(text.parse().map_err(|_| wrong())?).map_err(|_| wrong())
 }
 
 fn size(text: &str) -> Result<u64, String> {
     let wrong =
-        || "a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned();
+        || "give a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned();
     let (number, shift) = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
         Some('K') => (&text[..text.len() - 1], 10),
         Some('M') => (&text[..text.len() - 1], 20),
@@ -111,6 +115,12 @@ fn size(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
+    if args.engine == EngineArg::Exact && args.threads.is_some_and(|threads| threads > 1) {
+        return Err(anyhow!(
+            "the exact engine searches with one thread; leave --threads out, or choose another \
+             --engine: bfs, dfs or simulation"
+        ));
+    }
     if let Some(out) = &args.out {
         fs::create_dir_all(out).and_then(|()| writable(out)).with_context(|| {
             format!("cannot write into {}; give --out another folder", out.display())
@@ -134,8 +144,7 @@ impl Visitor for Check<'_> {
     fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
         let args = self.0;
         let world = world::<P>(&args.protocol, &args.world)?;
-        let properties =
-            property::select(&world, &args.properties).map_err(UsageError::Property)?;
+        let properties = property::select(&world, &args.named()).map_err(UsageError::Property)?;
         let bar = Bar::new();
         let found =
             check::check(&world, &properties, &args.options(), &mut |progress| bar.look(progress));
@@ -161,6 +170,14 @@ impl Visitor for Check<'_> {
 type Saved = Vec<(&'static str, PathBuf)>;
 
 impl CheckArgs {
+    /// The properties that were named, each one once.
+    fn named(&self) -> Vec<String> {
+        let mut named = self.properties.clone();
+        let mut known = HashSet::new();
+        named.retain(|name| known.insert(name.clone()));
+        named
+    }
+
     fn options(&self) -> Options {
         Options {
             engine: match self.engine {
@@ -169,7 +186,7 @@ impl CheckArgs {
                 EngineArg::Dfs => Engine::Dfs,
                 EngineArg::Simulation => Engine::Simulation,
             },
-            threads: usize::from(self.threads),
+            threads: usize::from(self.threads.unwrap_or(1)),
             limits: Limits { states: self.max_states, time: self.max_seconds, memory: self.memory },
             seed: self.seed,
         }
@@ -195,27 +212,32 @@ impl CheckArgs {
     fn print<P: Protocol>(&self, report: &Report<P>, saved: &Saved) -> anyhow::Result<()> {
         let mut out = anstream::stdout();
         writeln!(out, "{}, {}", P::NAME, variant_name(report.world.protocol()))?;
-        writeln!(out, "{}", report.world.dials())?;
-        writeln!(out, "{}\n", searched(report))?;
+        let width = text::width();
+        writeln!(out, "{}", text::wrap(&report.world.dials().to_string(), width))?;
+        writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
         writeln!(out, "{}", table(report))?;
         let mut told: Vec<(&'static str, Trace)> = Vec::new();
         for (decision, trace) in counterexamples(report) {
             let property = decision.property;
-            writeln!(out, "\n{BOLD}{} is violated{BOLD:#}: {}", property.name, property.formula)?;
+            let formula = property.formula;
+            let what = format!("{BOLD}{} is violated{BOLD:#}: {formula}", property.name);
+            writeln!(out, "\n{what}")?;
             let same = told.iter().find(|(_, known)| known.steps == trace.steps);
             if let Some((known, _)) = same {
                 writeln!(out, "The execution is that of {known}.")?;
             } else {
-                let options = diagram::Options { ascii: self.ascii, ..diagram::Options::default() };
-                write!(out, "\n{}\n{}\n", story::tell(&trace), diagram::draw(&trace, options))?;
+                let story = text::wrap(&story::tell(&trace), width);
+                let options =
+                    diagram::Options { ascii: self.ascii, colour: true, width, bare: true };
+                write!(out, "\n{story}\n{}\n", diagram::draw(&trace, options))?;
             }
             if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
                 let picture = file.with_extension("svg");
-                writeln!(out, "Saved: {} and {}", file.display(), picture.display())?;
+                writeln!(out, "Saved: {}\n       {}", file.display(), picture.display())?;
             }
             if let Some(found) = &decision.counterexample {
                 let steps = found.steps.iter().chain(found.cycle.iter().flatten());
-                let link = explore::link(&report.world, steps);
+                let link = explore::link(&report.world, steps, explore::ADDRESS);
                 let explore = format!(
                     "bellwether-model explore {} {}",
                     self.protocol.typed(),
@@ -226,7 +248,9 @@ impl CheckArgs {
             told.push((property.name, trace));
         }
         if let Some(reason) = report.cut_short {
-            writeln!(out, "\nThe search was cut short: {reason}. What is unknown is not claimed.")?;
+            let claim = "What is unknown is not claimed.";
+            let cut = format!("The search was cut short: {reason}. {claim}");
+            writeln!(out, "\n{}", text::wrap(&cut, width))?;
         }
         Ok(())
     }
@@ -245,6 +269,7 @@ fn searched<P: Protocol>(report: &Report<P>) -> String {
     let counts = report.counts;
     let how = match report.engine {
         Engine::Exact => "exact (whole states)".to_owned(),
+        engine if report.threads == 1 => format!("stateright's {engine}"),
         engine => format!("stateright's {engine}, {} threads", report.threads),
     };
     let memory = report.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));

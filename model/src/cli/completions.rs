@@ -6,10 +6,17 @@ use clap_complete::Shell;
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model completions bash > ~/.local/share/bash-completion/completions/bellwether-model
+  bellwether-model completions zsh > ~/.zfunc/_bellwether-model
+  bellwether-model completions fish > ~/.config/fish/completions/bellwether-model.fish";
 
 pub(super) fn run(args: &CompletionsArgs) -> anyhow::Result<u8> {
     let mut script = Vec::new();

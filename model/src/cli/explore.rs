@@ -7,6 +7,7 @@
 mod relay;
 
 use super::{HOLDS, ProtocolArgs, WorldArgs, dispatch, world};
+use crate::check::{self, Limits, Options};
 use crate::property;
 use crate::protocol::{Protocol, Visitor};
 use crate::world::{Action, World};
@@ -19,13 +20,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Where the Explorer listens if nothing else is said.
-const ADDRESS: &str = "127.0.0.1:3000";
+pub(super) const ADDRESS: &str = "127.0.0.1:3000";
 
 /// How long the Explorer's own server may take to start.
 const START: Duration = Duration::from_secs(10);
 
 /// The flags of `explore`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ExploreArgs {
     #[command(flatten)]
     protocol: ProtocolArgs,
@@ -42,6 +44,19 @@ pub(super) struct ExploreArgs {
     on_demand: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model explore bully --recoveries 1
+  bellwether-model explore bully --variant baseline --network set --address 127.0.0.1:0
+  bellwether-model explore bully --nodes 5 --crashes 2 --on-demand
+
+The page shows the safety properties and a counterexample to each, not always a shortest one; the
+addresses that are printed open shortest ones. Liveness is decided by 'check'.";
+
+/// How much is searched for shortest counterexamples beside the Explorer.
+const BESIDE: Limits =
+    Limits { states: Some(300_000), time: Some(Duration::from_secs(20)), memory: None };
+
 pub(super) fn run(args: &ExploreArgs) -> anyhow::Result<u8> {
     dispatch(&args.protocol.protocol, Explore(args))
 }
@@ -55,6 +70,7 @@ impl Visitor for Explore<'_> {
         let args = self.0;
         let world = world::<P>(&args.protocol, &args.world)?;
         let carried = property::select(&world, &[])?;
+        let searched = world.clone();
         let world = world.with_properties(carried);
         let dials = world.dials();
         let listener = listen(&args.address)?;
@@ -67,6 +83,9 @@ impl Visitor for Explore<'_> {
         writeln!(out, "{}: {dials}", args.protocol.typed())?;
         writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
         out.flush()?;
+        if !args.on_demand {
+            thread::spawn(move || tell_violations(&searched, address));
+        }
         relay::run(&listener, inside);
         Ok(HOLDS)
     }
@@ -75,7 +94,7 @@ impl Visitor for Explore<'_> {
 fn listen(address: &str) -> anyhow::Result<TcpListener> {
     let resolved: Vec<SocketAddr> = address
         .to_socket_addrs()
-        .with_context(|| format!("--address {address}: give HOST:PORT, such as {ADDRESS}"))?
+        .map_err(|e| anyhow!("--address {address}: {e}; give HOST:PORT, such as {ADDRESS}"))?
         .collect();
     TcpListener::bind(resolved.as_slice()).with_context(|| {
         format!(
@@ -102,13 +121,29 @@ fn serve<P: Protocol>(world: World<P>) -> anyhow::Result<SocketAddr> {
     Ok(inside)
 }
 
-/// The Explorer's address of the state after `steps`, if it listens where it does by default.
+/// Prints where the Explorer shows shortest counterexamples: its own search finds longer ones.
+fn tell_violations<P: Protocol>(world: &World<P>, address: SocketAddr) {
+    let options = Options { limits: BESIDE, ..Options::default() };
+    let Ok(report) = check::check(world, &property::all(), &options, &mut |_| {}) else { return };
+    let mut told = String::new();
+    for decision in &report.decisions {
+        let Some(found) = &decision.counterexample else { continue };
+        let steps = found.steps.iter().chain(found.cycle.iter().flatten());
+        let link = link(world, steps, &address.to_string());
+        told += &format!("{} is violated: {link}\n", decision.property.name);
+    }
+    // Whoever does not read this can still use the Explorer.
+    let _ = std::io::stdout().write_all(told.as_bytes());
+}
+
+/// The address at which an Explorer that listens at `address` shows the state after `steps`.
 pub(super) fn link<'a, P: Protocol>(
     world: &World<P>,
     steps: impl Iterator<Item = &'a Action<P>>,
+    address: &str,
 ) -> String {
     let mut state = world.initial();
-    let mut link = format!("http://{ADDRESS}/#/steps/0");
+    let mut link = format!("http://{address}/#/steps/0");
     let mut enabled = Vec::new();
     for step in steps {
         enabled.clear();

@@ -11,14 +11,21 @@ use std::io::Write;
 
 /// The flags of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// The protocol to show whole
+    /// Show this protocol's variants, rules and properties [default: all protocols, one line each]
     protocol: Option<String>,
 
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model list
+  bellwether-model list bully
+  bellwether-model list bully --json";
 
 pub(super) fn run(args: &ListArgs) -> anyhow::Result<u8> {
     match &args.protocol {

@@ -5,6 +5,7 @@ mod completions;
 mod explore;
 mod list;
 mod progress;
+mod text;
 mod trace;
 mod world_args;
 
@@ -33,6 +34,12 @@ struct Cli {
 }
 
 const EXIT_STATUS: &str = "\
+Examples:
+  bellwether-model list bully
+  bellwether-model check bully
+  bellwether-model explore bully --recoveries 1
+('help COMMAND' shows more)
+
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
 3 the search was cut short, so nothing is claimed.";
 

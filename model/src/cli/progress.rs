@@ -11,7 +11,7 @@ impl Bar {
     /// Hidden unless standard error is a terminal.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
-        let template = ProgressStyle::with_template("{spinner} {elapsed_precise} {msg}");
+        let template = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
         bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         Bar(bar)
     }
@@ -22,14 +22,10 @@ impl Bar {
             return;
         }
         let rate = progress.distinct as f64 / progress.elapsed.as_secs_f64();
-        let mut message = format!(
-            "{} states, {} generated, {}/s",
-            HumanCount(progress.distinct),
-            HumanCount(progress.generated),
-            HumanCount(rate as u64),
-        );
+        let mut message =
+            format!("{} states, {}/s", HumanCount(progress.distinct), HumanCount(rate as u64),);
         if let Some(frontier) = progress.frontier {
-            message += &format!(", {} in the frontier", HumanCount(frontier));
+            message += &format!(", frontier {}", HumanCount(frontier));
         }
         if let Some(bytes) = peak_rss_bytes() {
             message += &format!(", {}", HumanBytes(bytes));

@@ -1,6 +1,6 @@
 //! `trace`: tell or draw a saved trace again.
 
-use super::{HOLDS, dispatch, explore};
+use super::{HOLDS, dispatch, explore, text};
 use crate::protocol::{Protocol, Visitor};
 use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 /// The flags of `trace`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct TraceArgs {
     /// The trace, as `check --out` saves it
     file: PathBuf,
@@ -48,6 +49,12 @@ enum Format {
     Link,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model trace out/bully-at-most-one-leader.ndjson
+  bellwether-model trace out/bully-at-most-one-leader.ndjson --format svg --output picture.svg
+  bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
+
 pub(super) fn run(args: &TraceArgs) -> anyhow::Result<u8> {
     let name = args.file.display();
     let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
@@ -58,15 +65,22 @@ pub(super) fn run(args: &TraceArgs) -> anyhow::Result<u8> {
         let mut link = String::new();
         let protocol = trace.header.protocol.clone();
         let replay = Replay { trace: &trace, link: &mut link };
-        dispatch(&protocol, replay).with_context(|| name.to_string())?;
+        dispatch(&protocol, replay).with_context(|| {
+            format!("{name} is no execution of today's model (--unchecked shows it all the same)")
+        })?;
         link
     };
-    let options = diagram::Options { ascii: args.ascii, ..diagram::Options::default() };
+    let width = args.output.is_none().then(text::width).flatten();
+    let options = diagram::Options {
+        ascii: args.ascii,
+        colour: args.output.is_none(),
+        width,
+        ..diagram::Options::default()
+    };
+    let story = || text::wrap(&story::tell(&trace), width);
     let text = match args.format {
-        Format::Text => {
-            format!("{}\n{}", story::tell(&trace), diagram::draw(&trace, options))
-        }
-        Format::Story => story::tell(&trace),
+        Format::Text => format!("{}\n{}", story(), diagram::draw(&trace, options)),
+        Format::Story => story(),
         Format::Diagram => diagram::draw(&trace, options),
         Format::Svg => svg::draw(&trace),
         Format::Link => link,
@@ -75,7 +89,7 @@ pub(super) fn run(args: &TraceArgs) -> anyhow::Result<u8> {
     match &args.output {
         Some(file) => fs::write(file, format!("{text}\n"))
             .with_context(|| format!("cannot write {}", file.display()))?,
-        None => writeln!(std::io::stdout(), "{text}")?,
+        None => writeln!(anstream::stdout(), "{text}")?,
     }
     Ok(HOLDS)
 }
@@ -92,7 +106,7 @@ impl Visitor for Replay<'_> {
     fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
         let world = self.trace.world::<P>()?;
         let actions = self.trace.actions(&world)?;
-        *self.link = explore::link(&world, actions.iter());
+        *self.link = explore::link(&world, actions.iter(), explore::ADDRESS);
         Ok(HOLDS)
     }
 }

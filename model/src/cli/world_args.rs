@@ -1,38 +1,45 @@
 //! The flags that describe a world; the same for every command that needs one.
 
-use crate::protocol::{self, Protocol, RuleError};
+use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
 use crate::world::{Dials, Faults, Heals, Network, Start, Timing, World, WorldError};
 use clap::{Args, ValueEnum};
 
 /// The processes and their surrounding.
 #[derive(Clone, Debug, Args)]
 pub struct WorldArgs {
-    /// How many processes there are, 2 to 7
-    #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "World")]
+    /// How many processes there are, 2 to 7; with each, a world grows many times larger
+    #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "World",
+          value_parser = nodes, allow_negative_numbers = true)]
     pub nodes: usize,
 
-    /// How often a process may crash
-    #[arg(long, default_value_t = 1, value_name = "K", help_heading = "World")]
+    /// How often a process may crash; this and the next five bound how often, never when or where
+    #[arg(long, default_value_t = 1, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
     pub crashes: u8,
 
     /// How often a crashed process may start again
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
     pub recoveries: u8,
 
     /// How often a message may be lost
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
     pub losses: u8,
 
     /// How often a message in flight may be doubled
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
     pub duplicates: u8,
 
     /// How often the link between two processes may be cut
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
     pub cuts: u8,
 
     /// How often a timer may expire although what it waits for could still come
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World")]
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
     pub suspicions: u8,
 
     /// Whether cut links heal
@@ -53,8 +60,21 @@ pub struct WorldArgs {
 
     /// At most this many messages in flight from one process to another; fuller states are not
     /// searched [default: 2 with cuts or asynchronous timing, unless --network set; otherwise no bound]
-    #[arg(long, value_name = "K", help_heading = "World")]
+    #[arg(long, value_name = "K", help_heading = "World",
+          value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
+}
+
+fn nodes(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("give a whole number from 2 to {MAX_NODES}"))
+}
+
+fn budget(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "give a whole number from 0 to 255".to_owned())
+}
+
+fn capacity(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "give a whole number of messages, at least 1".to_owned())
 }
 
 /// The values of `--heals`.

@@ -24,6 +24,8 @@ pub struct Options {
     pub colour: bool,
     /// The width to aim at, in characters; 110 if nothing is said.
     pub width: Option<usize>,
+    /// Without the caption, for whoever has said already what is shown in which world.
+    pub bare: bool,
 }
 
 /// The widest diagram, if nothing else is asked for.
@@ -43,7 +45,9 @@ const NARROWEST: usize = 12;
 pub fn draw(trace: &Trace, options: Options) -> String {
     let layout = Layout::of(trace);
     let mut drawing = Drawing::new(&layout, options.width);
-    drawing.caption();
+    if !options.bare {
+        drawing.caption();
+    }
     drawing.header();
     drawing.body();
     drawing.end();

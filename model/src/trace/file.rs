@@ -1,6 +1,7 @@
 //! Traces as files: one JSON object a line, the header first.
 
 use super::{FORMAT, Header, Step, Trace};
+use serde::Serialize;
 use std::io::{self, BufRead, Write};
 
 /// The longest line that is read, in bytes.
@@ -15,7 +16,8 @@ impl Trace {
     /// # Errors
     /// If `out` cannot be written.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        serde_json::to_writer(&mut out, &self.header)?;
+        let first = FirstLine { header: &self.header, steps: self.steps.len() };
+        serde_json::to_writer(&mut out, &first)?;
         out.write_all(b"\n")?;
         for step in &self.steps {
             serde_json::to_writer(&mut out, step)?;
@@ -31,14 +33,16 @@ impl Trace {
     pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
         let mut lines = Lines { input, number: 0 };
         let Some(first) = lines.next()? else { return Err(TraceError::Empty) };
-        let probe: serde_json::Value = parse(&first, 1)?;
+        let mut probe: serde_json::Value = parse(&first, 1)?;
         match probe.get("format").and_then(serde_json::Value::as_str) {
             Some(FORMAT) => {}
             found => {
                 return Err(TraceError::Format { found: found.unwrap_or("nothing").to_owned() });
             }
         }
-        let header: Header = parse(&first, 1)?;
+        let promised = promised(&mut probe)?;
+        let header: Header = serde_json::from_value(probe)
+            .map_err(|e| TraceError::Line { line: 1, reason: e.to_string() })?;
         let mut steps: Vec<Step> = Vec::new();
         while let Some(line) = lines.next()? {
             let step: Step = parse(&line, lines.number)?;
@@ -51,6 +55,9 @@ impl Trace {
             }
             steps.push(step);
         }
+        if let Some(promised) = promised.filter(|&promised| promised != steps.len()) {
+            return Err(TraceError::Steps { promised, found: steps.len() });
+        }
         let cycle = header.shows.as_ref().and_then(|s| s.cycle_after);
         if let Some(after) = cycle.filter(|&after| after > steps.len()) {
             let steps = steps.len();
@@ -60,8 +67,36 @@ impl Trace {
     }
 }
 
+/// The first line: the header, and how many steps follow, so that a missing end is noticed.
+#[derive(Serialize)]
+struct FirstLine<'a> {
+    #[serde(flatten)]
+    header: &'a Header,
+    steps: usize,
+}
+
+/// How many steps the first line says will follow. Whoever writes a trace while it goes on does not
+/// know, and says nothing.
+fn promised(first: &mut serde_json::Value) -> Result<Option<usize>, TraceError> {
+    let said = first.as_object_mut().and_then(|fields| fields.remove("steps"));
+    let read = |said: serde_json::Value| {
+        serde_json::from_value(said)
+            .map_err(|e| TraceError::Line { line: 1, reason: format!("steps: {e}") })
+    };
+    said.map(read).transpose()
+}
+
 fn parse<T: serde::de::DeserializeOwned>(line: &str, number: usize) -> Result<T, TraceError> {
-    serde_json::from_str(line).map_err(|e| TraceError::Line { line: number, reason: e.to_string() })
+    serde_json::from_str(line).map_err(|error| {
+        // The parser counts lines too, and always sees the first.
+        let said = error.to_string();
+        let place = format!(" at line 1 column {}", error.column());
+        let reason = match said.strip_suffix(&place) {
+            Some(said) => format!("{said}, at column {}", error.column()),
+            None => said,
+        };
+        TraceError::Line { line: number, reason }
+    })
 }
 
 /// Whole lines of bounded length.
@@ -93,14 +128,15 @@ impl<R: BufRead> Lines<R> {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
-    #[error("{0}")]
+    #[error("it cannot be read")]
     Io(#[source] io::Error),
     /// There is no line at all.
     #[error("the file is empty; a trace begins with a header line")]
     Empty,
     /// The first line is no header of this format.
     #[error(
-        "this is not a trace: the first line should say \"format\":\"{FORMAT}\", it says {found}"
+        "this is not a trace that can be read here: its first line should say \
+         \"format\":\"{FORMAT}\", it says {found:?}"
     )]
     Format {
         /// What the line says.
@@ -126,6 +162,14 @@ pub enum TraceError {
         /// The number it should have.
         expected: usize,
     },
+    /// The last steps are missing, or there are more than there were.
+    #[error("the first line promises {promised} steps, but {found} follow; the file was cut off")]
+    Steps {
+        /// How many the first line says there are.
+        promised: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// The steps end before the cycle begins.
     #[error(
         "the cycle begins after step {after}, but there are only {steps} steps; the file was cut off"
@@ -140,13 +184,13 @@ pub enum TraceError {
     #[error("more than {MOST_STEPS} steps")]
     TooLong,
     /// The trace is of another protocol.
-    #[error("the trace is of protocol '{found}', which does not fit here")]
+    #[error("the trace is of protocol {found:?}, which does not fit here")]
     Protocol {
         /// Its protocol.
         found: String,
     },
     /// The header does not describe a world.
-    #[error("the header describes no world: {reason}")]
+    #[error("the header does not fit: {reason}")]
     Header {
         /// What is wrong with it.
         reason: String,

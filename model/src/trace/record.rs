@@ -52,12 +52,18 @@ impl Trace {
     /// The model's actions that the steps tell of.
     ///
     /// # Errors
-    /// The first step that is not possible in `world` where it stands, or after which the model
-    /// is in another state than the trace says.
+    /// If the trace begins otherwise than `world`; the first step that is not possible in `world`
+    /// where it stands, or in which the model does something else than the trace says.
     pub fn actions<P: Protocol>(&self, world: &World<P>) -> Result<Vec<Action<P>>, TraceError> {
         let mut actions = Vec::with_capacity(self.steps.len());
         let mut state = world.initial();
         let mut recorder = Recorder::new(world);
+        let begins = (lifelines(&state), recorder.first_in_flight());
+        if begins != (self.header.initial.clone(), self.header.in_flight.clone()) {
+            let reason = "at the beginning the processes, or what is in flight, are not those of \
+                          the world";
+            return Err(TraceError::Header { reason: reason.to_owned() });
+        }
         for step in &self.steps {
             let action = action_of(step)?;
             let mut enabled = Vec::new();

@@ -11,6 +11,10 @@ use std::time::Duration;
 /// The largest number of connections at a time; more are refused.
 const MOST_CONNECTIONS: usize = 64;
 
+/// How long a client may leave an answer unread before the server, which answers one at a time, is
+/// heard out without it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Relays every connection to the server at `inside`; never returns.
 pub(super) fn run(listener: &TcpListener, inside: SocketAddr) {
     let open = Arc::new(AtomicUsize::new(0));
@@ -36,6 +40,7 @@ pub(super) fn run(listener: &TcpListener, inside: SocketAddr) {
 }
 
 fn relay(client: &TcpStream, inside: SocketAddr) -> io::Result<()> {
+    client.set_write_timeout(Some(PATIENCE))?;
     let server = TcpStream::connect(inside)?;
     let mut requests = (client.try_clone()?, server.try_clone()?);
     let forward = thread::spawn(move || {
