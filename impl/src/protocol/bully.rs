@@ -10,8 +10,8 @@
 //!   Transactions on Computers C-31(1), 1982. What that paper calls the node's state is kept here
 //!   in volatile memory: nothing is persisted.
 //! - **The highest id announces itself at once; the announcement goes to the lower ids; a second
-//!   time-out `T_coord` after which an answered node begins anew; "begins another election unless
-//!   it has begun one already":** G. Coulouris, J. Dollimore, T. Kindberg, G. Blair, *Distributed
+//!   time-out `T_coord` after which an answered node begins anew; no second election beside one that
+//!   is being held:** G. Coulouris, J. Dollimore, T. Kindberg, G. Blair, *Distributed
 //!   Systems: Concepts and Design*, 5th edition, 2012, §15.3.
 //! - **The heartbeat is the repeated `COORDINATOR`:** ours. It is a claim to lead, not merely a
 //!   sign of life: a follower whose leader no longer claims to lead times out, and one that follows
@@ -105,15 +105,15 @@ pub struct Bully {
 
 /// The rules, one function for each event.
 impl Bully {
-    /// "When a node recovers, it holds an election." A node that boots twice is up already.
+    /// A node that recovers holds an election. One that boots twice is up already.
     fn boot(&mut self, now: Time) {
         if self.state == State::NotStarted {
             self.start_election(now, Reason::Booted);
         }
     }
 
-    /// "The process with the highest id announces itself at once; any other sends `ELECTION` to
-    /// every process with a higher id and awaits an answer."
+    /// The highest id announces itself at once; any other node sends `ELECTION` to every higher one
+    /// and waits for an answer.
     fn start_election(&mut self, now: Time, reason: Reason) {
         if self.settings.members.above(self.settings.id).is_empty() {
             self.become_leader(now, Reason::HighestId);
@@ -122,8 +122,8 @@ impl Bully {
         }
     }
 
-    /// "A process that receives `ELECTION` from a lower one answers `OK` and begins another
-    /// election unless it has begun one already." A leader has won its own: it says so instead.
+    /// `ELECTION` from a lower node is answered with `OK`, and with an election of one's own unless
+    /// one is being held already. A leader has won its own: it says so instead.
     fn on_election(&mut self, now: Time, from: NodeId) {
         self.send(from, Message::Ok);
         match self.state {
@@ -133,8 +133,8 @@ impl Bully {
         }
     }
 
-    /// "If an answer arrives, the process waits a further period for a `COORDINATOR`." An answer
-    /// to an election that is over says nothing.
+    /// A candidate that is answered waits a further period for the winner's `COORDINATOR`. An
+    /// answer to an election that is over says nothing.
     fn on_ok(&mut self, now: Time) {
         if self.state == State::Candidate {
             self.become_waiting(now);
@@ -153,9 +153,9 @@ impl Bully {
         }
     }
 
-    /// A timer expires. `Elec`: "if no answer arrives, the process considers itself the leader."
-    /// `Coord`: "if no `COORDINATOR` arrives, it begins another election." `Watch`: "a process that
-    /// notices the leader's failure begins an election." `Beat`: the claim is repeated.
+    /// A timer expires. `Elec`: nobody answered, so there is nobody higher, and the node leads.
+    /// `Coord`: nobody won, so there is another election. `Watch`: the leader has failed, so there
+    /// is an election. `Beat`: the claim is repeated.
     fn on_expired(&mut self, now: Time, timer: Timer) {
         match timer {
             Timer::Elec => self.become_leader(now, Reason::NobodyAnswered),
@@ -165,7 +165,7 @@ impl Bully {
         }
     }
 
-    /// "It sends `COORDINATOR` to all processes with lower ids", and will again.
+    /// The leader sends `COORDINATOR` to all lower ids, and will again.
     fn claim(&mut self, now: Time) {
         let lower = self.settings.members.below(self.settings.id);
         self.sends.extend(lower.iter().map(|&to| (to, Message::Coordinator)));

@@ -1,0 +1,108 @@
+//! The rules in which the tellings of the bully differ, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules in which the tellings of the bully differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bully {
+    /// A process that is holding an election does not begin another when an ELECTION arrives.
+    pub guard: bool,
+    /// A process that had an OK but no COORDINATOR within `T_coord` holds a new election.
+    pub t_coord: bool,
+    /// Whose COORDINATOR is accepted.
+    pub accept: Accept,
+    /// To whom COORDINATOR is sent.
+    pub announce: Announce,
+    /// Who may hold an election when the leader has failed.
+    pub initiate: Initiate,
+    /// What a process does when it comes back.
+    pub restart: Restart,
+    /// What the process with the highest id of all does when it should hold an election.
+    pub highest: Highest,
+    /// How a follower watches its leader.
+    pub watch: Watch,
+    /// What a leader does, besides the OK, when an ELECTION arrives.
+    pub incumbent: Incumbent,
+}
+
+/// Whose COORDINATOR is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accept {
+    /// Anybody's.
+    Any,
+    /// That of a process with a higher id than one's own.
+    NotLowerThanSelf,
+    /// That of a process with a higher id than one's own that is not lower than the leader one
+    /// knows, if one knows a leader.
+    NotLowerThanKnown,
+    /// A higher one's; a lower one's starts an election.
+    LowerStartsElection,
+}
+
+/// To whom COORDINATOR is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Announce {
+    /// To every lower id.
+    Lower,
+    /// To every other id.
+    All,
+}
+
+/// Who may hold an election when the leader has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Initiate {
+    /// Whoever notices.
+    Always,
+    /// Only a process whose id is higher than the failed leader's; others wait for news.
+    AboveFailed,
+}
+
+/// What a process does when it comes back from a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// It holds an election.
+    Election,
+    /// It leads at once and says IM_BACK to all; whoever has a lower id takes it for the leader.
+    ImBack,
+    /// It asks all who leads, and holds an election only if nobody does.
+    CheckFirst,
+    /// Nothing: it waits to hear of a leader.
+    Nothing,
+}
+
+/// What the process with the highest id of all does when it should hold an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Highest {
+    /// It needs no election and announces itself at once.
+    Announces,
+    /// It waits `T_elec` like everybody else.
+    Waits,
+}
+
+/// How a follower watches its leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watch {
+    /// It asks "are you there?"; any answer will do, also from a process that does not lead.
+    Answer,
+    /// It listens for a heartbeat that only a leader sends.
+    Heartbeat,
+    /// The heartbeat is the COORDINATOR itself, repeated: it also corrects those who follow others.
+    Announcement,
+}
+
+/// What a leader does, besides the OK, when an ELECTION arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Incumbent {
+    /// It tells the asker that it leads.
+    Answers,
+    /// It holds an election like everybody else.
+    Elects,
+}
