@@ -1,1 +1,42 @@
-//! .
+//! The bridge between the formal model and the program that runs in production.
+//!
+//! Neither knows the other: they are two independent tellings of one protocol. A [`Mapping`] says
+//! how a state of the one reads as a state of the other, and everything here follows from it:
+//!
+//! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
+//! - [`probe`] asks every node that was met for what no honest world would do to it;
+//! - [`replay`] drives the program through one saved execution of the model.
+//!
+//! A difference is a [`Divergence`]: an output is missing, an output is
+//! unexpected, or the state is different. A run that compared nothing is an error, not a success.
+//!
+//! ```
+//! use bellwether_conformance::lockstep::{Outcome, lockstep};
+//! use bellwether_conformance::mapping::{Mapping, bully::BullyMapping};
+//! use bellwether_model::check::Limits;
+//! use bellwether_model::world::{Dials, World};
+//!
+//! let world = World::new(BullyMapping::RULES, Dials::calm(3).with_crashes(1, 0))?;
+//! let Outcome { summary, divergence } =
+//!     lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {})?;
+//! assert!(divergence.is_none());
+//! assert!(summary.transitions > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cli;
+pub mod divergence;
+pub mod lockstep;
+pub mod mapping;
+pub mod node;
+pub mod pair;
+pub mod probe;
+pub mod replay;
+
+mod compare;
+mod error;
+mod pool;
+
+pub use divergence::{Difference, Divergence, Kind};
+pub use error::Error;
+pub use mapping::Mapping;

@@ -1,0 +1,297 @@
+//! One step of one node, held against the same step of its process.
+//!
+//! Outputs come first, so a difference is called after what was put out rather than after the
+//! state that led to it. What is compared:
+//!
+//! - the messages sent: the same ones, in the same order, whatever the network does to them next;
+//! - what is written to stable storage: the same values in the same order;
+//! - whether the node is up, and every field of its state;
+//! - the timers: the same ones are armed, and the same ones were armed *anew*, which the model says
+//!   and the program shows by another deadline;
+//! - the wake-up: exactly the earliest deadline, told when it changes and only then;
+//! - the events: one for each change of role or leader, telling exactly the change;
+//! - the order of effects: durable, then messages, then events, then the wake-up.
+
+use crate::divergence::Difference;
+use crate::mapping::{Mapping, ProgramOutput, Stable, process_id};
+use crate::node::{Face, Group, Node, position};
+use bellwether::protocol::{Event, NodeId, Output, Role};
+use bellwether_model::protocol::{Effect, Id, Protocol as Specification, Timers};
+use bellwether_model::trace::{label, plain, plain_value};
+use bellwether_model::world::State;
+use serde::Serialize;
+
+/// What a process of the model is after a step, and what it did in it.
+pub(crate) struct Expected<'a, P: Specification> {
+    pub(crate) up: bool,
+    pub(crate) process: P::Process,
+    pub(crate) stable: P::Stable,
+    pub(crate) timers: Timers,
+    pub(crate) effects: &'a [Effect<P>],
+}
+
+impl<'a, P: Specification> Expected<'a, P> {
+    /// What process `id` is in `state`, having done `effects`.
+    pub(crate) fn of(state: &State<P>, id: Id, effects: &'a [Effect<P>]) -> Self {
+        Expected {
+            up: state.up(id),
+            process: *state.process(id),
+            stable: *state.stable(id),
+            timers: state.timers(id),
+            effects,
+        }
+    }
+
+    /// That nothing follows: the process stays what the node shows.
+    pub(crate) fn nothing(face: &Face<P>) -> Self {
+        let Face { up, process, stable, timers, .. } = *face;
+        Expected { up, process, stable, timers, effects: &[] }
+    }
+}
+
+/// What differs after a step that led from `before` to `after` and put out `outputs`.
+pub(crate) fn compare<M: Mapping>(
+    group: &Group<'_, M>,
+    before: &Node<M>,
+    outputs: &[ProgramOutput<M>],
+    after: &Node<M>,
+    expected: &Expected<'_, M::Spec>,
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    sends(group, after.id, outputs, expected, &mut found);
+    persists(group, after.id, outputs, expected, &mut found);
+    state(after.id, &after.face, expected, &mut found);
+    timers(before, after, expected, &mut found);
+    wake(before, after, outputs, &mut found);
+    events::<M>(&before.face, after, outputs, &mut found);
+    order::<M>(after.id, outputs, &mut found);
+    found
+}
+
+fn sends<M: Mapping>(
+    group: &Group<'_, M>,
+    id: Id,
+    outputs: &[ProgramOutput<M>],
+    expected: &Expected<'_, M::Spec>,
+    found: &mut Vec<Difference>,
+) {
+    let model = || {
+        expected.effects.iter().filter_map(|effect| match *effect {
+            Effect::Send { to, message } => Some((crate::mapping::node_id(to), message)),
+            _ => None,
+        })
+    };
+    let program = || {
+        outputs.iter().filter_map(|output| match output {
+            Output::Send { to, message } => Some((*to, group.mapping.to_model(*message))),
+            _ => None,
+        })
+    };
+    if model().eq(program()) {
+        return;
+    }
+    let member = |to: NodeId| process_id(to).is_some_and(|to| to.index() < group.size);
+    let words = |(to, message): (NodeId, _)| {
+        let stranger = if member(to) { "" } else { ", which is no member" };
+        format!("{} to {to}{stranger}", label(&message))
+    };
+    lists(id, "message", model().map(words).collect(), program().map(words).collect(), found);
+}
+
+fn persists<M: Mapping>(
+    group: &Group<'_, M>,
+    id: Id,
+    outputs: &[ProgramOutput<M>],
+    expected: &Expected<'_, M::Spec>,
+    found: &mut Vec<Difference>,
+) {
+    let model = || {
+        expected.effects.iter().filter_map(|effect| match effect {
+            Effect::Persist(value) => Some(*value),
+            _ => None,
+        })
+    };
+    let program = || {
+        outputs.iter().filter_map(|output| match output {
+            Output::Persist(durable) => Some(group.mapping.stable(durable)),
+            _ => None,
+        })
+    };
+    if !model().eq(program()) {
+        let words = |value: Stable<M>| plain(&value);
+        lists(id, "write", model().map(words).collect(), program().map(words).collect(), found);
+    }
+}
+
+/// What one list has more often than the other; if nothing, they differ in their order.
+fn lists(
+    id: Id,
+    what: &str,
+    model: Vec<String>,
+    program: Vec<String>,
+    found: &mut Vec<Difference>,
+) {
+    let mut unexpected = program.clone();
+    let mut missing = model.clone();
+    missing.retain(|item| match unexpected.iter().position(|other| other == item) {
+        Some(at) => {
+            unexpected.remove(at);
+            false
+        }
+        None => true,
+    });
+    if missing.is_empty() && unexpected.is_empty() {
+        let (model, program) = (model.join(", "), program.join(", "));
+        found.push(Difference::different(id, format!("order of {what}s"), model, program));
+    }
+    found.extend(missing.into_iter().map(|item| Difference::missing(id, what, item)));
+    found.extend(unexpected.into_iter().map(|item| Difference::unexpected(id, what, item)));
+}
+
+/// What differs between a process and the node's face, field by field.
+pub(crate) fn state<P: Specification>(
+    id: Id,
+    face: &Face<P>,
+    expected: &Expected<'_, P>,
+    found: &mut Vec<Difference>,
+) {
+    if face.up != expected.up {
+        let words = |up: bool| if up { "up" } else { "down" };
+        found.push(Difference::different(id, "node", words(expected.up), words(face.up)));
+    }
+    if face.process != expected.process {
+        fields(id, &expected.process, &face.process, found);
+    }
+    if face.stable != expected.stable {
+        fields(id, &expected.stable, &face.stable, found);
+    }
+}
+
+fn fields(id: Id, model: &impl Serialize, program: &impl Serialize, found: &mut Vec<Difference>) {
+    let null = serde_json::Value::Null;
+    let value = |of: &serde_json::Value| if of.is_null() { "none".into() } else { plain_value(of) };
+    let json = (serde_json::to_value(model), serde_json::to_value(program));
+    let (Ok(serde_json::Value::Object(model)), Ok(serde_json::Value::Object(program))) = &json
+    else {
+        let (model, program) = (plain(model), plain(program));
+        return found.push(Difference::different(id, "state", model, program));
+    };
+    for (name, ours) in model {
+        let theirs = program.get(name).unwrap_or(&null);
+        if ours != theirs {
+            found.push(Difference::different(id, name.as_str(), value(ours), value(theirs)));
+        }
+    }
+}
+
+fn timers<M: Mapping>(
+    before: &Node<M>,
+    after: &Node<M>,
+    expected: &Expected<'_, M::Spec>,
+    found: &mut Vec<Difference>,
+) {
+    for &timer in M::Spec::TIMERS {
+        let at = position::<M::Spec>(timer);
+        let armed = expected.timers.contains::<M::Spec>(timer);
+        let anew = armed && expected.effects.contains(&Effect::Arm(timer));
+        let is_armed = after.deadlines[at].is_some();
+        let is_anew = is_armed && after.deadlines[at] != before.deadlines[at];
+        if (armed, anew) == (is_armed, is_anew) {
+            continue;
+        }
+        let words = |armed: bool, anew: bool| match (armed, anew) {
+            (true, true) => format!("{} is armed now", plain(&timer)),
+            (true, false) => format!("{} stays armed", plain(&timer)),
+            (false, _) => format!("{} is not armed", plain(&timer)),
+        };
+        let (model, program) = (words(armed, anew), words(is_armed, is_anew));
+        let (difference, whole) = if armed && (anew || !is_armed) {
+            (Difference::missing(after.id, "timer", model), program)
+        } else {
+            (Difference::unexpected(after.id, "timer", program), model)
+        };
+        found.push(difference.but(whole));
+    }
+}
+
+fn wake<M: Mapping>(
+    before: &Node<M>,
+    after: &Node<M>,
+    outputs: &[ProgramOutput<M>],
+    found: &mut Vec<Difference>,
+) {
+    let told = || {
+        outputs.iter().filter_map(|output| match output {
+            Output::WakeAt(wake) => Some(*wake),
+            _ => None,
+        })
+    };
+    let words = |at: Option<bellwether::protocol::Time>| match at {
+        Some(at) => format!("in {:?}", at.since(after.now)),
+        None => "never".to_owned(),
+    };
+    let due = after.earliest();
+    if after.wake != due {
+        let model = words(due);
+        found.push(if told().next().is_none() {
+            Difference::missing(after.id, "wake-up", model)
+        } else {
+            Difference::different(after.id, "wake-up", model, words(after.wake))
+        });
+    }
+    let again = told().next().filter(|&first| first == before.wake);
+    if told().count() > 1 || again.is_some() {
+        found.push(Difference::unexpected(after.id, "wake-up", "told more than once"));
+    }
+}
+
+fn events<M: Mapping>(
+    before: &Face<M::Spec>,
+    after: &Node<M>,
+    outputs: &[ProgramOutput<M>],
+    found: &mut Vec<Difference>,
+) {
+    let words = |(role, leader): (Role, Option<NodeId>)| match leader {
+        Some(leader) => format!("{role} of {leader}"),
+        None => role.to_string(),
+    };
+    let (mut known, mut told) = ((before.role, before.leader), 0);
+    for output in outputs {
+        let Output::Event(Event::RoleChanged { from, to, leader, .. }) = *output else { continue };
+        if from != known.0 {
+            let (model, program) = (known.0.to_string(), from.to_string());
+            found.push(Difference::different(after.id, "role before, in an event", model, program));
+        }
+        if (to, leader) == known {
+            let words = format!("{}, which it was already", words(known));
+            found.push(Difference::unexpected(after.id, "event", words));
+        }
+        (known, told) = ((to, leader), told + 1);
+    }
+    let now = (after.face.role, after.face.leader);
+    if known != now {
+        found.push(if told == 0 {
+            Difference::missing(after.id, "event", format!("becomes {}", words(now)))
+        } else {
+            Difference::different(after.id, "role told in an event", words(now), words(known))
+        });
+    }
+}
+
+fn order<M: Mapping>(id: Id, outputs: &[ProgramOutput<M>], found: &mut Vec<Difference>) {
+    let rank = |output: &ProgramOutput<M>| match output {
+        Output::Persist(_) => 0,
+        Output::Send { .. } => 1,
+        Output::Event(_) => 2,
+        Output::WakeAt(_) => 3,
+    };
+    if outputs.is_sorted_by_key(rank) {
+        return;
+    }
+    let names = ["write", "message", "event", "wake-up"];
+    let is: Vec<_> = outputs.iter().map(|output| names[rank(output)]).collect();
+    let mut should = outputs.iter().map(rank).collect::<Vec<_>>();
+    should.sort_unstable();
+    let should: Vec<_> = should.into_iter().map(|rank| names[rank]).collect();
+    found.push(Difference::different(id, "order of effects", should.join(", "), is.join(", ")));
+}

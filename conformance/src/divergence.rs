@@ -1,0 +1,210 @@
+//! A difference between model and program, as data and for people.
+
+use crate::mapping::{Happening, Mapping};
+use bellwether_model::protocol::{Id, Protocol as Specification};
+use bellwether_model::report::{diagram, story};
+use bellwether_model::trace::{Trace, plain_value};
+use bellwether_model::world::{Action, World};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+use std::fmt;
+
+/// The three kinds of difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The model puts something out that the program does not.
+    Missing,
+    /// The program puts something out that the model does not.
+    Unexpected,
+    /// The states are different, or the same outputs come in another order.
+    Different,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Missing => "missing",
+            Kind::Unexpected => "unexpected",
+            Kind::Different => "different",
+        })
+    }
+}
+
+/// One thing in which model and program differ after the same step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Its kind.
+    pub kind: Kind,
+    /// The node.
+    pub node: Id,
+    /// What differs: "message", "timer", a field of the state, ...
+    pub what: String,
+    /// What it is in the model, if there is anything to say about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is in the program, if there is anything to say about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+}
+
+impl Difference {
+    pub(crate) fn missing(node: Id, what: &str, model: impl Into<String>) -> Self {
+        let what = what.to_owned();
+        Difference { kind: Kind::Missing, node, what, model: Some(model.into()), program: None }
+    }
+
+    pub(crate) fn unexpected(node: Id, what: &str, program: impl Into<String>) -> Self {
+        let (what, program) = (what.to_owned(), Some(program.into()));
+        Difference { kind: Kind::Unexpected, node, what, model: None, program }
+    }
+
+    pub(crate) fn different(
+        node: Id,
+        what: impl Into<String>,
+        model: impl Into<String>,
+        program: impl Into<String>,
+    ) -> Self {
+        let (model, program) = (Some(model.into()), Some(program.into()));
+        Difference { kind: Kind::Different, node, what: what.into(), model, program }
+    }
+}
+
+impl Difference {
+    /// The same, with what the other side does instead.
+    pub(crate) fn but(mut self, other: String) -> Self {
+        self.model.get_or_insert_with(|| other.clone());
+        self.program.get_or_insert(other);
+        self
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { kind, node, what, model, program } = self;
+        write!(f, "{kind} {what} of {node}: ")?;
+        match (model, program) {
+            (Some(model), Some(program)) => {
+                write!(f, "{model} in the model, {program} in the program")
+            }
+            (Some(only), None) | (None, Some(only)) => f.write_str(only),
+            (None, None) => f.write_str("?"),
+        }
+    }
+}
+
+/// Where model and program part, and how they came there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Its kind: that of the first of the differences.
+    pub kind: Kind,
+    /// After how many steps; 0 if already the beginning differs. A probe comes after the last step.
+    pub step: usize,
+    /// What happened in the step, or what was probed.
+    pub happened: String,
+    /// Whether it was a probe: something that no execution of the world does after these steps.
+    pub probe: bool,
+    /// What differs, outputs first. Never empty.
+    pub differences: Vec<Difference>,
+    /// The rules of the specification that decide what should have followed, with their values.
+    pub rules: Vec<(String, String)>,
+    /// The model's execution, up to and with the step.
+    pub trace: Trace,
+}
+
+impl Divergence {
+    /// Model and program differ after the last of `actions`, or, if `happened` is given, after
+    /// that probe at the end of them.
+    pub(crate) fn new<M: Mapping>(
+        mapping: &M,
+        world: &World<M::Spec>,
+        actions: &[Action<M::Spec>],
+        probed: Option<(String, Option<Happening<M::Spec>>)>,
+        differences: Vec<Difference>,
+    ) -> Self {
+        let last = actions.last();
+        let probe = probed.is_some();
+        let (happened, happening) = probed.unwrap_or_else(|| {
+            let happened = last.map_or_else(|| "the beginning".to_owned(), ToString::to_string);
+            (happened, last.and_then(happening).map(|(_, happening)| happening))
+        });
+        let names = happening.map_or(&[][..], |happening| mapping.rules(&happening));
+        Divergence {
+            kind: differences.first().map_or(Kind::Different, |d| d.kind),
+            step: actions.len(),
+            happened,
+            probe,
+            differences,
+            rules: values(world.protocol(), names),
+            trace: Trace::record(world, actions, None),
+        }
+    }
+
+    /// The whole report: what differs, the story of how it came to that, and its diagram.
+    #[must_use]
+    pub fn report(&self, ascii: bool) -> String {
+        let options = diagram::Options { ascii, ..diagram::Options::default() };
+        let how = story::tell(&self.trace);
+        format!("{self}\nAs the model tells it:\n{how}\n{}", diagram::draw(&self.trace, options))
+    }
+}
+
+/// The rules with these names and their values.
+fn values(rules: &impl Specification, names: &[&str]) -> Vec<(String, String)> {
+    let Ok(serde_json::Value::Object(all)) = serde_json::to_value(rules) else { return Vec::new() };
+    let named = names.iter().filter_map(|name| Some((*name, all.get(*name)?)));
+    named.map(|(name, value)| (name.to_owned(), plain_value(value))).collect()
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Divergence { kind, step, happened, .. } = self;
+        let whose = match kind {
+            Kind::Missing => "the program leaves out what the model does",
+            Kind::Unexpected => "the program does what the model does not",
+            Kind::Different => "the program is not where the model is",
+        };
+        let steps = if *step == 1 { "step" } else { "steps" };
+        match (self.probe, step) {
+            (true, _) => writeln!(f, "{kind}: {whose}, probed after {step} {steps}: {happened}")?,
+            (false, 0) => writeln!(f, "{kind}: {whose} already at the beginning")?,
+            (false, _) => writeln!(f, "{kind}: {whose} in step {step}: {happened}")?,
+        }
+        for difference in &self.differences {
+            writeln!(f, "  {difference}")?;
+        }
+        if !self.rules.is_empty() {
+            let rules = self.rules.iter().map(|(name, value)| format!("{name} = {value}"));
+            writeln!(f, "  rules that decide this: {}", rules.collect::<Vec<_>>().join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Divergence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rules: serde_json::Map<String, serde_json::Value> =
+            self.rules.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+        let mut object = serializer.serialize_struct("Divergence", 8)?;
+        object.serialize_field("kind", &self.kind)?;
+        object.serialize_field("step", &self.step)?;
+        object.serialize_field("happened", &self.happened)?;
+        object.serialize_field("probe", &self.probe)?;
+        object.serialize_field("differences", &self.differences)?;
+        object.serialize_field("rules", &rules)?;
+        object.serialize_field("header", &self.trace.header)?;
+        object.serialize_field("steps", &self.trace.steps)?;
+        object.end()
+    }
+}
+
+/// What an action of the world does to one process, if it does anything to one.
+pub(crate) fn happening<P: Specification>(action: &Action<P>) -> Option<(Id, Happening<P>)> {
+    match *action {
+        Action::Deliver(e) => Some((e.to, Happening::Receive { from: e.from, message: e.message })),
+        Action::Expire { id, timer, .. } => Some((id, Happening::Expire(timer))),
+        Action::Crash(id) => Some((id, Happening::Crash)),
+        Action::Recover(id) => Some((id, Happening::Boot)),
+        Action::Lose(_) | Action::Duplicate(_) | Action::Cut(..) | Action::Heal(..) => None,
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a comparison cannot be made. (A difference is no error: it is the result.)
+
+use bellwether::protocol::{ConfigError, NodeId};
+use bellwether_model::trace::TraceError;
+
+/// Why a comparison cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No mapping for this protocol.
+    #[error("there is no mapping for protocol '{name}'; there are: {known}")]
+    Protocol {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The program implements other rules than those of the world.
+    #[error(
+        "the program implements '{implemented}' of protocol '{protocol}', not '{asked}'; \
+         record the trace with the rules that the program has, or compare without it"
+    )]
+    Rules {
+        /// The protocol.
+        protocol: &'static str,
+        /// The rules that the program has.
+        implemented: String,
+        /// The rules of the world.
+        asked: String,
+    },
+    /// The program refuses to be configured like this.
+    #[error("the program refuses the configuration of node {node}: {source}")]
+    Configuration {
+        /// Which node.
+        node: NodeId,
+        /// Why.
+        source: ConfigError,
+    },
+    /// Nothing can happen in the world, so nothing was compared.
+    #[error(
+        "nothing was compared: no action is possible in this world; \
+         allow a fault, such as --crashes 1, or begin with --start cold"
+    )]
+    NothingCompared,
+    /// A trace without a step.
+    #[error("nothing was compared: the trace has no steps; record one with at least one")]
+    EmptyTrace,
+    /// A trace that cannot be replayed in the model.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A lasso whose cycle does not lead back to where it began.
+    #[error(
+        "the trace says that it repeats after step {after}, but its last step leads elsewhere; \
+         the file was cut off, or edited"
+    )]
+    OpenCycle {
+        /// Where the cycle begins.
+        after: usize,
+    },
+    /// The model alone counts differently: the walk left something out.
+    #[error(
+        "the walk compared {walked} transitions in {met} states, but the model alone has \
+         {transitions} in {states}; this is a mistake in the walk: please report it"
+    )]
+    Recount {
+        /// What the walk compared.
+        walked: u64,
+        /// The model's states that it met.
+        met: u64,
+        /// What the model alone has.
+        transitions: u64,
+        /// The model's states.
+        states: u64,
+    },
+}

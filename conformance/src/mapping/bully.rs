@@ -1,0 +1,132 @@
+//! The bully: the recommended rules against the production core.
+
+use super::{Happening, Mapping, process_id};
+use bellwether::protocol::bully as program;
+use bellwether::protocol::{
+    ConfigError, Input, Members, NodeId, Protocol as _, Role, Settings, Status, Timing,
+};
+use bellwether_model::protocol::bully as spec;
+use std::convert::Infallible;
+use std::time::Duration;
+
+/// How a node of the bully reads as a process of [`spec::Bully`].
+///
+/// | program                 | model                                         |
+/// |-------------------------|-----------------------------------------------|
+/// | not started             | down                                          |
+/// | follower of `l`         | follower, leader `l`                          |
+/// | candidate, waiting      | the same, without a leader                    |
+/// | leader                  | leader, leader is itself                      |
+/// | timers Elec, Coord, Watch, Beat | Election, Coordinator, Watch, Heartbeat |
+///
+/// A node remembers nothing besides its role, its leader and its one armed timer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BullyMapping;
+
+impl BullyMapping {
+    /// The process that a node with this status stands for.
+    #[must_use]
+    pub fn stands_for(status: Status) -> spec::Process {
+        let role = match status.role {
+            Role::NotStarted => return spec::Process::default(),
+            Role::Follower => spec::Role::Follower,
+            Role::Candidate => spec::Role::Candidate,
+            Role::Waiting => spec::Role::Waiting,
+            Role::Leader => spec::Role::Leader,
+        };
+        spec::Process { role, leader: status.leader.and_then(process_id) }
+    }
+
+    /// The configuration of a node. The time-outs are the default ones: that they are positive and
+    /// different is all that matters in a world without a clock.
+    #[must_use]
+    pub fn settings(id: NodeId, members: &Members) -> Settings {
+        Settings { id, members: members.clone(), timing: Timing::DEFAULT }
+    }
+}
+
+impl Mapping for BullyMapping {
+    type Spec = spec::Bully;
+    type Program = program::Bully;
+    type Memory = ();
+
+    const RULES: spec::Bully = spec::Bully::RECOMMENDED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        _: Option<&Infallible>,
+    ) -> Result<program::Bully, ConfigError> {
+        program::Bully::new(Self::settings(id, members), 0)
+    }
+
+    /// It starts, and hears that the highest leads.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        let highest = members.iter().max().filter(|&highest| highest != id);
+        let claim = |from| Input::Receive { from, message: program::Message::Coordinator };
+        let inputs = std::iter::once(Input::Boot).chain(highest.map(claim));
+        inputs.map(|input| (Duration::ZERO, input)).collect()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        match message {
+            spec::Message::Election => Some(program::Message::Election),
+            spec::Message::Ok => Some(program::Message::Ok),
+            spec::Message::Coordinator => Some(program::Message::Coordinator),
+            // Other tellings' ways to restart.
+            spec::Message::ImBack | spec::Message::WhoLeads => None,
+        }
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        match message {
+            program::Message::Election => spec::Message::Election,
+            program::Message::Ok => spec::Message::Ok,
+            program::Message::Coordinator => spec::Message::Coordinator,
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Elec => spec::Timer::Election,
+            program::Timer::Coord => spec::Timer::Coordinator,
+            program::Timer::Watch => spec::Timer::Watch,
+            program::Timer::Beat => spec::Timer::Heartbeat,
+        }
+    }
+
+    fn process(&self, program: &program::Bully) -> spec::Process {
+        Self::stands_for(program.status())
+    }
+
+    fn stable(&self, durable: &Infallible) {
+        match *durable {}
+    }
+
+    fn memory(&self, _: &program::Bully) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};
+        vec![Election, Ok, Coordinator, ImBack, WhoLeads]
+    }
+
+    fn rules(&self, happening: &Happening<spec::Bully>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot => &["restart", "highest", "announce", "watch"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Election => &["guard", "incumbent"],
+                spec::Message::Ok => &["t_coord"],
+                spec::Message::Coordinator => &["accept", "initiate", "watch"],
+                spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Election | spec::Timer::Heartbeat => &["announce", "watch"],
+                spec::Timer::Coordinator => &["t_coord", "highest"],
+                spec::Timer::Watch => &["initiate", "highest", "watch"],
+                spec::Timer::Answer => &["restart"],
+            },
+            Happening::Crash => &[],
+        }
+    }
+}

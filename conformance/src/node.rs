@@ -1,0 +1,286 @@
+//! One node of the program with what surrounds a core in production: a clock, the wake-up that it
+//! asked for, and what it made durable.
+//!
+//! # Time
+//!
+//! The worlds have no clock, a core has one. To let a timer expire, the node's clock is set to
+//! exactly its deadline; before anything else happens to a node, a nanosecond passes, so that a
+//! timer that is armed anew has another deadline than before, which is how that is seen. Nodes'
+//! clocks are independent, as they are in production. A core's behaviour depends on differences of
+//! times only (the program's own tests hold it to that), so nodes that differ in nothing but the
+//! absolute time, and in how many nanoseconds a deadline is away, behave alike as long as their
+//! deadlines come in the same order. The [key](Node::key) keeps that order and drops the times.
+
+use crate::divergence::Difference;
+use crate::error::Error;
+use crate::mapping::{
+    self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecTimer, Stable,
+    node_id,
+};
+use bellwether::protocol::{Input, Members, NodeId, Output, Protocol as Core, Role, Status, Time};
+use bellwether_model::protocol::{Id, Protocol as Specification, Timers};
+use bellwether_model::trace::{label, plain};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+/// The largest number of timers that a specification may have.
+const TIMERS: usize = 8;
+
+/// A core that puts out more than this after one input will not stop by itself.
+const MOST_OUTPUTS: usize = 1 << 12;
+
+/// The group that the nodes form, and how they read as processes.
+pub struct Group<'a, M: Mapping> {
+    /// The mapping.
+    pub mapping: &'a M,
+    /// The members, as the program knows them.
+    pub members: Members,
+    /// How many there are.
+    pub size: usize,
+}
+
+/// What a node stands for in the model, and what it tells of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Face<P: Specification> {
+    /// Whether it has booted.
+    pub up: bool,
+    /// The role that it tells.
+    pub role: Role,
+    /// The leader that it tells.
+    pub leader: Option<NodeId>,
+    /// The process that it stands for.
+    pub process: P::Process,
+    /// What it has on stable storage.
+    pub stable: P::Stable,
+    /// The timers that are armed.
+    pub timers: Timers,
+}
+
+/// When each of the specification's timers is due, in its order.
+pub(crate) type Deadlines = [Option<Time>; TIMERS];
+
+/// Two nodes with the same key behave alike: its face, the order in which its timers are due, and
+/// what it remembers besides.
+pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; TIMERS], <M as Mapping>::Memory);
+
+/// One node of the program.
+pub struct Node<M: Mapping> {
+    pub(crate) id: Id,
+    core: M::Program,
+    pub(crate) now: Time,
+    /// The wake-up that it asked for last.
+    pub(crate) wake: Option<Time>,
+    durable: Option<Durable<M>>,
+    pub(crate) face: Face<M::Spec>,
+    pub(crate) deadlines: Deadlines,
+}
+
+impl<M: Mapping> Clone for Node<M> {
+    fn clone(&self) -> Self {
+        Node {
+            id: self.id,
+            core: self.core.clone(),
+            now: self.now,
+            wake: self.wake,
+            durable: self.durable.clone(),
+            face: self.face,
+            deadlines: self.deadlines,
+        }
+    }
+}
+
+impl<'a, M: Mapping> Group<'a, M> {
+    /// The processes 1 to `size` as nodes of the program.
+    ///
+    /// # Errors
+    /// If the program has no group of that size.
+    pub fn new(mapping: &'a M, size: usize) -> Result<Self, Error> {
+        let members = Members::new(Id::all(size).map(node_id))
+            .map_err(|source| Error::Configuration { node: node_id(Id::at(0)), source })?;
+        Ok(Group { mapping, members, size })
+    }
+
+    /// A node that has not booted.
+    ///
+    /// # Errors
+    /// If the program refuses the configuration.
+    pub fn fresh(&self, id: Id) -> Result<Node<M>, Error> {
+        self.incarnation(id, Time::ZERO, None)
+    }
+
+    fn incarnation(
+        &self,
+        id: Id,
+        now: Time,
+        durable: Option<Durable<M>>,
+    ) -> Result<Node<M>, Error> {
+        let node = node_id(id);
+        let core = self
+            .mapping
+            .program(node, &self.members, durable.as_ref())
+            .map_err(|source| Error::Configuration { node, source })?;
+        let (face, deadlines) = self.look(&core, durable.as_ref());
+        Ok(Node { id, core, now, wake: None, durable, face, deadlines })
+    }
+
+    /// The face and the deadlines of a core.
+    fn look(&self, core: &M::Program, durable: Option<&Durable<M>>) -> (Face<M::Spec>, Deadlines) {
+        let mut deadlines = [None; TIMERS];
+        for (timer, deadline) in mapping::armed(self.mapping, core) {
+            deadlines[position::<M::Spec>(timer)] = Some(deadline);
+        }
+        let Status { role, leader, .. } = core.status();
+        let armed = mapping::armed(self.mapping, core).map(|(timer, _)| timer);
+        let face = Face {
+            up: role != Role::NotStarted,
+            role,
+            leader,
+            process: self.mapping.process(core),
+            stable: durable.map_or_else(Stable::<M>::default, |d| self.mapping.stable(d)),
+            timers: mapping::timers::<M::Spec>(armed),
+        };
+        (face, deadlines)
+    }
+}
+
+/// Where `timer` stands among the specification's timers.
+pub(crate) fn position<P: Specification>(timer: P::Timer) -> usize {
+    P::TIMERS.iter().position(|&known| known == timer).unwrap_or(0)
+}
+
+impl<M: Mapping> Node<M> {
+    /// What tells this node from others.
+    pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
+        (self.id, self.face, self.order(), group.mapping.memory(&self.core))
+    }
+
+    /// The positions of the armed timers, the one that is due first in front.
+    fn order(&self) -> [u8; TIMERS] {
+        let mut due: [(Option<Time>, u8); TIMERS] = [(None, u8::MAX); TIMERS];
+        for (place, (at, deadline)) in due.iter_mut().zip((0..).zip(self.deadlines)) {
+            if deadline.is_some() {
+                *place = (deadline, at);
+            }
+        }
+        due.sort_unstable_by_key(|&(deadline, at)| (deadline.is_none(), deadline, at));
+        due.map(|(_, at)| at)
+    }
+
+    /// When the first of its timers is due.
+    pub(crate) fn earliest(&self) -> Option<Time> {
+        self.deadlines.iter().copied().flatten().min()
+    }
+
+    /// The timer that is due first.
+    pub(crate) fn first_due(&self) -> Option<SpecTimer<M>> {
+        let earliest = self.earliest()?;
+        let at = self.deadlines.iter().position(|&deadline| deadline == Some(earliest))?;
+        M::Spec::TIMERS.get(at).copied()
+    }
+
+    /// A nanosecond later, unless a timer is due by then.
+    pub(crate) fn soon(&self) -> Time {
+        let next = self.now + Duration::from_nanos(1);
+        if self.earliest().is_some_and(|due| due <= next) { self.now } else { next }
+    }
+
+    /// Gives the core one input and takes all its outputs.
+    pub(crate) fn feed(
+        &mut self,
+        group: &Group<'_, M>,
+        now: Time,
+        input: ProgramInput<M>,
+        outputs: &mut Vec<ProgramOutput<M>>,
+    ) -> Result<(), Difference> {
+        self.now = now;
+        let (core, begin) = (&mut self.core, outputs.len());
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            core.handle(now, input);
+            outputs.extend(std::iter::from_fn(|| core.poll()).take(MOST_OUTPUTS));
+        }));
+        if let Err(panic) = run {
+            let words = panic.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+            let words = format!("it panics: {}", words.unwrap_or("without a word"));
+            return Err(Difference::different(self.id, "step", "taken", words));
+        }
+        if outputs.len() - begin == MOST_OUTPUTS {
+            let words = format!("more than {MOST_OUTPUTS} of them; it does not stop");
+            return Err(Difference::unexpected(self.id, "outputs", words));
+        }
+        for output in &outputs[begin..] {
+            match output {
+                Output::WakeAt(wake) => self.wake = *wake,
+                Output::Persist(durable) => self.durable = Some(durable.clone()),
+                Output::Send { .. } | Output::Event(_) => {}
+            }
+        }
+        (self.face, self.deadlines) = group.look(&self.core, self.durable.as_ref());
+        Ok(())
+    }
+
+    /// The node after something has happened to it, and into `outputs` what it put out.
+    pub(crate) fn react(
+        &self,
+        group: &Group<'_, M>,
+        happening: Happening<M::Spec>,
+        outputs: &mut Vec<ProgramOutput<M>>,
+    ) -> Result<Node<M>, Difference> {
+        outputs.clear();
+        let (now, input) = match happening {
+            Happening::Boot => (self.soon(), Input::Boot),
+            Happening::Receive { from, message } => {
+                let translated = group.mapping.to_program(message).ok_or_else(|| {
+                    let words = format!("{}, which the program does not know", label(&message));
+                    Difference::missing(self.id, "kind of message", words)
+                })?;
+                (self.soon(), Input::Receive { from: node_id(from), message: translated })
+            }
+            Happening::Expire(timer) => (self.due(timer)?, Input::Wake),
+            Happening::Crash => return self.crash(group, outputs),
+        };
+        let mut next = self.clone();
+        next.feed(group, now, input, outputs)?;
+        Ok(next)
+    }
+
+    /// When `timer` is due. In the program, no timer can expire before one that is due earlier.
+    fn due(&self, timer: SpecTimer<M>) -> Result<Time, Difference> {
+        let name = plain(&timer);
+        let Some(deadline) = self.deadlines[position::<M::Spec>(timer)] else {
+            return Err(Difference::missing(
+                self.id,
+                "expiry",
+                format!("{name}, which is not armed"),
+            ));
+        };
+        match self.first_due().filter(|_| self.earliest() < Some(deadline)) {
+            None => Ok(deadline),
+            Some(first) => {
+                let words = format!("{name}, but {} is due before it", plain(&first));
+                Err(Difference::missing(self.id, "expiry", words))
+            }
+        }
+    }
+
+    /// The core is dropped; the node's next incarnation has not booted yet. Nothing can come from
+    /// the old core any more, and nothing may come from the new one before it boots.
+    fn crash(
+        &self,
+        group: &Group<'_, M>,
+        outputs: &mut Vec<ProgramOutput<M>>,
+    ) -> Result<Node<M>, Difference> {
+        let mut next = group
+            .incarnation(self.id, self.now + Duration::from_nanos(1), self.durable.clone())
+            .map_err(|error| {
+                Difference::different(self.id, "restart", "possible", error.to_string())
+            })?;
+        outputs.extend(std::iter::from_fn(|| next.core.poll()).take(MOST_OUTPUTS));
+        Ok(next)
+    }
+
+    /// The process that the node stands for.
+    pub fn process(&self) -> &Process<M> {
+        &self.face.process
+    }
+}

@@ -1,0 +1,223 @@
+//! A world of the model beside as many nodes of the program, taking the same steps.
+//!
+//! The network, the faults and the choice of what happens next are the model's; a message that the
+//! program sends is compared with what the model sends *before* the network takes it. So every
+//! loss, duplicate, reordering and cut that the model knows happens to the program too, and a
+//! message that arrives is always one that the program would have sent.
+
+use crate::compare::{self, Expected, compare};
+use crate::divergence::{Difference, Divergence, happening};
+use crate::error::Error;
+use crate::mapping::{Happening, Mapping, ProgramOutput, node_id};
+use crate::node::{Face, Group, Node};
+use bellwether::protocol::Time;
+use bellwether_model::protocol::{
+    Effect, Effects, Id, Local, Protocol as Specification, Timers, variant_name,
+};
+use bellwether_model::trace::plain;
+use bellwether_model::world::{Action, Outcome, Start, State, World};
+
+/// One state of a world, and the nodes that stand beside its processes.
+pub struct Pair<'a, M: Mapping> {
+    group: Group<'a, M>,
+    world: &'a World<M::Spec>,
+    state: State<M::Spec>,
+    nodes: Vec<Node<M>>,
+    actions: Vec<Action<M::Spec>>,
+}
+
+impl<'a, M: Mapping> Pair<'a, M> {
+    /// Both at the beginning of `world`. The inner error is a difference there already.
+    ///
+    /// # Errors
+    /// If the program does not implement the world's rules, or refuses its configuration.
+    pub fn begin(
+        mapping: &'a M,
+        world: &'a World<M::Spec>,
+    ) -> Result<Result<Self, Box<Divergence>>, Error> {
+        let group = group(mapping, world)?;
+        Ok(match beginning(&group, world)? {
+            Ok(nodes) => {
+                Ok(Pair { group, world, state: world.initial(), nodes, actions: Vec::new() })
+            }
+            Err(found) => Err(Box::new(Divergence::new(mapping, world, &[], None, found))),
+        })
+    }
+
+    /// The model's state.
+    pub fn state(&self) -> &State<M::Spec> {
+        &self.state
+    }
+
+    /// What has happened so far.
+    pub fn actions(&self) -> &[Action<M::Spec>] {
+        &self.actions
+    }
+
+    /// Both take the step; `action` must be enabled.
+    ///
+    /// # Errors
+    /// The difference between what they did.
+    pub fn step(&mut self, action: &Action<M::Spec>) -> Result<(), Box<Divergence>> {
+        let outcome = self.world.apply(&self.state, action);
+        self.actions.push(*action);
+        let mut found = Vec::new();
+        if let Some((id, happening)) = happening(action) {
+            let before = &self.nodes[id.index()];
+            match step(&self.group, before, happening, &after(&outcome, id), &mut Vec::new()) {
+                Ok(node) => self.nodes[id.index()] = node,
+                Err(differences) => found = differences,
+            }
+        }
+        if found.is_empty() {
+            for node in &self.nodes {
+                bystander(node, &outcome.state, &mut found);
+            }
+        }
+        if !found.is_empty() {
+            let mapping = self.group.mapping;
+            let all = Divergence::new(mapping, self.world, &self.actions, None, found);
+            return Err(Box::new(all));
+        }
+        self.state = outcome.state;
+        Ok(())
+    }
+}
+
+/// The group that stands beside the processes of `world`.
+pub(crate) fn group<'a, M: Mapping>(
+    mapping: &'a M,
+    world: &World<M::Spec>,
+) -> Result<Group<'a, M>, Error> {
+    if *world.protocol() != M::RULES {
+        return Err(Error::Rules {
+            protocol: M::Spec::NAME,
+            implemented: variant_name(&M::RULES),
+            asked: variant_name(world.protocol()),
+        });
+    }
+    Group::new(mapping, world.dials().nodes)
+}
+
+/// What process `id` must be and have done after `outcome`.
+pub(crate) fn after<P: Specification>(outcome: &Outcome<P>, id: Id) -> Expected<'_, P> {
+    let effects = if outcome.actor == Some(id) { &outcome.effects[..] } else { &[] };
+    Expected::of(&outcome.state, id, effects)
+}
+
+/// One node takes a step; what it became, if that is what its process became.
+pub(crate) fn step<M: Mapping>(
+    group: &Group<'_, M>,
+    before: &Node<M>,
+    happening: Happening<M::Spec>,
+    expected: &Expected<'_, M::Spec>,
+    outputs: &mut Vec<ProgramOutput<M>>,
+) -> Result<Node<M>, Vec<Difference>> {
+    let after = before.react(group, happening, outputs).map_err(|difference| vec![difference])?;
+    // After a crash, what counts is that the new incarnation is blank and silent.
+    let before = if happening == Happening::Crash { &after } else { before };
+    let found = compare(group, before, outputs, &after, expected);
+    if found.is_empty() { Ok(after) } else { Err(found) }
+}
+
+/// Whether a node is what its process is; for all, also those that took no step.
+pub(crate) fn stands<P: Specification>(face: &Face<P>, id: Id, state: &State<P>) -> bool {
+    face.up == state.up(id)
+        && face.timers == state.timers(id)
+        && face.process == *state.process(id)
+        && face.stable == *state.stable(id)
+}
+
+/// What differs between a node and its process, which took no step.
+pub(crate) fn bystander<M: Mapping>(
+    node: &Node<M>,
+    state: &State<M::Spec>,
+    found: &mut Vec<Difference>,
+) {
+    if stands(&node.face, node.id, state) {
+        return;
+    }
+    let expected = Expected::of(state, node.id, &[]);
+    compare::state(node.id, &node.face, &expected, found);
+    if node.face.timers != expected.timers {
+        let words = |timers: Timers| {
+            let names: Vec<_> = timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        let (model, program) = (words(expected.timers), words(node.face.timers));
+        found.push(Difference::different(node.id, "timers", model, program));
+    }
+}
+
+type Beginning<M> = Result<Vec<Node<M>>, Vec<Difference>>;
+
+/// The nodes at the beginning of `world`, or in what they differ from its processes.
+pub(crate) fn beginning<M: Mapping>(
+    group: &Group<'_, M>,
+    world: &World<M::Spec>,
+) -> Result<Beginning<M>, Error> {
+    let initial = world.initial();
+    let mut nodes = Vec::with_capacity(group.size);
+    let mut found = Vec::new();
+    for id in world.ids() {
+        let fresh = group.fresh(id)?;
+        let begun = match world.dials().start {
+            Start::Settled => settled(group, fresh),
+            Start::Cold => booted(group, world.protocol(), &fresh),
+        };
+        match begun {
+            Ok(node) => {
+                bystander(&node, &initial, &mut found);
+                nodes.push(node);
+            }
+            Err(differences) => found.extend(differences),
+        }
+    }
+    Ok(if found.is_empty() { Ok(nodes) } else { Err(found) })
+}
+
+/// A node in a group that has long agreed. The way there is not compared, the result is.
+fn settled<M: Mapping>(
+    group: &Group<'_, M>,
+    mut node: Node<M>,
+) -> Result<Node<M>, Vec<Difference>> {
+    for (at, input) in group.mapping.settle(node_id(node.id), &group.members) {
+        let mut discarded = Vec::new();
+        node.feed(group, Time::ZERO + at, input, &mut discarded)
+            .map_err(|difference| vec![difference])?;
+    }
+    Ok(node)
+}
+
+/// A node that starts for the first time, as the specification says for it alone.
+fn booted<M: Mapping>(
+    group: &Group<'_, M>,
+    rules: &M::Spec,
+    fresh: &Node<M>,
+) -> Result<Node<M>, Vec<Difference>> {
+    let (face, effects) = alone(group, fresh.id, &fresh.face, |p| rules.recover(p));
+    let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
+    step(group, fresh, Happening::Boot, &expected, &mut Vec::new())
+}
+
+/// What the specification says that a process which a node stands for does, without a world.
+pub(crate) fn alone<M: Mapping>(
+    group: &Group<'_, M>,
+    id: Id,
+    before: &Face<M::Spec>,
+    event: impl FnOnce(&mut Local<'_, M::Spec>),
+) -> (Face<M::Spec>, Effects<M::Spec>) {
+    let mut after = *before;
+    let mut effects = Effects::<M::Spec>::new();
+    let has = (before.stable, before.timers);
+    let mut local = Local::new(id, group.size, has, &mut after.process, &mut effects);
+    event(&mut local);
+    after.timers = local.timers();
+    after.up = true;
+    for effect in &effects {
+        if let Effect::Persist(value) = effect {
+            after.stable = *value;
+        }
+    }
+    (after, effects)
+}

@@ -1,0 +1,77 @@
+//! One saved execution of the model, taken by the program too.
+
+use crate::divergence::Divergence;
+use crate::error::Error;
+use crate::mapping::Mapping;
+use crate::pair::Pair;
+use bellwether_model::trace::Trace;
+use bellwether_model::world::{Action, World};
+use serde::Serialize;
+
+/// How often the cycle of a lasso is taken: what is left behind by one round shows in the next.
+pub const ROUNDS: usize = 3;
+
+/// What came of replaying a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Replayed {
+    /// The steps that were compared, those of the cycle as often as they were taken.
+    pub steps: usize,
+    /// How often the cycle was taken; 0 if the trace has none.
+    pub rounds: usize,
+    /// The first difference, if there is one.
+    pub divergence: Option<Box<Divergence>>,
+}
+
+/// Drives the program through `trace`, comparing every step.
+///
+/// # Errors
+/// If the trace is not of the mapping's protocol and rules, cannot happen in the model, or says
+/// nothing.
+pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
+    let world: World<M::Spec> = trace.world()?;
+    let actions = trace.actions(&world)?;
+    if actions.is_empty() {
+        return Err(Error::EmptyTrace);
+    }
+    let mut replayed = Replayed { steps: 0, rounds: 0, divergence: None };
+    let mut pair = match Pair::begin(mapping, &world)? {
+        Ok(pair) => pair,
+        Err(divergence) => {
+            replayed.divergence = Some(divergence);
+            return Ok(replayed);
+        }
+    };
+    let cycle_after = trace.header.shows.as_ref().and_then(|shows| shows.cycle_after);
+    let cycle_after = cycle_after.filter(|&after| after < actions.len());
+    let (stem, cycle) = actions.split_at(cycle_after.unwrap_or(actions.len()));
+    if !take(&mut pair, stem, &mut replayed) || cycle.is_empty() {
+        return Ok(replayed);
+    }
+    let entered = pair.state().clone();
+    for _ in 0..ROUNDS {
+        replayed.rounds += 1;
+        if !take(&mut pair, cycle, &mut replayed) {
+            return Ok(replayed);
+        }
+        if *pair.state() != entered {
+            return Err(Error::OpenCycle { after: stem.len() });
+        }
+    }
+    Ok(replayed)
+}
+
+/// Takes these steps; whether all of them went alike.
+fn take<M: Mapping>(
+    pair: &mut Pair<'_, M>,
+    actions: &[Action<M::Spec>],
+    replayed: &mut Replayed,
+) -> bool {
+    for action in actions {
+        if let Err(divergence) = pair.step(action) {
+            replayed.divergence = Some(divergence);
+            return false;
+        }
+        replayed.steps += 1;
+    }
+    true
+}
