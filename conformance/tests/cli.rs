@@ -1,0 +1,151 @@
+//! The command line: what it prints, and what it says to bad input.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn bellwether() -> Command {
+    let mut command = Command::cargo_bin("bellwether-conformance").expect("built");
+    command.env("NO_COLOR", "1");
+    command
+}
+
+/// It is refused with status 2 and one clear message, without a panic.
+#[track_caller]
+fn refused(args: &[&str], says: &str) {
+    bellwether()
+        .args(args)
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(predicate::str::contains(says).and(predicate::str::contains("panicked").not()));
+}
+
+#[test]
+fn lockstep_prints_its_assumptions_and_its_figures() {
+    let says = |what: &'static str| predicate::str::contains(what);
+    bellwether().args(["lockstep", "--recoveries", "1"]).assert().code(0).stderr("").stdout(
+        says("bully, recommended: model and program\n3 nodes, settled start; faults: 1 crash")
+            .and(says("transitions compared:"))
+            .and(says("off-path probes:"))
+            .and(says("The program conforms")),
+    );
+}
+
+#[test]
+fn lockstep_prints_one_json_object() {
+    let output = bellwether().args(["lockstep", "bully", "--json"]).output().expect("ran");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(object["verdict"], "conforms");
+    assert_eq!(object["world"]["nodes"], 3);
+    assert_eq!(object["divergence"], serde_json::Value::Null);
+    let compared = &object["compared"];
+    assert!(compared["transitions"].as_u64().expect("a number") > 0);
+    let kinds = compared["kinds"].as_object().expect("an object");
+    let sum: u64 = kinds.values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(compared["transitions"], sum);
+}
+
+#[test]
+fn a_walk_that_is_cut_short_claims_nothing() {
+    bellwether()
+        .args(["lockstep", "--nodes", "5", "--max-states", "2000"])
+        .assert()
+        .code(3)
+        .stdout(predicate::str::contains("Cut short: the limit on states was reached"));
+}
+
+#[test]
+fn list_shows_the_rules_of_the_program() {
+    let rules = predicate::str::contains("variant 'recommended'")
+        .and(predicate::str::contains("t_coord = true"));
+    bellwether().arg("list").assert().code(0).stdout(rules);
+    let output = bellwether().args(["list", "--json"]).output().expect("ran");
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(list[0]["protocol"], "bully");
+}
+
+#[test]
+fn completions_are_printed() {
+    let script = predicate::str::contains("bellwether-conformance");
+    bellwether().args(["completions", "bash"]).assert().code(0).stdout(script);
+}
+
+#[test]
+fn bad_worlds_are_refused() {
+    refused(&["lockstep", "--nodes", "0"], "a world has 2 to 7");
+    refused(&["lockstep", "--nodes", "99"], "a world has 2 to 7");
+    refused(&["lockstep", "--nodes", "many"], "invalid value");
+    refused(&["lockstep", "--crashes", "-1"], "unexpected argument");
+    refused(&["lockstep", "raft"], "no mapping for protocol 'raft'; there are: bully");
+    refused(&["lockstep", "--network", "carrier-pigeon"], "possible values: fifo, unordered, set");
+    let contradiction = ["lockstep", "--network", "set", "--duplicates", "1"];
+    refused(&contradiction, "use --network fifo or unordered");
+    let contradiction = ["lockstep", "--timing", "asynchronous", "--suspicions", "1"];
+    refused(&contradiction, "leave --suspicions out");
+    refused(&["lockstep", "--capacity", "0"], "use at least 1");
+    refused(&["lockstep", "--max-states", "0"], "invalid value");
+    refused(
+        &["lockstep", "--out", "/nowhere/at/all.ndjson"],
+        "cannot write /nowhere/at/all.ndjson",
+    );
+}
+
+/// The trace of a crash in three nodes, as the model records it.
+fn saved(dir: &Path) -> PathBuf {
+    use bellwether_conformance::mapping::{Mapping, bully::BullyMapping};
+    use bellwether_model::trace::Trace;
+    use bellwether_model::world::{Dials, World};
+
+    let dials = Dials::calm(3).with_crashes(1, 0);
+    let world = World::new(BullyMapping::RULES, dials).expect("possible");
+    let (mut state, mut actions) = (world.initial(), Vec::new());
+    for _ in 0..12 {
+        let mut enabled = Vec::new();
+        world.enabled(&state, &mut enabled);
+        let Some(action) = enabled.last().copied() else { break };
+        state = world.apply(&state, &action).state;
+        actions.push(action);
+    }
+    let file = dir.join("trace.ndjson");
+    let mut out = fs::File::create(&file).expect("writable");
+    Trace::record(&world, &actions, None).write(&mut out).expect("written");
+    file
+}
+
+#[test]
+fn replay_follows_a_saved_trace() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = saved(dir.path());
+    let conforms = predicate::str::contains("The program conforms to the trace");
+    bellwether().arg("replay").arg(&file).assert().code(0).stdout(conforms);
+    let output = bellwether().args(["replay", "--json"]).arg(&file).output().expect("ran");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(object["verdict"], "conforms");
+    assert!(object["steps"].as_u64().expect("a number") > 0);
+}
+
+#[test]
+fn bad_traces_are_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let good = fs::read_to_string(saved(dir.path())).expect("readable");
+    let case = |name: &str, content: &str, says: &str| {
+        let file = dir.path().join(name);
+        fs::write(&file, content).expect("writable");
+        refused(&["replay", file.to_str().expect("UTF-8")], says);
+    };
+    refused(&["replay", "/nowhere/at/all.ndjson"], "cannot open /nowhere/at/all.ndjson");
+    case("empty", "", "the file is empty");
+    case("garbage", "\u{0}\u{1}rubbish\n", "line 1");
+    case("other", "{\"format\":\"pcap\"}\n", "this is not a trace");
+    case("truncated", &good[..good.len() - 10], "has no end");
+    let lines: Vec<&str> = good.lines().collect();
+    case("gap", &format!("{}\n{}\n", lines[0], lines[2]), "a line is missing or doubled");
+    case("no-steps", &format!("{}\n", lines[0]), "the trace has no steps");
+    let raft = good.replacen("\"bully\"", "\"raft\"", 1);
+    case("raft", &raft, "no mapping for protocol 'raft'");
+    let unguarded = good.replacen("\"guard\":true", "\"guard\":false", 1);
+    case("unguarded", &unguarded, "the program implements 'recommended'");
+    case("many", &good.replacen("\"nodes\":3", "\"nodes\":77", 1), "a world has 2 to 7");
+}

@@ -1,0 +1,135 @@
+//! Saved traces of the model, replayed in the program.
+
+use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_conformance::replay::{ROUNDS, replay};
+use bellwether_conformance::{Error, Kind};
+use bellwether_model::check::{Options, check};
+use bellwether_model::property;
+use bellwether_model::protocol::bully::Bully;
+use bellwether_model::trace::{Shows, Trace, TraceError};
+use bellwether_model::world::{Action, Dials, Faults, Network, World};
+
+/// What `chosen` picks from what is possible, until it picks nothing.
+fn record(
+    world: &World<Bully>,
+    mut chosen: impl FnMut(&[Action<Bully>]) -> Option<Action<Bully>>,
+) -> Vec<Action<Bully>> {
+    let (mut state, mut actions) = (world.initial(), Vec::new());
+    loop {
+        let mut enabled = Vec::new();
+        world.enabled(&state, &mut enabled);
+        let Some(action) = chosen(&enabled) else { return actions };
+        state = world.apply(&state, &action).state;
+        actions.push(action);
+    }
+}
+
+fn world() -> World<Bully> {
+    World::new(BullyMapping::RULES, Dials::calm(3).with_crashes(1, 1)).expect("possible")
+}
+
+/// The leader crashes, and then whatever is possible first happens.
+fn crash_then_first(steps: usize) -> Trace {
+    let (world, mut taken) = (world(), 0);
+    let actions = record(&world, |enabled| {
+        taken += 1;
+        let crash = enabled.iter().rfind(|action| matches!(action, Action::Crash(_)));
+        let action = if taken == 1 { crash } else { enabled.first() };
+        action.filter(|_| taken <= steps).copied()
+    });
+    Trace::record(&world, &actions, None)
+}
+
+#[test]
+fn an_execution_of_the_model_is_one_of_the_program() {
+    let trace = crash_then_first(20);
+    let replayed = replay(&BullyMapping, &trace).expect("comparable");
+    assert_eq!((replayed.steps, replayed.rounds), (20, 0));
+    assert_eq!(replayed.divergence, None);
+}
+
+#[test]
+fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
+    let faults = Faults { cuts: 1, ..Faults::NONE };
+    let dials = Dials { faults, network: Network::Set, ..Dials::calm(3) };
+    let world = World::new(BullyMapping::RULES, dials).expect("possible");
+    let report = check(&world, &property::all(), &Options::default(), &mut |_| {});
+    let mut replays = 0;
+    for decision in report.expect("decided").decisions {
+        if let Some(found) = decision.counterexample {
+            let trace = found.trace(&world, &decision.property);
+            let replayed = replay(&BullyMapping, &trace).expect("comparable");
+            assert_eq!(replayed.divergence, None, "{}", decision.property.name);
+            replays += 1;
+        }
+    }
+    assert!(replays > 0, "with a cut, both sides elect a leader");
+}
+
+#[test]
+fn a_cycle_is_taken_several_times() {
+    // A heartbeat and its deliveries, for ever.
+    let world = World::new(BullyMapping::RULES, Dials::calm(3)).expect("possible");
+    let mut steps = 0;
+    let actions = record(&world, |enabled| {
+        steps += 1;
+        enabled.first().filter(|_| steps <= 3).copied()
+    });
+    let stabilises = property::all::<Bully>().into_iter().find(|p| p.name == "stabilises");
+    let property = stabilises.expect("known");
+    let shows = |cycle_after| Shows {
+        property: property.name.to_owned(),
+        formula: property.formula.to_owned(),
+        kind: property.kind,
+        cycle_after: Some(cycle_after),
+    };
+    let trace = Trace::record(&world, &actions, Some(shows(0)));
+    let replayed = replay(&BullyMapping, &trace).expect("comparable");
+    assert_eq!((replayed.steps, replayed.rounds), (3 * ROUNDS, ROUNDS));
+    assert_eq!(replayed.divergence, None);
+
+    let open = Trace::record(&world, &actions, Some(shows(1)));
+    let error = replay(&BullyMapping, &open).expect_err("does not lead back");
+    assert!(matches!(error, Error::OpenCycle { after: 1 }), "{error}");
+}
+
+#[test]
+fn a_trace_of_other_rules_is_refused() {
+    let world = World::new(Bully::BASELINE, Dials::calm(3).with_crashes(1, 0)).expect("possible");
+    let actions = record(&world, |enabled| enabled.first().copied());
+    let refused = replay(&BullyMapping, &Trace::record(&world, &actions[..], None));
+    assert!(matches!(refused, Err(Error::Rules { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_trace_without_steps_is_no_success() {
+    let refused = replay(&BullyMapping, &Trace::record(&world(), &[], None));
+    assert!(matches!(refused, Err(Error::EmptyTrace)), "{refused:?}");
+}
+
+#[test]
+fn a_trace_that_was_edited_is_refused() {
+    let mut trace = crash_then_first(20);
+    trace.steps.remove(0); // the crash, without which no follower may time out
+    for (at, step) in trace.steps.iter_mut().enumerate() {
+        step.seq = at + 1;
+    }
+    let refused = replay(&BullyMapping, &trace);
+    let edited = matches!(
+        refused,
+        Err(Error::Trace(TraceError::Impossible { .. } | TraceError::Differs { .. }))
+    );
+    assert!(edited, "{refused:?}");
+
+    let mut other = crash_then_first(20);
+    other.header.protocol = "raft".to_owned();
+    let refused = replay(&BullyMapping, &other);
+    assert!(matches!(refused, Err(Error::Trace(TraceError::Protocol { .. }))), "{refused:?}");
+}
+
+#[test]
+fn kinds_are_written_as_in_reports() {
+    let words = [Kind::Missing, Kind::Unexpected, Kind::Different].map(|kind| kind.to_string());
+    assert_eq!(words, ["missing", "unexpected", "different"]);
+}

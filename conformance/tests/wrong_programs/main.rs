@@ -1,0 +1,204 @@
+//! Programs with one realistic mistake each, and the difference by which each is caught.
+//!
+//! A comparison that has never failed has shown nothing. Each mistake is wrapped around the
+//! production core, so the program differs from it in that one thing; the wrapper without a
+//! mistake must conform, or it would be the wrapper that is caught.
+
+mod wrong;
+
+use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::lockstep::lockstep;
+use bellwether_conformance::mapping::Mapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Dials, Faults, Start, World};
+use wrong::{Mistake, WrongMapping};
+
+/// A crash, a recovery, and a suspicion that lets two nodes lead.
+fn dials() -> Dials {
+    let faults = Faults { crashes: 1, recoveries: 1, ..Faults::NONE };
+    Dials { faults, ..Dials::calm(3) }
+}
+
+fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
+    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
+    outcome.expect("comparable").divergence
+}
+
+/// The mistake is caught; what is told is of this kind and about this.
+#[track_caller]
+fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
+    let divergence = first_difference(mistake, dials());
+    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
+    assert_eq!(divergence.kind, kind, "{divergence}");
+    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+    divergence
+}
+
+#[test]
+fn without_a_mistake_the_wrapper_conforms() {
+    assert_eq!(first_difference(Mistake::None, dials()), None);
+    let cold = Dials { start: Start::Cold, ..dials() };
+    assert_eq!(first_difference(Mistake::None, cold), None);
+}
+
+#[test]
+fn ok_ignored() {
+    let found = caught(Mistake::IgnoresOk, Kind::Different, "different role of 1: waiting in");
+    assert!(found.happened.contains("gets OK"), "{found}");
+}
+
+#[test]
+fn reentrancy_guard_missing() {
+    let about = "unexpected message of 2: ELECTION to 3";
+    let found = caught(Mistake::NoGuard, Kind::Unexpected, about);
+    assert!(found.rules.contains(&("guard".into(), "true".into())), "{found}");
+}
+
+#[test]
+fn t_coord_not_armed() {
+    caught(Mistake::NoTCoord, Kind::Missing, "coordinator is armed now in the model");
+}
+
+#[test]
+fn coordinator_accepted_from_below() {
+    let about = "gets COORDINATOR from 1";
+    let found = caught(Mistake::AcceptsFromBelow, Kind::Different, about);
+    assert!(found.probe, "no honest world sends it:\n{found}");
+    assert!(found.rules.contains(&("accept".into(), "not lower than known".into())), "{found}");
+}
+
+#[test]
+fn follower_changes_to_a_lower_leader() {
+    caught(Mistake::FollowsLower, Kind::Different, "different leader of 1: 3 in the model, 2 in");
+}
+
+#[test]
+fn stale_timer_fires() {
+    caught(Mistake::StaleElectionTimer, Kind::Unexpected, "COORDINATOR to 1");
+}
+
+#[test]
+fn answers_after_a_crash_before_it_has_booted() {
+    let found = caught(Mistake::AnswersBeforeBoot, Kind::Unexpected, "OK to 1");
+    assert!(!found.trace.header.world.faults.named().is_empty());
+}
+
+#[test]
+fn speaks_from_the_grave() {
+    let found = caught(Mistake::SpeaksBeforeBoot, Kind::Unexpected, "COORDINATOR to");
+    assert!(found.happened.contains("crashes"), "{found}");
+}
+
+#[test]
+fn leader_does_not_repeat_its_claim_to_a_challenger() {
+    caught(Mistake::LeaderKeepsQuiet, Kind::Missing, "missing message of 3: COORDINATOR to");
+}
+
+#[test]
+fn ok_sent_after_the_election_is_started() {
+    caught(Mistake::OkLast, Kind::Different, "different order of messages of 2: OK to 1, ELECTION");
+}
+
+#[test]
+fn election_timer_not_cancelled_by_ok() {
+    caught(Mistake::KeepsElectionTimer, Kind::Unexpected, "election stays armed in the program");
+}
+
+#[test]
+fn announces_to_all() {
+    caught(Mistake::AnnouncesToAll, Kind::Unexpected, "unexpected message of 2: COORDINATOR to 3");
+}
+
+#[test]
+fn highest_waits_instead_of_announcing() {
+    let cold = Dials { start: Start::Cold, ..dials() };
+    let found = first_difference(Mistake::HighestWaits, cold).expect("caught");
+    assert_eq!((found.kind, found.step), (Kind::Missing, 0), "{found}");
+    assert!(found.to_string().contains("COORDINATOR to 1"), "{found}");
+}
+
+#[test]
+fn follower_keeps_its_leader_when_another_claims() {
+    caught(Mistake::KeepsLeader, Kind::Different, "different leader of 1");
+}
+
+#[test]
+fn heartbeat_not_armed_again() {
+    caught(Mistake::OneHeartbeat, Kind::Missing, "heartbeat is armed now in the model");
+}
+
+#[test]
+fn watch_not_armed_again_by_a_heartbeat() {
+    caught(Mistake::WatchNotRestarted, Kind::Missing, "watch is armed now in the model");
+}
+
+#[test]
+fn restart_does_nothing() {
+    let found = caught(Mistake::NoRestart, Kind::Missing, "missing message");
+    assert!(found.happened.contains("comes back"), "{found}");
+}
+
+#[test]
+fn asks_to_be_woken_too_late() {
+    caught(Mistake::WakesLate, Kind::Different, "different wake-up");
+}
+
+#[test]
+fn never_asks_to_be_woken() {
+    caught(Mistake::NeverWakes, Kind::Missing, "missing wake-up");
+}
+
+#[test]
+fn asks_to_be_woken_again_and_again() {
+    caught(Mistake::WakesTwice, Kind::Unexpected, "told more than once");
+}
+
+#[test]
+fn leader_does_not_step_down() {
+    caught(Mistake::LeaderStays, Kind::Different, "different role of 2: follower in the model");
+}
+
+#[test]
+fn tells_an_event_before_it_sends() {
+    caught(Mistake::EventFirst, Kind::Different, "different order of effects");
+}
+
+#[test]
+fn keeps_a_change_of_role_to_itself() {
+    caught(Mistake::NoEvents, Kind::Missing, "missing event");
+}
+
+#[test]
+fn boots_twice() {
+    let found = caught(Mistake::BootsTwice, Kind::Unexpected, "a second boot");
+    assert!(found.probe, "{found}");
+}
+
+#[test]
+fn answers_strangers() {
+    let found = caught(Mistake::AnswersStrangers, Kind::Unexpected, "OK to 65535, which is no");
+    assert!(found.probe, "{found}");
+}
+
+#[test]
+fn handles_a_late_message_before_the_deadline_that_has_passed() {
+    let found = caught(Mistake::MessageBeforeDeadline, Kind::Different, "before a wake-up");
+    assert!(found.probe, "{found}");
+}
+
+#[test]
+fn lets_timers_expire_early() {
+    let found = caught(Mistake::ExpiresEarly, Kind::Unexpected, "a nanosecond early");
+    assert!(found.probe, "{found}");
+}
+
+#[test]
+fn panics_instead_of_answering() {
+    caught(Mistake::Panics, Kind::Different, "it panics: not today");
+}
+
+#[test]
+fn never_stops_putting_out() {
+    caught(Mistake::Endless, Kind::Unexpected, "it does not stop");
+}
