@@ -1,0 +1,131 @@
+//! Roll call, the specification: whoever starts calls, whoever is higher answers, and the highest
+//! that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
+
+use bellwether_model::protocol::{Id, Local, Protocol, Standing, Variant};
+use bellwether_model::world::View;
+use serde::{Deserialize, Serialize};
+
+/// The rules: what texts, or you, disagree about. Each is a field, each telling a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RollCall {
+    /// Whoever hears a lower one call answers it.
+    pub answer: bool,
+}
+
+/// What one process knows, and forgets in a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// The highest id it has heard of, its own included.
+    pub highest: Option<Id>,
+}
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It has called and listens for answers.
+    #[default]
+    Listening,
+    /// It follows the highest it has heard of.
+    Follower,
+    /// It heard of no higher one, so it leads.
+    Leader,
+}
+
+/// The only message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "I am here."
+    Here,
+}
+
+/// The only timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// How long a process listens.
+    Listen,
+}
+
+impl Protocol for RollCall {
+    const NAME: &'static str = "roll-call";
+    const SUMMARY: &'static str = "the highest that answers leads; nobody watches it afterwards";
+    const VARIANTS: &'static [Variant<Self>] = &[
+        Variant {
+            name: "answering",
+            source: "what the program does",
+            rules: RollCall { answer: true },
+        },
+        Variant {
+            name: "silent",
+            source: "a mistake, to see that it is found",
+            rules: RollCall { answer: false },
+        },
+    ];
+    const TIMERS: &'static [Timer] = &[Timer::Listen];
+
+    type Process = Process;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Everybody is up and has heard of the highest.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        let highest = p.higher().last().unwrap_or(p.id());
+        let role = if p.is_highest() { Role::Leader } else { Role::Follower };
+        *p.state = Process { role, highest: Some(highest) };
+    }
+
+    /// "Whoever starts calls all others, and listens."
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        *p.state = Process { role: Role::Listening, highest: Some(p.id()) };
+        for id in p.others() {
+            p.send(id, Message::Here);
+        }
+        p.arm(Timer::Listen);
+    }
+
+    /// "Whoever is higher than a caller answers; whoever hears of a higher one follows it."
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, Message::Here: Message) {
+        if from < p.id() && self.answer {
+            p.send(from, Message::Here);
+        }
+        if p.state.highest < Some(from) {
+            p.state.highest = Some(from);
+            if p.state.role != Role::Listening {
+                p.state.role = Role::Follower;
+            }
+        }
+    }
+
+    /// "When it has listened long enough, the highest it heard of leads."
+    fn expire(&self, p: &mut Local<'_, Self>, Timer::Listen: Timer) {
+        let mine = p.state.highest == Some(p.id());
+        p.state.role = if mine { Role::Leader } else { Role::Follower };
+    }
+
+    /// Long enough: every call has reached whoever is up, and no answer is on its way.
+    fn overdue(&self, view: &View<'_, Self>, me: Id, Timer::Listen: Timer) -> bool {
+        !view.in_flight(|from, to, _| to == me || (from == me && view.up(to)))
+    }
+
+    fn standing(process: &Process) -> Standing {
+        match (process.role, process.highest) {
+            (Role::Leader, _) => Standing::Leads,
+            (Role::Follower, Some(highest)) => Standing::Follows(highest),
+            _ => Standing::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Listening => "listening",
+            Role::Follower => "follower",
+            Role::Leader => "leader",
+        }
+    }
+}
