@@ -152,9 +152,7 @@ impl Visitor for Check<'_> {
         let report = found?;
         let saved = args.save(&report)?;
         if args.json {
-            let mut out = std::io::stdout();
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
+            writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
         } else {
             args.print(&report, &saved)?;
         }

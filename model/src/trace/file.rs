@@ -172,7 +172,8 @@ pub enum TraceError {
     },
     /// The steps end before the cycle begins.
     #[error(
-        "the cycle begins after step {after}, but there are only {steps} steps; the file was cut off"
+        "the cycle begins after step {after}, but there are only {steps} steps; \
+         the file was cut off"
     )]
     Truncated {
         /// Where the cycle begins.
@@ -204,7 +205,9 @@ pub enum TraceError {
         reason: String,
     },
     /// A step cannot happen where it stands.
-    #[error("step {step}, \"{action}\", cannot happen here; possible are: {}", .possible.join("; "))]
+    #[error(
+        "step {step}, \"{action}\", cannot happen here; possible are: {}", .possible.join("; ")
+    )]
     Impossible {
         /// Its number.
         step: usize,

@@ -1,0 +1,460 @@
+//! The command line as a person or a script meets it: messages, exit statuses, and what is printed
+//! where.
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use tempfile::TempDir;
+
+/// The command in an environment of its own.
+fn bellwether() -> Command {
+    let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What a run printed and returned.
+struct Ran {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run_in(dir: &Path, line: &str) -> Ran {
+    run_args(dir, &line.split_whitespace().collect::<Vec<_>>())
+}
+
+fn run_args(dir: &Path, args: &[&str]) -> Ran {
+    let output = bellwether().current_dir(dir).args(args).output().expect("the binary runs");
+    let ran = Ran {
+        status: output.status.code().expect("it ends by itself"),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    };
+    assert!(!ran.stderr.contains("panicked"), "{args:?}: {}", ran.stderr);
+    assert!(!ran.stdout.contains('\u{1b}'), "{args:?}: escape codes in a pipe: {}", ran.stdout);
+    assert!(!ran.stderr.contains('\u{1b}'), "{args:?}: escape codes in a pipe: {}", ran.stderr);
+    ran
+}
+
+fn run(line: &str) -> Ran {
+    run_in(Path::new("."), line)
+}
+
+/// One message on standard error that says all of `says`, nothing on standard output, status 2.
+#[track_caller]
+fn refused(ran: &Ran, says: &[&str]) {
+    let Ran { status, stdout, stderr } = ran;
+    assert_eq!(*status, 2, "{stderr}");
+    assert_eq!(stdout, "");
+    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert_eq!(stderr.matches("error:").count(), 1, "{stderr}");
+    for part in says {
+        assert!(stderr.contains(part), "'{part}' is missing in: {stderr}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_the_remedy() {
+    let cases: &[(&str, &[&str])] = &[
+        ("check bully --nodes 0", &["0 nodes", "2 to 7"]),
+        ("check bully --nodes 1", &["1 nodes", "2 to 7"]),
+        ("check bully --nodes 8", &["8 nodes", "2 to 7"]),
+        ("check bully --nodes 99", &["99 nodes", "2 to 7"]),
+        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 7"]),
+        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 7"]),
+        ("check bull", &["no protocol 'bull'", "bully"]),
+        ("check bully --variant nope", &["no variant 'nope'", "recommended", "baseline"]),
+        ("check bully --rule nope=1", &["no rule 'nope'", "t_coord", "restart"]),
+        ("check bully --rule t_coord", &["RULE=VALUE", "t_coord=false"]),
+        ("check bully --rule =false", &["RULE=VALUE"]),
+        ("check bully --rule accept=nope", &["'accept'", "'nope'", "not-lower-than-known"]),
+        ("check bully --property nope", &["no property 'nope'", "at-most-one-leader"]),
+        ("check bully --engine nope", &["'nope'", "exact", "dfs", "simulation"]),
+        ("check bully --network set --duplicates 1", &["merge", "--network fifo"]),
+        ("check bully --timing asynchronous --suspicions 1", &["--suspicions", "perfect"]),
+        ("check bully --capacity 0", &["capacity of 0", "at least 1"]),
+        ("check bully --capacity -2", &["'-2'", "at least 1"]),
+        ("check bully --crashes 300", &["'300'", "--crashes", "from 0 to 255"]),
+        ("check bully --crashes -1", &["'-1'", "--crashes", "from 0 to 255"]),
+        ("check bully --memory 1X", &["'1X'", "--memory", "K, M or G"]),
+        ("check bully --memory -1", &["'-1'", "--memory", "K, M or G"]),
+        ("check bully --memory 99999999999G", &["--memory", "K, M or G"]),
+        ("check bully --max-seconds -1", &["'-1'", "number of seconds"]),
+        ("check bully --max-seconds nan", &["'nan'", "number of seconds"]),
+        ("check bully --max-states 0", &["'0'", "--max-states"]),
+        ("check bully --threads 0", &["'0'", "--threads", "1..=256"]),
+        ("check bully --threads 2", &["one thread", "--engine"]),
+        ("check", &["PROTOCOL", "--help"]),
+        ("list nope", &["no protocol 'nope'", "bully"]),
+        ("completions tcsh", &["'tcsh'", "bash", "zsh"]),
+        ("explore bully --nodes 9", &["9 nodes", "2 to 7"]),
+        ("explore nope", &["no protocol 'nope'"]),
+    ];
+    for (line, says) in cases {
+        refused(&run(line), says);
+    }
+}
+
+#[test]
+fn a_file_in_place_of_the_folder_is_found_out_before_the_search() {
+    let dir = TempDir::new().expect("a folder");
+    fs::write(dir.path().join("taken"), "").expect("a file");
+    for out in ["taken", "taken/below"] {
+        let ran = run_in(dir.path(), &format!("check bully --out {out}"));
+        refused(&ran, &["cannot write into", out, "another folder"]);
+    }
+    let ran = run_in(dir.path(), "check bully --recoveries 1 --out saved");
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    let trace = "saved/bully-at-most-one-leader.ndjson";
+    let ran = run_in(dir.path(), &format!("trace {trace} --output taken/below"));
+    refused(&ran, &["cannot write", "taken/below"]);
+}
+
+#[test]
+fn the_exit_status_tells_the_verdict() {
+    let cases = [
+        ("check bully", 0),
+        ("check bully --recoveries 1", 1),
+        ("check bully --recoveries 1 --property decided --property decided", 0),
+        ("check bully --max-states 10", 3),
+        ("check bully --engine bfs --nodes 4 --recoveries 1 --max-states 10 -p decided", 3),
+        ("check bully --engine simulation --max-states 1000", 3),
+        ("check bully --engine simulation --recoveries 1 --max-states 100000", 1),
+        ("list", 0),
+        ("--version", 0),
+    ];
+    for (line, status) in cases {
+        let ran = run(line);
+        assert_eq!(ran.status, status, "{line}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.stderr, "", "{line}");
+    }
+}
+
+#[test]
+fn what_was_cut_short_is_not_claimed() {
+    let ran = run("check bully --max-states 10");
+    assert!(ran.stdout.contains("unknown"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("cut short"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("holds"), "{}", ran.stdout);
+}
+
+/// The one object that `line` prints.
+fn json_of(line: &str) -> Value {
+    let ran = run(line);
+    assert_eq!(ran.stderr, "", "{line}");
+    assert_eq!(ran.stdout.lines().count(), 1, "{line}: one line");
+    serde_json::from_str(&ran.stdout).expect("one JSON object")
+}
+
+#[test]
+fn json_says_everything_that_was_assumed_and_found() {
+    let report = json_of("check bully --recoveries 1 --json");
+    assert_eq!(report["protocol"], "bully");
+    assert_eq!(report["variant"], "recommended");
+    assert_eq!(report["nodes"], 3);
+    let faults = json!({ "crashes": 1, "recoveries": 1, "losses": 0, "duplicates": 0,
+                         "cuts": 0, "suspicions": 0 });
+    assert_eq!(report["faults"], faults);
+    assert_eq!(report["network"], "fifo");
+    assert_eq!(report["timing"], json!({ "kind": "perfect" }));
+    assert_eq!(report["engine"], "exact");
+    assert_eq!(report["threads"], 1);
+    assert!(report["seconds"].is_f64());
+    assert!(report["peak_rss_bytes"].is_u64() || !cfg!(target_os = "linux"));
+    for count in ["distinct", "generated", "depth"] {
+        assert!(report["states"][count].as_u64() > Some(0), "{count}");
+    }
+    let properties = report["properties"].as_array().expect("a list");
+    assert_eq!(properties.len(), 7);
+    for property in properties {
+        let verdict = property["verdict"].as_str().expect("a verdict");
+        let kind = property["kind"].as_str().expect("a kind");
+        assert!(["holds", "violated"].contains(&verdict), "{property}");
+        assert!(["safety", "liveness", "reachability"].contains(&kind), "{property}");
+        assert!(property["name"].is_string() && property["formula"].is_string(), "{property}");
+        assert_eq!(property["counterexample"].is_object(), verdict == "violated", "{property}");
+    }
+    let found = &properties[0]["counterexample"];
+    assert_eq!(properties[0]["name"], "at-most-one-leader");
+    assert_eq!(found["steps"].as_array().map(Vec::len), Some(4));
+    assert_eq!(found["steps"][0]["event"]["kind"], "crash");
+    assert_eq!(found["cycle"], Value::Null);
+}
+
+#[test]
+fn json_of_a_liveness_violation_has_a_stem_and_a_cycle() {
+    let lasso = |line: &str| {
+        let report = json_of(line);
+        let property = &report["properties"][0];
+        assert_eq!(property["verdict"], "violated", "{line}");
+        let length = |part: &str| property["counterexample"][part].as_array().map(Vec::len);
+        (length("steps").expect("a stem"), length("cycle").expect("a cycle"))
+    };
+    let (_, cycle) = lasso("check bully --cuts 1 --property stabilises --json");
+    assert!(cycle > 0, "it goes round for ever");
+    let line = "check bully --rule t_coord=false --crashes 2 --property stabilises --json";
+    let (stem, cycle) = lasso(line);
+    assert!(stem > 0 && cycle == 0, "nothing happens any more");
+}
+
+#[test]
+fn json_of_an_unknown_verdict_says_why() {
+    let report = json_of("check bully --max-states 10 --json");
+    assert_eq!(report["cut_short"], "states");
+    let properties = report["properties"].as_array().expect("a list");
+    assert!(properties.iter().all(|p| p["verdict"] == "unknown" && p["reason"] == "states"));
+}
+
+#[test]
+fn no_colour_when_it_is_not_wanted() {
+    // `run` asserts that a pipe gets none; here it is forced, and then forbidden.
+    let output = |name: &str, value: &str| {
+        let mut command = bellwether();
+        command.args(["check", "bully", "--recoveries", "1"]).env(name, value);
+        String::from_utf8(command.output().expect("it runs").stdout).expect("UTF-8")
+    };
+    assert!(output("CLICOLOR_FORCE", "1").contains('\u{1b}'));
+    assert!(!output("NO_COLOR", "1").contains('\u{1b}'));
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let lines = [
+        "check bully --recoveries 1",
+        "check bully --json",
+        "list bully",
+        "list --json",
+        "completions zsh",
+        "--help",
+        "check --help",
+    ];
+    for line in lines {
+        let mut child = piped(line);
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(stderr, "", "{line}");
+        assert!(output.status.code().is_some(), "{line}");
+    }
+}
+
+fn piped(line: &str) -> Child {
+    std::process::Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"))
+        .args(line.split_whitespace())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs")
+}
+
+#[test]
+fn every_shell_gets_completions() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ran = run(&format!("completions {shell}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{shell}");
+        assert!(ran.stdout.contains("bellwether-model"), "{shell}");
+        assert!(ran.stdout.contains("recoveries"), "{shell}");
+    }
+}
+
+#[test]
+fn the_list_names_protocols_variants_rules_and_properties() {
+    assert!(run("list").stdout.contains("bully"));
+    let all: Value = serde_json::from_str(&run("list --json").stdout).expect("JSON");
+    assert_eq!(all[0]["name"], "bully");
+    let one = run("list bully").stdout;
+    for word in ["recommended", "baseline", "wikipedia", "t_coord", "at-most-one-leader", "□"] {
+        assert!(one.contains(word), "{word}");
+    }
+    let one: Value = serde_json::from_str(&run("list bully --json").stdout).expect("JSON");
+    let variants = one["variants"].as_array().expect("a list");
+    assert_eq!(variants.len(), all[0]["variants"].as_array().map_or(0, Vec::len));
+    for variant in variants {
+        let name = variant["name"].as_str().expect("a name");
+        let line = format!("check bully --variant {name} --max-states 1 --json");
+        assert_eq!(json_of(&line)["variant"], *name);
+    }
+    for property in one["properties"].as_array().expect("a list") {
+        let name = property["name"].as_str().expect("a name");
+        assert_eq!(
+            json_of(&format!("check bully -p {name} --json"))["properties"][0]["name"],
+            *name
+        );
+    }
+}
+
+/// The command lines under "Examples:" in a help text.
+fn examples(help: &str) -> Vec<String> {
+    let after = help.split("Examples:\n").nth(1).unwrap_or_default();
+    let lines = after.lines().map_while(|line| line.strip_prefix("  bellwether-model "));
+    lines.map(|line| line.split(" > ").next().unwrap_or(line).to_owned()).collect()
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let dir = TempDir::new().expect("a folder");
+    let mut count = 0;
+    // `check` saves what the examples of `trace` read.
+    for command in [
+        "--help",
+        "check --help",
+        "trace --help",
+        "list --help",
+        "completions --help",
+        "explore --help",
+    ] {
+        let help = run(command);
+        assert_eq!(help.status, 0, "{command}");
+        let examples = examples(&help.stdout);
+        assert!(examples.len() >= 3, "{command} gives examples: {}", help.stdout);
+        for line in &examples {
+            count += 1;
+            if line.starts_with("explore") {
+                explores(line);
+                continue;
+            }
+            let ran = run_in(dir.path(), line);
+            let allowed: &[i32] = if line.starts_with("check") { &[0, 1] } else { &[0] };
+            assert!(allowed.contains(&ran.status), "{line}: {} {}", ran.status, ran.stderr);
+            assert_eq!(ran.stderr, "", "{line}");
+        }
+    }
+    assert!(count >= 18, "only {count} examples");
+    let picture = fs::read_to_string(dir.path().join("picture.svg")).expect("it was drawn");
+    assert!(picture.contains("<svg"));
+}
+
+/// The example starts an Explorer; here on a free port, whatever it says.
+fn explores(line: &str) {
+    let line = line.split(" --address").next().unwrap_or(line);
+    let mut child = piped(&format!("{line} --address 127.0.0.1:0"));
+    let stdout = child.stdout.take().expect("it is piped");
+    let told = BufReader::new(stdout).lines().map_while(Result::ok).any(|l| l.contains("http://"));
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+    assert!(told, "{line} prints no address");
+}
+
+#[test]
+fn every_flag_of_the_help_is_explained() {
+    for command in ["check", "explore", "trace"] {
+        let help = run(&format!("help {command}")).stdout;
+        let flags: Vec<_> = help.lines().filter(|l| l.trim_start().starts_with('-')).collect();
+        assert!(flags.len() >= 4, "{help}");
+        let lines: Vec<_> = help.lines().collect();
+        for pair in lines.windows(2).filter(|pair| pair[0].trim_start().starts_with("--")) {
+            assert!(pair[1].starts_with("          "), "{command}: {} says nothing", pair[0]);
+        }
+    }
+    let help = run("help check").stdout;
+    for word in
+        ["- fifo:", "- asynchronous:", "- cold:", "- must:", "- simulation:", "[default: 3]"]
+    {
+        assert!(help.contains(word), "{word}");
+    }
+    assert!(run("help").stdout.contains("Exit status: 0"));
+}
+
+/// A folder with the trace and the picture of a violation, and the trace's name.
+fn saved() -> (TempDir, PathBuf) {
+    let dir = TempDir::new().expect("a folder");
+    let ran = run_in(dir.path(), "check bully --recoveries 1 --out .");
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("Saved: ./bully-follower-bound.ndjson"), "{}", ran.stdout);
+    let trace = dir.path().join("bully-follower-bound.ndjson");
+    (dir, trace)
+}
+
+#[test]
+fn a_saved_counterexample_is_told_and_drawn_again() {
+    let (dir, _) = saved();
+    let trace = |flags: &str| {
+        let ran = run_in(dir.path(), &format!("trace bully-follower-bound.ndjson {flags}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{flags}");
+        ran.stdout
+    };
+    let picture = fs::read_to_string(dir.path().join("bully-follower-bound.svg")).expect("SVG");
+    assert_eq!(trace("--format svg").trim_end(), picture.trim_end());
+    roxmltree::Document::parse(&picture).expect("well-formed");
+    assert!(trace("").contains("3, the leader, crashes."));
+    assert_eq!(trace(""), trace("--format text"));
+    assert!(trace("--format story").contains("This violates follower-bound"));
+    assert!(trace("--format diagram").contains("process 3"));
+    assert!(trace("--format diagram --ascii").is_ascii() || trace("--ascii").contains('-'));
+    let check = run_in(dir.path(), "check bully --recoveries 1 --property follower-bound");
+    let link = trace("--format link");
+    assert!(link.starts_with("http://127.0.0.1:3000/#/steps/0/"), "{link}");
+    assert!(check.stdout.contains(link.trim_end()), "{}", check.stdout);
+    trace("--unchecked --output again.txt");
+    let again = fs::read_to_string(dir.path().join("again.txt")).expect("it was written");
+    assert_eq!(again, trace(""));
+}
+
+#[test]
+fn a_file_that_is_no_trace_is_refused_by_name() {
+    let (dir, path) = saved();
+    let good = fs::read_to_string(&path).expect("the trace");
+    let refuse = |content: &[u8], says: &[&str]| {
+        let name = dir.path().join("bad.ndjson");
+        fs::write(name, content).expect("it is written");
+        let says = [&["bad.ndjson"], says].concat();
+        refused(&run_in(dir.path(), "trace bad.ndjson"), &says);
+    };
+    let lines: Vec<&str> = good.lines().collect();
+    let without = |gone: usize| {
+        let kept = lines.iter().enumerate().filter(|(at, _)| *at != gone);
+        kept.map(|(_, line)| format!("{line}\n")).collect::<String>()
+    };
+    refuse(b"", &["empty"]);
+    refuse(b"\n", &["line 1"]);
+    refuse(&[0, 159, 146, 150, 10, 255], &["line 1", "UTF-8"]);
+    refuse(b"<svg></svg>\n", &["line 1"]);
+    refuse(b"{\"some\": \"JSON\"}\n", &["not a trace", "bellwether-trace/1"]);
+    refuse(&good.as_bytes()[..good.len() - 9], &["line 7", "cut off"]);
+    refuse(without(0).as_bytes(), &["not a trace", "first line"]);
+    refuse(without(3).as_bytes(), &["line 4", "step 4 where step 3 should stand"]);
+    refuse(without(6).as_bytes(), &["promises 6 steps, but 5 follow"]);
+    refuse(format!("{good}{}\n", lines[6]).as_bytes(), &["line 8", "doubled"]);
+    let other = good.replace("bellwether-trace/1", "bellwether-trace/9");
+    refuse(other.as_bytes(), &["bellwether-trace/1", "bellwether-trace/9"]);
+    let other = good.replacen("\"protocol\":\"bully\"", "\"protocol\":\"raft\"", 1);
+    refuse(other.as_bytes(), &["no protocol 'raft'", "bully"]);
+    let other = good.replacen("\"nodes\":3", "\"nodes\":0", 1);
+    refuse(other.as_bytes(), &["0 nodes", "2 to 7"]);
+    let other = good.replacen("\"t_coord\":true", "\"t_coord\":3", 1);
+    refuse(other.as_bytes(), &["rules"]);
+    let torn = good.replacen("\"seq\":2,", "\"seq\":2", 1);
+    refuse(torn.as_bytes(), &["line 3", "column"]);
+}
+
+#[test]
+fn a_trace_that_the_model_does_not_take_is_refused_by_step() {
+    let (dir, path) = saved();
+    let good = fs::read_to_string(&path).expect("the trace");
+    let refuse = |line: usize, change: &dyn Fn(&mut Value), says: &[&str]| {
+        let mut lines: Vec<String> = good.lines().map(str::to_owned).collect();
+        let mut changed = serde_json::from_str(&lines[line]).expect("JSON");
+        change(&mut changed);
+        lines[line] = changed.to_string();
+        fs::write(dir.path().join("bad.ndjson"), lines.join("\n") + "\n").expect("written");
+        let says = [&["bad.ndjson"], says].concat();
+        refused(&run_in(dir.path(), "trace bad.ndjson"), &says);
+        let shown = run_in(dir.path(), "trace bad.ndjson --unchecked");
+        assert_eq!((shown.status, shown.stderr.as_str()), (0, ""));
+    };
+    refuse(1, &|step| step["node"] = json!(7), &["step 1", "7 crashes", "possible", "3 crashes"]);
+    refuse(1, &|step| step["node"] = json!(2), &["step 1", "trace says", "model says"]);
+    refuse(1, &|step| step["event"]["kind"] = json!("recover"), &["step 1", "cannot happen"]);
+    refuse(2, &|step| step["sent"] = json!([]), &["step 2", "trace says", "model says"]);
+    refuse(2, &|step| step["event"]["timer"] = json!("egg"), &["step 2", "egg"]);
+    refuse(4, &|step| drop(step["node"].take()), &["step 4", "node"]);
+    refuse(0, &|first| first["initial"]["1"]["leader"] = json!(2), &["at the beginning"]);
+    refuse(0, &|first| first["world"]["faults"]["recoveries"] = json!(0), &["step 6"]);
+}

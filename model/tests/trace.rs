@@ -1,0 +1,169 @@
+//! Traces survive being written and read, and what is not the trace that was written is refused or
+//! at least never breaks anything.
+
+use bellwether_model::protocol::Protocol;
+use bellwether_model::protocol::bully::Bully;
+use bellwether_model::trace::{Trace, TraceError};
+use bellwether_model::world::{Action, Dials, Faults, Heals, Network, Start, Timing, World};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+fn dials() -> impl Strategy<Value = Dials> {
+    let faults = (0..3_u8, 0..3_u8, 0..2_u8, 0..2_u8, 0..2_u8, 0..2_u8);
+    let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cuts, suspicions)| {
+        Faults { crashes, recoveries, losses, duplicates, cuts, suspicions }
+    });
+    let surrounding = (
+        select(vec![Heals::May, Heals::Must]),
+        select(vec![Network::Fifo, Network::Unordered, Network::Set]),
+        select(vec![Timing::Perfect, Timing::Asynchronous]),
+        select(vec![Start::Settled, Start::Cold]),
+        select(vec![None, Some(1), Some(2)]),
+    );
+    (2..=7_usize, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
+        let (heals, network, timing, start, capacity) = surrounding;
+        if network == Network::Set {
+            faults.duplicates = 0;
+        }
+        if timing == Timing::Asynchronous {
+            faults.suspicions = 0;
+        }
+        Dials { nodes, faults, heals, network, timing, start, capacity }
+    })
+}
+
+/// A random walk in a random world: what happened, and its trace.
+#[derive(Clone, Debug)]
+struct Walk {
+    world: World<Bully>,
+    actions: Vec<Action<Bully>>,
+    trace: Trace,
+    text: Vec<u8>,
+}
+
+fn walk(longest: usize) -> impl Strategy<Value = Walk> {
+    let rules = select(Bully::VARIANTS.iter().map(|v| v.rules).collect::<Vec<_>>());
+    let choices = prop::collection::vec(any::<Index>(), 0..longest);
+    (rules, dials(), choices).prop_map(|(rules, dials, choices)| {
+        let world = World::new(rules, dials).expect("the dials are possible");
+        let mut state = world.initial();
+        let mut actions = Vec::new();
+        for choice in choices {
+            let mut enabled = Vec::new();
+            world.enabled(&state, &mut enabled);
+            if enabled.is_empty() {
+                break;
+            }
+            let action = enabled[choice.index(enabled.len())];
+            state = world.apply(&state, &action).state;
+            actions.push(action);
+        }
+        let trace = Trace::record(&world, &actions, None);
+        let mut text = Vec::new();
+        trace.write(&mut text).expect("memory takes it");
+        Walk { world, actions, trace, text }
+    })
+}
+
+/// Reads what may be no trace any more, and replays it if it can be read. Whatever is accepted as
+/// an execution is one, and has the steps that were written.
+fn read_and_replay(text: &[u8]) -> Result<Trace, TraceError> {
+    let trace = Trace::read(text)?;
+    let world = trace.world::<Bully>()?;
+    let actions = trace.actions(&world)?;
+    let again = Trace::record(&world, &actions, trace.header.shows.clone());
+    assert_eq!(again.steps, trace.steps);
+    assert_eq!(again.header.initial, trace.header.initial);
+    Ok(trace)
+}
+
+/// Lines without their ends.
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect()
+}
+
+fn joined(lines: &[&[u8]]) -> Vec<u8> {
+    lines.iter().flat_map(|line| [line, &b"\n"[..]].concat()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_trace_survives_being_written_and_read(walk in walk(60)) {
+        let read = Trace::read(&walk.text[..]).expect("it was written whole");
+        prop_assert_eq!(&read, &walk.trace);
+        let world = read.world::<Bully>().expect("the world was possible");
+        prop_assert_eq!(world.dials(), walk.world.dials());
+        prop_assert_eq!(world.protocol(), walk.world.protocol());
+        prop_assert_eq!(read.actions(&world).expect("it happened"), walk.actions);
+    }
+
+    #[test]
+    fn a_trace_that_was_cut_off_is_refused(walk in walk(12), at in any::<Index>()) {
+        let length = at.index(walk.text.len());
+        prop_assert!(Trace::read(&walk.text[..length]).is_err());
+        // Where lines end, it looks most like a trace.
+        let all = lines(&walk.text);
+        let kept = at.index(all.len());
+        prop_assert!(Trace::read(&joined(&all[..kept])[..]).is_err());
+    }
+
+    #[test]
+    fn a_changed_byte_is_refused_or_tells_an_execution(
+        walk in walk(12),
+        changes in prop::collection::vec((any::<Index>(), any::<u8>()), 40),
+    ) {
+        for (at, byte) in changes {
+            let mut text = walk.text.clone();
+            let at = at.index(text.len());
+            text[at] = byte;
+            if let Ok(trace) = read_and_replay(&text) {
+                // Another world may have the same beginning, but no step is silently another.
+                prop_assert_eq!(trace.steps.len(), walk.trace.steps.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_doubled_or_moved_line_is_refused(walk in walk(12), at in any::<Index>()) {
+        let all = lines(&walk.text);
+        let at = at.index(all.len());
+        let without = [&all[..at], &all[at + 1..]].concat();
+        prop_assert!(Trace::read(&joined(&without)[..]).is_err());
+        let doubled = [&all[..=at], &all[at..]].concat();
+        prop_assert!(Trace::read(&joined(&doubled)[..]).is_err());
+        if all.len() > 1 {
+            let mut swapped = all.clone();
+            swapped.swap(at, (at + 1) % all.len());
+            prop_assert!(Trace::read(&joined(&swapped)[..]).is_err());
+        }
+    }
+
+    #[test]
+    fn bytes_that_were_never_a_trace_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        prop_assert!(Trace::read(&bytes[..]).is_err());
+    }
+}
+
+#[test]
+fn a_line_without_end_is_refused_before_memory_is() {
+    let endless = std::io::BufReader::new(std::io::repeat(b'{'));
+    let error = Trace::read(endless).expect_err("no trace is like this");
+    assert!(error.to_string().contains("too long"), "{error}");
+}
+
+#[test]
+fn a_writer_that_does_not_know_the_end_need_not_promise_it() {
+    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0));
+    let world = world.expect("a possible world");
+    let mut enabled = Vec::new();
+    world.enabled(&world.initial(), &mut enabled);
+    let trace = Trace::record(&world, &enabled[..1], None);
+    let mut text = Vec::new();
+    trace.write(&mut text).expect("memory takes it");
+    let text = String::from_utf8(text).expect("UTF-8");
+    let silent = text.replacen(",\"steps\":1}", "}", 1);
+    assert_ne!(silent, text);
+    assert_eq!(Trace::read(silent.as_bytes()).expect("a trace"), trace);
+}
