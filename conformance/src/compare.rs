@@ -95,7 +95,9 @@ fn sends<M: Mapping>(
         let stranger = if member(to) { "" } else { ", which is no member" };
         format!("{} to {to}{stranger}", label(&message))
     };
-    lists(id, "message", model().map(words).collect(), program().map(words).collect(), found);
+    let model: Vec<String> = model().map(words).collect();
+    let program: Vec<String> = program().map(words).collect();
+    lists(id, "message", &model, &program, found);
 }
 
 fn persists<M: Mapping>(
@@ -119,20 +121,16 @@ fn persists<M: Mapping>(
     };
     if !model().eq(program()) {
         let words = |value: Stable<M>| plain(&value);
-        lists(id, "write", model().map(words).collect(), program().map(words).collect(), found);
+        let model: Vec<String> = model().map(words).collect();
+        let program: Vec<String> = program().map(words).collect();
+        lists(id, "write", &model, &program, found);
     }
 }
 
 /// What one list has more often than the other; if nothing, they differ in their order.
-fn lists(
-    id: Id,
-    what: &str,
-    model: Vec<String>,
-    program: Vec<String>,
-    found: &mut Vec<Difference>,
-) {
-    let mut unexpected = program.clone();
-    let mut missing = model.clone();
+fn lists(id: Id, what: &str, model: &[String], program: &[String], found: &mut Vec<Difference>) {
+    let mut unexpected = program.to_vec();
+    let mut missing = model.to_vec();
     missing.retain(|item| match unexpected.iter().position(|other| other == item) {
         Some(at) => {
             unexpected.remove(at);

@@ -77,7 +77,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
             for &from in &senders {
                 self.message(from, message)?;
             }
-            self.from_nobody(message)?;
+            self.impostors(message)?;
         }
         self.expiries()?;
         if self.node.face.up {
@@ -150,7 +150,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
     }
 
     /// A message that claims to be the node's own, and one of a stranger.
-    fn from_nobody(&mut self, message: SpecMessage<M>) -> Checked<M::Spec> {
+    fn impostors(&mut self, message: SpecMessage<M>) -> Checked<M::Spec> {
         let Some(translated) = self.group.mapping.to_program(message) else { return Ok(()) };
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         for (who, from) in [("itself", node_id(self.node.id)), ("a stranger", stranger)] {

@@ -57,6 +57,15 @@ fn a_walk_that_is_cut_short_claims_nothing() {
 }
 
 #[test]
+fn a_walk_stops_at_its_memory() {
+    bellwether()
+        .args(["lockstep", "--nodes", "5", "--recoveries", "2", "--memory", "64M"])
+        .assert()
+        .code(3)
+        .stdout(predicate::str::contains("Cut short: the limit on memory was reached"));
+}
+
+#[test]
 fn list_shows_the_rules_of_the_program() {
     let rules = predicate::str::contains("variant 'recommended'")
         .and(predicate::str::contains("t_coord = true"));
@@ -77,7 +86,7 @@ fn bad_worlds_are_refused() {
     refused(&["lockstep", "--nodes", "0"], "a world has 2 to 7");
     refused(&["lockstep", "--nodes", "99"], "a world has 2 to 7");
     refused(&["lockstep", "--nodes", "many"], "invalid value");
-    refused(&["lockstep", "--crashes", "-1"], "unexpected argument");
+    refused(&["lockstep", "--crashes", "-1"], "-1");
     refused(&["lockstep", "raft"], "no mapping for protocol 'raft'; there are: bully");
     refused(&["lockstep", "--network", "carrier-pigeon"], "possible values: fifo, unordered, set");
     let contradiction = ["lockstep", "--network", "set", "--duplicates", "1"];
@@ -86,6 +95,8 @@ fn bad_worlds_are_refused() {
     refused(&contradiction, "leave --suspicions out");
     refused(&["lockstep", "--capacity", "0"], "use at least 1");
     refused(&["lockstep", "--max-states", "0"], "invalid value");
+    refused(&["lockstep", "--max-seconds", "-1"], "give a number of seconds");
+    refused(&["lockstep", "--memory", "lots"], "give a number of bytes, with K, M or G behind it");
     refused(
         &["lockstep", "--out", "/nowhere/at/all.ndjson"],
         "cannot write /nowhere/at/all.ndjson",
@@ -142,7 +153,7 @@ fn bad_traces_are_refused() {
     case("truncated", &good[..good.len() - 10], "has no end");
     let lines: Vec<&str> = good.lines().collect();
     case("gap", &format!("{}\n{}\n", lines[0], lines[2]), "a line is missing or doubled");
-    case("no-steps", &format!("{}\n", lines[0]), "the trace has no steps");
+    case("no-steps", &format!("{}\n", lines[0]), "the file was cut off");
     let raft = good.replacen("\"bully\"", "\"raft\"", 1);
     case("raft", &raft, "no mapping for protocol 'raft'");
     let unguarded = good.replacen("\"guard\":true", "\"guard\":false", 1);

@@ -28,13 +28,18 @@ pub(super) struct LockstepArgs {
 
     /// Give up after this many pairs of states
     #[arg(long, value_name = "COUNT", help_heading = "Walk",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     max_states: Option<u64>,
 
     /// Give up after this many seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Walk",
-          value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
-    max_seconds: Option<u64>,
+    #[arg(long, value_name = "SECONDS", help_heading = "Walk", value_parser = seconds,
+          allow_negative_numbers = true)]
+    max_seconds: Option<Duration>,
+
+    /// Give up when this much memory is used, such as 512M or 8G
+    #[arg(long, value_name = "SIZE", help_heading = "Walk", value_parser = size,
+          allow_negative_numbers = true)]
+    memory: Option<u64>,
 
     /// Print one JSON object and nothing else
     #[arg(long, help_heading = "Output")]
@@ -55,6 +60,26 @@ Examples:
   bellwether-conformance lockstep --nodes 4 --network unordered --suspicions 1
   bellwether-conformance lockstep --timing asynchronous --capacity 2 --json";
 
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "give a number of seconds, such as 30 or 0.5".to_owned())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
+    number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift)).ok_or_else(|| {
+        "give a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned()
+    })
+}
+
 pub(super) fn run(args: &LockstepArgs) -> anyhow::Result<u8> {
     if let Some(out) = &args.out {
         writable(out)?;
@@ -70,8 +95,8 @@ impl Visitor for Walk<'_> {
     fn visit<M: Mapping>(self, mapping: M) -> anyhow::Result<u8> {
         let args = self.0;
         let world = World::new(M::RULES, args.world.dials())?;
-        let time = args.max_seconds.map(Duration::from_secs);
-        let limits = Limits { states: args.max_states, time, memory: None };
+        let (states, time, memory) = (args.max_states, args.max_seconds, args.memory);
+        let limits = Limits { states, time, memory };
         let bar = Bar::new();
         let walked = lockstep(&world, &mapping, &limits, &mut |p| bar.look("comparing", p));
         let recounted = match &walked {

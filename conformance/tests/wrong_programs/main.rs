@@ -4,16 +4,20 @@
 //! production core, so the program differs from it in that one thing; the wrapper without a
 //! mistake must conform, or it would be the wrapper that is caught.
 
+mod mapping;
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::replay::replay;
 use bellwether_model::check::Limits;
+use bellwether_model::trace::Trace;
 use bellwether_model::world::{Dials, Faults, Start, World};
-use wrong::{Mistake, WrongMapping};
+use mapping::WrongMapping;
+use wrong::Mistake;
 
-/// A crash, a recovery, and a suspicion that lets two nodes lead.
+/// A crash and a recovery: enough for every mistake that has a path at all.
 fn dials() -> Dials {
     let faults = Faults { crashes: 1, recoveries: 1, ..Faults::NONE };
     Dials { faults, ..Dials::calm(3) }
@@ -40,6 +44,31 @@ fn without_a_mistake_the_wrapper_conforms() {
     assert_eq!(first_difference(Mistake::None, dials()), None);
     let cold = Dials { start: Start::Cold, ..dials() };
     assert_eq!(first_difference(Mistake::None, cold), None);
+}
+
+#[test]
+fn a_difference_is_told_drawn_and_saved_and_the_replay_shows_it_again() {
+    let found = caught(Mistake::IgnoresOk, Kind::Different, "1 gets OK from 2");
+    assert_eq!(found.trace.steps.len(), found.step);
+    assert_eq!(found.step, 4, "crash, time-out, ELECTION, OK is the shortest way:\n{found}");
+    let report = found.report(true);
+    assert!(report.contains("As the model tells it:\nAt the beginning"), "{report}");
+    assert!(report.lines().any(|line| line.contains("OK") && line.contains('<')), "{report}");
+
+    let json = serde_json::to_value(&found).expect("JSON");
+    assert_eq!(json["kind"], "different");
+    assert_eq!(json["differences"][0]["what"], "role");
+    assert_eq!(json["differences"][0]["model"], "waiting");
+    assert_eq!(json["rules"]["t_coord"], "true");
+    assert_eq!(json["steps"].as_array().map(Vec::len), Some(found.step));
+
+    let mut file = Vec::new();
+    found.trace.write(&mut file).expect("written");
+    let trace = Trace::read(&file[..]).expect("read");
+    let again = replay(&WrongMapping(Mistake::IgnoresOk), &trace).expect("comparable");
+    assert_eq!(again.divergence, Some(found));
+    let healthy = replay(&WrongMapping(Mistake::None), &trace).expect("comparable");
+    assert_eq!(healthy.divergence, None);
 }
 
 #[test]

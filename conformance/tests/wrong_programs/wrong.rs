@@ -5,9 +5,6 @@ use bellwether::protocol::{
     ConfigError, Event, Input, Members, NodeId, Output, Protocol, Reason, Role, Settings, Status,
     Time,
 };
-use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_model::protocol::bully as spec;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -58,13 +55,13 @@ pub(crate) struct Wrong {
     now: Time,
     outputs: VecDeque<Out>,
     /// What it tells of itself instead of the truth.
-    believes: Option<Status>,
+    pub(crate) believes: Option<Status>,
     /// A timer that it shows although the core does not have it, with its deadline.
-    extra: Option<(Timer, Time)>,
+    pub(crate) extra: Option<(Timer, Time)>,
     /// A timer of the core that it hides.
-    hidden: Option<Timer>,
+    pub(crate) hidden: Option<Timer>,
     /// When a timer that it should have forgotten will fire nevertheless.
-    stale: Option<Time>,
+    pub(crate) stale: Option<Time>,
 }
 
 impl Wrong {
@@ -339,64 +336,4 @@ impl Wrong {
 
 fn is_ok(output: &Out) -> bool {
     matches!(output, Output::Send { message: Message::Ok, .. })
-}
-
-/// The mapping of the bully, for a program with a mistake.
-pub(crate) struct WrongMapping(pub(crate) Mistake);
-
-impl Mapping for WrongMapping {
-    type Spec = spec::Bully;
-    type Program = Wrong;
-    type Memory = (Option<(Role, Option<NodeId>)>, Option<Timer>, Option<Timer>, bool);
-
-    const RULES: spec::Bully = BullyMapping::RULES;
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<Wrong, ConfigError> {
-        Wrong::new((BullyMapping::settings(id, members), self.0), 0)
-    }
-
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {
-        BullyMapping.settle(id, members)
-    }
-
-    fn to_program(&self, message: spec::Message) -> Option<Message> {
-        BullyMapping.to_program(message)
-    }
-
-    fn to_model(&self, message: Message) -> spec::Message {
-        BullyMapping.to_model(message)
-    }
-
-    fn timer(&self, timer: Timer) -> spec::Timer {
-        BullyMapping.timer(timer)
-    }
-
-    fn process(&self, program: &Wrong) -> spec::Process {
-        BullyMapping::stands_for(program.status())
-    }
-
-    fn stable(&self, durable: &Infallible) {
-        BullyMapping.stable(durable);
-    }
-
-    fn memory(&self, program: &Wrong) -> Self::Memory {
-        let believes = program.believes.map(|status| (status.role, status.leader));
-        (believes, program.extra.map(|(timer, _)| timer), program.hidden, program.stale.is_some())
-    }
-
-    fn messages(&self) -> Vec<spec::Message> {
-        BullyMapping.messages()
-    }
-
-    fn rules(
-        &self,
-        happening: &bellwether_conformance::mapping::Happening<spec::Bully>,
-    ) -> &'static [&'static str] {
-        BullyMapping.rules(happening)
-    }
 }
