@@ -20,12 +20,15 @@ pub struct Property<P: Protocol> {
     pub meaning: &'static str,
     /// How `condition` is quantified.
     pub kind: Kind,
-    /// Where the formula is an implication, its left side: if no state satisfies it, the property
-    /// holds without saying anything.
-    pub premise: Option<fn(&World<P>, &State<P>) -> bool>,
+    /// Where the formula is an implication, its left side with its name: if no state satisfies it,
+    /// the property says nothing.
+    pub premise: Option<(&'static str, Condition<P>)>,
     /// The formula without its temporal operators, of one state.
-    pub condition: fn(&World<P>, &State<P>) -> bool,
+    pub condition: Condition<P>,
 }
+
+/// What is asked of one state.
+pub type Condition<P> = fn(&World<P>, &State<P>) -> bool;
 
 /// How a property's condition is quantified over an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,7 +68,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
             meaning: "no two live processes settle on different leaders and stay so",
             kind: Kind::Safety,
-            premise: Some(World::at_rest),
+            premise: Some(("at rest", World::at_rest)),
             condition: |world, state| !world.at_rest(state) || agreement(state),
         },
         Property {
@@ -73,7 +76,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
             meaning: "a live process that is settled on stays so only as the highest live one",
             kind: Kind::Safety,
-            premise: Some(World::at_rest),
+            premise: Some(("at rest", World::at_rest)),
             condition: |world, state| !world.at_rest(state) || validity(state),
         },
         Property {
@@ -81,7 +84,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
             kind: Kind::Safety,
-            premise: Some(World::at_rest),
+            premise: Some(("at rest", World::at_rest)),
             condition: |world, state| !world.at_rest(state) || decided(state),
         },
         Property {

@@ -137,7 +137,7 @@ fn dechunked(mut body: &[u8]) -> Vec<u8> {
 
 /// The action at `place` among those that were answered.
 fn chosen<'a>(states: &'a [Value], place: &str) -> &'a Value {
-    let fits = |state: &&Value| state["actionIndex"].to_string() == place;
+    let fits = |state: &&Value| state["actionIndex"].as_u64() == place.parse().ok();
     states.iter().find(fits).unwrap_or_else(|| panic!("no {place} in {states:?}"))
 }
 

@@ -69,7 +69,7 @@ fn combinations() -> Vec<Bully> {
     ]);
     vary(&[&|r| r.highest = Highest::Announces, &|r| r.highest = Highest::Waits]);
     vary(&[&|r| r.watch = Watch::Answer, &|r| r.watch = Watch::Heartbeat, &|r| {
-        r.watch = Watch::Announcement
+        r.watch = Watch::Announcement;
     }]);
     vary(&[&|r| r.incumbent = Incumbent::Answers, &|r| r.incumbent = Incumbent::Elects]);
     all

@@ -346,7 +346,7 @@ prop_compose! {
 
 /// Everything that can be drawn of a trace.
 fn draw_all(trace: &Trace) -> String {
-    let ascii = diagram::Options { ascii: true, colour: true, width: Some(10) };
+    let ascii = diagram::Options { ascii: true, colour: true, width: Some(10), bare: false };
     let _ = (story::tell(trace), diagram::draw(trace, ascii));
     let _ = diagram::draw(trace, diagram::Options::default());
     svg::draw(trace)

@@ -141,7 +141,9 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_were_never_a_trace_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn bytes_that_were_never_a_trace_are_refused(
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
         prop_assert!(Trace::read(&bytes[..]).is_err());
     }
 }
