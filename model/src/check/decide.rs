@@ -110,7 +110,7 @@ impl Seen {
         number: u32,
         state: &State<P>,
     ) {
-        self.premise |= property.premise.is_none_or(|premise| premise(world, state));
+        self.premise |= property.premise.is_none_or(|(_, premise)| premise(world, state));
         let decides = match property.kind {
             Kind::Safety => self.first.is_none() && !(property.condition)(world, state),
             Kind::Reachability => self.first.is_none() && (property.condition)(world, state),
@@ -139,21 +139,15 @@ fn decide<P: Protocol>(
         Kind::Reachability => None,
     };
     let missing = match property.kind {
-        Kind::Safety => None,
-        Kind::Liveness | Kind::Reachability if graph.leaves_boundary() => Some(Reason::Capacity),
-        Kind::Liveness | Kind::Reachability => None,
+        Kind::Safety => (!premise).then_some(Reason::Vacuous),
+        Kind::Liveness | Kind::Reachability => graph.leaves_boundary().then_some(Reason::Capacity),
     };
-    let undecided = graph.cut_short().or(missing);
-    let verdict = match (property.kind, counterexample.is_some(), first.is_some(), undecided) {
-        (Kind::Safety | Kind::Liveness, true, ..) => Verdict::Violated,
-        (Kind::Reachability, _, true, _) => Verdict::Holds,
-        (_, _, _, Some(_)) => Verdict::Unknown,
-        (Kind::Reachability, _, false, None) => Verdict::Violated,
-        (_, false, _, None) => Verdict::Holds,
+    let shown = match property.kind {
+        Kind::Safety | Kind::Liveness => counterexample.is_some(),
+        Kind::Reachability => first.is_some(),
     };
-    let reason = undecided.filter(|_| verdict == Verdict::Unknown);
-    let vacuous = verdict == Verdict::Holds && !premise;
-    Decision { property: *property, verdict, reason, vacuous, counterexample }
+    let (verdict, reason) = Verdict::of(property.kind, shown, graph.cut_short().or(missing));
+    Decision { property: *property, verdict, reason, counterexample }
 }
 
 /// Why a check gives no report.

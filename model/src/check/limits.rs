@@ -49,6 +49,8 @@ pub enum Reason {
     Capacity,
     /// Random walks prove nothing.
     Sampled,
+    /// No state satisfies the premise of the implication.
+    Vacuous,
 }
 
 impl fmt::Display for Reason {
@@ -59,6 +61,7 @@ impl fmt::Display for Reason {
             Reason::Memory => "the limit on memory was reached",
             Reason::Capacity => "executions that overfill a link were not followed",
             Reason::Sampled => "random walks prove nothing",
+            Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })
     }
 }

@@ -7,9 +7,9 @@
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
-use crate::property::{Kind, Property};
+use crate::property::{Condition, Kind, Property};
 use crate::protocol::Protocol;
-use crate::world::{State, World};
+use crate::world::World;
 use stateright::{Checker, Model, UniformChooser};
 use std::collections::HashMap;
 use std::thread;
@@ -46,7 +46,8 @@ pub(super) fn search<P: Protocol>(
     look: &mut dyn FnMut(Progress),
 ) -> (Found<P>, Option<Reason>) {
     let mut asked = properties.to_vec();
-    asked.push(EXHAUST.property());
+    asked.push(exhaust());
+    asked.extend(properties.iter().filter_map(|p| p.premise).map(premise));
     let world = world.clone().with_properties(asked);
     let mut builder = world.clone().checker().threads(options.threads);
     if options.engine == Engine::Simulation {
@@ -62,29 +63,51 @@ pub(super) fn search<P: Protocol>(
     };
     let sampled = (options.engine == Engine::Simulation).then_some(Reason::Sampled);
     let decisions = properties.iter().map(|property| {
-        let discovery = outcome.discoveries.get(property.name);
-        decide(&world, property, discovery, cut_short.or(sampled), options)
+        let incomplete = cut_short.or(sampled).or(missing(&world, property, &outcome));
+        decide(&world, property, outcome.discoveries.get(property.name), incomplete, options)
     });
     (Found { counts: outcome.counts, decisions: decisions.collect() }, cut_short)
 }
 
 /// A property that never fails, so that the search goes through every state.
-struct Exhaust;
-const EXHAUST: Exhaust = Exhaust;
+fn exhaust<P: Protocol>() -> Property<P> {
+    Property {
+        name: "every state is searched",
+        formula: "□ true",
+        meaning: "keeps the search going",
+        kind: Kind::Safety,
+        premise: None,
+        condition: |_, _| true,
+    }
+}
 
-impl Exhaust {
-    fn property<P: Protocol>(&self) -> Property<P> {
-        fn always<P: Protocol>(_: &World<P>, _: &State<P>) -> bool {
-            true
+/// The question whether some state satisfies a premise.
+fn premise<P: Protocol>((name, condition): (&'static str, Condition<P>)) -> Property<P> {
+    Property {
+        name,
+        formula: "reachable: the premise",
+        meaning: "some state satisfies the premise of an implication",
+        kind: Kind::Reachability,
+        premise: None,
+        condition,
+    }
+}
+
+/// What keeps a complete search from deciding. Stateright does not tell whether it left the
+/// boundary, so wherever there is one it may have.
+fn missing<P: Protocol>(
+    world: &World<P>,
+    property: &Property<P>,
+    outcome: &Outcome<P>,
+) -> Option<Reason> {
+    match property.kind {
+        Kind::Safety => {
+            let met = |(name, _)| outcome.discoveries.contains_key(name);
+            (!property.premise.is_none_or(met)).then_some(Reason::Vacuous)
         }
-        Property {
-            name: "every state is searched",
-            formula: "□ true",
-            meaning: "keeps the search going",
-            kind: Kind::Safety,
-            premise: None,
-            condition: always,
-        }
+        // Decided on the state graph, if at all.
+        Kind::Liveness => Some(Reason::Sampled),
+        Kind::Reachability => world.dials().capacity.map(|_| Reason::Capacity),
     }
 }
 
@@ -139,26 +162,18 @@ fn decide<P: Protocol>(
     world: &World<P>,
     property: &Property<P>,
     discovery: Option<&Actions<P>>,
-    undecided: Option<Reason>,
+    incomplete: Option<Reason>,
     options: &Options,
 ) -> Decision<P> {
-    let (verdict, counterexample) = match (property.kind, discovery) {
-        (Kind::Safety, Some(path)) => {
-            let shortest = match options.engine {
-                Engine::Bfs => shortest(world, property),
-                Engine::Exact | Engine::Dfs | Engine::Simulation => None,
-            };
-            let steps = shortest.unwrap_or_else(|| path.clone());
-            (Verdict::Violated, Some(Counterexample { steps, cycle: None }))
-        }
-        (Kind::Reachability, Some(_)) => (Verdict::Holds, None),
-        (Kind::Liveness, _) => (Verdict::Unknown, None),
-        (_, None) if undecided.is_some() => (Verdict::Unknown, None),
-        (Kind::Reachability, None) => (Verdict::Violated, None),
-        (Kind::Safety, None) => (Verdict::Holds, None),
-    };
-    let reason = undecided.filter(|_| verdict == Verdict::Unknown);
-    Decision { property: *property, verdict, reason, vacuous: false, counterexample }
+    let (verdict, reason) = Verdict::of(property.kind, discovery.is_some(), incomplete);
+    let counterexample = discovery.filter(|_| verdict == Verdict::Violated).map(|path| {
+        let shortest = match options.engine {
+            Engine::Bfs => shortest(world, property),
+            Engine::Exact | Engine::Dfs | Engine::Simulation => None,
+        };
+        Counterexample { steps: shortest.unwrap_or_else(|| path.clone()), cycle: None }
+    });
+    Decision { property: *property, verdict, reason, counterexample }
 }
 
 /// A shortest counterexample, by a breadth-first search for this property alone.

@@ -1,7 +1,7 @@
 //! What a check found.
 
 use super::{Engine, Reason};
-use crate::property::Property;
+use crate::property::{Kind, Property};
 use crate::protocol::{Protocol, variant_name};
 use crate::trace::{Shows, Step, Trace};
 use crate::world::{Action, World};
@@ -48,8 +48,26 @@ pub enum Verdict {
     Holds,
     /// It does not: there is a counterexample.
     Violated,
-    /// The search ended before it was decided.
+    /// It was not decided; the [`Reason`] says why.
     Unknown,
+}
+
+impl Verdict {
+    /// The verdict on a property of this kind, `shown` if an execution decides it: a violation, or
+    /// for reachability an example. Otherwise the search must have been complete.
+    pub(super) fn of(
+        kind: Kind,
+        shown: bool,
+        incomplete: Option<Reason>,
+    ) -> (Verdict, Option<Reason>) {
+        match (kind, shown, incomplete) {
+            (Kind::Safety | Kind::Liveness, true, _) => (Verdict::Violated, None),
+            (Kind::Reachability, true, _) => (Verdict::Holds, None),
+            (_, false, Some(reason)) => (Verdict::Unknown, Some(reason)),
+            (Kind::Reachability, false, None) => (Verdict::Violated, None),
+            (Kind::Safety | Kind::Liveness, false, None) => (Verdict::Holds, None),
+        }
+    }
 }
 
 /// A property with its verdict.
@@ -60,8 +78,6 @@ pub struct Decision<P: Protocol> {
     pub verdict: Verdict,
     /// Why it is not known, if it is not.
     pub reason: Option<Reason>,
-    /// Whether it holds only because nothing satisfies its premise. Only the exact engine looks.
-    pub vacuous: bool,
     /// An execution that violates it, if it is violated and one exists (nothing shows that a state
     /// cannot be reached).
     pub counterexample: Option<Counterexample<P>>,
@@ -117,6 +133,7 @@ impl<P: Protocol> Serialize for Report<P> {
         map.serialize_entry("rules", self.world.protocol())?;
         map.serialize_entry("nodes", &dials.nodes)?;
         map.serialize_entry("faults", &dials.faults)?;
+        map.serialize_entry("heals", &dials.heals)?;
         map.serialize_entry("network", &dials.network)?;
         let timing = serde_json::json!({"kind": dials.timing});
         map.serialize_entry("timing", &timing)?;
@@ -138,10 +155,9 @@ impl<P: Protocol> Serialize for Report<P> {
 struct DecisionView {
     name: &'static str,
     formula: &'static str,
-    kind: crate::property::Kind,
+    kind: Kind,
     verdict: Verdict,
     reason: Option<Reason>,
-    vacuous: bool,
     counterexample: Option<CounterexampleView>,
 }
 
@@ -163,7 +179,6 @@ fn decision<P: Protocol>(report: &Report<P>, decision: &Decision<P>) -> Decision
         kind: decision.property.kind,
         verdict: decision.verdict,
         reason: decision.reason,
-        vacuous: decision.vacuous,
         counterexample,
     }
 }

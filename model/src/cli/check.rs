@@ -298,9 +298,6 @@ fn table<P: Protocol>(report: &Report<P>) -> Table {
 
 fn verdict<P: Protocol>(decision: &Decision<P>) -> Cell {
     let (colour, mut words) = match (decision.verdict, &decision.counterexample) {
-        (Verdict::Holds, _) if decision.vacuous => {
-            (Color::Yellow, "holds, but says nothing: no state is at rest".to_owned())
-        }
         (Verdict::Holds, _) => (Color::Green, "holds".to_owned()),
         (Verdict::Violated, None) => (Color::Red, "violated".to_owned()),
         (Verdict::Violated, Some(found)) => {
