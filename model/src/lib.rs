@@ -24,4 +24,5 @@ pub mod property;
 pub mod protocol;
 pub mod report;
 pub mod trace;
+pub mod words;
 pub mod world;

@@ -8,6 +8,7 @@
 mod file;
 mod record;
 
+pub use crate::words::{label, label_of, plain, plain_value};
 pub use file::TraceError;
 pub use record::describe;
 
@@ -215,53 +216,5 @@ impl fmt::Display for Lifeline {
             write!(f, "; waits for: {}", self.timers.join(", "))?;
         }
         Ok(())
-    }
-}
-
-/// A message as it is written in diagrams: its name in capitals, its fields behind it.
-#[must_use]
-pub fn label(message: &impl Serialize) -> String {
-    match serde_json::to_value(message) {
-        Ok(value) => label_of(&value),
-        Err(error) => error.to_string(),
-    }
-}
-
-/// Like [`label`], of a message as it stands in a trace.
-#[must_use]
-pub fn label_of(message: &serde_json::Value) -> String {
-    use serde_json::Value;
-    match message {
-        Value::String(name) => name.to_uppercase().replace('-', "_"),
-        Value::Object(fields) => {
-            let one = |(name, value): (&String, &Value)| match value {
-                Value::Object(inner) => {
-                    let inner = inner.iter().map(|(k, v)| format!("{k} {}", plain_value(v)));
-                    format!("{}({})", capitals(name), inner.collect::<Vec<_>>().join(", "))
-                }
-                other => format!("{}({})", capitals(name), plain_value(other)),
-            };
-            fields.iter().map(one).collect::<Vec<_>>().join(" ")
-        }
-        other => other.to_string(),
-    }
-}
-
-fn capitals(name: &str) -> String {
-    name.to_uppercase().replace('-', "_")
-}
-
-/// A timer, or another value, as it is written in sentences.
-#[must_use]
-pub fn plain(value: &impl Serialize) -> String {
-    serde_json::to_value(value).map_or_else(|error| error.to_string(), |v| plain_value(&v))
-}
-
-/// Like [`plain`], of a value as it stands in a trace.
-#[must_use]
-pub fn plain_value(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(name) => name.replace('-', " "),
-        other => other.to_string(),
     }
 }

@@ -1,8 +1,7 @@
 //! Roll call, the specification: whoever starts calls, whoever is higher answers, and the highest
 //! that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
 
-use bellwether_model::protocol::{Id, Local, Protocol, Standing, Variant};
-use bellwether_model::world::View;
+use bellwether_model::protocol::{Id, Local, Protocol, Standing, Variant, View};
 use serde::{Deserialize, Serialize};
 
 /// The rules: what texts, or you, disagree about. Each is a field, each telling a value.

@@ -9,12 +9,14 @@ pub mod liveness;
 
 mod decide;
 mod limits;
+mod model;
 mod reference;
 mod report;
 mod scc;
 
 pub use decide::{CheckError, check};
 pub use limits::{Limits, Progress, Reason, peak_rss_bytes};
+pub use model::askable;
 pub use report::{Counterexample, Counts, Decision, Report, Verdict};
 
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,9 @@
 //! property is searched again alone, with one thread. And their own limits do not tell whether
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
-use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
+use super::{
+    Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict, askable,
+};
 use crate::property::{Condition, Kind, Property};
 use crate::protocol::Protocol;
 use crate::world::World;
@@ -48,7 +50,7 @@ pub(super) fn search<P: Protocol>(
     let mut asked = properties.to_vec();
     asked.push(exhaust());
     asked.extend(properties.iter().filter_map(|p| p.premise).map(premise));
-    let world = world.clone().with_properties(asked);
+    let world = world.clone().asking(askable(&asked));
     let mut builder = world.clone().checker().threads(options.threads);
     if options.engine == Engine::Simulation {
         let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
@@ -178,7 +180,7 @@ fn decide<P: Protocol>(
 
 /// A shortest counterexample, by a breadth-first search for this property alone.
 fn shortest<P: Protocol>(world: &World<P>, property: &Property<P>) -> Option<Actions<P>> {
-    let alone = world.clone().with_properties(vec![*property]);
+    let alone = world.clone().asking(askable(&[*property]));
     let checker = alone.checker().threads(1).spawn_bfs().join();
     checker.discovery(property.name).map(stateright::Path::into_actions)
 }

@@ -8,8 +8,7 @@
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
-use super::{Id, Local, Protocol, Standing, Variant};
-use crate::world::View;
+use super::{Id, Local, Protocol, Standing, Variant, View};
 use serde::{Deserialize, Serialize};
 
 mod rules;

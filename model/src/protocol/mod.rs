@@ -10,11 +10,12 @@ pub mod bully;
 
 mod id;
 mod local;
+mod view;
 
 pub use id::{Id, MAX_NODES};
 pub use local::{Effect, Effects, Local, Timers};
+pub use view::{Envelope, View};
 
-use crate::world::View;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -190,7 +191,7 @@ pub fn variant_name<P: Protocol>(protocol: &P) -> String {
     let difference = |variant: &Variant<P>| {
         let theirs = fields(&variant.rules);
         let other = ours.iter().filter(|(rule, value)| theirs.get(*rule) != Some(*value));
-        other.map(|(rule, value)| format!("{rule}={}", crate::trace::plain(value))).collect()
+        other.map(|(rule, value)| format!("{rule}={}", crate::words::plain(value))).collect()
     };
     let named = P::VARIANTS.iter().map(|variant| (variant.name, difference(variant)));
     match named.min_by_key(|(_, other): &(_, Vec<String>)| other.len()) {

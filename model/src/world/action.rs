@@ -2,7 +2,7 @@
 
 use super::Envelope;
 use crate::protocol::{Id, Protocol};
-use crate::trace::label;
+use crate::words::label;
 use std::fmt;
 
 /// One thing that happens.

@@ -2,35 +2,32 @@
 //!
 //! A [`World`] is `n` processes of one protocol and three dials: how often faults may strike
 //! ([`Faults`]), what the network does to order ([`Network`]), and when timers may expire
-//! ([`Timing`]). It is a [`stateright::Model`]: [`actions`](stateright::Model::actions) are what may
-//! happen next, anywhere, in every order.
+//! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may happen
+//! next, anywhere, in every order.
 //!
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
 mod action;
 mod dials;
-mod model;
 mod network;
 mod state;
 mod step;
-mod view;
 
+pub use crate::protocol::Envelope;
 pub use action::Action;
 pub use dials::{Dials, Faults, Heals, Network, Start, Timing, WorldError};
-pub use network::Envelope;
 pub use state::State;
 pub use step::Outcome;
-pub use view::View;
 
-use crate::property::Property;
 use crate::protocol::{Id, MAX_NODES, Protocol};
+use std::fmt;
 
 /// `n` processes of one protocol in one surrounding.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct World<P: Protocol> {
     protocol: P,
     dials: Dials,
-    properties: Vec<Property<P>>,
+    asked: Vec<stateright::Property<World<P>>>,
 }
 
 impl<P: Protocol> World<P> {
@@ -51,14 +48,13 @@ impl<P: Protocol> World<P> {
         if dials.capacity == Some(0) {
             return Err(WorldError::NoCapacity);
         }
-        Ok(World { protocol, dials, properties: Vec::new() })
+        Ok(World { protocol, dials, asked: Vec::new() })
     }
 
-    /// The same world, carrying these properties: stateright's searches and its Explorer look for
-    /// violations of the safety properties among them.
+    /// The same world, in which stateright's searches and its Explorer look for these.
     #[must_use]
-    pub fn with_properties(self, properties: Vec<Property<P>>) -> Self {
-        World { properties, ..self }
+    pub fn asking(self, asked: Vec<stateright::Property<World<P>>>) -> Self {
+        World { asked, ..self }
     }
 
     /// The protocol and its rules.
@@ -71,13 +67,19 @@ impl<P: Protocol> World<P> {
         self.dials
     }
 
-    /// The properties that this world carries.
-    pub fn carried(&self) -> &[Property<P>] {
-        &self.properties
+    /// What stateright's searches and its Explorer look for.
+    pub fn asked(&self) -> &[stateright::Property<World<P>>] {
+        &self.asked
     }
 
     /// The ids of all processes, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
         Id::all(self.dials.nodes)
+    }
+}
+
+impl<P: Protocol> fmt::Debug for World<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}; {}", self.protocol, self.dials)
     }
 }

@@ -2,19 +2,8 @@
 //! that differ only in how their messages are stored are one state.
 
 use super::Network;
-use crate::protocol::{Id, Protocol};
+use crate::protocol::{Envelope, Protocol};
 use smallvec::SmallVec;
-
-/// A message in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Envelope<M> {
-    /// The sender.
-    pub from: Id,
-    /// The receiver.
-    pub to: Id,
-    /// What is sent.
-    pub message: M,
-}
 
 /// The messages in flight, sorted by link: in order of sending on each link for
 /// [`Network::Fifo`], sorted by message otherwise.

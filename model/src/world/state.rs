@@ -1,8 +1,10 @@
 //! The state of a world: all that a property may read, and so all that is hashed.
 
+use super::Faults;
 use super::network::InFlight;
-use super::{Envelope, Faults};
-use crate::protocol::{Id, MAX_NODES, Protocol, Standing, Timers};
+use crate::protocol::{Envelope, Id, MAX_NODES, Protocol, Standing, Timers};
+use crate::words::{label, plain};
+use std::fmt;
 
 /// One state of a world. Places of processes that the world does not have hold defaults.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -98,5 +100,28 @@ impl<P: Protocol> State<P> {
         } else {
             self.cut[from.index()] |= 1 << to.index();
         }
+    }
+}
+
+/// One line for each process, one for what is in flight: what the Explorer shows.
+impl<P: Protocol> fmt::Debug for State<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for id in self.ids() {
+            let role = if self.up(id) { P::role(self.process(id)) } else { "down" };
+            write!(f, "{id}: {role}")?;
+            if let Some(Standing::Follows(leader)) = self.standing(id) {
+                write!(f, " of {leader}")?;
+            }
+            let timers: Vec<_> = self.timers(id).iter::<P>().map(|t| plain(&t)).collect();
+            if !timers.is_empty() {
+                write!(f, "; waits for: {}", timers.join(", "))?;
+            }
+            writeln!(f)?;
+        }
+        let flying = self.in_flight().iter();
+        let flying = flying.map(|e| format!("{} {}→{}", label(&e.message), e.from, e.to));
+        let flying = flying.collect::<Vec<_>>().join(", ");
+        write!(f, "in flight: {}", if flying.is_empty() { "nothing" } else { &flying })?;
+        write!(f, "\nfaults so far: {}", self.spent())
     }
 }

@@ -1,8 +1,8 @@
 //! What can happen in a state, and what follows from it.
 
 use super::network::{self, deliverable, fullest, take};
-use super::{Action, Envelope, Heals, Start, State, Timing, View, World};
-use crate::protocol::{Effect, Effects, Id, Local, Protocol};
+use super::{Action, Heals, Start, State, Timing, World};
+use crate::protocol::{Effect, Effects, Envelope, Id, Local, Protocol, View};
 
 /// What follows from an action.
 pub struct Outcome<P: Protocol> {
@@ -181,7 +181,14 @@ impl<P: Protocol> World<P> {
     /// The state as an omniscient observer sees it.
     #[must_use]
     pub fn view<'a>(&'a self, state: &'a State<P>) -> View<'a, P> {
-        View { world: self, state }
+        View {
+            nodes: self.dials().nodes,
+            up: state.up,
+            cut: &state.cut,
+            processes: &state.processes,
+            timers: &state.timers,
+            flight: &state.flight,
+        }
     }
 
     /// Whether the world owes `action` to the processes: deliveries, expiries that are due, and if
