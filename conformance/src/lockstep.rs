@@ -63,6 +63,9 @@ pub struct Summary {
     /// The transitions of distinct states of the model inside the boundary.
     #[serde(skip)]
     covered: u64,
+    /// Whether the walk reached its end: it was neither cut short nor stopped by a difference.
+    #[serde(skip)]
+    whole: bool,
 }
 
 impl Summary {
@@ -76,13 +79,13 @@ impl Summary {
     /// met and every transition compared.
     ///
     /// # Errors
-    /// If the counts differ. A walk that was cut short claims nothing and is not recounted.
+    /// If the counts differ. A walk that did not reach its end claims nothing and is not recounted.
     pub fn recount<P: Specification>(
         &self,
         world: &World<P>,
         look: &mut dyn FnMut(Progress),
     ) -> Result<(), Error> {
-        if self.cut_short.is_some() {
+        if !self.whole {
             return Ok(());
         }
         let graph = StateGraph::explore(world, &Limits::NONE, false, |_, _| {}, look);
@@ -129,7 +132,8 @@ pub fn lockstep<M: Mapping>(
     }
     let mut summary = walk.summary();
     summary.seconds = started.elapsed().as_secs_f64();
-    if summary.transitions == 0 && divergence.is_none() && summary.cut_short.is_none() {
+    summary.whole = divergence.is_none() && summary.cut_short.is_none();
+    if summary.whole && summary.transitions == 0 {
         return Err(Error::NothingCompared);
     }
     Ok(Outcome { summary, divergence })

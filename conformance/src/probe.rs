@@ -8,7 +8,7 @@
 //! - the expiry of its first timer, on time, an hour late, and discovered by a message that comes
 //!   after the deadline, which then must have expired first;
 //! - a wake-up too early, and at deadlines that have been cancelled or put off: nothing follows;
-//! - a second boot, a message that claims to come from itself, one from a stranger: nothing follows;
+//! - a second boot, a message under its own name, one from a stranger: nothing follows;
 //! - before it has booted: everything above, and nothing follows.
 
 use crate::compare::{Expected, compare};

@@ -100,10 +100,11 @@ impl Visitor for Walk<'_> {
         let bar = Bar::new();
         let walked = lockstep(&world, &mapping, &limits, &mut |p| bar.look("comparing", p));
         let recounted = match &walked {
-            Ok(Outcome { summary, divergence: None }) => {
-                summary.recount(&world, &mut |p| bar.look("counting the model alone", p))
+            Ok(outcome) => {
+                let look = &mut |p| bar.look("counting the model alone", p);
+                outcome.summary.recount(&world, look)
             }
-            _ => Ok(()),
+            Err(_) => Ok(()),
         };
         bar.finish();
         let outcome = walked?;
