@@ -1,13 +1,11 @@
 //! Whatever is wrong, there is one clear message with the remedy, the right exit status, and no
 //! panic; and a node that runs goes on running.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use crate::common::{Cluster, LIMIT, bellwether, free_port, wait_until};
 use assert_cmd::assert::OutputAssertExt;
-use common::{Cluster, LIMIT, bellwether, free_port, wait_until};
 use predicates::prelude::*;
 use predicates::str::contains;
 

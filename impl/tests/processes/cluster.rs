@@ -1,8 +1,6 @@
 //! Five real processes lose their leaders, and find new ones.
 
-mod common;
-
-use common::Cluster;
+use crate::common::Cluster;
 
 #[test]
 fn five_processes_agree_through_kills_and_restarts() {

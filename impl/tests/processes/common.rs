@@ -1,8 +1,5 @@
 //! A cluster of real processes on loopback, which are gone when the test is, however it ends.
 
-// Each test file uses its own part of this.
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::TcpListener;

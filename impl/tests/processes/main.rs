@@ -1,0 +1,5 @@
+//! Real processes of the daemon on loopback: a cluster whose leaders are killed, and bad input.
+
+mod bad_input;
+mod cluster;
+mod common;
