@@ -109,13 +109,14 @@ class Bellwether:
     @classmethod
     def build(cls):
         if cls.binary is None:
-            cls.binary = os.environ.get("BELLWETHER_MODEL") or cls.cargo()
+            named = os.environ.get("BELLWETHER_MODEL")
+            cls.binary = os.path.abspath(named) if named else cls.cargo()
         return cls.binary
 
     @staticmethod
     def cargo():
         command = ["cargo", "build", "--release", "-p", "bellwether-model",
-                   "--message-format", "json"]
+                   "--message-format", "json-render-diagnostics"]
         built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         if built.returncode != 0:
             raise Failed("cargo could not build our checker")
@@ -261,7 +262,7 @@ CHECKERS = [
     Bellwether("stateright BFS, 2 threads", "bfs", threads=2),
     Bellwether("stateright DFS", "dfs"),
     Spin("SPIN", [], ["-w20"]),
-    Spin("SPIN BFS, 2 cores", ["-DBFS_PAR", "-DNO_HC"], ["-u2"]),
+    Spin("SPIN BFS, 2 cores", ["-DBFS_PAR", "-DNO_TDH"], ["-u2"]),
     Tlc(),
 ]
 
