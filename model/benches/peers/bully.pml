@@ -48,7 +48,7 @@
 #error "N must be 2 to 5: the messages in flight must fit into an int"
 #endif
 
-/* ---- State ---------------------------------------------------------------------------------- */
+/* ---- State ------------------------------------------------------------------------------- */
 
 /*
  * Messages in flight: a set, one bit for each possible message. ELECTION only travels up, OK and
@@ -82,7 +82,7 @@ short nodes = N * (((1 << (3 * N)) - 1) / 7);
 byte crashes = 0;
 byte recoveries = 0;
 
-/* ---- Sets of messages ------------------------------------------------------------------------ */
+/* ---- Sets of messages --------------------------------------------------------------------- */
 
 #define ELECTION_UP(i, j)       (((i) < (j)) * ELECTION(i, j))
 #define ELECTION_TO_LIVE(i, j)  (((i) < (j) && UP(j)) * ELECTION(i, j))
@@ -96,14 +96,14 @@ byte recoveries = 0;
 #define COORDINATORS_TO(i)    ANY_NODE(COORDINATOR_IN, i)
 #define COORDINATORS_FROM(i)  ANY_NODE(COORDINATOR_OUT, i)
 
-/* ---- When a timer expires: only once what it waits for can no longer come --------------------- */
+/* ---- When a timer expires: only once what it waits for can no longer come ------------------ */
 
 #define SUSPECT_DUE(i)              (FOLLOWS(i) && IS(IS(i)) == DOWN)
 #define ELECTION_TIMEOUT_DUE(i)     (IS(i) == CANDIDATE && !(net & (LIVE_ELECTIONS(i) | OKS_TO(i))))
 #define COORDINATOR_TIMEOUT_DUE(i)  (IS(i) == WAITING && NONE_UP_ABOVE(i) \
                                      && !(net & COORDINATORS_TO(i)))
 
-/* ---- What a node does in several of its steps ------------------------------------------------- */
+/* ---- What a node does in several of its steps ---------------------------------------------- */
 
 inline become(i, what) {
     nodes = (nodes & ~(7 << SHIFT(i))) | ((what) << SHIFT(i))
@@ -123,7 +123,7 @@ inline start_election(i) {
     fi
 }
 
-/* ---- Deliveries, from j to i ------------------------------------------------------------------ */
+/* ---- Deliveries, from j to i --------------------------------------------------------------- */
 
 /*
  * A lower node campaigns: answer it, and campaign oneself, unless one already does. A leader
@@ -163,7 +163,7 @@ inline on_coordinator(i, j) {
     fi
 }
 
-/* ---- Properties ------------------------------------------------------------------------------- */
+/* ---- Properties ---------------------------------------------------------------------------- */
 
 #define BOTH_LEAD(lo, hi)  || (LEADS(lo) && LEADS(hi))
 #define ONE_LEADER         (!(false EACH_PAIR(BOTH_LEAD)))
@@ -175,7 +175,7 @@ inline on_coordinator(i, j) {
 #define UNBOUND(lo, hi)    || (FOLLOWS(lo) && LEADS(hi) && IS(lo) < hi)
 #define FOLLOWER_BOUND     (!(false EACH_PAIR(UNBOUND)))
 
-/* Quiescent: nothing can happen but faults. Agreed: each live node has the highest one for leader. */
+/* Quiescent: nothing can happen but faults. Agreed: the highest live node leads all. */
 #define DUE(j)            (SUSPECT_DUE(j) || ELECTION_TIMEOUT_DUE(j) || COORDINATOR_TIMEOUT_DUE(j))
 #define SETTLED_WELL(j)   (IS(j) <= N && UP(IS(j)) && NONE_UP_ABOVE(IS(j)))
 #define ASTRAY(j)         (UP(j) && !SETTLED_WELL(j))
@@ -194,7 +194,7 @@ inline judge() {
     skip
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------ */
+/* ---- Steps --------------------------------------------------------------------------------- */
 
 /* What a node sent before it crashed stays in flight. */
 #define CRASH(i) \

@@ -89,7 +89,7 @@ def repeated(times, search):
     return (statistics.median(r.seconds for r in runs), max(r.peak_bytes for r in runs), runs[-1])
 
 
-# ---- Ours, and stateright's -----------------------------------------------------------------------
+# ---- Ours, and stateright's --------------------------------------------------------------------
 
 
 class Bellwether:
@@ -153,7 +153,7 @@ class Bellwether:
         return len(found["counterexample"]["steps"]) if found["verdict"] == "violated" else None
 
 
-# ---- TLC ------------------------------------------------------------------------------------------
+# ---- TLC ---------------------------------------------------------------------------------------
 
 
 class Tlc:
@@ -202,7 +202,7 @@ class Tlc:
         return len(re.findall(r"^State \d+:", output, re.MULTILINE)) - 1
 
 
-# ---- SPIN -----------------------------------------------------------------------------------------
+# ---- SPIN --------------------------------------------------------------------------------------
 
 
 class Spin:
@@ -266,7 +266,7 @@ CHECKERS = [
     Tlc(),
 ]
 
-# ---- The table ------------------------------------------------------------------------------------
+# ---- The table ---------------------------------------------------------------------------------
 
 HEAD = ["checker", "distinct", "generated", "seconds", "states/s", "bytes/state", *PROPERTIES]
 
@@ -321,7 +321,7 @@ def told(steps):
     return "holds" if steps is None else f"violated after {steps} steps"
 
 
-# ---- Command line ---------------------------------------------------------------------------------
+# ---- Command line ------------------------------------------------------------------------------
 
 
 def arguments():
