@@ -1,11 +1,9 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
-use super::progress::Bar;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, dispatch, save, writable};
 use crate::lockstep::{Outcome, Summary, lockstep};
 use crate::mapping::{Mapping, NAMES, Visitor};
-use bellwether_model::check::Limits;
-use bellwether_model::cli::WorldArgs;
+use bellwether_model::cli::{Bar, LimitArgs, WorldArgs};
 use bellwether_model::protocol::{Protocol as Specification, variant_name};
 use bellwether_model::world::{Dials, World};
 use clap::Args;
@@ -13,7 +11,6 @@ use indicatif::HumanCount;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The flags of `lockstep`.
 #[derive(Debug, Args)]
@@ -26,20 +23,8 @@ pub(super) struct LockstepArgs {
     #[command(flatten)]
     world: WorldArgs,
 
-    /// Give up after this many pairs of states
-    #[arg(long, value_name = "COUNT", help_heading = "Walk",
-          value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
-    max_states: Option<u64>,
-
-    /// Give up after this many seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Walk", value_parser = seconds,
-          allow_negative_numbers = true)]
-    max_seconds: Option<Duration>,
-
-    /// Give up when this much memory is used, such as 512M or 8G
-    #[arg(long, value_name = "SIZE", help_heading = "Walk", value_parser = size,
-          allow_negative_numbers = true)]
-    memory: Option<u64>,
+    #[command(flatten)]
+    limits: LimitArgs,
 
     /// Print one JSON object and nothing else
     #[arg(long, help_heading = "Output")]
@@ -60,26 +45,6 @@ Examples:
   bellwether-conformance lockstep --nodes 4 --network unordered --suspicions 1
   bellwether-conformance lockstep --timing asynchronous --capacity 2 --json";
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "give a number of seconds, such as 30 or 0.5".to_owned())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['K', 'M', 'G', 'k', 'm', 'g']);
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => Some(0),
-        "K" => Some(10),
-        "M" => Some(20),
-        "G" => Some(30),
-        _ => None,
-    };
-    let number = digits.parse::<u64>().ok().filter(|&number| number > 0);
-    number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift)).ok_or_else(|| {
-        "give a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned()
-    })
-}
-
 pub(super) fn run(args: &LockstepArgs) -> anyhow::Result<u8> {
     if let Some(out) = &args.out {
         writable(out)?;
@@ -95,8 +60,7 @@ impl Visitor for Walk<'_> {
     fn visit<M: Mapping>(self, mapping: M) -> anyhow::Result<u8> {
         let args = self.0;
         let world = World::new(M::RULES, args.world.dials())?;
-        let (states, time, memory) = (args.max_states, args.max_seconds, args.memory);
-        let limits = Limits { states, time, memory };
+        let limits = args.limits.limits();
         let bar = Bar::new();
         let walked = lockstep(&world, &mapping, &limits, &mut |p| bar.look("comparing", p));
         let recounted = match &walked {

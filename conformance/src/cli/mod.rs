@@ -3,7 +3,6 @@
 mod completions;
 mod list;
 mod lockstep;
-mod progress;
 mod replay;
 
 use crate::error::Error;

@@ -1,10 +1,10 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
-use super::progress::Bar;
 use super::{
-    CUT_SHORT, HOLDS, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch, explore, text, world,
+    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch,
+    explore, text, world,
 };
-use crate::check::{self, Decision, Engine, Limits, Options, Report, Verdict};
+use crate::check::{self, Decision, Engine, Options, Report, Verdict};
 use crate::property;
 use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::report::{diagram, story, svg};
@@ -18,7 +18,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -43,20 +42,8 @@ pub(super) struct CheckArgs {
           value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
     threads: Option<u16>,
 
-    /// Give up after this many states
-    #[arg(long, value_name = "COUNT", help_heading = "Search",
-          value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
-    max_states: Option<u64>,
-
-    /// Give up after this many seconds
-    #[arg(long, value_name = "SECONDS", help_heading = "Search", value_parser = seconds,
-          allow_negative_numbers = true)]
-    max_seconds: Option<Duration>,
-
-    /// Give up when this much memory is used, such as 512M or 8G
-    #[arg(long, value_name = "SIZE", help_heading = "Search", value_parser = size,
-          allow_negative_numbers = true)]
-    memory: Option<u64>,
+    #[command(flatten)]
+    limits: LimitArgs,
 
     /// The seed of the random walks of --engine simulation
     #[arg(long, default_value_t = 1, value_name = "SEED", help_heading = "Search")]
@@ -96,24 +83,6 @@ enum EngineArg {
     Simulation,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "give a number of seconds, such as 30 or 0.5".to_owned();
-    Duration::try_from_secs_f64(text.parse().map_err(|_| wrong())?).map_err(|_| wrong())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let wrong =
-        || "give a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned();
-    let (number, shift) = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
-        Some('K') => (&text[..text.len() - 1], 10),
-        Some('M') => (&text[..text.len() - 1], 20),
-        Some('G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
-}
-
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
     if args.engine == EngineArg::Exact && args.threads.is_some_and(|threads| threads > 1) {
         return Err(anyhow!(
@@ -147,7 +116,7 @@ impl Visitor for Check<'_> {
         let properties = property::select(&world, &args.named()).map_err(UsageError::Property)?;
         let bar = Bar::new();
         let found =
-            check::check(&world, &properties, &args.options(), &mut |progress| bar.look(progress));
+            check::check(&world, &properties, &args.options(), &mut |p| bar.look("searching", p));
         bar.finish();
         let report = found?;
         let saved = args.save(&report)?;
@@ -185,7 +154,7 @@ impl CheckArgs {
                 EngineArg::Simulation => Engine::Simulation,
             },
             threads: usize::from(self.threads.unwrap_or(1)),
-            limits: Limits { states: self.max_states, time: self.max_seconds, memory: self.memory },
+            limits: self.limits.limits(),
             seed: self.seed,
         }
     }

@@ -3,12 +3,15 @@
 mod check;
 mod completions;
 mod explore;
+mod limit_args;
 mod list;
 mod progress;
 mod text;
 mod trace;
 mod world_args;
 
+pub use limit_args::LimitArgs;
+pub use progress::Bar;
 pub use world_args::{
     HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs, world,
 };

@@ -5,25 +5,26 @@ use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use std::time::Duration;
 
 /// How a search is going, on standard error.
-pub(super) struct Bar(ProgressBar);
+pub struct Bar(ProgressBar);
 
 impl Bar {
     /// Hidden unless standard error is a terminal.
-    pub(super) fn new() -> Self {
+    #[must_use]
+    pub fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         let template = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
         bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         Bar(bar)
     }
 
-    /// Shows how far the search is.
-    pub(super) fn look(&self, progress: Progress) {
+    /// Shows what is done at present, such as "searching", and how far it is.
+    pub fn look(&self, doing: &str, progress: Progress) {
         if self.0.is_hidden() || progress.elapsed < Duration::from_millis(200) {
             return;
         }
         let rate = progress.distinct as f64 / progress.elapsed.as_secs_f64();
-        let mut message =
-            format!("{} states, {}/s", HumanCount(progress.distinct), HumanCount(rate as u64),);
+        let (states, rate) = (HumanCount(progress.distinct), HumanCount(rate as u64));
+        let mut message = format!("{doing}: {states} states, {rate}/s");
         if let Some(frontier) = progress.frontier {
             message += &format!(", frontier {}", HumanCount(frontier));
         }
@@ -35,7 +36,13 @@ impl Bar {
     }
 
     /// Takes the bar away.
-    pub(super) fn finish(&self) {
+    pub fn finish(&self) {
         self.0.finish_and_clear();
+    }
+}
+
+impl Default for Bar {
+    fn default() -> Self {
+        Bar::new()
     }
 }

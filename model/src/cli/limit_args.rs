@@ -1,0 +1,50 @@
+//! The flags that end a search early; the same for every command that searches.
+
+use crate::check::Limits;
+use clap::Args;
+use std::time::Duration;
+
+/// When to give up. What is not decided by then is not claimed.
+#[derive(Clone, Debug, Args)]
+pub struct LimitArgs {
+    /// Give up after this many states
+    #[arg(long, value_name = "COUNT", help_heading = "Limits",
+          value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
+    pub max_states: Option<u64>,
+
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds,
+          allow_negative_numbers = true)]
+    pub max_seconds: Option<Duration>,
+
+    /// Give up when this much memory is used, such as 512M or 8G
+    #[arg(long, value_name = "SIZE", help_heading = "Limits", value_parser = size,
+          allow_negative_numbers = true)]
+    pub memory: Option<u64>,
+}
+
+impl LimitArgs {
+    /// The limits that the flags set.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits { states: self.max_states, time: self.max_seconds, memory: self.memory }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "give a number of seconds, such as 30 or 0.5".to_owned();
+    Duration::try_from_secs_f64(text.parse().map_err(|_| wrong())?).map_err(|_| wrong())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let wrong =
+        || "give a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned();
+    let (number, shift) = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
+        Some('K') => (&text[..text.len() - 1], 10),
+        Some('M') => (&text[..text.len() - 1], 20),
+        Some('G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
+}
