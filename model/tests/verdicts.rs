@@ -44,6 +44,14 @@ fn the_recommended_rules_hold_everywhere_when_processes_stop_for_good() {
 }
 
 #[test]
+fn the_recommended_rules_bear_a_lost_message_at_peace_and_a_false_suspicion() {
+    for faults in [Faults { losses: 1, ..Faults::NONE }, Faults { suspicions: 1, ..Faults::NONE }] {
+        let report = report(Bully::RECOMMENDED, Dials { faults, ..Dials::calm(3) });
+        assert_eq!(report.verdict(), Verdict::Holds, "{faults}: {:?}", violated(&report));
+    }
+}
+
+#[test]
 fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_that_lasts() {
     let report = report(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 1));
     assert_eq!(violated(&report), ["at-most-one-leader", "follower-bound"]);
