@@ -23,6 +23,7 @@ pub mod cli;
 pub mod property;
 pub mod protocol;
 pub mod report;
+pub mod space;
 pub mod trace;
 pub mod words;
 pub mod world;

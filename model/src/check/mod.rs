@@ -4,8 +4,10 @@
 //! [weak fairness](liveness). Stateright's own searches serve as the reference: they must count the
 //! same states.
 
+pub mod exact;
 pub mod graph;
 pub mod liveness;
+pub mod rows;
 
 mod decide;
 mod limits;

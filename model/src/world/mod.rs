@@ -10,6 +10,7 @@
 mod action;
 mod dials;
 mod network;
+pub mod packed;
 mod state;
 mod step;
 

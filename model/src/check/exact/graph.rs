@@ -1,0 +1,125 @@
+//! The transitions of all states, in compressed rows.
+
+use super::shard::SHARDS;
+use super::{Exact, Found};
+use crate::check::rows::{OUTSIDE, Rows};
+use crate::space::{Answers, Fairness, STUTTERS, Space};
+
+/// Where the states of one shard lead, while the search goes on.
+#[derive(Debug, Default)]
+pub(super) struct ShardRows {
+    /// Where each state's targets end.
+    ends: Vec<u32>,
+    /// The shard in the low bits, the number in it above.
+    targets: Vec<u32>,
+    answers: Vec<u16>,
+}
+
+impl ShardRows {
+    /// Adds the row of the next state.
+    pub(super) fn push(
+        &mut self,
+        answers: Answers,
+        targets: impl Iterator<Item = Option<(usize, u32)>>,
+    ) {
+        let code = |(shard, number): (usize, u32)| number * SHARDS as u32 + shard as u32;
+        self.targets.extend(targets.map(|target| target.map_or(OUTSIDE, code)));
+        self.ends.push(self.targets.len() as u32);
+        self.answers.push(answers as u16);
+    }
+}
+
+/// Every reachable state, and every transition between them.
+pub struct Graph<S: Space> {
+    space: S,
+    found: Box<dyn Found<S>>,
+    /// The number of each shard's first state.
+    first: Vec<u32>,
+    initial: Vec<u32>,
+    offsets: Vec<u64>,
+    targets: Vec<u32>,
+    answers: Vec<u16>,
+}
+
+impl<S: Space> Graph<S> {
+    /// The graph that a search with transitions has found. States that it found and did not get to
+    /// have none.
+    pub(super) fn new(exact: Exact<S>) -> Self {
+        let Exact { space, mut found } = exact;
+        let sizes = found.sizes();
+        let mut first = vec![0];
+        for size in &sizes {
+            first.push(first[first.len() - 1] + size);
+        }
+        let number = |code: u32| match code {
+            OUTSIDE => OUTSIDE,
+            code => first[code as usize % SHARDS] + code / SHARDS as u32,
+        };
+        let initial = found.initial().iter().map(|&(shard, at)| first[shard] + at).collect();
+        let rows = found.take_rows();
+        let edges = rows.iter().map(|rows| rows.targets.len()).sum();
+        let states = first[first.len() - 1] as usize;
+        let mut offsets = Vec::with_capacity(states + 1);
+        let mut targets = Vec::with_capacity(edges);
+        let mut answers = Vec::with_capacity(states);
+        offsets.push(0);
+        for (rows, size) in rows.into_iter().zip(sizes) {
+            let before = targets.len() as u64;
+            offsets.extend(rows.ends.iter().map(|&end| before + u64::from(end)));
+            targets.extend(rows.targets.iter().map(|&code| number(code)));
+            answers.extend(&rows.answers);
+            let missing = size as usize - rows.ends.len();
+            offsets.extend(std::iter::repeat_n(targets.len() as u64, missing));
+            answers.extend(std::iter::repeat_n(0, missing));
+        }
+        Graph { space, found, first, initial, offsets, targets, answers }
+    }
+
+    /// What was searched.
+    pub fn space(&self) -> &S {
+        &self.space
+    }
+
+    /// What is known of a state.
+    #[inline]
+    pub fn answers(&self, number: u32) -> Answers {
+        Answers::from(self.answers[number as usize])
+    }
+
+    /// A state in words.
+    pub fn words(&self, number: u32) -> Vec<u64> {
+        let shard = self.first.partition_point(|&first| first <= number) - 1;
+        self.found.words(shard, number - self.first[shard])
+    }
+}
+
+impl<S: Space> Rows for Graph<S> {
+    type Action = S::Action;
+
+    fn len(&self) -> u32 {
+        self.first[self.first.len() - 1]
+    }
+
+    fn initial(&self) -> &[u32] {
+        &self.initial
+    }
+
+    #[inline]
+    fn successors(&self, number: u32) -> &[u32] {
+        let at = number as usize;
+        &self.targets[self.offsets[at] as usize..self.offsets[at + 1] as usize]
+    }
+
+    fn actions(&self, number: u32) -> Vec<S::Action> {
+        self.space.actions(&self.words(number))
+    }
+
+    fn fairness(&self, action: &S::Action) -> Fairness {
+        self.space.fairness(action)
+    }
+
+    #[inline]
+    fn stutters(&self, number: u32) -> bool {
+        self.answers(number) & STUTTERS != 0
+    }
+}

@@ -1,0 +1,183 @@
+//! The exact engine: every reachable state, whole, found by all processors together.
+//!
+//! A state is a few words, and is kept as it is, not as a fingerprint: what holds in every state
+//! that was found holds in every reachable state, if the search was not cut short. The result is
+//! the same in every run and with any number of threads.
+
+mod graph;
+mod paths;
+mod search;
+mod shard;
+
+pub use graph::Graph;
+pub use paths::Goal;
+
+use super::{Counts, Limits, Progress, Reason};
+use crate::space::Space;
+use graph::ShardRows;
+use search::{Course, Search, Void};
+use std::time::Instant;
+
+/// What has been searched, and what was found.
+pub struct Exact<S: Space> {
+    space: S,
+    found: Box<dyn Found<S>>,
+}
+
+/// What was found, whatever the number of words of a state.
+trait Found<S: Space>: Send + Sync {
+    fn counts(&self) -> Counts;
+    fn cut_short(&self) -> Option<Reason>;
+    fn leaves_boundary(&self) -> bool;
+    fn level_of(&self, goal: Goal) -> Option<usize>;
+    fn paths(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
+    fn sizes(&self) -> Vec<u32>;
+    fn initial(&self) -> Vec<(usize, u32)>;
+    fn words(&self, shard: usize, number: u32) -> Vec<u64>;
+    fn step(&self, space: &S, state: &[u64], position: usize) -> Option<Vec<u64>>;
+    fn take_rows(&mut self) -> Vec<ShardRows>;
+}
+
+/// How to search.
+pub struct How<'a> {
+    /// When to give up.
+    pub limits: Limits,
+    /// Whether transitions are kept, as the [graph](Exact::graph) needs.
+    pub edges: bool,
+    /// With how many threads.
+    pub threads: usize,
+    /// Told now and then how far the search is.
+    pub look: &'a mut (dyn FnMut(Progress) + Send),
+}
+
+impl<S: Space> Exact<S> {
+    /// Searches `space`.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    ///
+    /// # Panics
+    /// If a state needs more than 16 words, or there are more than 4 billion states.
+    pub fn search(mut space: S, how: How<'_>) -> Result<Self, std::io::Error> {
+        let How { limits, edges, threads, look } = how;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(std::io::Error::other)?;
+        let mut course = Course { limits, edges, started: Instant::now(), look };
+        pool.install(|| {
+            loop {
+                let found = match space.words() {
+                    1 => run::<S, 1>(&mut space, &mut course),
+                    2 => run::<S, 2>(&mut space, &mut course),
+                    3 => run::<S, 3>(&mut space, &mut course),
+                    4 => run::<S, 4>(&mut space, &mut course),
+                    5..=8 => run::<S, 8>(&mut space, &mut course),
+                    _ => run::<S, 16>(&mut space, &mut course),
+                };
+                if let Ok(found) = found {
+                    return Ok(Exact { space, found });
+                }
+            }
+        })
+    }
+
+    /// How much there was to search.
+    pub fn counts(&self) -> Counts {
+        self.found.counts()
+    }
+
+    /// Why the search ended before everything was reached, if it did.
+    pub fn cut_short(&self) -> Option<Reason> {
+        self.found.cut_short()
+    }
+
+    /// Whether some step leaves the boundary of the search.
+    pub fn leaves_boundary(&self) -> bool {
+        self.found.leaves_boundary()
+    }
+
+    /// Whether a state is reached for which the question has this answer.
+    pub fn reaches(&self, goal: Goal) -> bool {
+        self.found.level_of(goal).is_some()
+    }
+
+    /// For each goal that is reached, the actions of the first shortest path to it.
+    pub fn paths(&self, goals: &[Goal]) -> Vec<Option<Vec<S::Action>>> {
+        let paths = self.found.paths(&self.space, goals).into_iter();
+        paths.map(|path| path.map(|positions| self.follow(&positions))).collect()
+    }
+
+    fn follow(&self, positions: &[usize]) -> Vec<S::Action> {
+        let mut path = Vec::new();
+        let initial = self.found.initial().first().copied();
+        let mut at = initial.map(|(shard, number)| self.found.words(shard, number));
+        for &position in positions {
+            let Some(state) = at else { break };
+            path.extend(self.space.actions(&state).into_iter().nth(position));
+            at = self.found.step(&self.space, &state, position);
+        }
+        path
+    }
+
+    /// The states with their transitions, which must have been kept.
+    pub fn graph(self) -> Graph<S> {
+        Graph::new(self)
+    }
+}
+
+fn run<S: Space, const W: usize>(
+    space: &mut S,
+    course: &mut Course<'_>,
+) -> Result<Box<dyn Found<S>>, Void> {
+    Search::<W>::run(space, course).map(|search| Box::new(search) as Box<dyn Found<S>>)
+}
+
+impl<S: Space, const W: usize> Found<S> for Search<W> {
+    fn counts(&self) -> Counts {
+        let (distinct, generated) = (self.distinct(), self.generated);
+        Counts { distinct, generated, depth: self.levels.len() }
+    }
+
+    fn cut_short(&self) -> Option<Reason> {
+        self.cut_short
+    }
+
+    fn leaves_boundary(&self) -> bool {
+        self.leaves_boundary
+    }
+
+    fn level_of(&self, goal: Goal) -> Option<usize> {
+        Search::level_of(self, goal)
+    }
+
+    fn paths(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
+        Search::paths(self, space, goals)
+    }
+
+    fn sizes(&self) -> Vec<u32> {
+        self.shards.iter().map(|shard| shard.states().len() as u32).collect()
+    }
+
+    fn initial(&self) -> Vec<(usize, u32)> {
+        let place = |state| {
+            let hash = shard::hash(state);
+            let shard = shard::shard_of(hash);
+            self.shards[shard].find(state, hash).map(|number| (shard, number))
+        };
+        self.initial.iter().filter_map(place).collect()
+    }
+
+    fn words(&self, shard: usize, number: u32) -> Vec<u64> {
+        self.shards[shard].states()[number as usize].to_vec()
+    }
+
+    fn step(&self, space: &S, state: &[u64], position: usize) -> Option<Vec<u64>> {
+        let state: &[u64; W] = state.try_into().ok()?;
+        let mut next = Vec::new();
+        space.expand(state, &mut space.scratch(), &mut next).ok()?;
+        next.get(position).map(|next| next.to_vec())
+    }
+
+    fn take_rows(&mut self) -> Vec<ShardRows> {
+        self.rows.take().unwrap_or_default()
+    }
+}

@@ -1,0 +1,117 @@
+//! A set of states in the order in which they came: the part of all states whose hash begins alike.
+
+/// How many parts all states are spread over; each is small enough for a processor's own cache for
+/// longer than the whole would be.
+pub(super) const SHARDS: usize = 1 << LOG_SHARDS;
+const LOG_SHARDS: u32 = 6;
+
+/// A place in the table that holds nothing.
+const EMPTY: u32 = 0;
+/// The bits of a place that say which state it is, from 1; the others are part of its hash.
+const INDEX: u32 = (1 << INDEX_BITS) - 1;
+const INDEX_BITS: u32 = 26;
+
+/// The largest number of states in one shard.
+const MOST: usize = INDEX as usize - 1;
+
+/// A hash of which all bits depend on all bits of the state.
+#[inline]
+pub(super) fn hash<const W: usize>(state: &[u64; W]) -> u64 {
+    let mut hash = 0u64;
+    for &word in state {
+        hash = (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hash ^= hash >> 32;
+    }
+    hash.wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// In which shard a state with this hash belongs.
+#[inline]
+pub(super) fn shard_of(hash: u64) -> usize {
+    (hash >> (u64::BITS - LOG_SHARDS)) as usize
+}
+
+/// States in the order in which they came, and a table to find them.
+pub(super) struct Shard<const W: usize> {
+    states: Vec<[u64; W]>,
+    /// Open addressing; each place is [`EMPTY`] or a state's number and part of its hash.
+    table: Vec<u32>,
+}
+
+impl<const W: usize> Shard<W> {
+    pub(super) fn new() -> Self {
+        Shard { states: Vec::new(), table: Vec::new() }
+    }
+
+    /// The states in the order in which they came.
+    pub(super) fn states(&self) -> &[[u64; W]] {
+        &self.states
+    }
+
+    /// Adds a state unless it is there; its number.
+    #[inline]
+    pub(super) fn insert(&mut self, state: [u64; W], hash: u64) -> u32 {
+        if self.states.len() * 8 >= self.table.len() * 7 {
+            self.grow();
+        }
+        match self.place(&state, hash) {
+            Ok(number) => number,
+            Err(place) => {
+                self.states.push(state);
+                // At most 2^26 states.
+                self.table[place] = tag(hash) | self.states.len() as u32;
+                self.states.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The number of a state, if it is there.
+    #[inline]
+    pub(super) fn find(&self, state: &[u64; W], hash: u64) -> Option<u32> {
+        if self.table.is_empty() { None } else { self.place(state, hash).ok() }
+    }
+
+    /// The number of a state, or the place in the table where it would stand.
+    #[inline]
+    fn place(&self, state: &[u64; W], hash: u64) -> Result<u32, usize> {
+        let mask = self.table.len() - 1;
+        let tag = tag(hash);
+        let mut place = slot(hash) & mask;
+        loop {
+            let entry = self.table[place];
+            if entry == EMPTY {
+                return Err(place);
+            }
+            let number = (entry & INDEX) - 1;
+            if entry & !INDEX == tag && self.states[number as usize] == *state {
+                return Ok(number);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        assert!(self.states.len() < MOST, "more than 4 billion states");
+        let size = (2 * self.table.len()).max(16);
+        self.table = Vec::new();
+        self.table = vec![EMPTY; size];
+        for (number, state) in (1u32..).zip(&self.states) {
+            let hash = hash(state);
+            let mut place = slot(hash) & (size - 1);
+            while self.table[place] != EMPTY {
+                place = (place + 1) & (size - 1);
+            }
+            self.table[place] = tag(hash) | number;
+        }
+    }
+}
+
+#[inline]
+fn tag(hash: u64) -> u32 {
+    (hash as u32) << INDEX_BITS
+}
+
+#[inline]
+fn slot(hash: u64) -> usize {
+    (hash >> 24) as usize
+}

@@ -1,0 +1,365 @@
+//! A world whose states are a few machine words, and whose steps are looked up.
+//!
+//! A state is made of parts: what each process has, what each link holds, and the faults so far.
+//! Each part takes few values in all the states of a world. So each value gets a number, a state
+//! is those numbers side by side, and what an event does to the parts it touches is computed once,
+//! by the [world](super::World) itself, and looked up from then on. The parts are
+//! [learned](Space::learn) as the search meets them, and whatever is learned is compared with the
+//! world's own answer there and then.
+//!
+//! This holds only because a process's step depends on nothing but its own part and the event, and
+//! what a link holds on nothing but what is put in and taken out.
+
+mod layout;
+mod learn;
+mod tables;
+
+use super::{Action, State, Timing, World};
+use crate::protocol::{Id, MAX_NODES, Protocol};
+use crate::space::{Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space, Unlearned};
+use layout::{Field, Layout};
+use tables::{Globals, Link, Numbered, OVERFULL, Process, UNKNOWN};
+
+/// What is asked of every state of a packed world.
+pub type Question<P> = fn(&World<P>, &State<P>) -> bool;
+
+/// A world with everything that is known of its parts.
+pub struct Packed<P: Protocol> {
+    world: World<P>,
+    questions: Vec<Question<P>>,
+    layout: Layout,
+    messages: Numbered<P::Message>,
+    processes: Vec<Process<P>>,
+    /// In the order of sender and receiver.
+    links: Vec<(Id, Id, Link<P>)>,
+    globals: Globals,
+}
+
+/// What one thread needs to expand states.
+pub struct Scratch<P: Protocol> {
+    parts: Vec<u32>,
+    state: State<P>,
+}
+
+/// The kinds of faults, as columns of a table.
+mod fault {
+    use super::{Id, MAX_NODES};
+
+    pub(super) const CRASH: u32 = 0;
+    pub(super) const RECOVERY: u32 = 1;
+    pub(super) const LOSS: u32 = 2;
+    pub(super) const DUPLICATE: u32 = 3;
+    pub(super) const SUSPICION: u32 = 4;
+
+    pub(super) fn cut(a: Id, b: Id) -> u32 {
+        5 + 2 * (a.index() * MAX_NODES + b.index()) as u32
+    }
+
+    pub(super) fn heal(a: Id, b: Id) -> u32 {
+        cut(a, b) + 1
+    }
+}
+
+/// A state whose successors are being written down.
+struct Expansion<'a, P: Protocol, const W: usize> {
+    packed: &'a Packed<P>,
+    from: &'a [u64; W],
+    parts: &'a [u32],
+    state: &'a State<P>,
+    next: &'a mut Vec<[u64; W]>,
+    owed: bool,
+}
+
+impl<P: Protocol> Space for Packed<P> {
+    type Action = Action<P>;
+    type Scratch = Scratch<P>;
+
+    fn words(&self) -> usize {
+        self.layout.words()
+    }
+
+    fn scratch(&self) -> Scratch<P> {
+        Scratch {
+            parts: vec![0; self.layout.fields().len()],
+            state: State::empty(self.world.dials.nodes),
+        }
+    }
+
+    fn initial(&mut self) -> Vec<Vec<u64>> {
+        let initial = self.world.initial();
+        vec![self.encode(&initial)]
+    }
+
+    /// In the order of [`World::enabled`]; bit i + 1 of the answers is the i-th question's.
+    #[inline]
+    fn expand<const W: usize>(
+        &self,
+        from: &[u64; W],
+        scratch: &mut Scratch<P>,
+        next: &mut Vec<[u64; W]>,
+    ) -> Result<Answers, Unlearned> {
+        self.unpack(from, scratch);
+        let Scratch { parts, state } = &*scratch;
+        let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false };
+        expansion.deliveries()?;
+        expansion.expiries()?;
+        expansion.losses_and_duplicates()?;
+        expansion.crashes_and_recoveries()?;
+        expansion.cuts_and_heals()?;
+        let mut answers = if expansion.owed { 0 } else { STUTTERS };
+        for (at, question) in self.questions.iter().enumerate() {
+            answers |= u32::from(question(&self.world, state)) << (at + 1);
+        }
+        Ok(answers)
+    }
+
+    fn learn<const W: usize>(&mut self, from: &[u64; W]) -> bool {
+        self.learn_from(from)
+    }
+
+    fn actions(&self, state: &[u64]) -> Vec<Action<P>> {
+        let mut actions = Vec::new();
+        self.world.enabled(&self.decode(state), &mut actions);
+        actions
+    }
+
+    fn fairness(&self, action: &Action<P>) -> Fairness {
+        if self.world.owes(action) { Fairness::Weak } else { Fairness::None }
+    }
+}
+
+impl<P: Protocol> Packed<P> {
+    /// The world.
+    pub fn world(&self) -> &World<P> {
+        &self.world
+    }
+
+    /// The state that `words` stand for.
+    pub fn decode(&self, words: &[u64]) -> State<P> {
+        let mut scratch = self.scratch();
+        self.unpack(words, &mut scratch);
+        scratch.state
+    }
+
+    /// Writes the parts and the state that `words` stand for into `scratch`.
+    fn unpack(&self, words: &[u64], scratch: &mut Scratch<P>) {
+        let Scratch { parts, state } = scratch;
+        for (part, field) in parts.iter_mut().zip(self.layout.fields()) {
+            *part = field.get(words);
+        }
+        let (own, links) = parts.split_at(self.processes.len());
+        for (at, (process, &part)) in self.processes.iter().zip(own).enumerate() {
+            let own = &process.known[part as usize];
+            state.set_up(Id::at(at), own.up);
+            state.processes[at] = own.process;
+            state.stable[at] = own.stable;
+            state.timers[at] = own.timers;
+        }
+        state.flight.clear();
+        for ((_, _, link), &part) in self.links.iter().zip(links) {
+            if part != 0 {
+                state.flight.extend_from_slice(&link.known[part as usize]);
+            }
+        }
+        let global = &self.globals.known[links[links.len() - 1] as usize];
+        state.spent = global.spent;
+        state.cut = global.cut;
+    }
+
+    /// The position of a link among the parts of a state.
+    fn link_part(&self, from: Id, to: Id) -> usize {
+        let (from, to, nodes) = (from.index(), to.index(), self.processes.len());
+        nodes + from * (nodes - 1) + to - usize::from(to > from)
+    }
+
+    fn global_part(&self) -> usize {
+        self.processes.len() + self.links.len()
+    }
+}
+
+impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
+    fn deliveries(&mut self) -> Result<(), Unlearned> {
+        let packed = self.packed;
+        let nodes = packed.processes.len();
+        for (at, (from, to, link)) in packed.links.iter().enumerate() {
+            let held = self.parts[nodes + at];
+            if held == 0 {
+                continue;
+            }
+            self.owed = true;
+            for delivered in &link.next[held as usize] {
+                let mut after = *self.from;
+                packed.layout.field(nodes + at).set(&mut after, delivered.without);
+                if self.state.up(*to) {
+                    let column = column(*from, u32::from(delivered.message));
+                    let own = self.parts[to.index()];
+                    let step = packed.processes[to.index()].receive.get(own, column);
+                    self.step(after, *to, step)?;
+                } else {
+                    self.next.push(after);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn expiries(&mut self) -> Result<(), Unlearned> {
+        let (packed, state) = (self.packed, self.state);
+        let (protocol, dials) = (&packed.world.protocol, &packed.world.dials);
+        let view = packed.world.view(state);
+        let may_suspect = state.spent.suspicions < dials.faults.suspicions;
+        for id in packed.world.ids() {
+            for (at, &timer) in (0..).zip(P::TIMERS) {
+                if !state.timers(id).contains::<P>(timer) {
+                    continue;
+                }
+                let due = dials.timing == Timing::Asynchronous
+                    || protocol.overdue(&view, id, timer);
+                if !due && !(may_suspect && !protocol.periodic(timer)) {
+                    continue;
+                }
+                self.owed |= due;
+                let mut after = *self.from;
+                if !due {
+                    self.strike(&mut after, fault::SUSPICION)?;
+                }
+                let step = packed.processes[id.index()].expire.get(self.parts[id.index()], at);
+                self.step(after, id, step)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn losses_and_duplicates(&mut self) -> Result<(), Unlearned> {
+        let (spent, may) = (self.state.spent, self.packed.world.dials.faults);
+        if spent.losses < may.losses {
+            self.each_next(fault::LOSS, |next| next.without)?;
+        }
+        if spent.duplicates < may.duplicates {
+            self.each_next(fault::DUPLICATE, |next| next.doubled)?;
+        }
+        Ok(())
+    }
+
+    /// A fault that changes what a link holds.
+    fn each_next(&mut self, fault: u32, then: fn(&tables::Next) -> u32) -> Result<(), Unlearned> {
+        let packed = self.packed;
+        let nodes = packed.processes.len();
+        for (at, (_, _, link)) in packed.links.iter().enumerate() {
+            for next in &link.next[self.parts[nodes + at] as usize] {
+                let mut after = *self.from;
+                self.strike(&mut after, fault)?;
+                self.hold(after, packed.layout.field(nodes + at), then(next))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn crashes_and_recoveries(&mut self) -> Result<(), Unlearned> {
+        let (packed, state) = (self.packed, self.state);
+        let (spent, may) = (state.spent, packed.world.dials.faults);
+        if spent.crashes < may.crashes {
+            for id in packed.world.ids().filter(|&id| state.up(id)) {
+                let mut after = *self.from;
+                self.strike(&mut after, fault::CRASH)?;
+                let own = self.parts[id.index()];
+                let own = packed.processes[id.index()].crash.get(own, 0);
+                if own == UNKNOWN {
+                    return Err(Unlearned);
+                }
+                packed.layout.field(id.index()).set(&mut after, own);
+                self.next.push(after);
+            }
+        }
+        if spent.recoveries < may.recoveries {
+            for id in packed.world.ids().filter(|&id| !state.up(id)) {
+                let mut after = *self.from;
+                self.strike(&mut after, fault::RECOVERY)?;
+                let own = self.parts[id.index()];
+                self.step(after, id, packed.processes[id.index()].recover.get(own, 0))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cuts_and_heals(&mut self) -> Result<(), Unlearned> {
+        let (packed, state) = (self.packed, self.state);
+        let may = packed.world.dials.faults.cuts;
+        if may == 0 {
+            return Ok(());
+        }
+        for a in packed.world.ids() {
+            for b in packed.world.ids().filter(|&b| b > a) {
+                let mut after = *self.from;
+                if !state.connected(a, b) {
+                    self.owed |= packed.world.dials.heals == super::Heals::Must;
+                    self.strike(&mut after, fault::heal(a, b))?;
+                    self.next.push(after);
+                } else if state.spent.cuts < may {
+                    self.strike(&mut after, fault::cut(a, b))?;
+                    for part in [packed.link_part(a, b), packed.link_part(b, a)] {
+                        packed.layout.field(part).set(&mut after, 0);
+                    }
+                    self.next.push(after);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a fault.
+    fn strike(&self, after: &mut [u64; W], fault: u32) -> Result<(), Unlearned> {
+        let part = self.packed.global_part();
+        let global = self.packed.globals.after.get(self.parts[part], fault);
+        if global == UNKNOWN {
+            return Err(Unlearned);
+        }
+        self.packed.layout.field(part).set(after, global);
+        Ok(())
+    }
+
+    /// A process takes a step.
+    #[inline]
+    fn step(&mut self, mut after: [u64; W], id: Id, step: u32) -> Result<(), Unlearned> {
+        if step == UNKNOWN {
+            return Err(Unlearned);
+        }
+        let packed = self.packed;
+        let step = &packed.processes[id.index()].steps[step as usize];
+        packed.layout.field(id.index()).set(&mut after, step.own);
+        for &(link, message) in &step.sends {
+            let (from, to, into) = &packed.links[link as usize];
+            if !self.state.connected(*from, *to) {
+                continue;
+            }
+            let field = packed.layout.field(packed.processes.len() + link as usize);
+            let held = into.push.get(field.get(&after), u32::from(message));
+            match held {
+                UNKNOWN => return Err(Unlearned),
+                OVERFULL => {
+                    self.next.push([OUTSIDE_WORD; W]);
+                    return Ok(());
+                }
+                held => field.set(&mut after, held),
+            }
+        }
+        self.next.push(after);
+        Ok(())
+    }
+
+    /// A link holds something else.
+    fn hold(&mut self, mut after: [u64; W], link: Field, held: u32) -> Result<(), Unlearned> {
+        match held {
+            UNKNOWN => return Err(Unlearned),
+            OVERFULL => after = [OUTSIDE_WORD; W],
+            held => link.set(&mut after, held),
+        }
+        self.next.push(after);
+        Ok(())
+    }
+}
+
+/// The column of a message in the table of what a process does when it arrives.
+fn column(from: Id, message: u32) -> u32 {
+    message * MAX_NODES as u32 + from.index() as u32
+}

@@ -1,0 +1,143 @@
+//! What is known so far of the parts of a world's states: every value that a process or a link has
+//! had gets a number, and what follows from it is written down once.
+
+use crate::protocol::{MAX_NODES, Protocol, Timers};
+use crate::world::Faults;
+use crate::world::network::InFlight;
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+use smallvec::SmallVec;
+use std::hash::Hash;
+
+/// Stands for what has not been seen yet.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+
+/// Stands for more messages than a link may hold.
+pub(super) const OVERFULL: u32 = u32::MAX - 1;
+
+/// Values and their numbers.
+pub(super) type Numbered<T> = IndexSet<T, FxBuildHasher>;
+
+/// The number of `value`, a new one if it has none.
+pub(super) fn number<T: Eq + Hash>(known: &mut Numbered<T>, value: T) -> u32 {
+    u32::try_from(known.insert_full(value).0).unwrap_or(UNKNOWN)
+}
+
+/// A table with a row for each part and a column for each event; rows and columns are added as
+/// they are met.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    log_columns: u32,
+    cells: Vec<u32>,
+}
+
+impl Table {
+    /// What follows; [`UNKNOWN`] if it has not been seen.
+    #[inline]
+    pub(super) fn get(&self, row: u32, column: u32) -> u32 {
+        if column >> self.log_columns != 0 {
+            return UNKNOWN;
+        }
+        let at = ((row as usize) << self.log_columns) | column as usize;
+        self.cells.get(at).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// Writes down what follows.
+    pub(super) fn set(&mut self, row: u32, column: u32, value: u32) {
+        while column >> self.log_columns != 0 {
+            let columns = 1 << self.log_columns;
+            let rows = self.cells.chunks(columns);
+            let wider = rows.flat_map(|row| {
+                row.iter().copied().chain(std::iter::repeat_n(UNKNOWN, 2 * columns - row.len()))
+            });
+            self.cells = wider.collect();
+            self.log_columns += 1;
+        }
+        let at = ((row as usize) << self.log_columns) | column as usize;
+        if at >= self.cells.len() {
+            self.cells.resize(at + 1, UNKNOWN);
+        }
+        self.cells[at] = value;
+    }
+}
+
+/// All that one process has.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Own<P: Protocol> {
+    pub(super) up: bool,
+    pub(super) process: P::Process,
+    pub(super) stable: P::Stable,
+    pub(super) timers: Timers,
+}
+
+/// What one step of a process does: what it has afterwards, and what it sends on which link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Step {
+    pub(super) own: u32,
+    pub(super) sends: SmallVec<[(u8, u16); 6]>,
+}
+
+/// One process: what it has had so far, and what each event then does.
+pub(super) struct Process<P: Protocol> {
+    pub(super) known: Numbered<Own<P>>,
+    pub(super) steps: Numbered<Step>,
+    /// By the number of the sender and of the message.
+    pub(super) receive: Table,
+    /// By the position of the timer.
+    pub(super) expire: Table,
+    /// In column 0.
+    pub(super) recover: Table,
+    /// In column 0; not a step, but what the process has then.
+    pub(super) crash: Table,
+}
+
+impl<P: Protocol> Default for Process<P> {
+    fn default() -> Self {
+        Process {
+            known: Numbered::default(),
+            steps: Numbered::default(),
+            receive: Table::default(),
+            expire: Table::default(),
+            recover: Table::default(),
+            crash: Table::default(),
+        }
+    }
+}
+
+/// A message that may be delivered next, and what the link holds without it, and with two of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    pub(super) message: u16,
+    pub(super) without: u32,
+    pub(super) doubled: u32,
+}
+
+/// One link: what it has held so far, and what follows; 0 is nothing.
+pub(super) struct Link<P: Protocol> {
+    pub(super) known: Numbered<InFlight<P>>,
+    /// What may be delivered next, by the number of what the link holds.
+    pub(super) next: Vec<SmallVec<[Next; 2]>>,
+    /// What it holds after another message, by the number of that; [`OVERFULL`] if too much.
+    pub(super) push: Table,
+}
+
+impl<P: Protocol> Default for Link<P> {
+    fn default() -> Self {
+        Link { known: Numbered::default(), next: Vec::new(), push: Table::default() }
+    }
+}
+
+/// What belongs to no process and no link: the faults so far, and the links that are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Global {
+    pub(super) spent: Faults,
+    pub(super) cut: [u8; MAX_NODES],
+}
+
+/// All globals so far, and those that follow.
+#[derive(Default)]
+pub(super) struct Globals {
+    pub(super) known: Numbered<Global>,
+    /// By the [fault](super::fault).
+    pub(super) after: Table,
+}
