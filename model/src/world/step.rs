@@ -207,6 +207,9 @@ impl<P: Protocol> World<P> {
     /// always due.
     #[must_use]
     pub fn at_rest(&self, state: &State<P>) -> bool {
+        if !state.flight.is_empty() {
+            return false;
+        }
         let view = self.view(state);
         let left = |id: Id| {
             state.timers(id).iter::<P>().any(|timer| {
@@ -216,7 +219,7 @@ impl<P: Protocol> World<P> {
             })
         };
         let healing = self.dials().heals == Heals::Must && state.cut.iter().any(|&cut| cut != 0);
-        state.flight.is_empty() && !healing && !self.ids().any(left)
+        !healing && !self.ids().any(left)
     }
 
     /// Whether `state` is inside the boundary of the search: no link holds more than its capacity.

@@ -22,7 +22,7 @@ const LANES: usize = 16;
 const SHARDS_PER_LANE: usize = SHARDS / LANES;
 
 /// How many states of one shard are expanded in one round at most.
-const ROUND: u32 = 1024;
+const ROUND: u32 = 2048;
 
 /// Stands for the shard of a state outside the boundary.
 const OUTSIDE_SHARD: u8 = u8::MAX;
@@ -97,7 +97,7 @@ impl<const W: usize> Search<W> {
             words[..state.len()].copy_from_slice(&state);
             let state = words;
             let hash = hash(&state);
-            search.shards[shard_of(hash)].insert(state, hash);
+            search.shards[shard_of(hash)].insert_all(&[state], |_| {});
             search.generated += 1;
             search.initial.push(state);
         }
@@ -156,7 +156,8 @@ impl<const W: usize> Search<W> {
 
     /// Whether a limit is reached.
     fn enough(&mut self, course: &mut Course<'_>) -> bool {
-        let left: u64 = self.level().states.iter().map(|left| u64::from(left.end - left.start)).sum();
+        let left: u64 =
+            self.level().states.iter().map(|left| u64::from(left.end - left.start)).sum();
         let found = self.distinct();
         let beyond: u64 = self.level().states.iter().map(|left| u64::from(left.end)).sum();
         let progress = Progress {
@@ -221,12 +222,11 @@ impl<const W: usize> Search<W> {
         shards.for_each(|(at, (shard, numbers))| {
             for (lane, numbers) in lanes.iter().zip(numbers) {
                 numbers.clear();
-                for state in &lane.found[at] {
-                    let number = shard.insert(*state, hash(state));
+                shard.insert_all(&lane.found[at], |number| {
                     if edges {
                         numbers.push(number);
                     }
-                }
+                });
             }
         });
     }
@@ -261,13 +261,16 @@ impl<const W: usize> Search<W> {
                 for (rows, range) in rows.iter_mut().zip(round) {
                     for &(degree, answers) in expanded.by_ref().take(range.len()) {
                         let targets = targets.by_ref().take(usize::from(degree));
-                        rows.push(answers, targets.map(|&shard| {
-                            (shard != OUTSIDE_SHARD).then(|| {
-                                let shard = usize::from(shard);
-                                read[shard] += 1;
-                                (shard, found[shard][at][read[shard] - 1])
-                            })
-                        }));
+                        rows.push(
+                            answers,
+                            targets.map(|&shard| {
+                                (shard != OUTSIDE_SHARD).then(|| {
+                                    let shard = usize::from(shard);
+                                    read[shard] += 1;
+                                    (shard, found[shard][at][read[shard] - 1])
+                                })
+                            }),
+                        );
                     }
                 }
             },

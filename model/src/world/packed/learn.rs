@@ -1,10 +1,12 @@
 //! How the parts of a world become known: the world itself is asked what an action does.
 
-use super::tables::{Global, Globals, Link, Next, Numbered, OVERFULL, Own, Process, Step, UNKNOWN};
 use super::tables::number;
+use super::tables::{
+    Global, Globals, Link, Next, Numbered, OVERFULL, Own, Process, Sent, Step, UNKNOWN,
+};
 use super::{Layout, Packed, Question, column, fault};
-use crate::space::{OUTSIDE_WORD, Space};
 use crate::protocol::{Effect, Envelope, Id, Protocol};
+use crate::space::{OUTSIDE_WORD, Space};
 use crate::world::network::{self, InFlight, deliverable, take};
 use crate::world::{Action, Outcome, State, World};
 
@@ -54,7 +56,8 @@ impl<P: Protocol> Packed<P> {
         }
         let mut next = Vec::new();
         let learned = self.expand(words, &mut self.scratch(), &mut next).is_ok();
-        let looked_up = next.iter().map(|words| (words[0] != OUTSIDE_WORD).then(|| self.decode(words)));
+        let looked_up =
+            next.iter().map(|words| (words[0] != OUTSIDE_WORD).then(|| self.decode(words)));
         assert!(
             learned && looked_up.eq(targets),
             "the packed world and the world itself differ after\n{state:?}"
@@ -116,14 +119,15 @@ impl<P: Protocol> Packed<P> {
     fn step_of(&mut self, state: &State<P>, id: Id, outcome: &Outcome<P>) -> (u32, u32) {
         let before = self.own(state, id);
         let own = self.own(&outcome.state, id);
-        let mut step = Step { own, ..Step::default() };
+        let mut sends = Vec::new();
         for effect in &outcome.effects {
             if let Effect::Send { to, message } = *effect {
-                let link = self.link_part(id, to) - self.processes.len();
-                let message = number(&mut self.messages, message);
-                step.sends.push((link as u8, message as u16));
+                let link = (self.link_part(id, to) - self.processes.len()) as u8;
+                let message = number(&mut self.messages, message) as u16;
+                sends.push(Sent { link, to, message });
             }
         }
+        let step = Step { own, sends: sends.into() };
         (before, number(&mut self.processes[id.index()].steps, step))
     }
 
@@ -157,12 +161,7 @@ impl<P: Protocol> Packed<P> {
         self.world.dials.capacity.is_some_and(|capacity| held.len() > capacity)
     }
 
-    fn note_double(
-        &mut self,
-        state: &State<P>,
-        e: Envelope<P::Message>,
-        outcome: &Outcome<P>,
-    ) {
+    fn note_double(&mut self, state: &State<P>, e: Envelope<P::Message>, outcome: &Outcome<P>) {
         let link = self.link_part(e.from, e.to) - self.processes.len();
         let before = self.content(link, held::<P>(&state.flight, e.from, e.to));
         let after = held::<P>(&outcome.state.flight, e.from, e.to);
@@ -177,7 +176,7 @@ impl<P: Protocol> Packed<P> {
 
     /// The number of what a link holds.
     fn content(&mut self, link: usize, flight: InFlight<P>) -> u32 {
-        let (number, new) = self.links[link].2.known.insert_full(flight.clone());
+        let (number, new) = self.links[link].2.known.insert_full(flight.as_slice().into());
         if new {
             let next = deliverable::<P>(self.world.dials.network, &flight);
             let next = next.collect::<Vec<_>>();

@@ -18,7 +18,7 @@ use super::{Action, State, Timing, World};
 use crate::protocol::{Id, MAX_NODES, Protocol};
 use crate::space::{Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space, Unlearned};
 use layout::{Field, Layout};
-use tables::{Globals, Link, Numbered, OVERFULL, Process, UNKNOWN};
+use tables::{Globals, Link, Numbered, OVERFULL, Process, Sent, UNKNOWN};
 
 /// What is asked of every state of a packed world.
 pub type Question<P> = fn(&World<P>, &State<P>) -> bool;
@@ -68,6 +68,8 @@ struct Expansion<'a, P: Protocol, const W: usize> {
     state: &'a State<P>,
     next: &'a mut Vec<[u64; W]>,
     owed: bool,
+    /// Whether links may be cut.
+    cut: bool,
 }
 
 impl<P: Protocol> Space for Packed<P> {
@@ -100,7 +102,8 @@ impl<P: Protocol> Space for Packed<P> {
     ) -> Result<Answers, Unlearned> {
         self.unpack(from, scratch);
         let Scratch { parts, state } = &*scratch;
-        let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false };
+        let cut = self.world.dials.faults.cuts > 0;
+        let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
         expansion.deliveries()?;
         expansion.expiries()?;
         expansion.losses_and_duplicates()?;
@@ -158,7 +161,10 @@ impl<P: Protocol> Packed<P> {
         state.flight.clear();
         for ((_, _, link), &part) in self.links.iter().zip(links) {
             if part != 0 {
-                state.flight.extend_from_slice(&link.known[part as usize]);
+                // Most links hold one message or two.
+                for &envelope in &link.known[part as usize] {
+                    state.flight.push(envelope);
+                }
             }
         }
         let global = &self.globals.known[links[links.len() - 1] as usize];
@@ -181,19 +187,21 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
     fn deliveries(&mut self) -> Result<(), Unlearned> {
         let packed = self.packed;
         let nodes = packed.processes.len();
-        for (at, (from, to, link)) in packed.links.iter().enumerate() {
-            let held = self.parts[nodes + at];
+        let (own, links) = self.parts.split_at(nodes);
+        let fields = &packed.layout.fields()[nodes..];
+        for ((&held, &field), (from, to, link)) in links.iter().zip(fields).zip(&packed.links) {
             if held == 0 {
                 continue;
             }
             self.owed = true;
+            let up = self.state.up(*to);
+            let receive = &packed.processes[to.index()].receive;
             for delivered in &link.next[held as usize] {
                 let mut after = *self.from;
-                packed.layout.field(nodes + at).set(&mut after, delivered.without);
-                if self.state.up(*to) {
+                field.set(&mut after, delivered.without);
+                if up {
                     let column = column(*from, u32::from(delivered.message));
-                    let own = self.parts[to.index()];
-                    let step = packed.processes[to.index()].receive.get(own, column);
+                    let step = receive.get(own[to.index()], column);
                     self.step(after, *to, step)?;
                 } else {
                     self.next.push(after);
@@ -213,8 +221,8 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
                 if !state.timers(id).contains::<P>(timer) {
                     continue;
                 }
-                let due = dials.timing == Timing::Asynchronous
-                    || protocol.overdue(&view, id, timer);
+                let due =
+                    dials.timing == Timing::Asynchronous || protocol.overdue(&view, id, timer);
                 if !due && !(may_suspect && !protocol.periodic(timer)) {
                     continue;
                 }
@@ -327,13 +335,14 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
         let packed = self.packed;
         let step = &packed.processes[id.index()].steps[step as usize];
         packed.layout.field(id.index()).set(&mut after, step.own);
-        for &(link, message) in &step.sends {
-            let (from, to, into) = &packed.links[link as usize];
-            if !self.state.connected(*from, *to) {
+        for &Sent { link, to, message } in &step.sends {
+            if self.cut && !self.state.connected(id, to) {
                 continue;
             }
-            let field = packed.layout.field(packed.processes.len() + link as usize);
-            let held = into.push.get(field.get(&after), u32::from(message));
+            let link = usize::from(link);
+            let field = packed.layout.field(packed.processes.len() + link);
+            let push = &packed.links[link].2.push;
+            let held = push.get(field.get(&after), u32::from(message));
             match held {
                 UNKNOWN => return Err(Unlearned),
                 OVERFULL => {

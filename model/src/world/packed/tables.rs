@@ -1,9 +1,8 @@
 //! What is known so far of the parts of a world's states: every value that a process or a link has
 //! had gets a number, and what follows from it is written down once.
 
-use crate::protocol::{MAX_NODES, Protocol, Timers};
+use crate::protocol::{Envelope, Id, MAX_NODES, Protocol, Timers};
 use crate::world::Faults;
-use crate::world::network::InFlight;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -70,11 +69,20 @@ pub(super) struct Own<P: Protocol> {
     pub(super) timers: Timers,
 }
 
-/// What one step of a process does: what it has afterwards, and what it sends on which link.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// A message that a step sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sent {
+    /// On which link.
+    pub(super) link: u8,
+    pub(super) to: Id,
+    pub(super) message: u16,
+}
+
+/// What one step of a process does: what it has afterwards, and what it sends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Step {
     pub(super) own: u32,
-    pub(super) sends: SmallVec<[(u8, u16); 6]>,
+    pub(super) sends: Box<[Sent]>,
 }
 
 /// One process: what it has had so far, and what each event then does.
@@ -114,7 +122,7 @@ pub(super) struct Next {
 
 /// One link: what it has held so far, and what follows; 0 is nothing.
 pub(super) struct Link<P: Protocol> {
-    pub(super) known: Numbered<InFlight<P>>,
+    pub(super) known: Numbered<Box<[Envelope<P::Message>]>>,
     /// What may be delivered next, by the number of what the link holds.
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
     /// What it holds after another message, by the number of that; [`OVERFULL`] if too much.

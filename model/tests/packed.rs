@@ -1,0 +1,152 @@
+//! The packed world against the world itself: packing loses nothing, and what is looked up is what
+//! the world does.
+
+use bellwether_model::check::exact::{Exact, Goal, How};
+use bellwether_model::check::{Limits, Progress};
+use bellwether_model::property;
+use bellwether_model::protocol::Protocol;
+use bellwether_model::protocol::bully::Bully;
+use bellwether_model::space::{OUTSIDE_WORD, Space};
+use bellwether_model::world::packed::Packed;
+use bellwether_model::world::{Dials, Faults, Heals, Network, Start, State, Timing, World};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Enough words for every world of these tests.
+const WORDS: usize = 8;
+
+/// The states that follow, as the world says; `None` where one is outside the boundary.
+fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<State<P>>> {
+    let mut actions = Vec::new();
+    world.enabled(state, &mut actions);
+    let next = actions.iter().map(|action| world.apply(state, action).state);
+    next.map(|next| world.inside(&next).then_some(next)).collect()
+}
+
+/// What follows `words`, learning as often as it takes; `None` if states then look different.
+fn expand<P: Protocol>(packed: &mut Packed<P>, words: &[u64; WORDS]) -> Option<Vec<[u64; WORDS]>> {
+    let mut next = Vec::new();
+    if packed.expand(words, &mut packed.scratch(), &mut next).is_err() {
+        next.clear();
+        if packed.learn(words) {
+            return None;
+        }
+        let known = packed.expand(words, &mut packed.scratch(), &mut next);
+        assert!(known.is_ok(), "what was learned is not known");
+    }
+    Some(next)
+}
+
+fn padded(words: &[u64]) -> [u64; WORDS] {
+    let mut padded = [0; WORDS];
+    padded[..words.len()].copy_from_slice(words);
+    padded
+}
+
+/// Takes the steps `choices` from the start, comparing everything that could follow each time.
+fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
+    let mut packed = Packed::new(world, Vec::new());
+    'anew: loop {
+        let mut words = padded(&packed.initial()[0]);
+        let mut state = world.initial();
+        for &choice in choices {
+            assert_eq!(packed.decode(&words), state);
+            let Some(next) = expand(&mut packed, &words) else { continue 'anew };
+            let decoded: Vec<_> = next
+                .iter()
+                .map(|words| (*words != [OUTSIDE_WORD; WORDS]).then(|| packed.decode(words)))
+                .collect();
+            let expected = successors(world, &state);
+            assert_eq!(decoded, expected);
+            let inside: Vec<_> =
+                next.into_iter().zip(expected).filter_map(|(w, s)| Some((w, s?))).collect();
+            if inside.is_empty() {
+                break;
+            }
+            (words, state) = inside[choice % inside.len()].clone();
+        }
+        return;
+    }
+}
+
+fn dials() -> impl Strategy<Value = Dials> {
+    let faults = (0..3u8, 0..2u8, 0..2u8, 0..2u8, 0..2u8, 0..2u8);
+    let network = select(vec![Network::Fifo, Network::Unordered, Network::Set]);
+    let timing = select(vec![Timing::Perfect, Timing::Asynchronous]);
+    let start = select(vec![Start::Settled, Start::Cold]);
+    let heals = select(vec![Heals::May, Heals::Must]);
+    let capacity = select(vec![Some(1), Some(2), Some(3)]);
+    (2..6usize, faults, network, timing, start, heals, capacity).prop_map(
+        |(
+            nodes,
+            (crashes, recoveries, losses, duplicates, cuts, suspicions),
+            network,
+            timing,
+            start,
+            heals,
+            capacity,
+        )| {
+            let duplicates = if network == Network::Set { 0 } else { duplicates };
+            let suspicions = if timing == Timing::Asynchronous { 0 } else { suspicions };
+            let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
+            Dials { nodes, faults, heals, network, timing, start, capacity }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn packing_loses_nothing_and_looking_up_is_doing(
+        variant in 0..Bully::VARIANTS.len(),
+        dials in dials(),
+        choices in proptest::collection::vec(0..1000usize, 1..60),
+    ) {
+        let world = World::new(Bully::VARIANTS[variant].rules, dials).expect("a world");
+        walk(&world, &choices);
+    }
+}
+
+fn search(world: &World<Bully>, threads: usize, limits: Limits) -> Exact<Packed<Bully>> {
+    let questions = property::all().iter().map(|p| p.condition).collect();
+    let how = How { limits, edges: false, threads, look: &mut |_: Progress| {} };
+    Exact::search(Packed::new(world, questions), how).expect("threads")
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(2, 1)).expect("a world");
+    let goals: Vec<_> =
+        (1..8).flat_map(|question| [true, false].map(|answer| Goal { question, answer })).collect();
+    let one = search(&world, 1, Limits::NONE);
+    let paths = one.paths(&goals);
+    assert!(paths.iter().flatten().any(|path| path.len() > 3), "a path worth comparing");
+    for threads in [2, 3, 8] {
+        let many = search(&world, threads, Limits::NONE);
+        assert_eq!(many.counts(), one.counts());
+        assert_eq!(many.paths(&goals), paths);
+    }
+}
+
+#[test]
+fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
+    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 1)).expect("a world");
+    let goal = Goal { question: 1, answer: false };
+    let path = search(&world, 1, Limits::NONE).paths(&[goal]).remove(0).expect("two leaders");
+    assert_eq!(path.len(), 4);
+    let property = &property::all::<Bully>()[0];
+    let mut state = world.initial();
+    for action in &path {
+        assert!((property.condition)(&world, &state));
+        state = world.apply(&state, action).state;
+    }
+    assert!(!(property.condition)(&world, &state));
+}
+
+#[test]
+fn a_search_that_was_cut_short_says_so() {
+    let world = World::new(Bully::BASELINE, Dials::calm(4).with_crashes(1, 1)).expect("a world");
+    let limits = Limits { states: Some(1000), ..Limits::NONE };
+    let search = search(&world, 2, limits);
+    assert!(search.cut_short().is_some());
+    assert!((1000..20_000).contains(&search.counts().distinct), "{:?}", search.counts());
+}
