@@ -7,11 +7,13 @@ mod limit_args;
 mod list;
 mod progress;
 mod text;
+mod timed_args;
 mod trace;
 mod world_args;
 
 pub use limit_args::LimitArgs;
 pub use progress::Bar;
+pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs};
 pub use world_args::{
     HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs, world,
 };
