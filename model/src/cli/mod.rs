@@ -6,6 +6,7 @@ mod explore;
 mod limit_args;
 mod list;
 mod progress;
+mod shown;
 mod text;
 mod timed_args;
 mod trace;
