@@ -24,5 +24,6 @@ pub mod property;
 pub mod protocol;
 pub mod report;
 pub mod trace;
+pub mod tune;
 pub mod words;
 pub mod world;
