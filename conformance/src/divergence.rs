@@ -205,6 +205,10 @@ pub(crate) fn happening<P: Specification>(action: &Action<P>) -> Option<(Id, Hap
         Action::Expire { id, timer, .. } => Some((id, Happening::Expire(timer))),
         Action::Crash(id) => Some((id, Happening::Crash)),
         Action::Recover(id) => Some((id, Happening::Boot)),
-        Action::Lose(_) | Action::Duplicate(_) | Action::Cut(..) | Action::Heal(..) => None,
+        Action::Lose(_)
+        | Action::Duplicate(_)
+        | Action::Cut(..)
+        | Action::Heal(..)
+        | Action::Tick => None,
     }
 }

@@ -27,6 +27,12 @@ pub enum Error {
         /// The rules of the world.
         asked: String,
     },
+    /// Ticks of the world are no times of the program.
+    #[error(
+        "the world is timed, and the program has clocks of its own, which the comparison sets; \
+         compare with --timing perfect or asynchronous, which let timers expire in every order"
+    )]
+    Timed,
     /// The program refuses to be configured like this.
     #[error("the program refuses the configuration of node {node}: {source}")]
     Configuration {

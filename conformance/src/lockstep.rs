@@ -161,8 +161,8 @@ struct Walk<'a, M: Mapping> {
     summary: Summary,
 }
 
-const KINDS: [&str; 8] =
-    ["deliver", "expire", "lose", "duplicate", "crash", "recover", "cut", "heal"];
+const KINDS: [&str; 9] =
+    ["deliver", "expire", "lose", "duplicate", "crash", "recover", "cut", "heal", "tick"];
 
 fn kind<P: Specification>(action: &Action<P>) -> usize {
     match action {
@@ -174,6 +174,7 @@ fn kind<P: Specification>(action: &Action<P>) -> usize {
         Action::Recover(_) => 5,
         Action::Cut(..) => 6,
         Action::Heal(..) => 7,
+        Action::Tick => 8,
     }
 }
 

@@ -96,6 +96,9 @@ pub(crate) fn group<'a, M: Mapping>(
             asked: variant_name(world.protocol()),
         });
     }
+    if world.dials().timing.timed().is_some() {
+        return Err(Error::Timed);
+    }
     Group::new(mapping, world.dials().nodes)
 }
 

@@ -25,5 +25,6 @@ pub mod protocol;
 pub mod report;
 pub mod space;
 pub mod trace;
+pub mod tune;
 pub mod words;
 pub mod world;

@@ -43,7 +43,7 @@ pub enum Kind {
     Reachability,
 }
 
-/// Every property, in the order in which they are reported.
+/// Every property that any world can be asked for, in the order in which they are reported.
 #[must_use]
 pub fn all<P: Protocol>() -> Vec<Property<P>> {
     vec![
@@ -106,35 +106,102 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
     ]
 }
 
+/// The properties that only a timed world can be asked for, in the order in which they are
+/// reported, after [all] others.
+#[must_use]
+pub fn timed<P: Protocol>() -> Vec<Property<P>> {
+    vec![
+        Property {
+            name: TIMEOUTS_ACCURATE,
+            formula: "□ ∀ time-out t: due(t) ⇒ overdue(t)",
+            meaning: "no time-out expires while what it waits for could still come",
+            kind: Kind::Safety,
+            premise: Some(("a time-out is due", World::some_time_out_is_due)),
+            condition: World::time_outs_are_accurate,
+        },
+        Property {
+            name: AGREED_WITHIN,
+            formula: "□ (more than D ticks since the last fault ⇒ ∀ up i: leader(i) = max{j: up(j)})",
+            meaning: "every live process agrees on the highest live id within D ticks (--within D)",
+            kind: Kind::Safety,
+            premise: Some(("more than D ticks since the last fault", World::is_calm)),
+            condition: |world, state| !world.is_calm(state) || agreed(state),
+        },
+    ]
+}
+
+/// The property that says when perfect timing is justified.
+pub const TIMEOUTS_ACCURATE: &str = "timeouts-accurate";
+
+/// The property that bounds liveness.
+pub const AGREED_WITHIN: &str = "agreed-within";
+
 /// The properties of these names, or all that make sense in `world` if none is named.
 ///
 /// # Errors
-/// The first name that no property has.
+/// The first name that no property has, or that asks for something that the world does not have.
 pub fn select<P: Protocol>(
     world: &World<P>,
     names: &[String],
-) -> Result<Vec<Property<P>>, UnknownProperty> {
-    let all = all::<P>();
+) -> Result<Vec<Property<P>>, PropertyError> {
+    let known = || all::<P>().into_iter().chain(timed());
     if names.is_empty() {
         // Without a crash nobody else need ever lead.
         let crashes = world.dials().faults.crashes > 0;
-        return Ok(all.into_iter().filter(|p| crashes || p.name != "succession").collect());
+        let wanted = |p: &Property<P>| {
+            (crashes || p.name != "succession") && answerable(world, p.name).is_ok()
+        };
+        return Ok(known().filter(wanted).collect());
     }
     let find = |name: &String| {
-        all.iter().find(|p| p.name == name).copied().ok_or_else(|| UnknownProperty {
+        let found = known().find(|p| p.name == name).ok_or_else(|| PropertyError::Unknown {
             name: name.clone(),
-            known: all.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-        })
+            known: known().map(|p| p.name).collect::<Vec<_>>().join(", "),
+        })?;
+        answerable(world, found.name).map(|()| found)
     };
     names.iter().map(find).collect()
 }
 
-/// A property that does not exist was asked for.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no property '{name}'; there are: {known}")]
-pub struct UnknownProperty {
-    name: String,
-    known: String,
+/// Whether `world` measures what the property of this name speaks of.
+fn answerable<P: Protocol>(world: &World<P>, name: &'static str) -> Result<(), PropertyError> {
+    let timed = world.dials().timing.timed();
+    match name {
+        TIMEOUTS_ACCURATE | AGREED_WITHIN if timed.is_none() => {
+            Err(PropertyError::Untimed { name })
+        }
+        AGREED_WITHIN if timed.is_some_and(|timed| timed.within.is_none()) => {
+            Err(PropertyError::NoBound { name })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A property was asked for that does not exist, or not in this world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PropertyError {
+    /// No property of that name.
+    #[error("there is no property '{name}'; there are: {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// Only a timed world has it.
+    #[error(
+        "property '{name}' speaks of ticks, and only a timed world has them; add --timing timed"
+    )]
+    Untimed {
+        /// The property.
+        name: &'static str,
+    },
+    /// The bound is missing.
+    #[error("property '{name}' has to know within how many ticks; give --within TICKS")]
+    NoBound {
+        /// The property.
+        name: &'static str,
+    },
 }
 
 /// Whom a live, settled process takes for the leader: itself if it leads.

@@ -133,6 +133,8 @@ pub enum Event {
         /// The ends of the link, the lower id first.
         link: [Id; 2],
     },
+    /// A tick passed.
+    Tick,
 }
 
 /// A message on its way.

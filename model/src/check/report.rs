@@ -4,7 +4,7 @@ use super::{Engine, Reason};
 use crate::property::{Kind, Property};
 use crate::protocol::{Protocol, variant_name};
 use crate::trace::{Shows, Step, Trace};
-use crate::world::{Action, World};
+use crate::world::{Action, Timed, World};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl<P: Protocol> Serialize for Report<P> {
         map.serialize_entry("faults", &dials.faults)?;
         map.serialize_entry("heals", &dials.heals)?;
         map.serialize_entry("network", &dials.network)?;
-        let timing = serde_json::json!({"kind": dials.timing});
+        let timing = TimingView { kind: dials.timing.kind(), timed: dials.timing.timed() };
         map.serialize_entry("timing", &timing)?;
         map.serialize_entry("start", &dials.start)?;
         map.serialize_entry("capacity", &dials.capacity)?;
@@ -149,6 +149,13 @@ impl<P: Protocol> Serialize for Report<P> {
         map.serialize_entry("properties", &decisions)?;
         map.end()
     }
+}
+
+#[derive(Serialize)]
+struct TimingView {
+    kind: &'static str,
+    #[serde(flatten)]
+    timed: Option<Timed>,
 }
 
 #[derive(Serialize)]

@@ -2,22 +2,20 @@
 
 use super::{
     Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch,
-    explore, text, world,
+    shown, text, world,
 };
 use crate::check::{self, Decision, Engine, Options, Report, Verdict};
 use crate::property;
 use crate::protocol::{Protocol, Visitor, variant_name};
-use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
 use anstyle::Style;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::HashSet;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -90,19 +88,8 @@ pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
              --engine: bfs, dfs or simulation"
         ));
     }
-    if let Some(out) = &args.out {
-        fs::create_dir_all(out).and_then(|()| writable(out)).with_context(|| {
-            format!("cannot write into {}; give --out another folder", out.display())
-        })?;
-    }
+    shown::prepare(args.out.as_deref())?;
     dispatch(&args.protocol.protocol, Check(args))
-}
-
-/// Found out before the search, not after it.
-fn writable(dir: &Path) -> std::io::Result<()> {
-    let probe = dir.join(".bellwether-can-write");
-    fs::write(&probe, b"")?;
-    fs::remove_file(probe)
 }
 
 struct Check<'a>(&'a CheckArgs);
@@ -164,13 +151,7 @@ impl CheckArgs {
         let mut saved = Saved::new();
         for (decision, trace) in counterexamples(report) {
             let name = format!("{}-{}", P::NAME, decision.property.name);
-            let file = dir.join(format!("{name}.ndjson"));
-            let mut lines = Vec::new();
-            trace.write(&mut lines)?;
-            let picture = dir.join(format!("{name}.svg"));
-            for (file, content) in [(&file, &lines), (&picture, &svg::draw(&trace).into_bytes())] {
-                fs::write(file, content).with_context(|| format!("writing {}", file.display()))?;
-            }
+            let file = shown::save(&trace, dir, &name)?;
             saved.push((decision.property.name, file));
         }
         Ok(saved)
@@ -193,24 +174,13 @@ impl CheckArgs {
             if let Some((known, _)) = same {
                 writeln!(out, "The execution is that of {known}.")?;
             } else {
-                let story = text::wrap(&story::tell(&trace), width);
-                let options =
-                    diagram::Options { ascii: self.ascii, colour: true, width, bare: true };
-                write!(out, "\n{story}\n{}\n", diagram::draw(&trace, options))?;
+                shown::tell(&mut out, &trace, self.ascii)?;
             }
             if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
-                let picture = file.with_extension("svg");
-                writeln!(out, "Saved: {}\n       {}", file.display(), picture.display())?;
+                shown::saved(&mut out, file)?;
             }
             if let Some(found) = &decision.counterexample {
-                let steps = found.steps.iter().chain(found.cycle.iter().flatten());
-                let link = explore::link(&report.world, steps, explore::ADDRESS);
-                let explore = format!(
-                    "bellwether-model explore {} {}",
-                    self.protocol.typed(),
-                    WorldArgs::typed(&report.world.dials())
-                );
-                writeln!(out, "Browse it: {explore}\n       at: {link}")?;
+                shown::browse(&mut out, &self.protocol, &report.world, found)?;
             }
             told.push((property.name, trace));
         }

@@ -8,7 +8,7 @@ mod relay;
 
 use super::{HOLDS, ProtocolArgs, WorldArgs, dispatch, world};
 use crate::check::{self, Limits, Options};
-use crate::property;
+use crate::property::{self, Property};
 use crate::protocol::{Protocol, Visitor};
 use crate::world::{Action, World};
 use anyhow::{Context, anyhow};
@@ -84,7 +84,7 @@ impl Visitor for Explore<'_> {
         writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
         out.flush()?;
         if !args.on_demand {
-            thread::spawn(move || tell_violations(&searched, address));
+            thread::spawn(move || tell_violations(&searched, &carried, address));
         }
         relay::run(&listener, inside);
         Ok(HOLDS)
@@ -122,9 +122,9 @@ fn serve<P: Protocol>(world: World<P>) -> anyhow::Result<SocketAddr> {
 }
 
 /// Prints where the Explorer shows shortest counterexamples: its own search finds longer ones.
-fn tell_violations<P: Protocol>(world: &World<P>, address: SocketAddr) {
+fn tell_violations<P: Protocol>(world: &World<P>, properties: &[Property<P>], address: SocketAddr) {
     let options = Options { limits: BESIDE, ..Options::default() };
-    let Ok(report) = check::check(world, &property::all(), &options, &mut |_| {}) else { return };
+    let Ok(report) = check::check(world, properties, &options, &mut |_| {}) else { return };
     let mut told = String::new();
     for decision in &report.decisions {
         let Some(found) = &decision.counterexample else { continue };

@@ -1,7 +1,7 @@
 //! `list`: the protocols; of one, its variants, rules and properties.
 
 use super::{HOLDS, dispatch};
-use crate::property;
+use crate::property::{self, Property};
 use crate::protocol::{NAMES, Protocol, Visitor, with_protocol};
 use crate::trace::plain;
 use clap::Args;
@@ -78,17 +78,15 @@ impl Visitor for One {
             .iter()
             .map(|v| json!({ "name": v.name, "source": v.source, "rules": v.rules }))
             .collect();
-        let properties: Vec<_> = property::all::<P>()
-            .into_iter()
-            .map(|p| {
-                json!({ "name": p.name, "kind": p.kind, "formula": p.formula,
-                             "meaning": p.meaning })
-            })
-            .collect();
+        let properties = property::all::<P>().into_iter().map(|p| (p, false));
+        let timed = property::timed::<P>().into_iter().map(|p| (p, true));
+        let properties: Vec<_> = properties.chain(timed).map(property_view).collect();
+        let durations: Vec<_> =
+            P::DURATIONS.iter().map(|d| json!({ "name": d.name, "meaning": d.meaning })).collect();
         let mut out = std::io::stdout();
         if self.json {
             let whole = json!({ "name": P::NAME, "summary": P::SUMMARY, "variants": variants,
-                                "properties": properties });
+                                "properties": properties, "durations": durations });
             writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?;
             return Ok(HOLDS);
         }
@@ -111,9 +109,25 @@ impl Visitor for One {
         for property in &properties {
             asked.add_row(["name", "kind", "formula", "meaning"].map(|k| plain_text(&property[k])));
         }
-        writeln!(out, "\nProperties (choose with --property NAME):\n{asked}")?;
+        writeln!(
+            out,
+            "\nProperties (choose with --property NAME; those that count ticks need --timing \
+             timed):\n{asked}"
+        )?;
+        if !durations.is_empty() {
+            let mut table = table(&["duration", "what takes that long"]);
+            for duration in &durations {
+                table.add_row(["name", "meaning"].map(|key| plain_text(&duration[key])));
+            }
+            writeln!(out, "\nDurations in timed worlds (set with --NAME TICKS):\n{table}")?;
+        }
         Ok(HOLDS)
     }
+}
+
+fn property_view<P: Protocol>((p, timed): (Property<P>, bool)) -> serde_json::Value {
+    json!({ "name": p.name, "kind": p.kind, "formula": p.formula, "meaning": p.meaning,
+            "timed": timed })
 }
 
 /// A row for each variant, a column for each rule.

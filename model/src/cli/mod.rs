@@ -6,12 +6,16 @@ mod explore;
 mod limit_args;
 mod list;
 mod progress;
+mod shown;
 mod text;
+mod timed_args;
 mod trace;
+mod tune;
 mod world_args;
 
 pub use limit_args::LimitArgs;
 pub use progress::Bar;
+pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs};
 pub use world_args::{
     HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs, world,
 };
@@ -41,6 +45,7 @@ Examples:
   bellwether-model list bully
   bellwether-model check bully
   bellwether-model explore bully --recoveries 1
+  bellwether-model tune bully --variant baseline --delay 1..3
 ('help COMMAND' shows more)
 
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
@@ -50,6 +55,8 @@ Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or
 enum Command {
     /// Decide a protocol's properties in a world, and show what violates them
     Check(check::CheckArgs),
+    /// Find the shortest time-outs that keep a property, for given message delays
+    Tune(tune::TuneArgs),
     /// Browse a world's states and counterexamples in stateright's web Explorer
     Explore(explore::ExploreArgs),
     /// Show the protocols; of one, its variants, rules and properties
@@ -65,6 +72,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::List(args) => list::run(&args),
         Command::Trace(args) => trace::run(&args),

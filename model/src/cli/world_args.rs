@@ -1,7 +1,8 @@
 //! The flags that describe a world; the same for every command that needs one.
 
+use super::TimedArgs;
 use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
-use crate::world::{Dials, Faults, Heals, Network, Start, Timing, World, WorldError};
+use crate::world::{Delay, Dials, Faults, Heals, Network, Start, Timing, World, WorldError};
 use clap::{Args, ValueEnum};
 
 /// The processes and their surrounding.
@@ -59,11 +60,15 @@ pub struct WorldArgs {
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
-    /// searched [default: 2 with cuts or asynchronous timing, unless --network set; otherwise no
-    /// bound]
+    /// searched [default: 2 with asynchronous timing, --delay unbounded, or cuts in a world without
+    /// a clock, unless --network set; otherwise no bound]
     #[arg(long, value_name = "K", help_heading = "World",
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
+
+    /// How long everything takes, in a timed world.
+    #[command(flatten)]
+    pub timed: TimedArgs,
 }
 
 fn nodes(text: &str) -> Result<usize, String> {
@@ -105,6 +110,8 @@ pub enum TimingArg {
     Perfect,
     /// At any moment: no time-out can be trusted
     Asynchronous,
+    /// When its time has come: everything counts ticks
+    Timed,
 }
 
 /// The values of `--start`.
@@ -118,20 +125,34 @@ pub enum StartArg {
 
 impl WorldArgs {
     /// The dials that the flags set.
+    ///
+    /// # Errors
+    /// If flags of timed worlds are given without one, or one without its flags.
+    pub fn dials(&self) -> Result<Dials, WorldError> {
+        let timing = match self.timing {
+            TimingArg::Timed => Timing::Timed(self.timed.timed()?),
+            TimingArg::Perfect => self.timed.refuse().map(|()| Timing::Perfect)?,
+            TimingArg::Asynchronous => self.timed.refuse().map(|()| Timing::Asynchronous)?,
+        };
+        Ok(self.dials_with(timing))
+    }
+
+    /// The same, whatever the flags say about timing.
     #[must_use]
-    pub fn dials(&self) -> Dials {
+    pub fn dials_with(&self, timing: Timing) -> Dials {
         let network = match self.network {
             NetworkArg::Fifo => Network::Fifo,
             NetworkArg::Unordered => Network::Unordered,
             NetworkArg::Set => Network::Set,
         };
-        let timing = match self.timing {
-            TimingArg::Perfect => Timing::Perfect,
-            TimingArg::Asynchronous => Timing::Asynchronous,
-        };
         // Timers that may always expire, and elections that a cut link never lets end, send
-        // without end; only merging messages stay finite.
-        let endless = timing == Timing::Asynchronous || self.cuts > 0;
+        // without end; only merging messages stay finite. Where time is measured, so many fit in
+        // it, unless a message has no time.
+        let endless = match timing {
+            Timing::Perfect => self.cuts > 0,
+            Timing::Asynchronous => true,
+            Timing::Timed(timed) => timed.delay == Delay::Unbounded,
+        };
         let merging = network == Network::Set;
         Dials {
             nodes: self.nodes,
@@ -173,7 +194,10 @@ impl WorldArgs {
             flags += &format!(" --network {}", dials.network);
         }
         if dials.timing != Timing::Perfect {
-            flags += &format!(" --timing {}", dials.timing);
+            flags += &format!(" --timing {}", dials.timing.kind());
+        }
+        if let Timing::Timed(timed) = &dials.timing {
+            flags += &TimedArgs::typed(timed);
         }
         if dials.start != Start::Settled {
             flags += &format!(" --start {}", dials.start);
@@ -242,7 +266,7 @@ pub fn world<P: Protocol>(
     protocol: &ProtocolArgs,
     dials: &WorldArgs,
 ) -> Result<World<P>, UsageError> {
-    Ok(World::new(protocol.rules()?, dials.dials())?)
+    Ok(World::new(protocol.rules()?, dials.dials()?)?)
 }
 
 /// What was asked for cannot be.
@@ -256,7 +280,7 @@ pub enum UsageError {
     World(#[from] WorldError),
     /// The properties.
     #[error(transparent)]
-    Property(#[from] crate::property::UnknownProperty),
+    Property(#[from] crate::property::PropertyError),
     /// The protocol.
     #[error("there is no protocol '{name}'; there are: {}", protocol::NAMES.join(", "))]
     Protocol {

@@ -8,9 +8,10 @@
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
-use super::{Id, Local, Protocol, Standing, Variant, View};
+use super::{Duration, Id, Local, Protocol, Standing, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
+mod durations;
 mod rules;
 mod variants;
 
@@ -81,6 +82,7 @@ impl Protocol for Bully {
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [Timer] =
         &[Timer::Election, Timer::Coordinator, Timer::Watch, Timer::Heartbeat, Timer::Answer];
+    const DURATIONS: &'static [Duration] = durations::ALL;
 
     type Process = Process;
     type Stable = ();
@@ -158,6 +160,10 @@ impl Protocol for Bully {
             }
             Timer::Answer => nobody_says_who_leads(view, me),
         }
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        durations::of(self, timer)
     }
 
     fn periodic(&self, timer: Timer) -> bool {

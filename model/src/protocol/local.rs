@@ -24,6 +24,9 @@ pub enum Effect<P: Protocol> {
 /// The effects of one step, in order.
 pub type Effects<P> = SmallVec<[Effect<P>; 12]>;
 
+/// The largest number of timers that a protocol can have.
+pub const MAX_TIMERS: usize = 8;
+
 /// A set of a protocol's timers: those that are armed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timers(u8);
@@ -33,7 +36,18 @@ impl Timers {
     pub const NONE: Timers = Timers(0);
 
     fn bit<P: Protocol>(timer: P::Timer) -> u8 {
-        P::TIMERS.iter().position(|&t| t == timer).map_or(0, |at| 1 << at)
+        Self::place::<P>(timer).map_or(0, |at| 1 << at)
+    }
+
+    /// The place of `timer` among the protocol's timers.
+    pub(crate) fn place<P: Protocol>(timer: P::Timer) -> Option<usize> {
+        P::TIMERS.iter().position(|&t| t == timer)
+    }
+
+    /// Whether no timer is in the set.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
     }
 
     /// Whether `timer` is in the set.

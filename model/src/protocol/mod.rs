@@ -11,10 +11,12 @@ pub mod bully;
 mod id;
 mod local;
 mod view;
+mod wait;
 
 pub use id::{Id, MAX_NODES};
-pub use local::{Effect, Effects, Local, Timers};
+pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use view::{Envelope, View};
+pub use wait::{Duration, Wait};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,8 +36,12 @@ pub trait Protocol:
     /// The named variants; the first is the default.
     const VARIANTS: &'static [Variant<Self>];
 
-    /// Every timer that a process can have; at most eight.
+    /// Every timer that a process can have; at most [`MAX_TIMERS`].
     const TIMERS: &'static [Self::Timer];
+
+    /// The durations that the timers take in a timed world. One that another depends on comes
+    /// first: in this order the smallest that will do are looked for.
+    const DURATIONS: &'static [Duration] = &[];
 
     /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
     type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
@@ -64,6 +70,12 @@ pub trait Protocol:
     /// Whether what `timer` waits for can no longer come: with perfect timing, only then may it
     /// expire. This is synchrony without a clock: the time-out is longer than any answer takes.
     fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool;
+
+    /// How `timer` measures time in a timed world; `None` if by these rules nobody ever arms it.
+    fn wait(&self, timer: Self::Timer) -> Option<Wait> {
+        let _ = timer;
+        None
+    }
 
     /// Whether `timer` paces something that repeats (a heartbeat) rather than waiting for others.
     /// Such a timer never expires "too early", so it needs no false suspicion to do so.
@@ -127,6 +139,18 @@ macro_rules! registry {
                 $(<$protocol>::NAME => Some(visitor.visit::<$protocol>()),)+
                 _ => None,
             }
+        }
+
+        /// The durations that the protocols' timers take, each name once.
+        #[must_use]
+        pub fn durations() -> Vec<Duration> {
+            let mut known: Vec<Duration> = Vec::new();
+            for one in [$(<$protocol>::DURATIONS),+].into_iter().flatten() {
+                if known.iter().all(|k| k.name != one.name) {
+                    known.push(*one);
+                }
+            }
+            known
         }
     };
 }

@@ -178,12 +178,12 @@ impl<'a> Drawing<'a> {
         for part in &layout.parts {
             match part {
                 Part::Step(at) => {
-                    if layout.ending == Ending::Repeats(*at) {
-                        let line = self.line();
-                        self.canvas.put(line, 0, "┌ repeats", Paint::Cycle);
-                        self.repeating = true;
-                    }
+                    self.begin_cycle(*at);
                     self.row(*at, &layout.rows[*at]);
+                }
+                ticks @ Part::Ticks { steps, now } => {
+                    self.begin_cycle(steps.start);
+                    self.ticks(&format!(" {}: {now} in all ", ticks.words()), steps.end);
                 }
                 Part::Again { steps, .. } => {
                     for row in &layout.rows[steps.clone()] {
@@ -202,11 +202,37 @@ impl<'a> Drawing<'a> {
         self.repeating = false;
     }
 
+    /// If the cycle begins with this step, says so.
+    fn begin_cycle(&mut self, at: usize) {
+        if self.layout.ending == Ending::Repeats(at) {
+            let line = self.line();
+            self.canvas.put(line, 0, "┌ repeats", Paint::Cycle);
+            self.repeating = true;
+        }
+    }
+
+    /// Time passes for everybody, up to the step of this number.
+    fn ticks(&mut self, text: &str, number: usize) {
+        let line = self.line();
+        self.number(line, number);
+        self.stroke(line, (self.margin + 1, self.width() - 1), "┄", Paint::Timer);
+        let last = self.layout.ids.len() - 1;
+        self.crossings(line, 0, last);
+        for column in [0, last] {
+            self.canvas.put(line, self.x(column), "┼", Paint::Line);
+        }
+        self.canvas.put(line, self.margin + 2, text, Paint::Timer);
+    }
+
+    fn number(&mut self, line: usize, number: usize) {
+        let number = number.to_string();
+        self.canvas.put(line, self.margin - 2 - number.len(), &number, Paint::Faint);
+    }
+
     /// One step: what happened, and beneath it what followed.
     fn row(&mut self, at: usize, row: &'a Row<'a>) {
         let top = self.line();
-        let number = (at + 1).to_string();
-        self.canvas.put(top, self.margin - 2 - number.len(), &number, Paint::Faint);
+        self.number(top, at + 1);
         let across = self.happening(top, row);
         self.now.extend(row.changes.iter().map(|c| (c.id, c.after)));
         let notes = notes::of(self.layout, row);
@@ -253,6 +279,7 @@ impl<'a> Drawing<'a> {
                 self.link(line, ends, &text.unwrap_or_default(), "┄", Paint::Bad)
             }
             Event::Deliver(_) | Event::Lose(_) => self.arrow(line, arrow?),
+            Event::Tick => None,
         }
     }
 

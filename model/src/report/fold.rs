@@ -1,4 +1,5 @@
-//! Long executions repeat themselves. What repeats is shown at its first and its last time.
+//! Long executions repeat themselves. What repeats is shown at its first and its last time. Ticks
+//! that follow each other are shown as one stretch of time.
 
 use super::words;
 use crate::trace::{Event, Flight, Step};
@@ -20,6 +21,8 @@ const OFTEN: usize = 4;
 pub(super) enum Part {
     /// The step at this index.
     Step(usize),
+    /// Nothing but ticks, and how many have passed at its end since the beginning.
+    Ticks { steps: Range<usize>, now: usize },
     /// Steps that do the same again, `times` times, as the `period` steps before them.
     Again { steps: Range<usize>, period: usize, times: usize },
 }
@@ -27,18 +30,55 @@ pub(super) enum Part {
 impl Part {
     /// The fold in words.
     pub(super) fn words(&self) -> String {
-        let Part::Again { steps, period, times } = self else { return String::new() };
-        let what = if *period == 1 {
-            format!("step {}", steps.start)
-        } else {
-            format!("steps {} to {}", steps.start + 1 - period, steps.start)
-        };
-        format!("steps {} to {}: {what} again, {times} times", steps.start + 1, steps.end)
+        match self {
+            Part::Step(_) => String::new(),
+            Part::Ticks { steps, .. } => match steps.len() {
+                1 => "1 tick".to_owned(),
+                ticks => format!("{ticks} ticks"),
+            },
+            Part::Again { steps, period, times } => {
+                let what = if *period == 1 {
+                    format!("step {}", steps.start)
+                } else {
+                    format!("steps {} to {}", steps.start + 1 - period, steps.start)
+                };
+                format!("steps {} to {}: {what} again, {times} times", steps.start + 1, steps.end)
+            }
+        }
     }
 }
 
 /// What is shown of `steps`. A fold never crosses `boundary`, where the cycle begins.
 pub(super) fn parts(steps: &[Step], boundary: usize) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut now = 0;
+    for part in repeated(steps, boundary) {
+        match (part, parts.last_mut()) {
+            (Part::Step(at), Some(Part::Ticks { steps: before, now: then }))
+                if steps[at].event == Event::Tick && before.end == at && at != boundary =>
+            {
+                before.end += 1;
+                now += 1;
+                *then = now;
+            }
+            (Part::Step(at), _) if steps[at].event == Event::Tick => {
+                now += 1;
+                parts.push(Part::Ticks { steps: at..at + 1, now });
+            }
+            (part, _) => {
+                if let Part::Again { steps: again, .. } = &part {
+                    let ticks = steps[again.clone()].iter().filter(|s| s.event == Event::Tick);
+                    now += ticks.count();
+                }
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+/// The same, before ticks are put together.
+fn repeated(steps: &[Step], boundary: usize) -> Vec<Part> {
     if steps.len() <= LONG {
         return (0..steps.len()).map(Part::Step).collect();
     }
@@ -82,7 +122,7 @@ fn shape(step: &Step) -> u64 {
         Event::Deliver(f) | Event::Lose(f) | Event::Duplicate(f) => flight(f, &mut hasher),
         Event::Expire { timer, early } => (timer.to_string(), early).hash(&mut hasher),
         Event::Cut { link } | Event::Heal { link } => link.hash(&mut hasher),
-        Event::Crash | Event::Recover => {}
+        Event::Crash | Event::Recover | Event::Tick => {}
     }
     step.sent.iter().for_each(|sent| flight(&sent.flight, &mut hasher));
     for (id, after) in &step.changed {

@@ -21,6 +21,16 @@ pub fn tell(trace: &Trace) -> String {
                 let sentence = step(&layout, &layout.rows[*at]);
                 let _ = writeln!(out, "{:>digits$}. {sentence}", at + 1);
             }
+            ticks @ Part::Ticks { steps, now } => {
+                let (words, passed) = (ticks.words(), if *now == 1 { "has" } else { "have" });
+                let pass = if steps.len() == 1 { "passes" } else { "pass" };
+                let so_far = if *now == steps.len() {
+                    String::new()
+                } else {
+                    format!(" {now} {passed} passed so far.")
+                };
+                let _ = writeln!(out, "{:>digits$}. {words} {pass}.{so_far}", steps.end);
+            }
             fold @ Part::Again { .. } => {
                 let _ = writeln!(out, "{:>digits$}  … {} …", "", fold.words());
             }
@@ -161,6 +171,7 @@ fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
         (Event::Recover, _) => format!("{who} comes back."),
         (Event::Cut { link: [a, b] }, _) => format!("The link between {a} and {b} is cut."),
         (Event::Heal { link: [a, b] }, _) => format!("The link between {a} and {b} heals."),
+        (Event::Tick, _) => "A tick passes.".to_owned(),
     }
 }
 

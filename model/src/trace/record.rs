@@ -168,6 +168,7 @@ impl<'a, P: Protocol> Recorder<'a, P> {
             Action::Recover(_) => Event::Recover,
             Action::Cut(a, b) => Event::Cut { link: [*a, *b] },
             Action::Heal(a, b) => Event::Heal { link: [*a, *b] },
+            Action::Tick => Event::Tick,
         }
     }
 
@@ -252,6 +253,7 @@ fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
         Event::Recover => Action::Recover(node()?),
         Event::Cut { link: [a, b] } => Action::Cut(*a, *b),
         Event::Heal { link: [a, b] } => Action::Heal(*a, *b),
+        Event::Tick => Action::Tick,
     })
 }
 

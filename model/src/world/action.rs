@@ -31,6 +31,25 @@ pub enum Action<P: Protocol> {
     Cut(Id, Id),
     /// The link between two processes works again; the lower id first.
     Heal(Id, Id),
+    /// In a timed world, the clock goes on.
+    Tick,
+}
+
+impl<P: Protocol> Action<P> {
+    /// Whether something went wrong, or was repaired: all but what happens by itself.
+    #[must_use]
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Action::Deliver(_) | Action::Tick => false,
+            Action::Expire { early, .. } => *early,
+            Action::Lose(_)
+            | Action::Duplicate(_)
+            | Action::Crash(_)
+            | Action::Recover(_)
+            | Action::Cut(..)
+            | Action::Heal(..) => true,
+        }
+    }
 }
 
 impl<P: Protocol> fmt::Display for Action<P> {
@@ -55,6 +74,7 @@ impl<P: Protocol> fmt::Display for Action<P> {
             Action::Recover(id) => write!(f, "{id} comes back"),
             Action::Cut(a, b) => write!(f, "the link between {a} and {b} is cut"),
             Action::Heal(a, b) => write!(f, "the link between {a} and {b} heals"),
+            Action::Tick => f.write_str("a tick passes"),
         }
     }
 }

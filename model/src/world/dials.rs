@@ -1,7 +1,7 @@
 //! The dials of a world: each is printed with every verdict, because a verdict without its
 //! assumptions is worthless.
 
-use crate::protocol::MAX_NODES;
+use super::timed::Timed;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -95,14 +95,35 @@ pub enum Timing {
     Perfect,
     /// At any moment: no time-out can be trusted.
     Asynchronous,
+    /// When its time has come: everything counts ticks.
+    Timed(Timed),
+}
+
+impl Timing {
+    /// Which of the three it is.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Timing::Perfect => "perfect",
+            Timing::Asynchronous => "asynchronous",
+            Timing::Timed(_) => "timed",
+        }
+    }
+
+    /// How long everything takes, in a timed world.
+    #[must_use]
+    pub const fn timed(self) -> Option<Timed> {
+        match self {
+            Timing::Timed(timed) => Some(timed),
+            Timing::Perfect | Timing::Asynchronous => None,
+        }
+    }
 }
 
 impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Timing::Perfect => "perfect",
-            Timing::Asynchronous => "asynchronous",
-        })
+        f.write_str(self.kind())?;
+        self.timed().map_or(Ok(()), |timed| write!(f, " ({timed})"))
     }
 }
 
@@ -150,7 +171,7 @@ impl fmt::Display for Heals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dials {
-    /// The number of processes, 2 to [`MAX_NODES`].
+    /// The number of processes, 2 to [`MAX_NODES`](crate::protocol::MAX_NODES).
     pub nodes: usize,
     /// How often faults may strike.
     #[serde(default)]
@@ -209,32 +230,4 @@ impl fmt::Display for Dials {
         }
         write!(f, "; timing: {timing}")
     }
-}
-
-/// Why a world cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WorldError {
-    /// Too few or too many processes.
-    #[error(
-        "{nodes} nodes: a world has 2 to {MAX_NODES} (exhaustive search does not reach further)"
-    )]
-    Nodes {
-        /// What was asked for.
-        nodes: usize,
-    },
-    /// Duplicates where they would merge.
-    #[error(
-        "duplicates cannot be seen on the 'set' network, where identical messages merge; \
-         use --network fifo or unordered"
-    )]
-    DuplicatesMerge,
-    /// A budget on what happens without bound anyhow.
-    #[error(
-        "with asynchronous timing any timer may expire at any moment, so false suspicions have no \
-         budget; leave --suspicions out, or use --timing perfect"
-    )]
-    SuspicionsUnbounded,
-    /// A link on which nothing fits.
-    #[error("a capacity of 0 lets no message be sent; use at least 1")]
-    NoCapacity,
 }

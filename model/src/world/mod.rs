@@ -8,19 +8,25 @@
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
 mod action;
+mod clock;
 mod dials;
+mod error;
 mod network;
 pub mod packed;
 mod state;
 mod step;
+mod timed;
 
 pub use crate::protocol::Envelope;
 pub use action::Action;
-pub use dials::{Dials, Faults, Heals, Network, Start, Timing, WorldError};
+pub use dials::{Dials, Faults, Heals, Network, Start, Timing};
+pub use error::WorldError;
 pub use state::State;
 pub use step::Outcome;
+pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
 use crate::protocol::{Id, MAX_NODES, Protocol};
+use clock::Clock;
 use std::fmt;
 
 /// `n` processes of one protocol in one surrounding.
@@ -28,6 +34,8 @@ use std::fmt;
 pub struct World<P: Protocol> {
     protocol: P,
     dials: Dials,
+    /// In a timed world, how time is measured.
+    clock: Option<Clock>,
     asked: Vec<stateright::Property<World<P>>>,
 }
 
@@ -49,7 +57,8 @@ impl<P: Protocol> World<P> {
         if dials.capacity == Some(0) {
             return Err(WorldError::NoCapacity);
         }
-        Ok(World { protocol, dials, asked: Vec::new() })
+        let clock = dials.timing.timed().map(|timed| Clock::of(&protocol, timed)).transpose()?;
+        Ok(World { protocol, dials, clock, asked: Vec::new() })
     }
 
     /// The same world, in which stateright's searches and its Explorer look for these.

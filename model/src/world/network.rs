@@ -9,22 +9,40 @@ use smallvec::SmallVec;
 /// [`Network::Fifo`], sorted by message otherwise.
 pub(super) type InFlight<P> = SmallVec<[Envelope<<P as Protocol>::Message>; 20]>;
 
-/// Puts a message into flight.
+/// The ticks that each message in flight has left, beside the messages; empty where nobody counts.
+pub(super) type Left = SmallVec<[u8; 20]>;
+
+/// Puts a message into flight. Where ticks are counted, `left` says how many it has: copies stand
+/// in the order in which they must arrive, and only those merge that have the same time.
 pub(super) fn send<P: Protocol>(
     network: Network,
     flight: &mut InFlight<P>,
+    left: Option<(&mut Left, u8)>,
     envelope: Envelope<P::Message>,
 ) {
     let link = |e: &Envelope<P::Message>| (e.from, e.to);
-    let at = match network {
+    let end = match network {
         Network::Fifo => flight.partition_point(|e| link(e) <= link(&envelope)),
-        Network::Unordered => flight.partition_point(|e| *e <= envelope),
-        Network::Set => match flight.binary_search(&envelope) {
-            Ok(_) => return,
-            Err(at) => at,
-        },
+        Network::Unordered | Network::Set => flight.partition_point(|e| *e <= envelope),
     };
+    let at = match &left {
+        Some((left, ticks)) if network != Network::Fifo => {
+            let begin = flight[..end].partition_point(|e| *e < envelope);
+            begin + left[begin..end].partition_point(|known| known <= ticks)
+        }
+        _ => end,
+    };
+    let merges = |before: usize| {
+        flight[before] == envelope
+            && left.as_ref().is_none_or(|(left, ticks)| left[before] == *ticks)
+    };
+    if network == Network::Set && at.checked_sub(1).is_some_and(merges) {
+        return;
+    }
     flight.insert(at, envelope);
+    if let Some((left, ticks)) = left {
+        left.insert(at, ticks);
+    }
 }
 
 /// The messages that may arrive next: the oldest of each link for [`Network::Fifo`], otherwise
@@ -44,15 +62,12 @@ pub(super) fn deliverable<P: Protocol>(
     })
 }
 
-/// Takes a deliverable message out of flight; whether it was there.
-pub(super) fn take<P: Protocol>(flight: &mut InFlight<P>, envelope: Envelope<P::Message>) -> bool {
-    match flight.iter().position(|e| *e == envelope) {
-        Some(at) => {
-            flight.remove(at);
-            true
-        }
-        None => false,
-    }
+/// The place of a deliverable message: of its copies, the one that must arrive first.
+pub(super) fn place<P: Protocol>(
+    flight: &InFlight<P>,
+    envelope: Envelope<P::Message>,
+) -> Option<usize> {
+    flight.iter().position(|e| *e == envelope)
 }
 
 /// The largest number of messages on one link.

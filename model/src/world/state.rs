@@ -1,7 +1,8 @@
 //! The state of a world: all that a property may read, and so all that is hashed.
 
 use super::Faults;
-use super::network::InFlight;
+use super::clock::Times;
+use super::network::{self, InFlight};
 use crate::protocol::{Envelope, Id, MAX_NODES, Protocol, Standing, Timers};
 use crate::words::{label, plain};
 use std::fmt;
@@ -17,6 +18,8 @@ pub struct State<P: Protocol> {
     pub(super) stable: [P::Stable; MAX_NODES],
     pub(super) timers: [Timers; MAX_NODES],
     pub(super) flight: InFlight<P>,
+    /// Only in a timed world: the others pay one word for it.
+    pub(super) times: Option<Box<Times>>,
 }
 
 impl<P: Protocol> State<P> {
@@ -30,6 +33,7 @@ impl<P: Protocol> State<P> {
             stable: [P::Stable::default(); MAX_NODES],
             timers: [Timers::NONE; MAX_NODES],
             flight: InFlight::<P>::new(),
+            times: None,
         }
     }
 
@@ -74,6 +78,21 @@ impl<P: Protocol> State<P> {
         &self.flight
     }
 
+    /// In a timed world with a largest delay, the ticks that each message
+    /// [in flight](State::in_flight) has left; otherwise empty.
+    #[must_use]
+    pub fn ticks_left(&self) -> &[u8] {
+        self.times.as_ref().map_or(&[], |times| &times.left)
+    }
+
+    /// In a timed world, what the clock of a timer shows: the ticks that are left, or of a detector
+    /// those that it has counted.
+    #[must_use]
+    pub fn clock(&self, id: Id, timer: P::Timer) -> Option<u8> {
+        let place = Timers::place::<P>(timer)?;
+        self.times.as_ref().map(|times| times.clocks[id.index()][place])
+    }
+
     /// How often each fault has struck.
     #[must_use]
     pub fn spent(&self) -> Faults {
@@ -94,6 +113,48 @@ impl<P: Protocol> State<P> {
         }
     }
 
+    pub(super) fn set_clock(&mut self, id: Id, timer: P::Timer, shows: u8) {
+        if let (Some(times), Some(place)) = (&mut self.times, Timers::place::<P>(timer)) {
+            times.clocks[id.index()][place] = shows;
+        }
+    }
+
+    pub(super) fn stop_clocks(&mut self, id: Id) {
+        if let Some(times) = &mut self.times {
+            times.clocks[id.index()] = Default::default();
+        }
+    }
+
+    /// Takes a deliverable message out of flight.
+    pub(super) fn take(&mut self, envelope: Envelope<P::Message>) {
+        let Some(at) = network::place::<P>(&self.flight, envelope) else { return };
+        self.flight.remove(at);
+        if let Some(times) = self.times.as_mut().filter(|times| at < times.left.len()) {
+            times.left.remove(at);
+        }
+    }
+
+    /// One more of a deliverable message, that has as much time left.
+    pub(super) fn double(&mut self, envelope: Envelope<P::Message>) {
+        let Some(at) = network::place::<P>(&self.flight, envelope) else { return };
+        self.flight.insert(at, envelope);
+        if let Some(times) = &mut self.times
+            && let Some(&left) = times.left.get(at)
+        {
+            times.left.insert(at, left);
+        }
+    }
+
+    /// What is in flight between two processes is lost.
+    pub(super) fn clear(&mut self, a: Id, b: Id) {
+        let stays = |e: &Envelope<P::Message>| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a);
+        if let Some(times) = &mut self.times {
+            let mut flight = self.flight.iter();
+            times.left.retain(|_| flight.next().is_none_or(stays));
+        }
+        self.flight.retain(|e| stays(e));
+    }
+
     pub(super) fn set_connected(&mut self, from: Id, to: Id, connected: bool) {
         if connected {
             self.cut[from.index()] &= !(1 << to.index());
@@ -112,14 +173,19 @@ impl<P: Protocol> fmt::Debug for State<P> {
             if let Some(Standing::Follows(leader)) = self.standing(id) {
                 write!(f, " of {leader}")?;
             }
-            let timers: Vec<_> = self.timers(id).iter::<P>().map(|t| plain(&t)).collect();
+            let shows = |timer| self.clock(id, timer).map_or_else(String::new, |c| format!(" {c}"));
+            let timers = self.timers(id).iter::<P>().map(|t| format!("{}{}", plain(&t), shows(t)));
+            let timers: Vec<_> = timers.collect();
             if !timers.is_empty() {
                 write!(f, "; waits for: {}", timers.join(", "))?;
             }
             writeln!(f)?;
         }
-        let flying = self.in_flight().iter();
-        let flying = flying.map(|e| format!("{} {}→{}", label(&e.message), e.from, e.to));
+        let left =
+            |at| self.ticks_left().get(at).map_or_else(String::new, |l| format!(" ({l} left)"));
+        let flying = self.in_flight().iter().enumerate();
+        let flying =
+            flying.map(|(at, e)| format!("{} {}→{}{}", label(&e.message), e.from, e.to, left(at)));
         let flying = flying.collect::<Vec<_>>().join(", ");
         write!(f, "in flight: {}", if flying.is_empty() { "nothing" } else { &flying })?;
         write!(f, "\nfaults so far: {}", self.spent())

@@ -1,8 +1,17 @@
 //! What can happen in a state, and what follows from it.
 
-use super::network::{self, deliverable, fullest, take};
+use super::network::{self, deliverable, fullest};
 use super::{Action, Heals, Start, State, Timing, World};
 use crate::protocol::{Effect, Effects, Envelope, Id, Local, Protocol, View};
+
+/// Why a process takes a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// A message came: what it sends is an answer, and has been processed.
+    Message,
+    /// It starts, or a timer of its own expires.
+    Own,
+}
 
 /// What follows from an action.
 pub struct Outcome<P: Protocol> {
@@ -19,6 +28,7 @@ impl<P: Protocol> World<P> {
     #[must_use]
     pub fn initial(&self) -> State<P> {
         let mut state = State::empty(self.dials.nodes);
+        state.times = self.first_times();
         for id in self.ids() {
             state.set_up(id, true);
         }
@@ -28,7 +38,7 @@ impl<P: Protocol> World<P> {
                 Start::Settled => protocol.settled(p),
                 Start::Cold => protocol.recover(p),
             };
-            self.step(&mut state, id, &mut effects, begin);
+            self.step(&mut state, (id, Cause::Own), &mut effects, begin);
         }
         state
     }
@@ -38,6 +48,11 @@ impl<P: Protocol> World<P> {
         let next = || deliverable::<P>(self.dials.network, &state.flight);
         actions.extend(next().map(Action::Deliver));
         self.expiries(state, actions);
+        if let Some(clock) = &self.clock
+            && self.may_tick(clock, state, &self.view(state))
+        {
+            actions.push(Action::Tick);
+        }
         let (spent, may) = (state.spent, self.dials.faults);
         if spent.losses < may.losses {
             actions.extend(next().map(Action::Lose));
@@ -60,8 +75,11 @@ impl<P: Protocol> World<P> {
         let view = self.view(state);
         for id in self.ids() {
             for timer in state.timers(id).iter::<P>() {
-                let due = self.dials.timing == Timing::Asynchronous
-                    || self.protocol.overdue(&view, id, timer);
+                let due = match (&self.clock, self.dials.timing) {
+                    (Some(clock), _) => self.has_expired(clock, state, &view, (id, timer)),
+                    (None, Timing::Asynchronous) => true,
+                    (None, _) => self.protocol.overdue(&view, id, timer),
+                };
                 let suspected = state.spent.suspicions < self.dials.faults.suspicions
                     && !self.protocol.periodic(timer);
                 if due || suspected {
@@ -91,10 +109,10 @@ impl<P: Protocol> World<P> {
         let mut actor = None;
         match *action {
             Action::Deliver(e) => {
-                take::<P>(&mut state.flight, e);
+                state.take(e);
                 if state.up(e.to) {
                     actor = Some(e.to);
-                    self.step(&mut state, e.to, &mut effects, |protocol, p| {
+                    self.step(&mut state, (e.to, Cause::Message), &mut effects, |protocol, p| {
                         protocol.receive(p, e.from, e.message);
                     });
                 }
@@ -102,17 +120,22 @@ impl<P: Protocol> World<P> {
             Action::Expire { id, timer, early } => {
                 state.spent.suspicions += u8::from(early);
                 state.timers[id.index()] = state.timers(id).without::<P>(timer);
+                state.set_clock(id, timer, 0);
                 actor = Some(id);
-                self.step(&mut state, id, &mut effects, |protocol, p| protocol.expire(p, timer));
+                self.step(&mut state, (id, Cause::Own), &mut effects, |protocol, p| {
+                    protocol.expire(p, timer);
+                });
             }
             Action::Recover(id) => {
                 state.spent.recoveries += 1;
                 state.set_up(id, true);
                 actor = Some(id);
-                self.step(&mut state, id, &mut effects, P::recover);
+                self.step(&mut state, (id, Cause::Own), &mut effects, P::recover);
             }
+            Action::Tick => self.tick(&mut state),
             fault => self.strike(&mut state, fault),
         }
+        self.settle_clocks(&mut state, action);
         Outcome { state, actor, effects }
     }
 
@@ -121,27 +144,26 @@ impl<P: Protocol> World<P> {
         match fault {
             Action::Lose(e) => {
                 state.spent.losses += 1;
-                take::<P>(&mut state.flight, e);
+                state.take(e);
             }
             Action::Duplicate(e) => {
                 state.spent.duplicates += 1;
-                if let Some(at) = state.flight.iter().position(|known| *known == e) {
-                    state.flight.insert(at, e);
-                }
+                state.double(e);
             }
             Action::Crash(id) => {
                 state.spent.crashes += 1;
                 state.set_up(id, false);
                 state.processes[id.index()] = P::Process::default();
                 state.timers[id.index()] = crate::protocol::Timers::NONE;
+                state.stop_clocks(id);
             }
             Action::Cut(a, b) => {
                 state.spent.cuts += 1;
                 self.link(state, a, b, false);
-                state.flight.retain(|e| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a));
+                state.clear(a, b);
             }
             Action::Heal(a, b) => self.link(state, a, b, true),
-            Action::Deliver(_) | Action::Expire { .. } | Action::Recover(_) => {}
+            Action::Deliver(_) | Action::Expire { .. } | Action::Recover(_) | Action::Tick => {}
         }
     }
 
@@ -150,11 +172,11 @@ impl<P: Protocol> World<P> {
         state.set_connected(b, a, connected);
     }
 
-    /// Process `id` handles one event; its effects take place in order.
+    /// A process handles one event; its effects take place in order.
     fn step(
         &self,
         state: &mut State<P>,
-        id: Id,
+        (id, cause): (Id, Cause),
         effects: &mut Effects<P>,
         event: impl FnOnce(&P, &mut Local<'_, P>),
     ) {
@@ -166,14 +188,18 @@ impl<P: Protocol> World<P> {
         event(&self.protocol, &mut local);
         state.timers[at] = local.timers();
         state.processes[at] = process;
+        let lasts = self.clock.as_ref().and_then(|clock| clock.lasts(cause == Cause::Message));
         for effect in &effects[caused_before..] {
             match *effect {
                 Effect::Persist(value) => state.stable[at] = value,
                 Effect::Send { to, message } if state.connected(id, to) => {
                     let envelope = Envelope { from: id, to, message };
-                    network::send::<P>(self.dials.network, &mut state.flight, envelope);
+                    let left = state.times.as_mut().map(|times| &mut times.left).zip(lasts);
+                    network::send::<P>(self.dials.network, &mut state.flight, left, envelope);
                 }
-                Effect::Send { .. } | Effect::Arm(_) | Effect::Cancel(_) => {}
+                Effect::Send { .. } => {}
+                Effect::Arm(timer) => self.start_clock(state, id, timer),
+                Effect::Cancel(timer) => state.set_clock(id, timer, 0),
             }
         }
     }
@@ -191,12 +217,12 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// Whether the world owes `action` to the processes: deliveries, expiries that are due, and if
-    /// links must heal, that. Faults owe nothing.
+    /// Whether the world owes `action` to the processes: deliveries, expiries that are due, ticks,
+    /// and if links must heal, that. Faults owe nothing.
     #[must_use]
     pub fn owes(&self, action: &Action<P>) -> bool {
         match action {
-            Action::Deliver(_) | Action::Expire { early: false, .. } => true,
+            Action::Deliver(_) | Action::Expire { early: false, .. } | Action::Tick => true,
             Action::Heal(..) => self.dials().heals == Heals::Must,
             _ => false,
         }
@@ -204,7 +230,7 @@ impl<P: Protocol> World<P> {
 
     /// Whether nothing is left to happen but faults: no message is in flight, and no timer is due
     /// but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
-    /// always due.
+    /// always due; in a timed world one is that will expire by itself.
     #[must_use]
     pub fn at_rest(&self, state: &State<P>) -> bool {
         if !state.flight.is_empty() {
@@ -213,8 +239,11 @@ impl<P: Protocol> World<P> {
         let view = self.view(state);
         let left = |id: Id| {
             state.timers(id).iter::<P>().any(|timer| {
-                let due = self.dials.timing == Timing::Asynchronous
-                    || self.protocol.overdue(&view, id, timer);
+                let due = match (&self.clock, self.dials.timing) {
+                    (Some(clock), _) => self.will_expire(clock, &view, (id, timer)),
+                    (None, Timing::Asynchronous) => true,
+                    (None, _) => self.protocol.overdue(&view, id, timer),
+                };
                 due && !(self.protocol.periodic(timer) && self.protocol.idle(&view, id, timer))
             })
         };

@@ -50,7 +50,7 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
                 note(column, &format!("✗ {}", flying(&layout.arrows[lost])), Paint::Bad);
             }
         }
-        Event::Heal { .. } => {}
+        Event::Heal { .. } | Event::Tick => {}
     }
 }
 

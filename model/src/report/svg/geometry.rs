@@ -67,6 +67,14 @@ impl Geometry {
                     slots[*at] = Slot { top: y, tip, out: tip + height, folded: false };
                     y = tip + height + 8;
                 }
+                Part::Ticks { steps, .. } => {
+                    if layout.ending == Ending::Repeats(steps.start) {
+                        y += LINE;
+                    }
+                    let (tip, folded) = (y + LINE, false);
+                    slots[steps.clone()].fill(Slot { top: y, tip, out: tip, folded });
+                    y = tip + 12;
+                }
                 Part::Again { steps, .. } => {
                     slots[steps.clone()].fill(Slot {
                         top: y,

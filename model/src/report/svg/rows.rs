@@ -129,7 +129,8 @@ fn happened(row: &Row<'_>) -> Vec<Note> {
         | Event::Lose(_)
         | Event::Duplicate(_)
         | Event::Cut { .. }
-        | Event::Heal { .. } => Vec::new(),
+        | Event::Heal { .. }
+        | Event::Tick => Vec::new(),
     }
 }
 
@@ -149,6 +150,14 @@ pub(super) fn draw(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
     for part in &layout.parts {
         match part {
             Part::Step(at) => step(layout, geometry, pen, *at),
+            ticks @ Part::Ticks { steps, now } => {
+                let y = geometry.slot(steps.start).tip;
+                number(pen, y, steps.end);
+                pen.line("bw-tick", ((44, y), (geometry.width - 16, y)), Ink::Timer, "1 4");
+                let text =
+                    Text { x: geometry.width - 16, y: y - 4, align: Align::End, ink: Ink::Timer };
+                pen.text(text, "bw-timer", &format!("{}: {now} in all", ticks.words()));
+            }
             Part::Again { steps, .. } => {
                 let y = geometry.slot(steps.start).tip;
                 let band = (0, y - 11, geometry.width, 22);
@@ -162,8 +171,7 @@ pub(super) fn draw(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
 
 fn step(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize) {
     let (row, slot) = (&layout.rows[at], geometry.slot(at));
-    let number = Text { x: 40, y: slot.tip + 4, align: Align::End, ink: Ink::Faint };
-    pen.text(number, "bw-step", &(at + 1).to_string());
+    number(pen, slot.tip, at + 1);
     mark(layout, geometry, pen, at);
     for (column, notes) in notes(layout, row) {
         let left = geometry.x(column);
@@ -171,6 +179,11 @@ fn step(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize) {
             write(pen, note, (left + x, slot.tip + y));
         });
     }
+}
+
+fn number(pen: &mut Pen, y: i32, number: usize) {
+    let at = Text { x: 40, y: y + 4, align: Align::End, ink: Ink::Faint };
+    pen.text(at, "bw-step", &number.to_string());
 }
 
 fn write(pen: &mut Pen, note: &Note, (x, y): (i32, i32)) {

@@ -1,0 +1,173 @@
+//! The flags of timed worlds. Those for the durations of timers are the protocols': each names its
+//! own.
+
+use crate::protocol;
+use crate::world::{Delay, Durations, MAX_TICKS, Timed, WorldError};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+
+const HEADING: &str = "Timed worlds";
+
+/// How long everything takes, in ticks.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TimedArgs {
+    /// Tm: how many ticks a message may be on its way, or 'unbounded'; for 'tune', a range such as
+    /// 1..3 as well
+    #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = delays,
+          allow_negative_numbers = true)]
+    pub delay: Option<DelayArg>,
+
+    /// Tp: how many ticks may pass before what is sent in answer to a message leaves; for 'tune', a
+    /// range as well [default: 0]
+    #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = range,
+          allow_negative_numbers = true)]
+    pub processing: Option<TickRange>,
+
+    /// Ask whether everybody agrees once so many ticks have passed since the last fault
+    #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = ticks,
+          allow_negative_numbers = true)]
+    pub within: Option<u8>,
+
+    /// How long timers take.
+    #[command(flatten)]
+    pub durations: DurationArgs,
+}
+
+/// A number of ticks, or several that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickRange {
+    /// The first.
+    pub from: u8,
+    /// The last.
+    pub to: u8,
+}
+
+impl TickRange {
+    /// The numbers, ascending.
+    pub fn iter(self) -> impl Iterator<Item = u8> + Clone {
+        self.from..=self.to
+    }
+
+    fn only(self, flag: &'static str) -> Result<u8, WorldError> {
+        let TickRange { from, to } = self;
+        if from == to { Ok(from) } else { Err(WorldError::Range { flag, from, to }) }
+    }
+}
+
+/// The values of `--delay`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayArg {
+    /// At most so many ticks.
+    Ticks(TickRange),
+    /// Any number.
+    Unbounded,
+}
+
+fn ticks(text: &str) -> Result<u8, String> {
+    let known = text.parse().ok().filter(|&ticks| ticks <= MAX_TICKS);
+    known.ok_or_else(|| format!("give a whole number of ticks, at most {MAX_TICKS}"))
+}
+
+fn range(text: &str) -> Result<TickRange, String> {
+    let wrong = || format!("give a number of ticks up to {MAX_TICKS}, or a range such as 1..3");
+    let (from, to) = match text.split_once("..") {
+        Some((from, to)) => (from, to.strip_prefix('=').unwrap_or(to)),
+        None => (text, text),
+    };
+    let (from, to) = (ticks(from).map_err(|_| wrong())?, ticks(to).map_err(|_| wrong())?);
+    if from <= to { Ok(TickRange { from, to }) } else { Err(wrong()) }
+}
+
+fn delays(text: &str) -> Result<DelayArg, String> {
+    match text {
+        "unbounded" => Ok(DelayArg::Unbounded),
+        _ => range(text).map(DelayArg::Ticks).map_err(|wrong| format!("{wrong}, or 'unbounded'")),
+    }
+}
+
+impl TimedArgs {
+    /// The dials that the flags set.
+    ///
+    /// # Errors
+    /// If something is missing, or is a range.
+    pub fn timed(&self) -> Result<Timed, WorldError> {
+        let delay = match self.delay.ok_or(WorldError::NoDelay)? {
+            DelayArg::Ticks(range) => Delay::AtMost(range.only("delay")?),
+            DelayArg::Unbounded => Delay::Unbounded,
+        };
+        let processing = self.processing.map_or(Ok(0), |range| range.only("processing"))?;
+        let durations = self.durations.durations()?;
+        Ok(Timed { delay, processing, durations, within: self.within })
+    }
+
+    /// In a world without a clock none of the flags means anything.
+    pub(super) fn refuse(&self) -> Result<(), WorldError> {
+        let given = [
+            (self.delay.is_some(), "delay"),
+            (self.processing.is_some(), "processing"),
+            (self.within.is_some(), "within"),
+        ];
+        let given = given.into_iter().filter_map(|(given, flag)| given.then_some(flag));
+        match given.chain(self.durations.0.iter().map(|&(name, _)| name)).next() {
+            Some(flag) => Err(WorldError::NotTimed { flag: flag.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The flags that set these dials, as they are typed.
+    pub(super) fn typed(timed: &Timed) -> String {
+        let Timed { delay, processing, durations, within } = timed;
+        let mut flags = format!(" --delay {delay}");
+        if *processing > 0 {
+            flags += &format!(" --processing {processing}");
+        }
+        for (name, ticks) in durations.iter() {
+            flags += &format!(" --{name} {ticks}");
+        }
+        flags + &within.map_or_else(String::new, |within| format!(" --within {within}"))
+    }
+}
+
+/// How long timers take: one flag for each duration of any protocol.
+#[derive(Clone, Debug, Default)]
+pub struct DurationArgs(pub Vec<(&'static str, u8)>);
+
+impl DurationArgs {
+    /// The durations that are given.
+    ///
+    /// # Errors
+    /// If they are more than a protocol can have.
+    pub fn durations(&self) -> Result<Durations, WorldError> {
+        Durations::of(self.0.iter().copied()).map_err(WorldError::Durations)
+    }
+}
+
+impl FromArgMatches for DurationArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |one: &protocol::Duration| {
+            matches.get_one::<u8>(one.name).map(|&ticks| (one.name, ticks))
+        };
+        Ok(DurationArgs(protocol::durations().iter().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = DurationArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for DurationArgs {
+    fn augment_args(command: Command) -> Command {
+        protocol::durations().iter().fold(command, |command, one| {
+            let mut help = one.meaning.to_owned();
+            if let Some(first) = help.get_mut(..1) {
+                first.make_ascii_uppercase();
+            }
+            let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(ticks);
+            command.arg(arg.help(help).help_heading(HEADING).allow_negative_numbers(true))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}

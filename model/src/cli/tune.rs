@@ -1,0 +1,379 @@
+//! `tune`: the shortest time-outs that keep a property, for given message delays.
+
+use super::{
+    Bar, CUT_SHORT, DelayArg, HOLDS, LimitArgs, ProtocolArgs, TickRange, TimingArg, VIOLATED,
+    WorldArgs, dispatch, shown, text,
+};
+use crate::check::{Counterexample, Verdict};
+use crate::property::{self, Property, TIMEOUTS_ACCURATE};
+use crate::protocol::{Protocol, Visitor, variant_name};
+use crate::trace::{Step, Trace};
+use crate::tune::{self, Below, Fit, Found, Question, Row};
+use crate::world::{Delay, MAX_TICKS, Timed, Timing};
+use anyhow::anyhow;
+use clap::Args;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The flags of `tune`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct TuneArgs {
+    #[command(flatten)]
+    protocol: ProtocolArgs,
+
+    #[command(flatten)]
+    world: WorldArgs,
+
+    /// The property that the durations must keep
+    #[arg(short, long, value_name = "NAME", default_value = TIMEOUTS_ACCURATE)]
+    property: String,
+
+    /// Look for the smallest duration of this name; may be given again, and then each is looked for
+    /// with those before it as found [default: every time-out that no flag sets]
+    #[arg(long, value_name = "DURATION")]
+    find: Vec<String>,
+
+    /// The longest duration that is tried
+    #[arg(long, value_name = "TICKS", default_value_t = 32, help_heading = "Search",
+          value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_TICKS)),
+          allow_negative_numbers = true)]
+    up_to: u8,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Draw what goes wrong one tick below for every delay, not only for the first
+    #[arg(long, help_heading = "Output")]
+    show: bool,
+
+    /// Save each counterexample as a trace (NDJSON) and a picture (SVG) in this folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model tune bully --variant baseline
+  bellwether-model tune bully --variant baseline --delay 1..3 --processing 0..2 --find t-elec
+  bellwether-model tune bully --variant baseline --delay 2 --t-elec 5 --out out
+
+Durations that are neither looked for nor given take one tick.";
+
+/// What is tried if nothing is said.
+const DELAYS: TickRange = TickRange { from: 1, to: 3 };
+const NO_PROCESSING: TickRange = TickRange { from: 0, to: 0 };
+
+pub(super) fn run(args: &TuneArgs) -> anyhow::Result<u8> {
+    shown::prepare(args.out.as_deref())?;
+    dispatch(&args.protocol.protocol, Tune(args))
+}
+
+struct Tune<'a>(&'a TuneArgs);
+
+impl Visitor for Tune<'_> {
+    type Output = anyhow::Result<u8>;
+
+    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
+        let args = self.0;
+        let (delays, processing) = args.ranges()?;
+        let question = args.question::<P>(delays)?;
+        let bar = Bar::new();
+        let mut rows = Vec::new();
+        for delay in delays.iter() {
+            for processing in processing.iter() {
+                let row = question.row((delay, processing), &mut |name, ticks, progress| {
+                    let doing = format!("Tm {delay}, Tp {processing}: is {name} {ticks} enough");
+                    bar.look(&doing, progress);
+                });
+                rows.push(row.inspect_err(|_| bar.finish())?);
+            }
+        }
+        bar.finish();
+        let answer = Answer { args, question, rows };
+        let saved = answer.save()?;
+        if args.json {
+            writeln!(std::io::stdout(), "{}", answer.json())?;
+        } else {
+            answer.print(&saved)?;
+        }
+        Ok(answer.status())
+    }
+}
+
+impl TuneArgs {
+    fn ranges(&self) -> anyhow::Result<(TickRange, TickRange)> {
+        if self.world.timing == TimingArg::Asynchronous {
+            return Err(anyhow!(
+                "with asynchronous timing no time-out is long enough, and nobody counts ticks; \
+                 leave --timing out"
+            ));
+        }
+        let delays = match self.world.timed.delay.unwrap_or(DelayArg::Ticks(DELAYS)) {
+            DelayArg::Ticks(delays) => delays,
+            DelayArg::Unbounded => {
+                return Err(anyhow!(
+                    "no time-out is longer than an unbounded delay; give --delay TICKS, or a \
+                     range such as 1..3"
+                ));
+            }
+        };
+        Ok((delays, self.world.timed.processing.unwrap_or(NO_PROCESSING)))
+    }
+
+    fn question<P: Protocol>(&self, delays: TickRange) -> anyhow::Result<Question<P>> {
+        let protocol: P = self.protocol.rules()?;
+        let set = self.world.timed.durations.durations()?;
+        let sought = self.sought(&tune::time_outs(&protocol))?;
+        let timed = Timed {
+            delay: Delay::AtMost(delays.from),
+            processing: 0,
+            durations: tune::complete(&protocol, set, &sought)?,
+            within: self.world.timed.within,
+        };
+        Ok(Question {
+            protocol,
+            dials: self.world.dials_with(Timing::Timed(timed)),
+            given: timed,
+            sought,
+            property: self.property.clone(),
+            most: self.up_to,
+            limits: self.limits.limits(),
+        })
+    }
+
+    /// The durations to look for: those that are named, or all that no flag sets.
+    fn sought(&self, time_outs: &[&'static str]) -> anyhow::Result<Vec<&'static str>> {
+        let set = |name: &str| self.world.timed.durations.0.iter().any(|&(known, _)| known == name);
+        let mut sought = Vec::new();
+        for name in &self.find {
+            let known = time_outs.iter().copied().find(|known| known == name).ok_or_else(|| {
+                let known = time_outs.join(", ");
+                anyhow!("--find {name}: no time-out takes it by these rules; there are: {known}")
+            })?;
+            if set(known) {
+                return Err(anyhow!("--find {name}: it is set already; leave --{name} out"));
+            }
+            if !sought.contains(&known) {
+                sought.push(known);
+            }
+        }
+        if self.find.is_empty() {
+            sought.extend(time_outs.iter().copied().filter(|name| !set(name)));
+        }
+        if sought.is_empty() {
+            return Err(anyhow!(
+                "every time-out is set, so there is nothing to find; leave one of these out: --{}",
+                time_outs.join(", --")
+            ));
+        }
+        Ok(sought)
+    }
+}
+
+/// What was found, and how it was asked for.
+struct Answer<'a, P: Protocol> {
+    args: &'a TuneArgs,
+    question: Question<P>,
+    rows: Vec<Row<P>>,
+}
+
+/// Something to show: what is too short, where, and where it was saved.
+struct Saved {
+    row: usize,
+    name: &'static str,
+    file: PathBuf,
+}
+
+impl<P: Protocol> Answer<'_, P> {
+    fn status(&self) -> u8 {
+        let any = |verdict| self.rows.iter().any(|row| row.verdict() == verdict);
+        if any(Verdict::Violated) {
+            VIOLATED
+        } else if any(Verdict::Unknown) {
+            CUT_SHORT
+        } else {
+            HOLDS
+        }
+    }
+
+    /// What is too short, each with the number of its row.
+    fn counterexamples(
+        &self,
+    ) -> impl Iterator<Item = (usize, &Found<P>, &Below<P>, &Counterexample<P>)> {
+        self.rows.iter().enumerate().flat_map(|(at, row)| {
+            row.found.iter().filter_map(move |found| {
+                let below = found.below.as_ref()?;
+                Some((at, found, below, below.counterexample.as_ref()?))
+            })
+        })
+    }
+
+    fn save(&self) -> anyhow::Result<Vec<Saved>> {
+        let Some(dir) = &self.args.out else { return Ok(Vec::new()) };
+        let save = |(at, found, below, counterexample): (usize, &Found<P>, &Below<P>, _)| {
+            let Row { delay, processing, .. } = self.rows[at];
+            let (name, ticks) = (found.name, below.ticks);
+            let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", P::NAME);
+            let trace = trace(below, counterexample);
+            Ok(Saved { row: at, name, file: shown::save(&trace, dir, &file)? })
+        };
+        self.counterexamples().map(save).collect()
+    }
+
+    /// The form of each duration that was looked for.
+    fn forms(&self) -> impl Iterator<Item = (&'static str, Fit)> {
+        self.question.sought.iter().map(|&name| {
+            let numbers: Option<Vec<(u8, u8, u8)>> = self
+                .rows
+                .iter()
+                .map(|row| Some((row.delay, row.processing, row.ticks(name)?)))
+                .collect();
+            (name, numbers.map_or(Fit::None, |numbers| Fit::of(&numbers)))
+        })
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let Question { protocol, dials, given, property, most, .. } = &self.question;
+        let rows: Vec<_> = self.rows.iter().map(row_view).collect();
+        let forms: serde_json::Map<_, _> =
+            self.forms().map(|(name, fit)| (name.to_owned(), json!(fit))).collect();
+        json!({
+            "protocol": P::NAME, "variant": variant_name(protocol), "rules": protocol,
+            "nodes": dials.nodes, "faults": dials.faults, "heals": dials.heals,
+            "network": dials.network, "start": dials.start, "capacity": dials.capacity,
+            "property": property, "given": given.durations, "within": given.within,
+            "up_to": most, "rows": rows, "forms": forms,
+        })
+    }
+
+    fn print(&self, saved: &[Saved]) -> anyhow::Result<()> {
+        let mut out = anstream::stdout();
+        let width = text::width();
+        let question = &self.question;
+        writeln!(out, "{}, {}", P::NAME, variant_name(&question.protocol))?;
+        writeln!(out, "{}", text::wrap(&self.assumptions(), width))?;
+        writeln!(out, "{}\n\n{}", text::wrap(&self.asked(), width), self.table())?;
+        for (name, fit) in self.forms() {
+            let says = match fit {
+                Fit::Form(form) => format!("{name} = {form}, in every row."),
+                Fit::None => format!("{name}: no a·Tm + b·Tp + c gives all rows."),
+                Fit::TooFew => continue,
+            };
+            writeln!(out, "{says}")?;
+        }
+        for (at, found, below, counterexample) in self.counterexamples() {
+            if at > 0 && !self.args.show {
+                continue;
+            }
+            writeln!(out, "\n{}", text::wrap(&self.too_short(at, found, below), width))?;
+            shown::tell(&mut out, &trace(below, counterexample), self.args.ascii)?;
+            let file = saved.iter().find(|saved| (saved.row, saved.name) == (at, found.name));
+            if let Some(Saved { file, .. }) = file {
+                shown::saved(&mut out, file)?;
+            }
+            shown::browse(&mut out, &self.args.protocol, &below.world, counterexample)?;
+        }
+        Ok(())
+    }
+
+    /// The surrounding, and the durations that are not looked for.
+    fn assumptions(&self) -> String {
+        let Question { dials, given, .. } = &self.question;
+        let surrounding = dials.to_string();
+        let surrounding = surrounding.split("; timing:").next().unwrap_or_default();
+        let mut set: Vec<_> =
+            given.durations.iter().map(|(name, ticks)| format!("{name} {ticks}")).collect();
+        set.extend(given.within.map(|within| format!("within {within}")));
+        let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
+        format!("{surrounding}; timing: timed{set}")
+    }
+
+    /// The question as a sentence.
+    fn asked(&self) -> String {
+        let Question { sought, property, most, .. } = &self.question;
+        let name = |p: &Property<P>| p.name == property;
+        let known = property::all::<P>().into_iter().chain(property::timed()).find(name);
+        let formula = known.map_or("", |p| p.formula);
+        let sought = sought.join(" and ");
+        format!("the smallest {sought} up to {most} that keep {property}: {formula}")
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_BORDERS_ONLY);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        let sought = self.question.sought.iter().copied();
+        table.set_header(["Tm", "Tp"].into_iter().chain(sought.clone()).chain(["states"]));
+        for row in &self.rows {
+            let mut cells = vec![row.delay.to_string(), row.processing.to_string()];
+            cells.extend(sought.clone().map(|name| self.cell(row, name)));
+            let states = row.found.last().map_or(0, |found| found.states);
+            cells.push(indicatif::HumanCount(states).to_string());
+            table.add_row(cells);
+        }
+        for column in table.column_iter_mut() {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+
+    fn cell(&self, row: &Row<P>, name: &str) -> String {
+        match (row.found.iter().find(|found| found.name == name), row.unknown) {
+            (Some(Found { ticks: Some(ticks), .. }), _) => ticks.to_string(),
+            (Some(_), _) => format!("none up to {}", self.question.most),
+            (None, Some(reason)) => format!("unknown: {reason}"),
+            (None, None) => "not asked".to_owned(),
+        }
+    }
+
+    fn too_short(&self, at: usize, found: &Found<P>, below: &Below<P>) -> String {
+        let Row { delay, processing, .. } = self.rows[at];
+        let (name, ticks, property) = (found.name, below.ticks, below.property.name);
+        let durations = below.world.dials().timing.timed().map(|timed| timed.durations);
+        let others: Vec<_> = durations
+            .iter()
+            .flat_map(|all| all.iter())
+            .filter(|&(other, _)| other != name)
+            .map(|(other, ticks)| format!("{other} {ticks}"))
+            .collect();
+        let others = if others.is_empty() { "all else".to_owned() } else { others.join(", ") };
+        format!(
+            "With Tm {delay} and Tp {processing}, {name} {ticks} is too short, given {others}: \
+             {property} is violated."
+        )
+    }
+}
+
+fn trace<P: Protocol>(below: &Below<P>, counterexample: &Counterexample<P>) -> Trace {
+    counterexample.trace(&below.world, &below.property)
+}
+
+fn row_view<P: Protocol>(row: &Row<P>) -> serde_json::Value {
+    let durations: serde_json::Map<_, _> =
+        row.found.iter().map(|f| (f.name.to_owned(), json!(f.ticks))).collect();
+    let below: Vec<_> = row
+        .found
+        .iter()
+        .filter_map(|found| {
+            let below = found.below.as_ref()?;
+            let steps: Option<Vec<Step>> =
+                below.counterexample.as_ref().map(|one| trace(below, one).steps);
+            Some(json!({ "name": found.name, "ticks": below.ticks,
+                         "timing": below.world.dials().timing.timed(), "steps": steps }))
+        })
+        .collect();
+    json!({ "delay": row.delay, "processing": row.processing, "verdict": row.verdict(),
+            "reason": row.unknown, "durations": durations,
+            "states": row.found.last().map(|found| found.states), "too_short": below })
+}

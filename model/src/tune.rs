@@ -1,0 +1,232 @@
+//! How long time-outs must be: the smallest durations that keep a property of a timed world.
+//!
+//! Perfect timing assumes that time-outs are long enough. This finds out how long that is, for a
+//! given largest message delay `Tm` and processing time `Tp`, by checking one world after the
+//! other. Nothing is assumed about what happens between: every length from one tick up is checked
+//! until one keeps the property, so what is found is the smallest, and the one below is violated.
+
+mod form;
+
+pub use form::{Fit, Form};
+
+use crate::check::{self, CheckError, Counterexample, Limits, Options};
+use crate::check::{Progress, Reason, Report, Verdict};
+use crate::property::{self, Property, PropertyError};
+use crate::protocol::{Protocol, Wait};
+use crate::world::{Delay, Dials, Durations, Timed, Timing, World, WorldError};
+
+/// How many states of a world are searched before more of it is.
+const FIRST_PART: u64 = 1 << 14;
+
+/// What is looked for.
+pub struct Question<P: Protocol> {
+    /// The rules.
+    pub protocol: P,
+    /// The surrounding; its timing says which durations are given, and is filled in for each row.
+    pub dials: Dials,
+    /// The durations that are given, and what else the timing has besides delay and processing.
+    pub given: Timed,
+    /// The durations that are looked for, in this order.
+    pub sought: Vec<&'static str>,
+    /// The property's name.
+    pub property: String,
+    /// The longest that is tried.
+    pub most: u8,
+    /// When to give up, for each world.
+    pub limits: Limits,
+}
+
+/// What was found for one delay and processing time.
+pub struct Row<P: Protocol> {
+    /// `Tm`.
+    pub delay: u8,
+    /// `Tp`.
+    pub processing: u8,
+    /// Each duration that was looked for, until one was not found.
+    pub found: Vec<Found<P>>,
+    /// Why one was not decided, if one was not.
+    pub unknown: Option<Reason>,
+}
+
+/// One duration.
+pub struct Found<P: Protocol> {
+    /// Its name.
+    pub name: &'static str,
+    /// The smallest that keeps the property; `None` if not even the longest that was tried does.
+    pub ticks: Option<u8>,
+    /// The longest shorter one, if there is one: a world, and how the property is violated in it.
+    pub below: Option<Below<P>>,
+    /// The distinct states of the last world that was checked.
+    pub states: u64,
+}
+
+/// A duration that is too short.
+pub struct Below<P: Protocol> {
+    /// The duration.
+    pub ticks: u8,
+    /// The world.
+    pub world: World<P>,
+    /// The property.
+    pub property: Property<P>,
+    /// The execution.
+    pub counterexample: Option<Counterexample<P>>,
+}
+
+/// The time-outs by these rules: durations of timers that wait for others, in the protocol's order.
+pub fn time_outs<P: Protocol>(protocol: &P) -> Vec<&'static str> {
+    let waits = |name: &str| {
+        P::TIMERS.iter().any(|&timer| {
+            !protocol.periodic(timer)
+                && matches!(protocol.wait(timer), Some(Wait::Fixed(known)) if known == name)
+        })
+    };
+    P::DURATIONS.iter().map(|duration| duration.name).filter(|name| waits(name)).collect()
+}
+
+impl<P: Protocol> Question<P> {
+    /// The smallest durations for this delay and processing time: the first one with the others as
+    /// long as may be, and then each with those before it as short as they can be.
+    ///
+    /// `look` is told which duration is tried, how long it is, and how far the search is.
+    ///
+    /// # Errors
+    /// If the worlds cannot be.
+    pub fn row(
+        &self,
+        (delay, processing): (u8, u8),
+        look: &mut dyn FnMut(&str, u8, Progress),
+    ) -> Result<Row<P>, TuneError> {
+        let mut durations = self.given.durations;
+        for name in &self.sought {
+            durations = durations.with(name, self.most).map_err(WorldError::Durations)?;
+        }
+        let mut timed = Timed { delay: Delay::AtMost(delay), processing, durations, ..self.given };
+        let mut row = Row { delay, processing, found: Vec::new(), unknown: None };
+        for &name in &self.sought {
+            match self.smallest(name, &mut timed, look)? {
+                Ok(found) => {
+                    let settled = found.ticks.is_some();
+                    row.found.push(found);
+                    if !settled {
+                        break;
+                    }
+                }
+                Err(reason) => {
+                    row.unknown = Some(reason);
+                    break;
+                }
+            }
+        }
+        Ok(row)
+    }
+
+    /// The smallest duration of this name that keeps the property, left in `timed`; otherwise why
+    /// it is not known.
+    fn smallest(
+        &self,
+        name: &'static str,
+        timed: &mut Timed,
+        look: &mut dyn FnMut(&str, u8, Progress),
+    ) -> Result<Result<Found<P>, Reason>, TuneError> {
+        let mut found = Found { name, ticks: None, below: None, states: 0 };
+        for ticks in 1..=self.most {
+            timed.durations = timed.durations.with(name, ticks).map_err(WorldError::Durations)?;
+            let world = self.world(*timed)?;
+            let report = self.check(&world, &mut |progress| look(name, ticks, progress))?;
+            found.states = report.counts.distinct;
+            let Some(decision) = report.decisions.into_iter().next() else { break };
+            match decision.verdict {
+                Verdict::Holds => {
+                    found.ticks = Some(ticks);
+                    break;
+                }
+                Verdict::Violated => {
+                    let (property, counterexample) = (decision.property, decision.counterexample);
+                    found.below = Some(Below { ticks, world, property, counterexample });
+                }
+                Verdict::Unknown => return Ok(Err(decision.reason.unwrap_or(Reason::Vacuous))),
+            }
+        }
+        Ok(Ok(found))
+    }
+
+    /// The verdict on the property. Where time-outs are too short a world is large, and a
+    /// violation near its beginning: so a part of it is searched first, and then larger ones.
+    fn check(
+        &self,
+        world: &World<P>,
+        look: &mut dyn FnMut(Progress),
+    ) -> Result<Report<P>, TuneError> {
+        let asked = property::select(world, std::slice::from_ref(&self.property))?;
+        let most = self.limits.states.unwrap_or(u64::MAX);
+        let mut states = most.min(FIRST_PART);
+        loop {
+            let limits = Limits { states: Some(states), ..self.limits };
+            let options = Options { limits, ..Options::default() };
+            let report = check::check(world, &asked, &options, look)?;
+            let larger = report.verdict() == Verdict::Unknown
+                && report.cut_short == Some(Reason::States)
+                && states < most;
+            if !larger {
+                return Ok(report);
+            }
+            states = most.min(states.saturating_mul(8));
+        }
+    }
+
+    /// The world in which everything takes this long.
+    fn world(&self, timed: Timed) -> Result<World<P>, WorldError> {
+        World::new(self.protocol, Dials { timing: Timing::Timed(timed), ..self.dials })
+    }
+}
+
+impl<P: Protocol> Row<P> {
+    /// Whether everything was found: then the property holds with these durations.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        if self.unknown.is_some() {
+            Verdict::Unknown
+        } else if self.found.iter().all(|found| found.ticks.is_some()) {
+            Verdict::Holds
+        } else {
+            Verdict::Violated
+        }
+    }
+
+    /// The smallest duration of this name.
+    #[must_use]
+    pub fn ticks(&self, name: &str) -> Option<u8> {
+        self.found.iter().find(|found| found.name == name).and_then(|found| found.ticks)
+    }
+}
+
+/// The durations of `given` that a world of these rules needs and `sought` does not name, those
+/// that are missing set to one tick.
+///
+/// # Errors
+/// If there are more than a protocol can have.
+pub fn complete<P: Protocol>(
+    protocol: &P,
+    given: Durations,
+    sought: &[&'static str],
+) -> Result<Durations, WorldError> {
+    let needed = P::TIMERS.iter().filter_map(|&timer| protocol.wait(timer)).map(Wait::duration);
+    let missing = needed.filter(|name| !sought.contains(name) && given.get(name).is_none());
+    missing.fold(Ok(given), |known, name| {
+        known.and_then(|known| known.with(name, 1).map_err(WorldError::Durations))
+    })
+}
+
+/// Why nothing can be looked for.
+#[derive(Debug, thiserror::Error)]
+pub enum TuneError {
+    /// The world cannot be.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The property cannot be asked for.
+    #[error(transparent)]
+    Property(#[from] PropertyError),
+    /// The check failed.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+}

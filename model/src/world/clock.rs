@@ -1,0 +1,277 @@
+//! Time, where it is measured: what a tick is, and what must have happened before the next.
+//!
+//! A timed world counts *ticks*. [`Action::Tick`] is one more thing that may happen: everything
+//! that was to happen at this tick has happened, and it is the next.
+//!
+//! - A **message** has so many ticks left: at its sending `Tm`, and `Tp` more if it is sent in
+//!   answer to a message, for the processing takes that long at most. It may arrive at any tick
+//!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
+//!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
+//! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed.
+//!   It expires when none is left, and the clock waits for that.
+//! - A **detector** ([`Wait::Detector`]) counts the ticks for which it has been
+//!   [overdue](Protocol::overdue). Overdue, it may expire at any time, and must before the clock
+//!   goes on when it has counted its duration. When it is not overdue, the count starts anew.
+//!
+//! What happens at one tick happens in every order: a time-out of exactly the time that an answer
+//! may take is too short, for the two meet. A timer runs from the moment at which its process
+//! handles what makes it arm the timer, even if what the process sends then leaves only after the
+//! processing.
+//!
+//! All times are relative, so that a world stays finite; a tick at which nobody waits for anything
+//! leads back to the same state. What one process owns depends on its own steps and on ticks, with
+//! one exception: a detector's count is forgotten as soon as it is not overdue.
+
+use super::network::Left;
+use super::timed::{Delay, MAX_TICKS, Timed};
+use super::{Action, State, World, WorldError};
+use crate::protocol::{Id, MAX_NODES, MAX_TIMERS, Protocol, Timers, View, Wait};
+
+/// What a timed world keeps besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Times {
+    /// The ticks that each message in flight has left; empty if the delay is unbounded.
+    pub(super) left: Left,
+    /// For each process, in the order of its timers: of a fixed timer that is armed, the ticks
+    /// that are left, of a detector those that it has counted, otherwise 0.
+    pub(super) clocks: [[u8; MAX_TIMERS]; MAX_NODES],
+    /// The ticks since the last fault, as far as somebody asks; otherwise 0.
+    pub(super) calm: u8,
+}
+
+/// How a timer measures time in this world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Measure {
+    Fixed(u8),
+    Detector(u8),
+}
+
+/// The dials of a timed world, for these rules.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    timed: Timed,
+    measures: [Option<Measure>; MAX_TIMERS],
+}
+
+impl Clock {
+    /// The clock of a world in which processes follow `protocol`.
+    pub(super) fn of<P: Protocol>(protocol: &P, timed: Timed) -> Result<Clock, WorldError> {
+        check_messages(timed)?;
+        if P::DURATIONS.is_empty() && !P::TIMERS.is_empty() {
+            return Err(WorldError::Timeless { protocol: P::NAME });
+        }
+        let mut measures = [None; MAX_TIMERS];
+        for (place, &timer) in measures.iter_mut().zip(P::TIMERS) {
+            *place = protocol.wait(timer).map(|wait| measure::<P>(wait, timed)).transpose()?;
+        }
+        for (name, _) in timed.durations.iter() {
+            let takes = |timer| protocol.wait(timer).is_some_and(|wait| wait.duration() == name);
+            if !P::TIMERS.iter().copied().any(takes) {
+                let name = name.to_owned();
+                return Err(WorldError::UnusedDuration { name, protocol: P::NAME });
+            }
+        }
+        Ok(Clock { timed, measures })
+    }
+
+    /// How many ticks a message has when it is sent, if that is bounded.
+    pub(super) fn lasts(&self, in_answer: bool) -> Option<u8> {
+        match self.timed.delay {
+            Delay::AtMost(ticks) if in_answer => Some(ticks + self.timed.processing),
+            Delay::AtMost(ticks) => Some(ticks),
+            Delay::Unbounded => None,
+        }
+    }
+
+    /// What a timer shows when it has just been armed.
+    fn armed<P: Protocol>(&self, timer: P::Timer) -> u8 {
+        match self.measure::<P>(timer) {
+            Measure::Fixed(ticks) => ticks,
+            Measure::Detector(_) => 0,
+        }
+    }
+
+    fn measure<P: Protocol>(&self, timer: P::Timer) -> Measure {
+        let measure = Timers::place::<P>(timer).and_then(|at| self.measures[at]);
+        measure.expect("Protocol::wait says how long every timer takes that is ever armed")
+    }
+
+    /// What the count since the last fault shows when it no longer grows.
+    fn calm(&self) -> u8 {
+        self.timed.within.map_or(0, |within| within.saturating_add(1))
+    }
+}
+
+fn check_messages(timed: Timed) -> Result<(), WorldError> {
+    match timed.delay {
+        Delay::AtMost(ticks) => check("delay", ticks, 1)?,
+        Delay::Unbounded if timed.processing > 0 => return Err(WorldError::ProcessingUnbounded),
+        Delay::Unbounded => {}
+    }
+    check("processing", timed.processing, 0)?;
+    check("within", timed.within.unwrap_or(0), 0)
+}
+
+fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
+    let flag = || flag.to_owned();
+    match ticks {
+        _ if ticks < least => Err(WorldError::NoTime { flag: flag() }),
+        _ if ticks > MAX_TICKS => Err(WorldError::TooLong { flag: flag(), ticks }),
+        _ => Ok(()),
+    }
+}
+
+fn measure<P: Protocol>(wait: Wait, timed: Timed) -> Result<Measure, WorldError> {
+    let name = wait.duration();
+    let Some(ticks) = timed.durations.get(name) else {
+        let meaning = P::DURATIONS.iter().find(|d| d.name == name).map_or("it", |d| d.meaning);
+        return Err(WorldError::NoDuration { name, meaning });
+    };
+    Ok(match wait {
+        Wait::Fixed(_) => {
+            check(name, ticks, 1)?;
+            Measure::Fixed(ticks)
+        }
+        Wait::Detector(_) => {
+            check(name, ticks, 0)?;
+            Measure::Detector(ticks)
+        }
+    })
+}
+
+/// When things may, and must, happen.
+impl<P: Protocol> World<P> {
+    /// The times of a world at its beginning. A settled one has had no fault for long.
+    pub(super) fn first_times(&self) -> Option<Box<Times>> {
+        let clock = self.clock.as_ref()?;
+        let calm = if self.dials.start == super::Start::Settled { clock.calm() } else { 0 };
+        Some(Box::new(Times { calm, ..Times::default() }))
+    }
+
+    /// Whether the time of an armed timer has come.
+    pub(super) fn has_expired(
+        &self,
+        clock: &Clock,
+        state: &State<P>,
+        view: &View<'_, P>,
+        (id, timer): (Id, P::Timer),
+    ) -> bool {
+        match clock.measure::<P>(timer) {
+            Measure::Fixed(_) => state.clock(id, timer) == Some(0),
+            Measure::Detector(_) => self.protocol.overdue(view, id, timer),
+        }
+    }
+
+    /// Whether an armed timer will still do something by itself: a fixed one always will.
+    pub(super) fn will_expire(
+        &self,
+        clock: &Clock,
+        view: &View<'_, P>,
+        (id, timer): (Id, P::Timer),
+    ) -> bool {
+        match clock.measure::<P>(timer) {
+            Measure::Fixed(_) => true,
+            Measure::Detector(_) => self.protocol.overdue(view, id, timer),
+        }
+    }
+
+    /// Whether everything has happened that must before the clock goes on.
+    pub(super) fn may_tick(&self, clock: &Clock, state: &State<P>, view: &View<'_, P>) -> bool {
+        let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>(timer) {
+            Measure::Fixed(_) => state.clock(id, timer) == Some(0),
+            Measure::Detector(most) => {
+                state.clock(id, timer) >= Some(most) && self.protocol.overdue(view, id, timer)
+            }
+        };
+        !state.ticks_left().contains(&0) && !armed(state).any(must)
+    }
+
+    /// The clock goes on.
+    pub(super) fn tick(&self, state: &mut State<P>) {
+        let Some(clock) = &self.clock else { return };
+        let view = self.view(state);
+        let later = |(id, timer): (Id, P::Timer)| {
+            let shows = state.clock(id, timer).unwrap_or(0);
+            match clock.measure::<P>(timer) {
+                Measure::Fixed(_) => (id, timer, shows - 1),
+                Measure::Detector(_) => {
+                    (id, timer, shows + u8::from(self.protocol.overdue(&view, id, timer)))
+                }
+            }
+        };
+        let later: Vec<_> = armed(state).map(later).collect();
+        for (id, timer, shows) in later {
+            state.set_clock(id, timer, shows);
+        }
+        if let Some(times) = &mut state.times {
+            times.left.iter_mut().for_each(|left| *left -= 1);
+            times.calm = (times.calm + 1).min(clock.calm());
+        }
+    }
+
+    /// A timer is armed: its clock starts.
+    pub(super) fn start_clock(&self, state: &mut State<P>, id: Id, timer: P::Timer) {
+        if let Some(clock) = &self.clock {
+            state.set_clock(id, timer, clock.armed::<P>(timer));
+        }
+    }
+
+    /// What every action does to the times besides: a fault is the last one, and a detector that
+    /// is not overdue forgets what it has counted.
+    pub(super) fn settle_clocks(&self, state: &mut State<P>, action: &Action<P>) {
+        let Some(clock) = &self.clock else { return };
+        let view = self.view(state);
+        let in_vain = |&(id, timer): &(Id, P::Timer)| {
+            matches!(clock.measure::<P>(timer), Measure::Detector(_))
+                && state.clock(id, timer) > Some(0)
+                && !self.protocol.overdue(&view, id, timer)
+        };
+        let in_vain: Vec<_> = armed(state).filter(in_vain).collect();
+        for (id, timer) in in_vain {
+            state.set_clock(id, timer, 0);
+        }
+        if let Some(times) = state.times.as_mut().filter(|_| action.is_fault()) {
+            times.calm = 0;
+        }
+    }
+}
+
+/// What the properties of timed worlds ask.
+impl<P: Protocol> World<P> {
+    /// The time-outs that expire before the clock goes on: fixed timers that wait for others.
+    fn time_outs<'a>(&'a self, state: &'a State<P>) -> impl Iterator<Item = (Id, P::Timer)> {
+        let waits = move |&(id, timer): &(Id, P::Timer)| {
+            let clock = self.clock.as_ref();
+            clock.is_some_and(|c| matches!(c.measure::<P>(timer), Measure::Fixed(_)))
+                && !self.protocol.periodic(timer)
+                && state.clock(id, timer) == Some(0)
+        };
+        armed(state).filter(waits)
+    }
+
+    /// Whether a time-out is due; never in a world without a clock.
+    #[must_use]
+    pub fn some_time_out_is_due(&self, state: &State<P>) -> bool {
+        self.time_outs(state).next().is_some()
+    }
+
+    /// Whether every time-out that is due waits for what can no longer come.
+    #[must_use]
+    pub fn time_outs_are_accurate(&self, state: &State<P>) -> bool {
+        let view = self.view(state);
+        self.time_outs(state).all(|(id, timer)| self.protocol.overdue(&view, id, timer))
+    }
+
+    /// Whether the last fault is longer ago than the dial `within` says; never without it.
+    #[must_use]
+    pub fn is_calm(&self, state: &State<P>) -> bool {
+        let clock = self.clock.as_ref().filter(|clock| clock.timed.within.is_some());
+        let calm = state.times.as_ref().map(|times| times.calm);
+        clock.is_some_and(|clock| calm == Some(clock.calm()))
+    }
+}
+
+/// Every timer that is armed, and whose it is.
+fn armed<P: Protocol>(state: &State<P>) -> impl Iterator<Item = (Id, P::Timer)> {
+    state.ids().flat_map(|id| state.timers(id).iter::<P>().map(move |timer| (id, timer)))
+}

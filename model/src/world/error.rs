@@ -1,0 +1,99 @@
+//! Why a world cannot be, each with what to do about it.
+
+use super::timed::MAX_TICKS;
+use crate::protocol::MAX_NODES;
+
+/// Why a world cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// Too few or too many processes.
+    #[error(
+        "{nodes} nodes: a world has 2 to {MAX_NODES} (exhaustive search does not reach further)"
+    )]
+    Nodes {
+        /// What was asked for.
+        nodes: usize,
+    },
+    /// Duplicates where they would merge.
+    #[error(
+        "duplicates cannot be seen on the 'set' network, where identical messages merge; \
+         use --network fifo or unordered"
+    )]
+    DuplicatesMerge,
+    /// A budget on what happens without bound anyhow.
+    #[error(
+        "with asynchronous timing any timer may expire at any moment, so false suspicions have no \
+         budget; leave --suspicions out, or use --timing perfect"
+    )]
+    SuspicionsUnbounded,
+    /// A link on which nothing fits.
+    #[error("a capacity of 0 lets no message be sent; use at least 1")]
+    NoCapacity,
+    /// Ticks where nobody counts them.
+    #[error("--{flag} counts ticks, and only a timed world has them; add --timing timed")]
+    NotTimed {
+        /// The flag.
+        flag: String,
+    },
+    /// A timed world without the time that a message takes.
+    #[error(
+        "a timed world has to know how long a message may take; \
+         give --delay TICKS, or --delay unbounded"
+    )]
+    NoDelay,
+    /// A table's worth of delays for one world.
+    #[error("--{flag} {from}..{to}: a world has one; a range is for 'tune'")]
+    Range {
+        /// The flag.
+        flag: &'static str,
+        /// The first value.
+        from: u8,
+        /// The last value.
+        to: u8,
+    },
+    /// Nothing takes no time at all.
+    #[error("--{flag} 0: it takes at least 1 tick")]
+    NoTime {
+        /// The flag.
+        flag: String,
+    },
+    /// Time that no search reaches.
+    #[error("--{flag} {ticks}: nothing takes longer than {MAX_TICKS} ticks here; use larger ticks")]
+    TooLong {
+        /// The flag.
+        flag: String,
+        /// What was asked for.
+        ticks: u8,
+    },
+    /// Processing time where messages take their time anyhow.
+    #[error("with --delay unbounded a message may take any time; leave --processing out")]
+    ProcessingUnbounded,
+    /// A timer whose time is not said.
+    #[error("a timed world has to know {meaning}; give --{name} TICKS")]
+    NoDuration {
+        /// The duration's name.
+        name: &'static str,
+        /// What it is.
+        meaning: &'static str,
+    },
+    /// A duration that nothing takes.
+    #[error("--{name} has no effect: by these rules no timer of {protocol} takes it; leave it out")]
+    UnusedDuration {
+        /// The duration's name.
+        name: String,
+        /// The protocol.
+        protocol: &'static str,
+    },
+    /// A protocol that does not say how its timers measure time.
+    #[error(
+        "protocol {protocol} does not say how long its timers take; \
+         use --timing perfect or asynchronous"
+    )]
+    Timeless {
+        /// The protocol.
+        protocol: &'static str,
+    },
+    /// Durations that cannot be those of a protocol.
+    #[error("{0}")]
+    Durations(String),
+}
