@@ -46,8 +46,8 @@ pub trait Space: Send + Sync + 'static {
     /// What one thread needs.
     fn scratch(&self) -> Self::Scratch;
 
-    /// The initial states.
-    fn initial(&mut self) -> Vec<Vec<u64>>;
+    /// The initial states, in an order that is always the same.
+    fn initial<const W: usize>(&self) -> Vec<[u64; W]>;
 
     /// Appends the states that follow `from` to `next`, one for each action that is enabled, in an
     /// order that is always the same; one that has [all bits set](OUTSIDE_WORD) where the action

@@ -37,17 +37,11 @@ fn expand<P: Protocol>(packed: &mut Packed<P>, words: &[u64; WORDS]) -> Option<V
     Some(next)
 }
 
-fn padded(words: &[u64]) -> [u64; WORDS] {
-    let mut padded = [0; WORDS];
-    padded[..words.len()].copy_from_slice(words);
-    padded
-}
-
 /// Takes the steps `choices` from the start, comparing everything that could follow each time.
 fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
     let mut packed = Packed::new(world, Vec::new());
     'anew: loop {
-        let mut words = padded(&packed.initial()[0]);
+        let mut words = packed.initial::<WORDS>()[0];
         let mut state = world.initial();
         for &choice in choices {
             assert_eq!(packed.decode(&words), state);

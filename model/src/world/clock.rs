@@ -83,6 +83,11 @@ impl Clock {
         }
     }
 
+    /// Whether a message has a time at all.
+    pub(super) fn counts_messages(&self) -> bool {
+        self.lasts(false).is_some()
+    }
+
     /// What a timer shows when it has just been armed.
     fn armed<P: Protocol>(&self, timer: P::Timer) -> u8 {
         match self.measure::<P>(timer) {

@@ -93,9 +93,6 @@ impl<const W: usize> Search<W> {
             rows: course.edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
         };
         for state in space.initial() {
-            let mut words = [0; W];
-            words[..state.len()].copy_from_slice(&state);
-            let state = words;
             let hash = hash(&state);
             search.shards[shard_of(hash)].insert_all(&[state], |_| {});
             search.generated += 1;

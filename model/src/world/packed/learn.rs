@@ -1,14 +1,15 @@
 //! How the parts of a world become known: the world itself is asked what an action does.
 
-use super::tables::number;
 use super::tables::{
-    Global, Globals, Link, Next, Numbered, OVERFULL, Own, Process, Sent, Step, UNKNOWN,
+    Global, Globals, Held, Link, Next, Numbered, OVERFULL, Own, Process, Sent, Step, UNKNOWN,
+    number,
 };
 use super::{Layout, Packed, Question, column, fault};
 use crate::protocol::{Effect, Envelope, Id, Protocol};
-use crate::space::{OUTSIDE_WORD, Space};
-use crate::world::network::{self, InFlight, deliverable, take};
+use crate::space::{OUTSIDE_WORD, Space, Unlearned};
+use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Outcome, State, World};
+use smallvec::SmallVec;
 
 impl<P: Protocol> Packed<P> {
     /// A world of which only the start is known, and what is asked of its states.
@@ -26,7 +27,7 @@ impl<P: Protocol> Packed<P> {
             globals: Globals::default(),
         };
         for link in 0..packed.links.len() {
-            packed.content(link, InFlight::<P>::new());
+            packed.content(link, &[]);
         }
         packed.parts(&world.initial());
         packed.lay_out();
@@ -45,7 +46,9 @@ impl<P: Protocol> Packed<P> {
         let mut targets = Vec::new();
         for action in &actions {
             let outcome = self.world.apply(&state, action);
-            self.note(&state, action, &outcome);
+            if self.world.clock.is_none() {
+                self.note(&state, action, &outcome);
+            }
             targets.push(self.world.inside(&outcome.state).then_some(outcome.state));
         }
         for target in targets.iter().flatten() {
@@ -75,9 +78,7 @@ impl<P: Protocol> Packed<P> {
                     let receive = &mut self.processes[e.to.index()].receive;
                     receive.set(own, column(e.from, message), step);
                 }
-                let mut flight = state.flight.clone();
-                take::<P>(&mut flight, e);
-                self.note_sends(state, flight, outcome);
+                self.note_sends(state, without::<P>(&state.flight, e), outcome);
             }
             Action::Expire { id, timer, early } => {
                 let (own, step) = self.step_of(state, id, outcome);
@@ -107,6 +108,8 @@ impl<P: Protocol> Packed<P> {
             }
             Action::Cut(a, b) => self.note_fault(state, fault::cut(a, b), outcome),
             Action::Heal(a, b) => self.note_fault(state, fault::heal(a, b), outcome),
+            // A world without a clock has none.
+            Action::Tick => {}
         }
     }
 
@@ -140,32 +143,29 @@ impl<P: Protocol> Packed<P> {
                 continue;
             }
             let link = self.link_part(from, to) - self.processes.len();
-            let before = held::<P>(&flight, from, to);
-            network::send::<P>(
-                self.world.dials.network,
-                &mut flight,
-                Envelope { from, to, message },
-            );
-            let after = held::<P>(&flight, from, to);
+            let before = held(&flight, &[], from, to);
+            let sent = Envelope { from, to, message };
+            network::send::<P>(self.world.dials.network, &mut flight, None, sent);
+            let after = held(&flight, &[], from, to);
             if self.overfull(&before) {
                 continue;
             }
-            let before = self.content(link, before);
-            let after = if self.overfull(&after) { OVERFULL } else { self.content(link, after) };
+            let before = self.content(link, &before);
+            let after = if self.overfull(&after) { OVERFULL } else { self.content(link, &after) };
             let message = number(&mut self.messages, message);
             self.links[link].2.push.set(before, message, after);
         }
     }
 
-    fn overfull(&self, held: &InFlight<P>) -> bool {
+    fn overfull(&self, held: &[Held<P>]) -> bool {
         self.world.dials.capacity.is_some_and(|capacity| held.len() > capacity)
     }
 
     fn note_double(&mut self, state: &State<P>, e: Envelope<P::Message>, outcome: &Outcome<P>) {
         let link = self.link_part(e.from, e.to) - self.processes.len();
-        let before = self.content(link, held::<P>(&state.flight, e.from, e.to));
-        let after = held::<P>(&outcome.state.flight, e.from, e.to);
-        let after = if self.overfull(&after) { OVERFULL } else { self.content(link, after) };
+        let before = self.content(link, &held(&state.flight, &[], e.from, e.to));
+        let after = held(&outcome.state.flight, &[], e.from, e.to);
+        let after = if self.overfull(&after) { OVERFULL } else { self.content(link, &after) };
         let message = number(&mut self.messages, e.message) as u16;
         for next in &mut self.links[link].2.next[before as usize] {
             if next.message == message {
@@ -175,37 +175,34 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// The number of what a link holds.
-    fn content(&mut self, link: usize, flight: InFlight<P>) -> u32 {
-        let (number, new) = self.links[link].2.known.insert_full(flight.as_slice().into());
-        if new {
-            let next = deliverable::<P>(self.world.dials.network, &flight);
-            let next = next.collect::<Vec<_>>();
-            // The place must be taken before those of what is left are.
-            self.links[link].2.next.push(Default::default());
+    fn content(&mut self, link: usize, held: &[Held<P>]) -> u32 {
+        if let Some(number) = self.links[link].2.known.get_index_of(held) {
+            return number as u32;
+        }
+        let flight: InFlight<P> = held.iter().map(|&(e, _)| e).collect();
+        let number = number(&mut self.links[link].2.known, held.into());
+        // The place must be taken before those of what is left are.
+        self.links[link].2.next.push(Default::default());
+        if self.world.clock.is_none() {
+            let next: Vec<_> = deliverable::<P>(self.world.dials.network, &flight).collect();
             for e in next {
-                let mut without = flight.clone();
-                take::<P>(&mut without, e);
-                let without = self.content(link, without);
+                let rest = without::<P>(&flight, e);
+                let rest: Vec<_> = rest.iter().map(|&e| (e, 0)).collect();
+                let without = self.content(link, &rest);
                 let message = self::number(&mut self.messages, e.message) as u16;
                 let next = Next { message, without, doubled: UNKNOWN };
-                self.links[link].2.next[number].push(next);
+                self.links[link].2.next[number as usize].push(next);
             }
         }
-        number as u32
+        number
     }
 
     fn own(&mut self, state: &State<P>, id: Id) -> u32 {
-        let own = Own {
-            up: state.up(id),
-            process: *state.process(id),
-            stable: *state.stable(id),
-            timers: state.timers(id),
-        };
-        number(&mut self.processes[id.index()].known, own)
+        number(&mut self.processes[id.index()].known, Own::of(state, id))
     }
 
     fn global(&mut self, state: &State<P>) -> u32 {
-        number(&mut self.globals.known, Global { spent: state.spent, cut: state.cut })
+        number(&mut self.globals.known, Global::of(state))
     }
 
     /// The numbers of all parts of `state`.
@@ -213,20 +210,36 @@ impl<P: Protocol> Packed<P> {
         let mut parts: Vec<u32> = self.world.ids().map(|id| self.own(state, id)).collect();
         for link in 0..self.links.len() {
             let (from, to, _) = self.links[link];
-            parts.push(self.content(link, held::<P>(&state.flight, from, to)));
+            let held = held(&state.flight, state.ticks_left(), from, to);
+            parts.push(self.content(link, &held));
         }
         parts.push(self.global(state));
         parts
     }
 
-    /// `state` in words, all parts of which must have room.
-    pub(super) fn encode(&mut self, state: &State<P>) -> Vec<u64> {
-        let parts = self.parts(state);
-        let mut words = vec![0; self.layout.words()];
-        for (field, part) in self.layout.fields().iter().zip(parts) {
-            field.set(&mut words, part);
+    /// `state` in words.
+    ///
+    /// # Errors
+    /// If one of its parts has not been met.
+    pub(super) fn pack<const W: usize>(&self, state: &State<P>) -> Result<[u64; W], Unlearned> {
+        let mut words = [0; W];
+        let mut fields = self.layout.fields().iter();
+        let mut put = |number: Option<usize>| -> Result<(), Unlearned> {
+            let (Some(field), Some(number)) = (fields.next(), number) else {
+                return Err(Unlearned);
+            };
+            field.set(&mut words, number as u32);
+            Ok(())
+        };
+        for (id, process) in self.world.ids().zip(&self.processes) {
+            put(process.known.get_index_of(&Own::of(state, id)))?;
         }
-        words
+        for (from, to, link) in &self.links {
+            let held = held(&state.flight, state.ticks_left(), *from, *to);
+            put(link.known.get_index_of(&*held))?;
+        }
+        put(self.globals.known.get_index_of(&Global::of(state)))?;
+        Ok(words)
     }
 
     /// Makes room for everything known; whether it was too little before.
@@ -241,7 +254,42 @@ impl<P: Protocol> Packed<P> {
     }
 }
 
-/// What the link between two processes holds.
-fn held<P: Protocol>(flight: &InFlight<P>, from: Id, to: Id) -> InFlight<P> {
-    flight.iter().copied().filter(|e| (e.from, e.to) == (from, to)).collect()
+/// What the link between two processes holds, of all messages and the ticks that they have left.
+fn held<M: Copy>(
+    flight: &[Envelope<M>],
+    left: &[u8],
+    from: Id,
+    to: Id,
+) -> SmallVec<[(Envelope<M>, u8); 6]> {
+    let left = left.iter().copied().chain(std::iter::repeat(0));
+    let all = flight.iter().copied().zip(left);
+    all.filter(|(e, _)| (e.from, e.to) == (from, to)).collect()
+}
+
+/// What is in flight without a message.
+fn without<P: Protocol>(flight: &InFlight<P>, envelope: Envelope<P::Message>) -> InFlight<P> {
+    let mut flight = flight.clone();
+    if let Some(at) = network::place::<P>(&flight, envelope) {
+        flight.remove(at);
+    }
+    flight
+}
+
+impl<P: Protocol> Own<P> {
+    fn of(state: &State<P>, id: Id) -> Self {
+        Own {
+            up: state.up(id),
+            process: *state.process(id),
+            stable: *state.stable(id),
+            timers: state.timers(id),
+            clocks: state.times.as_ref().map_or_else(Default::default, |t| t.clocks[id.index()]),
+        }
+    }
+}
+
+impl Global {
+    fn of<P: Protocol>(state: &State<P>) -> Self {
+        let calm = state.times.as_ref().map_or(0, |times| times.calm);
+        Global { spent: state.spent, cut: state.cut, calm }
+    }
 }

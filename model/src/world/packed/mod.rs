@@ -8,12 +8,15 @@
 //! world's own answer there and then.
 //!
 //! This holds only because a process's step depends on nothing but its own part and the event, and
-//! what a link holds on nothing but what is put in and taken out.
+//! what a link holds on nothing but what is put in and taken out. In a timed world that is not so:
+//! a tick changes everything, and a detector forgets what it has counted when somebody else takes
+//! a step. There the world itself is asked each time, and only the states are packed.
 
 mod layout;
 mod learn;
 mod tables;
 
+use super::clock::Clock;
 use super::{Action, State, Timing, World};
 use crate::protocol::{Id, MAX_NODES, Protocol};
 use crate::space::{Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space, Unlearned};
@@ -81,15 +84,14 @@ impl<P: Protocol> Space for Packed<P> {
     }
 
     fn scratch(&self) -> Scratch<P> {
-        Scratch {
-            parts: vec![0; self.layout.fields().len()],
-            state: State::empty(self.world.dials.nodes),
-        }
+        let mut state = State::empty(self.world.dials.nodes);
+        state.times = self.world.first_times();
+        Scratch { parts: vec![0; self.layout.fields().len()], state }
     }
 
-    fn initial(&mut self) -> Vec<Vec<u64>> {
-        let initial = self.world.initial();
-        vec![self.encode(&initial)]
+    fn initial<const W: usize>(&self) -> Vec<[u64; W]> {
+        // Its parts are the first that were met.
+        self.pack(&self.world.initial()).into_iter().collect()
     }
 
     /// In the order of [`World::enabled`]; bit i + 1 of the answers is the i-th question's.
@@ -102,14 +104,11 @@ impl<P: Protocol> Space for Packed<P> {
     ) -> Result<Answers, Unlearned> {
         self.unpack(from, scratch);
         let Scratch { parts, state } = &*scratch;
-        let cut = self.world.dials.faults.cuts > 0;
-        let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
-        expansion.deliveries()?;
-        expansion.expiries()?;
-        expansion.losses_and_duplicates()?;
-        expansion.crashes_and_recoveries()?;
-        expansion.cuts_and_heals()?;
-        let mut answers = if expansion.owed { 0 } else { STUTTERS };
+        let owed = match self.world.clock {
+            Some(_) => self.ask(state, next)?,
+            None => self.look_up(from, parts, state, next)?,
+        };
+        let mut answers = if owed { 0 } else { STUTTERS };
         for (at, question) in self.questions.iter().enumerate() {
             answers |= u32::from(question(&self.world, state)) << (at + 1);
         }
@@ -144,6 +143,41 @@ impl<P: Protocol> Packed<P> {
         scratch.state
     }
 
+    /// The states that follow, looked up; whether one of the actions is owed.
+    #[inline]
+    fn look_up<const W: usize>(
+        &self,
+        from: &[u64; W],
+        parts: &[u32],
+        state: &State<P>,
+        next: &mut Vec<[u64; W]>,
+    ) -> Result<bool, Unlearned> {
+        let cut = self.world.dials.faults.cuts > 0;
+        let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
+        expansion.deliveries()?;
+        expansion.expiries()?;
+        expansion.losses_and_duplicates()?;
+        expansion.crashes_and_recoveries()?;
+        expansion.cuts_and_heals()?;
+        Ok(expansion.owed)
+    }
+
+    /// The states that follow, as the world itself says; whether one of the actions is owed.
+    fn ask<const W: usize>(
+        &self,
+        state: &State<P>,
+        next: &mut Vec<[u64; W]>,
+    ) -> Result<bool, Unlearned> {
+        let mut actions = Vec::new();
+        self.world.enabled(state, &mut actions);
+        for action in &actions {
+            let after = self.world.apply(state, action).state;
+            let inside = self.world.inside(&after);
+            next.push(if inside { self.pack(&after)? } else { [OUTSIDE_WORD; W] });
+        }
+        Ok(actions.iter().any(|action| self.world.owes(action)))
+    }
+
     /// Writes the parts and the state that `words` stand for into `scratch`.
     fn unpack(&self, words: &[u64], scratch: &mut Scratch<P>) {
         let Scratch { parts, state } = scratch;
@@ -157,12 +191,15 @@ impl<P: Protocol> Packed<P> {
             state.processes[at] = own.process;
             state.stable[at] = own.stable;
             state.timers[at] = own.timers;
+            if let Some(times) = &mut state.times {
+                times.clocks[at] = own.clocks;
+            }
         }
         state.flight.clear();
         for ((_, _, link), &part) in self.links.iter().zip(links) {
             if part != 0 {
                 // Most links hold one message or two.
-                for &envelope in &link.known[part as usize] {
+                for &(envelope, _) in &link.known[part as usize] {
                     state.flight.push(envelope);
                 }
             }
@@ -170,6 +207,15 @@ impl<P: Protocol> Packed<P> {
         let global = &self.globals.known[links[links.len() - 1] as usize];
         state.spent = global.spent;
         state.cut = global.cut;
+        if let Some(times) = &mut state.times {
+            times.calm = global.calm;
+            times.left.clear();
+            if self.world.clock.as_ref().is_some_and(Clock::counts_messages) {
+                for ((_, _, link), &part) in self.links.iter().zip(links) {
+                    times.left.extend(link.known[part as usize].iter().map(|&(_, left)| left));
+                }
+            }
+        }
     }
 
     /// The position of a link among the parts of a state.

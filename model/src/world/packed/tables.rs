@@ -1,7 +1,7 @@
 //! What is known so far of the parts of a world's states: every value that a process or a link has
 //! had gets a number, and what follows from it is written down once.
 
-use crate::protocol::{Envelope, Id, MAX_NODES, Protocol, Timers};
+use crate::protocol::{Envelope, Id, MAX_NODES, MAX_TIMERS, Protocol, Timers};
 use crate::world::Faults;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -67,7 +67,12 @@ pub(super) struct Own<P: Protocol> {
     pub(super) process: P::Process,
     pub(super) stable: P::Stable,
     pub(super) timers: Timers,
+    /// In a timed world, what its clocks show.
+    pub(super) clocks: [u8; MAX_TIMERS],
 }
+
+/// A message on a link, and the ticks that it has left; 0 where nobody counts.
+pub(super) type Held<P> = (Envelope<<P as Protocol>::Message>, u8);
 
 /// A message that a step sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,7 +127,7 @@ pub(super) struct Next {
 
 /// One link: what it has held so far, and what follows; 0 is nothing.
 pub(super) struct Link<P: Protocol> {
-    pub(super) known: Numbered<Box<[Envelope<P::Message>]>>,
+    pub(super) known: Numbered<Box<[Held<P>]>>,
     /// What may be delivered next, by the number of what the link holds.
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
     /// What it holds after another message, by the number of that; [`OVERFULL`] if too much.
@@ -135,11 +140,14 @@ impl<P: Protocol> Default for Link<P> {
     }
 }
 
-/// What belongs to no process and no link: the faults so far, and the links that are cut.
+/// What belongs to no process and no link: the faults so far, how long ago the last of them is, and
+/// the links that are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Global {
     pub(super) spent: Faults,
     pub(super) cut: [u8; MAX_NODES],
+    /// In a timed world, the ticks since the last fault, as far as somebody asks.
+    pub(super) calm: u8,
 }
 
 /// All globals so far, and those that follow.
