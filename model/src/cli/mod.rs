@@ -13,7 +13,8 @@ mod world_args;
 pub use limit_args::LimitArgs;
 pub use progress::Bar;
 pub use world_args::{
-    HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs, world,
+    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
+    world,
 };
 
 use clap::{Parser, Subcommand};

@@ -1,7 +1,9 @@
 //! The flags that describe a world; the same for every command that needs one.
 
 use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
-use crate::world::{Dials, Faults, Heals, Network, Start, Timing, World, WorldError};
+use crate::world::{
+    Budget, DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing, World, WorldError,
+};
 use clap::{Args, ValueEnum};
 
 /// The processes and their surrounding.
@@ -22,10 +24,10 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub recoveries: u8,
 
-    /// How often a message may be lost
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
-          value_parser = budget, allow_negative_numbers = true)]
-    pub losses: u8,
+    /// How often a message may be lost, or 'unbounded'
+    #[arg(long, default_value_t = Budget::NONE, value_name = "K", help_heading = "World",
+          allow_negative_numbers = true)]
+    pub losses: Budget,
 
     /// How often a message in flight may be doubled
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
@@ -46,6 +48,10 @@ pub struct WorldArgs {
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "World")]
     pub heals: HealsArg,
 
+    /// What is owed to a message that is sent again and again, where messages can be lost
+    #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "World")]
+    pub fairness: FairnessArg,
+
     /// What the network does to the order of messages
     #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "World")]
     pub network: NetworkArg,
@@ -59,8 +65,8 @@ pub struct WorldArgs {
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
-    /// searched [default: 2 with cuts or asynchronous timing, unless --network set; otherwise no
-    /// bound]
+    /// searched [default: 3 with unbounded losses, 2 with cuts or asynchronous timing, unless
+    /// --network set; otherwise no bound]
     #[arg(long, value_name = "K", help_heading = "World",
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
@@ -85,6 +91,15 @@ pub enum HealsArg {
     May,
     /// In the end
     Must,
+}
+
+/// The values of `--fairness`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FairnessArg {
+    /// Nothing: each may be lost
+    Weak,
+    /// It arrives again and again
+    Strong,
 }
 
 /// The values of `--network`.
@@ -129,10 +144,15 @@ impl WorldArgs {
             TimingArg::Perfect => Timing::Perfect,
             TimingArg::Asynchronous => Timing::Asynchronous,
         };
-        // Timers that may always expire, and elections that a cut link never lets end, send
-        // without end; only merging messages stay finite.
-        let endless = timing == Timing::Asynchronous || self.cuts > 0;
-        let merging = network == Network::Set;
+        // Timers that may always expire, and elections that a cut link or losses never let end,
+        // send without end; only merging messages stay finite. With losses, three let some worlds
+        // be decided that two leave unknown.
+        let endless = if self.losses == Budget::Unbounded {
+            Some(3)
+        } else {
+            (timing == Timing::Asynchronous || self.cuts > 0).then_some(2)
+        };
+        let bound = endless.filter(|_| network != Network::Set);
         Dials {
             nodes: self.nodes,
             faults: Faults {
@@ -147,13 +167,17 @@ impl WorldArgs {
                 HealsArg::May => Heals::May,
                 HealsArg::Must => Heals::Must,
             },
+            fairness: match self.fairness {
+                FairnessArg::Weak => DeliveryFairness::Weak,
+                FairnessArg::Strong => DeliveryFairness::Strong,
+            },
             network,
             timing,
             start: match self.start {
                 StartArg::Settled => Start::Settled,
                 StartArg::Cold => Start::Cold,
             },
-            capacity: self.capacity.or((endless && !merging).then_some(2)),
+            capacity: self.capacity.or(bound),
         }
     }
 
@@ -162,12 +186,15 @@ impl WorldArgs {
     pub fn typed(dials: &Dials) -> String {
         let mut flags = format!("--nodes {}", dials.nodes);
         for (name, budget) in dials.faults.named() {
-            if budget != u8::from(name == "crashes") {
+            if budget != Budget::AtMost(u8::from(name == "crashes")) {
                 flags += &format!(" --{name} {budget}");
             }
         }
         if dials.heals != Heals::May {
             flags += &format!(" --heals {}", dials.heals);
+        }
+        if dials.fairness != DeliveryFairness::Weak {
+            flags += &format!(" --fairness {}", dials.fairness);
         }
         if dials.network != Network::Fifo {
             flags += &format!(" --network {}", dials.network);

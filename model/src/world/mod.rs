@@ -8,6 +8,7 @@
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
 mod action;
+mod budget;
 mod dials;
 mod network;
 mod state;
@@ -15,7 +16,8 @@ mod step;
 
 pub use crate::protocol::Envelope;
 pub use action::Action;
-pub use dials::{Dials, Faults, Heals, Network, Start, Timing, WorldError};
+pub use budget::Budget;
+pub use dials::{DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing, WorldError};
 pub use state::State;
 pub use step::Outcome;
 

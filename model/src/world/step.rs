@@ -39,7 +39,7 @@ impl<P: Protocol> World<P> {
         actions.extend(next().map(Action::Deliver));
         self.expiries(state, actions);
         let (spent, may) = (state.spent, self.dials.faults);
-        if spent.losses < may.losses {
+        if may.losses.allows(spent.losses) {
             actions.extend(next().map(Action::Lose));
         }
         if spent.duplicates < may.duplicates {
@@ -120,7 +120,7 @@ impl<P: Protocol> World<P> {
     fn strike(&self, state: &mut State<P>, fault: Action<P>) {
         match fault {
             Action::Lose(e) => {
-                state.spent.losses += 1;
+                state.spent.losses = self.dials.faults.losses.spend(state.spent.losses);
                 take::<P>(&mut state.flight, e);
             }
             Action::Duplicate(e) => {
