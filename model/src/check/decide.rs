@@ -1,17 +1,28 @@
 //! From a world and its properties to verdicts.
 
-use super::graph::StateGraph;
-use super::liveness::{self, Fair};
+use super::graph::{Fair, StateGraph};
+use super::liveness;
+use super::rows::Fairness;
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Report, Verdict};
 use super::{peak_rss_bytes, reference};
-use crate::property::{Kind, Property};
+use crate::property::{Condition, Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
-use crate::world::{Action, State, World};
+use crate::world::{Action, DeliveryFairness, State, World};
 use std::time::Instant;
 
 impl<P: Protocol> Fair for World<P> {
-    fn is_owed(&self, action: &Action<P>) -> bool {
-        self.owes(action)
+    fn fairness(&self, action: &Action<P>) -> Fairness {
+        match action {
+            _ if !self.owes(action) => Fairness::None,
+            Action::Deliver(_) if self.dials().fairness == DeliveryFairness::Strong => {
+                Fairness::Strong
+            }
+            _ => Fairness::Weak,
+        }
+    }
+
+    fn has_strong(&self) -> bool {
+        self.dials().fairness == DeliveryFairness::Strong
     }
 }
 
@@ -32,7 +43,7 @@ pub fn check<P: Protocol>(
         return Err(CheckError::NothingAsked);
     }
     let started = Instant::now();
-    let liveness = properties.iter().any(|p| p.kind == Kind::Liveness);
+    let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let (counts, cut_short, decisions) = match options.engine {
         Engine::Exact => exact(world, properties, options, look),
         engine => {
@@ -71,7 +82,7 @@ fn exact<P: Protocol>(
     look: &mut dyn FnMut(Progress),
 ) -> Found<P> {
     let mut seen: Vec<Seen> = vec![Seen::default(); properties.len()];
-    let edges = properties.iter().any(|p| p.kind == Kind::Liveness);
+    let edges = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let graph = StateGraph::explore(
         world,
         &options.limits,
@@ -111,10 +122,10 @@ impl Seen {
         state: &State<P>,
     ) {
         self.premise |= property.premise.is_none_or(|(_, premise)| premise(world, state));
-        let decides = match property.kind {
-            Kind::Safety => self.first.is_none() && !(property.condition)(world, state),
-            Kind::Reachability => self.first.is_none() && (property.condition)(world, state),
-            Kind::Liveness => false,
+        let decides = match property.temporal {
+            Temporal::Always(condition) => self.first.is_none() && !condition(world, state),
+            Temporal::Reachable(condition) => self.first.is_none() && condition(world, state),
+            Temporal::Liveness(_) => false,
         };
         if decides {
             self.first = Some(number);
@@ -128,26 +139,43 @@ fn decide<P: Protocol>(
     property: &Property<P>,
     Seen { first, premise }: Seen,
 ) -> Decision<P> {
-    let counterexample = match property.kind {
-        Kind::Safety => {
+    let counterexample = match property.temporal {
+        Temporal::Always(_) => {
             first.map(|number| Counterexample { steps: graph.path(number), cycle: None })
         }
         // A graph that was cut short ends in states that only look as if nothing followed.
-        Kind::Liveness if graph.cut_short().is_some() => None,
-        Kind::Liveness => liveness::violation(graph, |state| (property.condition)(world, state))
-            .map(|lasso| Counterexample { steps: lasso.stem, cycle: Some(lasso.cycle) }),
-        Kind::Reachability => None,
+        Temporal::Liveness(_) if graph.cut_short().is_some() => None,
+        Temporal::Liveness(formula) => violation(world, graph, formula),
+        Temporal::Reachable(_) => None,
     };
-    let missing = match property.kind {
-        Kind::Safety => (!premise).then_some(Reason::Vacuous),
-        Kind::Liveness | Kind::Reachability => graph.leaves_boundary().then_some(Reason::Capacity),
+    let vacuous = (!premise).then_some(Reason::Vacuous);
+    let capacity = graph.leaves_boundary().then_some(Reason::Capacity);
+    let missing = match property.kind() {
+        Kind::Safety => vacuous,
+        Kind::Liveness => capacity.or(vacuous),
+        Kind::Reachability => capacity,
     };
-    let shown = match property.kind {
+    let shown = match property.kind() {
         Kind::Safety | Kind::Liveness => counterexample.is_some(),
         Kind::Reachability => first.is_some(),
     };
-    let (verdict, reason) = Verdict::of(property.kind, shown, graph.cut_short().or(missing));
+    let (verdict, reason) = Verdict::of(property.kind(), shown, graph.cut_short().or(missing));
     Decision { property: *property, verdict, reason, counterexample }
+}
+
+/// A fair execution that violates `formula`.
+fn violation<P: Protocol>(
+    world: &World<P>,
+    graph: &StateGraph<'_, World<P>>,
+    formula: Liveness<Condition<P>>,
+) -> Option<Counterexample<P>> {
+    // Each condition is asked once of each state, however often the search comes by.
+    let holds = |condition: Condition<P>| -> Vec<bool> {
+        (0..graph.len()).map(|number| condition(world, graph.state(number))).collect()
+    };
+    let formula = formula.map(holds).map(|holds| move |number: u32| holds[number as usize]);
+    let lasso = liveness::violation(graph, &formula)?;
+    Some(Counterexample { steps: lasso.stem, cycle: Some(lasso.cycle) })
 }
 
 /// Why a check gives no report.

@@ -4,21 +4,29 @@
 //! complete graph is proved for that world. They are numbered in breadth-first order: the path to
 //! a state through its [parents](StateGraph::path) is a shortest one, and the same in every run.
 
+use super::rows::{Fairness, OUTSIDE, Rows};
 use super::{Limits, Progress, Reason};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use stateright::Model;
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::time::Instant;
-
-/// The target of a transition that leaves the boundary of the search.
-pub const OUTSIDE: u32 = u32::MAX;
 
 /// How many states are expanded between two looks at the clock.
 const BETWEEN_LOOKS: u32 = 1 << 10;
 
+/// A model that says what the world owes to the processes.
+pub trait Fair: Model {
+    /// What it owes to an action.
+    fn fairness(&self, action: &Self::Action) -> Fairness;
+
+    /// Whether some action may be strongly fair.
+    fn has_strong(&self) -> bool;
+}
+
 /// Every reachable state of a model, in breadth-first order, and the transitions between them.
-pub struct StateGraph<'m, M: Model> {
+pub struct StateGraph<'m, M: Fair> {
     model: &'m M,
     states: IndexSet<M::State, FxBuildHasher>,
     /// The state from which each was first reached, and the position of the action there.
@@ -27,13 +35,16 @@ pub struct StateGraph<'m, M: Model> {
     offsets: Vec<usize>,
     /// For each enabled action of each state, in the model's order, the state it leads to.
     targets: Vec<u32>,
+    initial: Vec<u32>,
+    /// Whether nothing fair is enabled in a state.
+    stutters: Vec<bool>,
     generated: u64,
     depth: usize,
     leaves_boundary: bool,
     cut_short: Option<Reason>,
 }
 
-impl<'m, M: Model> StateGraph<'m, M>
+impl<'m, M: Fair> StateGraph<'m, M>
 where
     M::State: Clone + Eq + Hash,
     M::Action: Clone,
@@ -53,6 +64,8 @@ where
             parents: Vec::new(),
             offsets: if edges { vec![0] } else { Vec::new() },
             targets: Vec::new(),
+            initial: Vec::new(),
+            stutters: Vec::new(),
             generated: 0,
             depth: 0,
             leaves_boundary: false,
@@ -60,7 +73,8 @@ where
         };
         for state in model.init_states() {
             graph.generated += 1;
-            graph.reach(state, (0, 0), &mut found);
+            let number = graph.reach(state, (0, 0), &mut found);
+            graph.initial.push(number);
         }
         let started = Instant::now();
         let mut actions = Vec::new();
@@ -100,6 +114,10 @@ where
         let state = self.state(at).clone();
         actions.clear();
         self.model.actions(&state, actions);
+        if edges {
+            let fair = |action: &M::Action| self.model.fairness(action) != Fairness::None;
+            self.stutters.push(!actions.iter().any(fair));
+        }
         for (position, action) in actions.drain(..).enumerate() {
             let next = self.model.next_state(&state, action);
             let target = match next {
@@ -211,5 +229,42 @@ where
         }
         path.reverse();
         path
+    }
+}
+
+impl<M> Rows for StateGraph<'_, M>
+where
+    M: Fair + Sync,
+    M::State: Clone + Eq + Hash + Sync,
+    M::Action: Clone + Eq + Hash + Debug,
+{
+    type Action = M::Action;
+
+    fn len(&self) -> u32 {
+        self.len()
+    }
+
+    fn initial(&self) -> &[u32] {
+        &self.initial
+    }
+
+    fn successors(&self, number: u32) -> &[u32] {
+        self.successors(number)
+    }
+
+    fn actions(&self, number: u32) -> Vec<M::Action> {
+        self.actions(number)
+    }
+
+    fn fairness(&self, action: &M::Action) -> Fairness {
+        self.model.fairness(action)
+    }
+
+    fn stutters(&self, number: u32) -> bool {
+        self.stutters[number as usize]
+    }
+
+    fn has_strong(&self) -> bool {
+        self.model.has_strong()
     }
 }

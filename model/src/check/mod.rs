@@ -1,13 +1,16 @@
 //! How a verdict is reached.
 //!
 //! Safety is decided by exhausting the reachable states, liveness on the [state graph](graph) under
-//! [weak fairness](liveness). Stateright's own searches serve as the reference: they must count the
+//! [weak or strong fairness](liveness). Stateright's own searches serve as the reference: they must count the
 //! same states.
 
 pub mod graph;
 pub mod liveness;
+pub mod rows;
 
 mod decide;
+mod fair;
+mod lasso;
 mod limits;
 mod model;
 mod reference;

@@ -81,7 +81,7 @@ impl Visitor for One {
         let properties: Vec<_> = property::all::<P>()
             .into_iter()
             .map(|p| {
-                json!({ "name": p.name, "kind": p.kind, "formula": p.formula,
+                json!({ "name": p.name, "kind": p.kind(), "formula": p.formula,
                              "meaning": p.meaning })
             })
             .collect();

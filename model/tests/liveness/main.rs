@@ -1,210 +1,166 @@
 //! Liveness on graphs small enough to decide by hand, and against brute force on random ones.
 
-use bellwether_model::check::Limits;
-use bellwether_model::check::graph::StateGraph;
-use bellwether_model::check::liveness::{Fair, Lasso, violation};
-use proptest::prelude::*;
-use stateright::Model;
+mod drawn;
+mod random;
 
-/// A graph drawn by hand: from, to, and the owed action's number if it is owed.
-#[derive(Clone, Debug)]
-struct Drawn {
-    edges: Vec<(u8, u8, Option<u8>)>,
+use What::{Fault, Strong, Weak};
+use bellwether_model::check::liveness::{Lasso, violation};
+use bellwether_model::property::Liveness;
+use drawn::{Drawn, Edge, What};
+
+type Formula = Liveness<&'static [u32]>;
+
+/// `formula` on a graph of eight states, of which those listed satisfy its conditions.
+fn decide(edges: &[Edge], formula: Formula) -> Option<Lasso<What>> {
+    let drawn = Drawn::new(edges, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    violation(&drawn, &formula.map(|good| move |number| good.contains(&number)))
 }
 
-type Edge = (u8, Option<u8>, u8);
-
-impl Model for Drawn {
-    type State = u8;
-    /// Its number among all edges, which tells two faults apart; owed actions are the same action
-    /// wherever they are enabled.
-    type Action = Edge;
-
-    fn init_states(&self) -> Vec<u8> {
-        vec![0]
-    }
-
-    fn actions(&self, state: &u8, actions: &mut Vec<Edge>) {
-        for (number, (from, to, owed)) in (0..).zip(&self.edges) {
-            if from == state {
-                // An owed action is one wherever it is enabled; a fault is told apart by its edge.
-                actions.push((if owed.is_some() { 0 } else { number }, *owed, *to));
-            }
-        }
-    }
-
-    fn next_state(&self, _: &u8, (_, _, to): Edge) -> Option<u8> {
-        Some(to)
-    }
+fn settles(edges: &[Edge], good: &'static [u32]) -> Option<Lasso<What>> {
+    decide(edges, Liveness::EventuallyAlways(good))
 }
 
-impl Fair for Drawn {
-    fn is_owed(&self, (_, owed, _): &Edge) -> bool {
-        owed.is_some()
-    }
+fn lengths(lasso: Option<Lasso<What>>) -> Option<(usize, usize)> {
+    lasso.map(|lasso| (lasso.stem.len(), lasso.cycle.len()))
 }
-
-fn decide(edges: &[(u8, u8, Option<u8>)], good: &[u8]) -> Option<Lasso<Edge>> {
-    let drawn = Drawn { edges: edges.to_vec() };
-    let graph = StateGraph::explore(&drawn, &Limits::NONE, true, |_, _| {}, &mut |_| {});
-    violation(&graph, |state| good.contains(state))
-}
-
-const FAULT: Option<u8> = None;
-const OWED: Option<u8> = Some(1);
 
 #[test]
 fn a_state_where_nothing_is_owed_may_last_for_ever() {
-    // 0 → 1 is a fault, so staying in 0 is fair.
-    let lasso = decide(&[(0, 1, FAULT)], &[1]).expect("0 may last");
-    assert_eq!((lasso.stem.len(), lasso.cycle.len()), (0, 0));
+    // 0 → 1 is a fault, so staying in 0 is fair, whichever way it is asked.
+    let fault = [(0, Fault(0), 1)];
+    assert_eq!(lengths(settles(&fault, &[1])), Some((0, 0)));
+    assert_eq!(lengths(decide(&fault, Liveness::AlwaysEventually(&[1]))), Some((0, 0)));
+    assert_eq!(lengths(decide(&fault, Liveness::Eventually(&[1]))), Some((0, 0)));
+    assert_eq!(lengths(decide(&fault, Liveness::LeadsTo(&[0], &[1]))), Some((0, 0)));
     // If it is owed, 1 is reached, and lasts.
-    assert_eq!(decide(&[(0, 1, OWED)], &[1]), None);
+    for owed in [[(0, Weak(0), 1)], [(0, Strong(0), 1)]] {
+        assert_eq!(settles(&owed, &[1]), None);
+        assert_eq!(decide(&owed, Liveness::AlwaysEventually(&[1])), None);
+        assert_eq!(decide(&owed, Liveness::Eventually(&[1])), None);
+        assert_eq!(decide(&owed, Liveness::LeadsTo(&[0], &[1])), None);
+    }
+}
+
+#[test]
+fn a_state_that_may_last_counts_inside_an_unfair_component_too() {
+    // 0 ⇄ 1 starves the strong action of 1, but in 0 nothing is owed.
+    let edges = [(0, Fault(0), 1), (1, Weak(0), 0), (1, Strong(0), 2)];
+    assert_eq!(lengths(settles(&edges, &[2])), Some((0, 0)));
 }
 
 #[test]
 fn an_unfair_cycle_does_not_count() {
     // 0 ⇄ 1 by faults, but the owed way to 2 is open in both.
-    let edges = [(0, 1, FAULT), (1, 0, FAULT), (0, 2, OWED), (1, 2, OWED)];
-    assert_eq!(decide(&edges, &[2]), None);
-    // Open in only one of them, it may be missed for ever.
-    let lasso = decide(&edges[..3], &[2]).expect("the cycle is fair");
-    assert_eq!(lasso.cycle.len(), 2);
+    let edges = [(0, Fault(0), 1), (1, Fault(0), 0), (0, Weak(0), 2), (1, Weak(0), 2)];
+    assert_eq!(settles(&edges, &[2]), None);
+    assert_eq!(decide(&edges, Liveness::AlwaysEventually(&[2])), None);
+    assert_eq!(decide(&edges, Liveness::Eventually(&[2])), None);
+    assert_eq!(decide(&edges, Liveness::LeadsTo(&[1], &[2])), None);
+}
+
+#[test]
+fn what_is_open_again_and_again_may_be_missed_under_weak_fairness_only() {
+    // The way to 2 is open in 0 and not in 1.
+    let weak = [(0, Weak(1), 1), (1, Weak(2), 0), (0, Weak(0), 2)];
+    let strong = [(0, Weak(1), 1), (1, Weak(2), 0), (0, Strong(0), 2)];
+    for formula in [
+        Liveness::EventuallyAlways(&[2][..]),
+        Liveness::AlwaysEventually(&[2]),
+        Liveness::Eventually(&[2]),
+        Liveness::LeadsTo(&[0], &[2]),
+    ] {
+        assert_eq!(lengths(decide(&weak, formula)), Some((0, 2)), "{formula:?}");
+        assert_eq!(decide(&strong, formula), None, "{formula:?}");
+    }
 }
 
 #[test]
 fn a_cycle_of_owed_actions_is_fair_when_it_takes_them_all() {
-    let edges = [(0, 1, Some(1)), (1, 0, Some(2))];
-    let lasso = decide(&edges, &[1]).expect("0 comes back for ever");
-    assert_eq!(lasso.cycle.len(), 2);
-    assert_eq!(decide(&edges, &[0, 1]), None);
+    let edges = [(0, Weak(1), 1), (1, Weak(2), 0)];
+    assert_eq!(lengths(settles(&edges, &[1])), Some((0, 2)));
+    assert_eq!(settles(&edges, &[0, 1]), None);
+    // Again and again in 1: only staying away from it would violate that.
+    assert_eq!(decide(&edges, Liveness::AlwaysEventually(&[1])), None);
 }
 
 #[test]
 fn a_fair_cycle_is_found_inside_a_larger_component() {
     // 1 ⇄ 2 alone would starve the action that is open in both; with 3 it is taken.
     let edges = [
-        (0, 1, OWED),
-        (1, 2, FAULT),
-        (2, 1, FAULT),
-        (1, 3, Some(9)),
-        (2, 3, Some(9)),
-        (3, 1, OWED),
+        (0, Weak(1), 1),
+        (1, Fault(0), 2),
+        (2, Fault(0), 1),
+        (1, Weak(9), 3),
+        (2, Weak(9), 3),
+        (3, Weak(1), 1),
     ];
-    let lasso = decide(&edges, &[0, 1, 3]).expect("2 comes back for ever");
-    let visited: Vec<u8> = lasso.cycle.iter().map(|&(_, _, to)| to).collect();
-    assert!(visited.contains(&3) && visited.contains(&2), "{visited:?}");
+    let lasso = settles(&edges, &[0, 1, 3]).expect("2 comes back for ever");
+    assert!(lasso.cycle.contains(&Weak(9)) && lasso.cycle.contains(&Fault(0)), "{lasso:?}");
+    // With 3 forbidden, nothing is left.
+    assert_eq!(decide(&edges, Liveness::AlwaysEventually(&[0, 3])), None);
 }
 
 #[test]
 fn a_join_reached_in_two_ways_is_judged_by_where_it_leads() {
-    let diamond = [(0, 1, OWED), (0, 2, Some(2)), (1, 3, OWED), (2, 3, OWED)];
-    assert_eq!(decide(&diamond, &[3]), None);
-    assert!(decide(&diamond, &[1, 2]).is_some());
+    let diamond = [(0, Weak(1), 1), (0, Weak(2), 2), (1, Weak(1), 3), (2, Weak(1), 3)];
+    assert_eq!(settles(&diamond, &[3]), None);
+    assert!(settles(&diamond, &[1, 2]).is_some());
+    // Only one of the ways owes 3 something.
+    assert_eq!(lengths(decide(&diamond, Liveness::LeadsTo(&[2], &[5]))), Some((2, 0)));
+    let lasso = decide(&diamond, Liveness::LeadsTo(&[2], &[5])).expect("2 was passed");
+    assert_eq!(lasso.stem, [Weak(2), Weak(1)]);
+    assert_eq!(decide(&diamond, Liveness::LeadsTo(&[2], &[3])), None);
+    // What is eventual must be met on both ways.
+    assert_eq!(lengths(decide(&diamond, Liveness::Eventually(&[1]))), Some((2, 0)));
+    assert_eq!(decide(&diamond, Liveness::Eventually(&[1, 2])), None);
 }
 
 #[test]
-fn a_cycle_reached_only_through_the_goal_still_counts() {
-    let edges = [(0, 1, OWED), (1, 2, OWED), (2, 2, OWED)];
-    let lasso = decide(&edges, &[0, 1]).expect("2 lasts");
-    assert_eq!((lasso.stem.len(), lasso.cycle.len()), (2, 1));
+fn a_cycle_reached_only_through_the_goal() {
+    let edges = [(0, Weak(1), 1), (1, Weak(1), 2), (2, Weak(1), 2)];
+    assert_eq!(lengths(settles(&edges, &[0, 1])), Some((2, 1)));
+    assert_eq!(lengths(decide(&edges, Liveness::AlwaysEventually(&[1]))), Some((2, 1)));
+    // The goal was reached before.
+    assert_eq!(decide(&edges, Liveness::Eventually(&[1])), None);
+    assert_eq!(decide(&edges, Liveness::LeadsTo(&[0], &[1])), None);
+    // It is owed again afterwards.
+    assert_eq!(lengths(decide(&edges, Liveness::LeadsTo(&[2], &[1]))), Some((2, 1)));
 }
 
-/// All sets of states in which an execution can stay for ever: brute force over subsets. A set
-/// counts if it is strongly connected by transitions inside it, and every owed action that is
-/// enabled in all its states is taken inside it; a single state also if nothing owed is enabled.
-fn brute_force(edges: &[(u8, u8, Option<u8>)], good: &[u8], states: u8) -> bool {
-    let drawn = Drawn { edges: edges.to_vec() };
-    let owed = |state: u8| {
-        let mut actions = Vec::new();
-        drawn.actions(&state, &mut actions);
-        actions.retain(|action| drawn.is_owed(action));
-        actions
-    };
-    let mut reachable = vec![0_u8];
-    for at in 0.. {
-        let Some(&state) = reachable.get(at) else { break };
-        for &(from, to, _) in edges {
-            if from == state && !reachable.contains(&to) {
-                reachable.push(to);
-            }
-        }
-    }
-    (1_u32..1 << states).any(|set| {
-        let inside = |state: u8| set & (1 << state) != 0;
-        let members: Vec<u8> = (0..states).filter(|&s| inside(s)).collect();
-        if !members.iter().all(|s| reachable.contains(s))
-            || members.iter().all(|s| good.contains(s))
-        {
-            return false;
-        }
-        let steps: Vec<_> = edges.iter().filter(|(f, t, _)| inside(*f) && inside(*t)).collect();
-        let connected = members.iter().all(|&start| {
-            let mut seen = vec![];
-            let mut todo = vec![start];
-            while let Some(at) = todo.pop() {
-                for (_, to, _) in steps.iter().filter(|(from, ..)| *from == at) {
-                    if !seen.contains(to) {
-                        seen.push(*to);
-                        todo.push(*to);
-                    }
-                }
-            }
-            members.iter().all(|m| seen.contains(m))
-        });
-        let stutters = members.len() == 1 && owed(members[0]).is_empty();
-        let always: Vec<Edge> = owed(members[0])
-            .into_iter()
-            .filter(|action| members.iter().all(|&m| owed(m).contains(action)))
-            .collect();
-        let taken = |action: &Edge| steps.iter().any(|(_, to, owed)| (0, *owed, *to) == *action);
-        stutters || (connected && always.iter().all(taken))
-    })
+#[test]
+fn strong_fairness_takes_a_component_apart_in_two_rounds() {
+    // 1 enables Strong(1), which leaves: without 1, Strong(2) of 3 has lost its only place inside,
+    // 2 → 1. Without 3 as well, 4 ⇄ 5 is left, with Strong(3) taken in it, or is not.
+    let mut edges = vec![
+        (0, Weak(0), 1),
+        (1, Weak(1), 2),
+        (1, Strong(1), 7),
+        (2, Strong(2), 1),
+        (2, Weak(3), 3),
+        (3, Strong(2), 7),
+        (3, Weak(4), 4),
+        (4, Weak(5), 5),
+        (5, Weak(6), 4),
+        (5, Weak(7), 2),
+    ];
+    let lasso = decide(&edges, Liveness::AlwaysEventually(&[7])).expect("4 and 5 are left");
+    assert_eq!(lasso.cycle, [Weak(5), Weak(6)]);
+    assert_eq!(lasso.stem, [Weak(0), Weak(1), Weak(3), Weak(4)]);
+    edges.push((4, Strong(2), 7));
+    assert_eq!(decide(&edges, Liveness::AlwaysEventually(&[7])), None);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
-    #[test]
-    fn the_verdict_is_that_of_brute_force(
-        edges in prop::collection::vec((0..6_u8, 0..6_u8, prop::option::of(0..3_u8)), 0..14),
-        good in prop::collection::vec(0..6_u8, 0..5),
-    ) {
-        let found = decide(&edges, &good);
-        prop_assert_eq!(found.is_some(), brute_force(&edges, &good, 6));
-    }
-
-    /// The lasso is an execution: it begins at the beginning, comes back to where its cycle
-    /// begins, passes a bad state there, and is fair.
-    #[test]
-    fn a_lasso_is_a_fair_execution_that_is_bad_for_ever(
-        edges in prop::collection::vec((0..6_u8, 0..6_u8, prop::option::of(0..3_u8)), 0..14),
-        good in prop::collection::vec(0..6_u8, 0..5),
-    ) {
-        let Some(lasso) = decide(&edges, &good) else { return Ok(()) };
-        let drawn = Drawn { edges };
-        let enabled = |state: u8| {
-            let mut actions = Vec::new();
-            drawn.actions(&state, &mut actions);
-            actions
-        };
-        let mut at = 0;
-        for action in &lasso.stem {
-            prop_assert!(enabled(at).contains(action));
-            at = action.2;
-        }
-        let home = at;
-        let mut visited = vec![home];
-        for action in &lasso.cycle {
-            prop_assert!(enabled(at).contains(action));
-            at = action.2;
-            visited.push(at);
-        }
-        prop_assert_eq!(at, home);
-        prop_assert!(visited.iter().any(|state| !good.contains(state)));
-        for action in enabled(home).into_iter().filter(|action| drawn.is_owed(action)) {
-            let missed = visited.iter().all(|&state| enabled(state).contains(&action));
-            prop_assert!(!missed || lasso.cycle.contains(&action), "{action:?} starves");
-        }
-    }
+#[test]
+fn a_cycle_takes_every_strongly_fair_action_that_it_meets() {
+    // The shortest cycle, 0 ⇄ 1, enables Strong(1) and does not take it.
+    let edges = [
+        (0, Weak(0), 1),
+        (1, Weak(1), 0),
+        (1, Strong(1), 2),
+        (2, Strong(2), 3),
+        (2, Weak(2), 0),
+        (3, Weak(3), 0),
+    ];
+    let lasso = decide(&edges, Liveness::AlwaysEventually(&[])).expect("it goes on");
+    assert_eq!(lasso.cycle, [Weak(0), Strong(1), Strong(2), Weak(3)]);
 }

@@ -1,0 +1,57 @@
+//! What liveness and bounds are decided on: a graph of numbered states, whoever made it.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// The target of a transition that leaves the boundary of the search.
+pub const OUTSIDE: u32 = u32::MAX;
+
+/// A finite transition system whose rows are kept.
+///
+/// States are numbers below [`len`](Rows::len), in no particular order. Nothing that is decided on
+/// such a graph may depend on how its states are numbered, only on the order of the actions.
+pub trait Rows: Sync {
+    /// What leads from one state to the next. Two actions that are equal are one action, wherever
+    /// they are enabled: that is what fairness is about.
+    type Action: Clone + Eq + Hash + Debug;
+
+    /// The number of states.
+    fn len(&self) -> u32;
+
+    /// Whether there is no state at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The initial states.
+    fn initial(&self) -> &[u32];
+
+    /// The state that each enabled action leads to, in the order of [`actions`](Rows::actions);
+    /// [`OUTSIDE`] where one leaves the boundary of the search.
+    fn successors(&self, number: u32) -> &[u32];
+
+    /// The enabled actions of a state. They are worked out again at each call, so call it rarely.
+    fn actions(&self, number: u32) -> Vec<Self::Action>;
+
+    /// What the world owes to an action.
+    fn fairness(&self, action: &Self::Action) -> Fairness;
+
+    /// Whether nothing fair is enabled in a state, so that staying in it for ever is fair.
+    fn stutters(&self, number: u32) -> bool;
+
+    /// Whether some action may be strongly fair. If none is, components are judged faster.
+    fn has_strong(&self) -> bool {
+        true
+    }
+}
+
+/// What the world owes to an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fairness {
+    /// Nothing: it is a fault, and may stay away for ever.
+    None,
+    /// If it stays enabled from some moment on, it happens again and again.
+    Weak,
+    /// If it is enabled again and again, it happens again and again.
+    Strong,
+}
