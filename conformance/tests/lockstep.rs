@@ -82,7 +82,7 @@ fn cold_start() {
 #[test]
 fn loss() {
     let kinds = ["deliver", "expire", "crash", "lose"];
-    let dials = with(|f| (f.crashes, f.losses) = (1, 1));
+    let dials = with(|f| (f.crashes, f.losses) = (1, 1.into()));
     conforms(Dials { network: Network::Set, ..dials }, &kinds);
 }
 

@@ -27,6 +27,7 @@ fn dials() -> impl Strategy<Value = Dials> {
         )| {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let suspicions = if timing == Timing::Asynchronous { 0 } else { early };
+            let losses = losses.into();
             let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
             Dials { network, start, timing, faults, ..Dials::calm(nodes) }
         },

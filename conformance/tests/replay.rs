@@ -81,7 +81,7 @@ fn a_cycle_is_taken_several_times() {
     let shows = |cycle_after| Shows {
         property: property.name.to_owned(),
         formula: property.formula.to_owned(),
-        kind: property.kind,
+        kind: property.kind(),
         cycle_after: Some(cycle_after),
     };
     let trace = Trace::record(&world, &actions, Some(shows(0)));

@@ -4,7 +4,7 @@
 //! expired timer. A [`World`](world::World) surrounds `n` such processes with a network, faults and
 //! timing, and is a [`stateright::Model`], so stateright's searches and its Explorer work on it.
 //! [`check`] decides the [properties](property) of a world: safety by exhausting the reachable
-//! states, liveness on the state graph under weak fairness.
+//! states, liveness on the state graph under weak or strong fairness.
 //!
 //! ```
 //! use bellwether_model::check::{Options, Verdict, check};

@@ -1,13 +1,21 @@
 //! What is asked of a protocol: each property one temporal formula with a name, used by every
 //! protocol it fits.
 //!
-//! In the formulas, □ is "always", ◇ "eventually". A process is *settled* when it leads or follows
+//! In the formulas, □ is "always", ◇ "eventually", P ⇝ Q "whenever P, then Q or later Q". A process is *settled* when it leads or follows
 //! somebody; *at rest* means that nothing is left to happen but faults (and heartbeats that tell
 //! nobody anything new). Down processes believe nothing.
 
-use crate::protocol::{Id, Protocol, Standing};
+mod beliefs;
+mod temporal;
+
+pub use temporal::{Kind, Liveness, Temporal};
+
+use crate::protocol::Protocol;
 use crate::world::{State, World};
-use serde::{Deserialize, Serialize};
+use beliefs::{
+    agreed, agreement, at_most_one_leader, decided, follower_bound, led, one_live_leader,
+    succession, validity,
+};
 
 /// A named temporal formula.
 #[derive(Clone, Copy, Debug)]
@@ -18,30 +26,24 @@ pub struct Property<P: Protocol> {
     pub formula: &'static str,
     /// The formula in a sentence.
     pub meaning: &'static str,
-    /// How `condition` is quantified.
-    pub kind: Kind,
+    /// Whether it is checked when no property is named.
+    pub by_default: bool,
     /// Where the formula is an implication, its left side with its name: if no state satisfies it,
     /// the property says nothing.
     pub premise: Option<(&'static str, Condition<P>)>,
-    /// The formula without its temporal operators, of one state.
-    pub condition: Condition<P>,
+    /// The formula: temporal operators around what is asked of one state.
+    pub temporal: Temporal<Condition<P>>,
+}
+
+impl<P: Protocol> Property<P> {
+    /// Of which kind the formula is.
+    pub fn kind(&self) -> Kind {
+        self.temporal.kind()
+    }
 }
 
 /// What is asked of one state.
 pub type Condition<P> = fn(&World<P>, &State<P>) -> bool;
-
-/// How a property's condition is quantified over an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// □ condition: in every reachable state.
-    Safety,
-    /// ◇□ condition: from some moment on for ever, in every execution in which deliveries and due
-    /// expiries that stay possible happen (weak fairness).
-    Liveness,
-    /// The condition can come to hold: in some reachable state.
-    Reachability,
-}
 
 /// Every property that any world can be asked for, in the order in which they are reported.
 #[must_use]
@@ -51,57 +53,84 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             name: "at-most-one-leader",
             formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j)",
             meaning: "no two live processes lead at the same time",
-            kind: Kind::Safety,
+            by_default: true,
             premise: None,
-            condition: at_most_one_leader,
+            temporal: Temporal::Always(at_most_one_leader),
         },
         Property {
             name: "follower-bound",
             formula: "□ ∀ i, k ≠ i: follows(i, l) ∧ leads(k) ⇒ l ≥ k",
             meaning: "no live process follows a lower id than that of another that leads",
-            kind: Kind::Safety,
+            by_default: true,
             premise: None,
-            condition: follower_bound,
+            temporal: Temporal::Always(follower_bound),
         },
         Property {
             name: "agreement",
             formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
             meaning: "no two live processes settle on different leaders and stay so",
-            kind: Kind::Safety,
+            by_default: true,
             premise: Some(("at rest", World::at_rest)),
-            condition: |world, state| !world.at_rest(state) || agreement(state),
+            temporal: Temporal::Always(|world, state| !world.at_rest(state) || agreement(state)),
         },
         Property {
             name: "validity",
             formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
             meaning: "a live process that is settled on stays so only as the highest live one",
-            kind: Kind::Safety,
+            by_default: true,
             premise: Some(("at rest", World::at_rest)),
-            condition: |world, state| !world.at_rest(state) || validity(state),
+            temporal: Temporal::Always(|world, state| !world.at_rest(state) || validity(state)),
         },
         Property {
             name: "decided",
             formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
-            kind: Kind::Safety,
+            by_default: true,
             premise: Some(("at rest", World::at_rest)),
-            condition: |world, state| !world.at_rest(state) || decided(state),
+            temporal: Temporal::Always(|world, state| !world.at_rest(state) || decided(state)),
         },
         Property {
             name: "stabilises",
             formula: "◇□ ∀ up i: leader(i) = max{j: up(j)}",
             meaning: "in the end every live process agrees on the highest live id, for good",
-            kind: Kind::Liveness,
+            by_default: true,
             premise: None,
-            condition: |_, state| agreed(state),
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, state| agreed(state))),
+        },
+        Property {
+            name: "leader-emerges",
+            formula: "◇ ((∃ up i) ⇒ (∃ up i: leads(i)))",
+            meaning: "at some moment somebody leads, if anybody is up; ask it of a cold start",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Liveness(Liveness::Eventually(|_, state| led(state))),
+        },
+        Property {
+            name: "leader-recurs",
+            formula: "□◇ ((∃ up i) ⇒ (∃ up i: leads(i)))",
+            meaning: "again and again somebody leads, if anybody is up",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Liveness(Liveness::AlwaysEventually(|_, state| led(state))),
+        },
+        Property {
+            name: "failover",
+            formula: "(∃ up i: ¬(settled(i) ∧ up(leader(i)))) ⇝ (∃ l: ∀ up i: leader(i) = l ∧ up(l))",
+            meaning: "whenever a live process has no live leader, all who live agree on one later",
+            by_default: false,
+            premise: Some(("a live process has no live leader", |_, state| !decided(state))),
+            temporal: Temporal::Liveness(Liveness::LeadsTo(
+                |_, state| !decided(state),
+                |_, state| one_live_leader(state),
+            )),
         },
         Property {
             name: "succession",
             formula: "reachable: ∃ up i: leads(i) ∧ i is not the first leader",
             meaning: "another process than the first leader can come to lead",
-            kind: Kind::Reachability,
+            by_default: true,
             premise: None,
-            condition: |_, state| succession(state),
+            temporal: Temporal::Reachable(|_, state| succession(state)),
         },
     ]
 }
@@ -115,17 +144,17 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
             name: TIMEOUTS_ACCURATE,
             formula: "□ ∀ time-out t: due(t) ⇒ overdue(t)",
             meaning: "no time-out expires while what it waits for could still come",
-            kind: Kind::Safety,
+            by_default: true,
             premise: Some(("a time-out is due", World::some_time_out_is_due)),
-            condition: World::time_outs_are_accurate,
+            temporal: Temporal::Always(World::time_outs_are_accurate),
         },
         Property {
             name: AGREED_WITHIN,
             formula: "□ (more than D ticks since the last fault ⇒ ∀ up i: leader(i) = max{j: up(j)})",
             meaning: "every live process agrees on the highest live id within D ticks (--within D)",
-            kind: Kind::Safety,
+            by_default: true,
             premise: Some(("more than D ticks since the last fault", World::is_calm)),
-            condition: |world, state| !world.is_calm(state) || agreed(state),
+            temporal: Temporal::Always(|world, state| !world.is_calm(state) || agreed(state)),
         },
     ]
 }
@@ -136,7 +165,7 @@ pub const TIMEOUTS_ACCURATE: &str = "timeouts-accurate";
 /// The property that bounds liveness.
 pub const AGREED_WITHIN: &str = "agreed-within";
 
-/// The properties of these names, or all that make sense in `world` if none is named.
+/// The properties of these names; if none is named, the usual ones that make sense in `world`.
 ///
 /// # Errors
 /// The first name that no property has, or that asks for something that the world does not have.
@@ -149,7 +178,7 @@ pub fn select<P: Protocol>(
         // Without a crash nobody else need ever lead.
         let crashes = world.dials().faults.crashes > 0;
         let wanted = |p: &Property<P>| {
-            (crashes || p.name != "succession") && answerable(world, p.name).is_ok()
+            p.by_default && (crashes || p.name != "succession") && answerable(world, p.name).is_ok()
         };
         return Ok(known().filter(wanted).collect());
     }
@@ -202,58 +231,4 @@ pub enum PropertyError {
         /// The property.
         name: &'static str,
     },
-}
-
-/// Whom a live, settled process takes for the leader: itself if it leads.
-fn leader<P: Protocol>(state: &State<P>, id: Id) -> Option<Id> {
-    match state.standing(id)? {
-        Standing::Leads => Some(id),
-        Standing::Follows(leader) => Some(leader),
-        Standing::Undecided => None,
-    }
-}
-
-fn leads<P: Protocol>(state: &State<P>, id: Id) -> bool {
-    state.standing(id) == Some(Standing::Leads)
-}
-
-fn highest_up<P: Protocol>(state: &State<P>) -> Option<Id> {
-    state.ids().rev().find(|&id| state.up(id))
-}
-
-fn at_most_one_leader<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
-    state.ids().filter(|&id| leads(state, id)).count() <= 1
-}
-
-fn follower_bound<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
-    state.ids().all(|i| match state.standing(i) {
-        Some(Standing::Follows(l)) => state.ids().all(|k| k == i || !leads(state, k) || l >= k),
-        _ => true,
-    })
-}
-
-fn agreement<P: Protocol>(state: &State<P>) -> bool {
-    let mut settled = state.ids().filter_map(|id| leader(state, id));
-    settled.next().is_none_or(|first| settled.all(|other| other == first))
-}
-
-fn validity<P: Protocol>(state: &State<P>) -> bool {
-    let mut settled = state.ids().filter_map(|id| leader(state, id));
-    settled.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
-}
-
-fn decided<P: Protocol>(state: &State<P>) -> bool {
-    let mut live = state.ids().filter(|&id| state.up(id));
-    live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
-}
-
-fn agreed<P: Protocol>(state: &State<P>) -> bool {
-    let highest = highest_up(state);
-    state.ids().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
-}
-
-/// At the start everybody is up, so the first leader is the highest of all.
-fn succession<P: Protocol>(state: &State<P>) -> bool {
-    let first = state.ids().last();
-    state.ids().any(|id| Some(id) != first && leads(state, id))
 }

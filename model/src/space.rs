@@ -71,4 +71,7 @@ pub trait Space: Send + Sync + 'static {
 
     /// What the world owes to an action.
     fn fairness(&self, action: &Self::Action) -> Fairness;
+
+    /// Whether some action may be strongly fair.
+    fn has_strong(&self) -> bool;
 }

@@ -94,7 +94,7 @@ impl<P: Protocol> Question<P> {
     pub fn row(
         &self,
         (delay, processing): (u8, u8),
-        look: &mut dyn FnMut(&str, u8, Progress),
+        look: &mut (dyn FnMut(&str, u8, Progress) + Send),
     ) -> Result<Row<P>, TuneError> {
         let mut durations = self.given.durations;
         for name in &self.sought {
@@ -126,7 +126,7 @@ impl<P: Protocol> Question<P> {
         &self,
         name: &'static str,
         timed: &mut Timed,
-        look: &mut dyn FnMut(&str, u8, Progress),
+        look: &mut (dyn FnMut(&str, u8, Progress) + Send),
     ) -> Result<Result<Found<P>, Reason>, TuneError> {
         let mut found = Found { name, ticks: None, below: None, states: 0 };
         for ticks in 1..=self.most {
@@ -155,7 +155,7 @@ impl<P: Protocol> Question<P> {
     fn check(
         &self,
         world: &World<P>,
-        look: &mut dyn FnMut(Progress),
+        look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Report<P>, TuneError> {
         let asked = property::select(world, std::slice::from_ref(&self.property))?;
         let most = self.limits.states.unwrap_or(u64::MAX);

@@ -10,7 +10,7 @@ use bellwether_model::world::{Dials, Faults, Heals, Network, Start, Timing, Worl
 fn counts(rules: Bully, dials: Dials, engine: Engine) -> Counts {
     let world = World::new(rules, dials).expect("the dials are possible");
     let safety: Vec<Property<Bully>> =
-        property::all().into_iter().filter(|p| p.kind == Kind::Safety).collect();
+        property::all().into_iter().filter(|p| p.kind() == Kind::Safety).collect();
     let options = Options { engine, ..Options::default() };
     check(&world, &safety, &options, &mut |_| {}).expect("something is asked").counts
 }
@@ -47,7 +47,7 @@ fn stateright_and_the_state_graph_count_the_same() {
         Dials::calm(3).with_crashes(1, 1),
         Dials { network: Network::Unordered, ..Dials::calm(3).with_crashes(1, 1) },
         Dials { network: Network::Set, ..Dials::calm(3).with_crashes(2, 1) },
-        fault(Faults { crashes: 1, losses: 1, suspicions: 1, ..Faults::NONE }),
+        fault(Faults { crashes: 1, losses: 1.into(), suspicions: 1, ..Faults::NONE }),
         Dials { capacity: Some(2), ..fault(Faults { duplicates: 1, crashes: 1, ..Faults::NONE }) },
         Dials {
             heals: Heals::Must,

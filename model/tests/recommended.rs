@@ -17,8 +17,8 @@ fn worlds() -> Vec<Dials> {
     let with = |faults: Faults| Dials { faults, ..Dials::calm(3) };
     vec![
         with(Faults { crashes: 1, ..Faults::NONE }),
-        with(Faults { losses: 1, ..Faults::NONE }),
-        with(Faults { crashes: 1, losses: 1, ..Faults::NONE }),
+        with(Faults { losses: 1.into(), ..Faults::NONE }),
+        with(Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
         with(Faults { suspicions: 1, ..Faults::NONE }),
         with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
         with(Faults { crashes: 2, ..Faults::NONE }),

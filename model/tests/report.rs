@@ -48,7 +48,7 @@ fn shows(name: &str, cycle_after: Option<usize>) -> Shows {
     let all = property::all::<Bully>();
     let property = all.iter().find(|p| p.name == name).expect("a property");
     let formula = property.formula.to_owned();
-    Shows { property: name.to_owned(), formula, kind: property.kind, cycle_after }
+    Shows { property: name.to_owned(), formula, kind: property.kind(), cycle_after }
 }
 
 fn record(world: &World<Bully>, lines: &str, shows: Option<Shows>) -> Trace {
@@ -108,7 +108,7 @@ fn two_lead_after_a_recovery() {
 
 #[test]
 fn every_fault_is_told() {
-    let faults = Faults { losses: 1, duplicates: 1, cuts: 1, suspicions: 1, ..Faults::NONE };
+    let faults = Faults { losses: 1.into(), duplicates: 1, cuts: 1, suspicions: 1, ..Faults::NONE };
     let world = world(Bully::BASELINE, 3, faults);
     let trace = record(
         &world,
@@ -160,7 +160,7 @@ fn heartbeats_repeat_for_ever() {
 
 #[test]
 fn five_processes_and_two_crashes() {
-    let faults = Faults { crashes: 2, recoveries: 1, losses: 1, ..Faults::NONE };
+    let faults = Faults { crashes: 2, recoveries: 1, losses: 1.into(), ..Faults::NONE };
     let world = world(Bully::BASELINE, 5, faults);
     let trace = record(
         &world,
@@ -313,6 +313,7 @@ fn walk(
     choices: &[usize],
 ) -> Option<Trace> {
     let [crashes, recoveries, losses, duplicates, cuts, suspicions] = faults;
+    let losses = losses.into();
     let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
     let dials = Dials { faults, network, timing, ..Dials::calm(nodes) };
     let world = World::new(rules, dials).ok()?;
@@ -327,7 +328,7 @@ fn walk(
     }
     let all = property::all::<Bully>();
     let property = &all[choices.len() % all.len()];
-    let after = (property.kind == Kind::Liveness).then_some(actions.len() / 2);
+    let after = (property.kind() == Kind::Liveness).then_some(actions.len() / 2);
     Some(Trace::record(&world, &actions, Some(shows(property.name, after))))
 }
 

@@ -4,31 +4,35 @@
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Trace, TraceError};
-use bellwether_model::world::{Action, Dials, Faults, Heals, Network, Start, Timing, World};
+use bellwether_model::world::{
+    Action, Budget, DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing, World,
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 fn dials() -> impl Strategy<Value = Dials> {
-    let faults = (0..3_u8, 0..3_u8, 0..2_u8, 0..2_u8, 0..2_u8, 0..2_u8);
+    let losses = prop_oneof![Just(Budget::Unbounded), (0..2_u8).prop_map(Budget::AtMost)];
+    let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, 0..2_u8, 0..2_u8);
     let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cuts, suspicions)| {
         Faults { crashes, recoveries, losses, duplicates, cuts, suspicions }
     });
     let surrounding = (
         select(vec![Heals::May, Heals::Must]),
+        select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]),
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
         select(vec![Start::Settled, Start::Cold]),
         select(vec![None, Some(1), Some(2)]),
     );
     (2..=7_usize, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
-        let (heals, network, timing, start, capacity) = surrounding;
+        let (heals, fairness, network, timing, start, capacity) = surrounding;
         if network == Network::Set {
             faults.duplicates = 0;
         }
         if timing == Timing::Asynchronous {
             faults.suspicions = 0;
         }
-        Dials { nodes, faults, heals, network, timing, start, capacity }
+        Dials { nodes, faults, heals, fairness, network, timing, start, capacity }
     })
 }
 

@@ -1,19 +1,13 @@
 //! From a world and its properties to verdicts.
 
-use super::graph::StateGraph;
-use super::liveness::{self, Fair};
+use super::exact::{Exact, Goal, Graph, How};
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Report, Verdict};
-use super::{peak_rss_bytes, reference};
-use crate::property::{Kind, Property};
+use super::{liveness, peak_rss_bytes, reference};
+use crate::property::{Condition, Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
-use crate::world::{Action, State, World};
+use crate::world::World;
+use crate::world::packed::Packed;
 use std::time::Instant;
-
-impl<P: Protocol> Fair for World<P> {
-    fn is_owed(&self, action: &Action<P>) -> bool {
-        self.owes(action)
-    }
-}
 
 /// Decides every one of `properties` in `world`, telling `look` now and then how far it is.
 ///
@@ -21,24 +15,25 @@ impl<P: Protocol> Fair for World<P> {
 /// must count the same.
 ///
 /// # Errors
-/// If nothing is asked, or if stateright and the state graph disagree on the number of states.
+/// If nothing is asked, if the system gives no threads, or if stateright and the exact engine
+/// disagree on the number of states.
 pub fn check<P: Protocol>(
     world: &World<P>,
     properties: &[Property<P>],
     options: &Options,
-    look: &mut dyn FnMut(Progress),
+    look: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Report<P>, CheckError> {
     if properties.is_empty() {
         return Err(CheckError::NothingAsked);
     }
     let started = Instant::now();
-    let liveness = properties.iter().any(|p| p.kind == Kind::Liveness);
+    let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let (counts, cut_short, decisions) = match options.engine {
-        Engine::Exact => exact(world, properties, options, look),
+        Engine::Exact => exact(world, properties, options, look)?,
         engine => {
             let (mut found, cut_short) = reference::search(world, properties, options, look);
             if liveness && cut_short.is_none() && engine != Engine::Simulation {
-                let (counts, cut_short, decisions) = exact(world, properties, options, look);
+                let (counts, cut_short, decisions) = exact(world, properties, options, look)?;
                 let same = counts.distinct == found.counts.distinct
                     && counts.generated == found.counts.generated;
                 if cut_short.is_none() && !same {
@@ -53,7 +48,7 @@ pub fn check<P: Protocol>(
     Ok(Report {
         world: world.clone(),
         engine: options.engine,
-        threads: if options.engine == Engine::Exact { 1 } else { options.threads },
+        threads: options.threads,
         counts,
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
@@ -68,85 +63,99 @@ fn exact<P: Protocol>(
     world: &World<P>,
     properties: &[Property<P>],
     options: &Options,
-    look: &mut dyn FnMut(Progress),
-) -> Found<P> {
-    let mut seen: Vec<Seen> = vec![Seen::default(); properties.len()];
-    let edges = properties.iter().any(|p| p.kind == Kind::Liveness);
-    let graph = StateGraph::explore(
-        world,
-        &options.limits,
-        edges,
-        |number, state| {
-            for (property, seen) in properties.iter().zip(&mut seen) {
-                seen.look(property, world, number, state);
-            }
-        },
-        look,
-    );
-    let decide = |(property, seen): (&Property<P>, Seen)| decide(world, &graph, property, seen);
-    let decisions = properties.iter().zip(seen).map(decide).collect();
-    let counts = Counts {
-        distinct: u64::from(graph.len()),
-        generated: graph.generated(),
-        depth: graph.depth(),
+    look: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Found<P>, CheckError> {
+    let mut questions = Vec::new();
+    let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
+    let edges = properties.iter().any(|p| p.kind() == Kind::Liveness);
+    let Options { limits, threads, .. } = *options;
+    let how = How { limits, edges, threads, look };
+    let exact = Exact::search(Packed::new(world, questions), how);
+    let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
+    let (counts, cut_short) = (exact.counts(), exact.cut_short());
+    let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
+    let mut paths = exact.paths(&goals).into_iter();
+    let mut shown: Vec<_> = asked.iter().map(|a| a.goal().and_then(|_| paths.next()?)).collect();
+    let premise = |asked: &Asked| {
+        asked.premise.is_none_or(|question| exact.reaches(Goal { question, answer: true }))
     };
-    (counts, graph.cut_short(), decisions)
-}
-
-/// What the search has seen of a property.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    /// The first state that decides it: a violation, or for reachability an example.
-    first: Option<u32>,
-    /// Whether some state satisfies its premise.
-    premise: bool,
-}
-
-impl Seen {
-    fn look<P: Protocol>(
-        &mut self,
-        property: &Property<P>,
-        world: &World<P>,
-        number: u32,
-        state: &State<P>,
-    ) {
-        self.premise |= property.premise.is_none_or(|(_, premise)| premise(world, state));
-        let decides = match property.kind {
-            Kind::Safety => self.first.is_none() && !(property.condition)(world, state),
-            Kind::Reachability => self.first.is_none() && (property.condition)(world, state),
-            Kind::Liveness => false,
+    let premises: Vec<_> = asked.iter().map(premise).collect();
+    let leaves_boundary = exact.leaves_boundary();
+    // A graph that was cut short ends in states that only look as if nothing followed.
+    let graph = (edges && cut_short.is_none()).then(|| exact.graph());
+    let decide = |(((property, asked), shown), premise): (((_, &Asked), &mut Option<_>), bool)| {
+        let missing = Missing { cut_short, premise, leaves_boundary };
+        let found = match (&asked.temporal, &graph) {
+            (Temporal::Liveness(formula), Some(graph)) => violation(graph, *formula),
+            _ => shown.take().map(|steps| Counterexample { steps, cycle: None }),
         };
-        if decides {
-            self.first = Some(number);
+        decide(property, found, missing)
+    };
+    let all = properties.iter().zip(&asked).zip(&mut shown).zip(premises);
+    let decisions = all.map(decide).collect();
+    Ok((counts, cut_short, decisions))
+}
+
+/// A property whose conditions are questions, known by their bits in the answers.
+struct Asked {
+    temporal: Temporal<u32>,
+    premise: Option<u32>,
+}
+
+impl Asked {
+    fn new<P: Protocol>(property: &Property<P>, questions: &mut Vec<Condition<P>>) -> Self {
+        let mut ask = |condition| {
+            questions.push(condition);
+            // Bit 0 is the world's own.
+            questions.len() as u32
+        };
+        let premise = property.premise.map(|(_, premise)| ask(premise));
+        Asked { temporal: property.temporal.map(ask), premise }
+    }
+
+    /// The state to look for: a violation, or for reachability an example.
+    fn goal(&self) -> Option<Goal> {
+        match self.temporal {
+            Temporal::Always(question) => Some(Goal { question, answer: false }),
+            Temporal::Reachable(question) => Some(Goal { question, answer: true }),
+            Temporal::Liveness(_) => None,
         }
     }
 }
 
+/// A fair execution that violates `formula`.
+fn violation<P: Protocol>(
+    graph: &Graph<Packed<P>>,
+    formula: Liveness<u32>,
+) -> Option<Counterexample<P>> {
+    let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
+    let lasso = liveness::violation(graph, &formula.map(holds))?;
+    Some(Counterexample { steps: lasso.stem, cycle: Some(lasso.cycle) })
+}
+
+/// What keeps a search from deciding.
+struct Missing {
+    cut_short: Option<Reason>,
+    premise: bool,
+    leaves_boundary: bool,
+}
+
+/// The verdict, if `found` is what shows it: a violation, or for reachability an example.
 fn decide<P: Protocol>(
-    world: &World<P>,
-    graph: &StateGraph<'_, World<P>>,
     property: &Property<P>,
-    Seen { first, premise }: Seen,
+    found: Option<Counterexample<P>>,
+    missing: Missing,
 ) -> Decision<P> {
-    let counterexample = match property.kind {
-        Kind::Safety => {
-            first.map(|number| Counterexample { steps: graph.path(number), cycle: None })
-        }
-        // A graph that was cut short ends in states that only look as if nothing followed.
-        Kind::Liveness if graph.cut_short().is_some() => None,
-        Kind::Liveness => liveness::violation(graph, |state| (property.condition)(world, state))
-            .map(|lasso| Counterexample { steps: lasso.stem, cycle: Some(lasso.cycle) }),
-        Kind::Reachability => None,
+    let vacuous = (!missing.premise).then_some(Reason::Vacuous);
+    let capacity = missing.leaves_boundary.then_some(Reason::Capacity);
+    let incomplete = match property.kind() {
+        Kind::Safety => vacuous,
+        Kind::Liveness => capacity.or(vacuous),
+        Kind::Reachability => capacity,
     };
-    let missing = match property.kind {
-        Kind::Safety => (!premise).then_some(Reason::Vacuous),
-        Kind::Liveness | Kind::Reachability => graph.leaves_boundary().then_some(Reason::Capacity),
-    };
-    let shown = match property.kind {
-        Kind::Safety | Kind::Liveness => counterexample.is_some(),
-        Kind::Reachability => first.is_some(),
-    };
-    let (verdict, reason) = Verdict::of(property.kind, shown, graph.cut_short().or(missing));
+    let incomplete = missing.cut_short.or(incomplete);
+    let (verdict, reason) = Verdict::of(property.kind(), found.is_some(), incomplete);
+    let counterexample = found.filter(|_| verdict == Verdict::Violated);
     Decision { property: *property, verdict, reason, counterexample }
 }
 
@@ -156,6 +165,14 @@ pub enum CheckError {
     /// A run that checks nothing is an error.
     #[error("no property was asked for, so nothing would be checked")]
     NothingAsked,
+    /// The system gives no threads.
+    #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
+        /// What the system says.
+        error: String,
+    },
     /// Two searches of one world must reach the same states.
     #[error(
         "the engines disagree: exact counts {}/{} states (distinct/generated), {engine} {}/{}; \

@@ -1,15 +1,16 @@
 //! How a verdict is reached.
 //!
-//! Safety is decided by exhausting the reachable states, liveness on the [state graph](graph) under
-//! [weak fairness](liveness). Stateright's own searches serve as the reference: they must count the
-//! same states.
+//! Safety is decided by exhausting the reachable states ([`exact`]), liveness on the graph of their
+//! transitions under [weak or strong fairness](liveness). Stateright's own searches serve as the
+//! reference: they must count the same states.
 
 pub mod exact;
-pub mod graph;
 pub mod liveness;
 pub mod rows;
 
 mod decide;
+mod fair;
+mod lasso;
 mod limits;
 mod model;
 mod reference;
@@ -55,7 +56,7 @@ impl fmt::Display for Engine {
 pub struct Options {
     /// Who searches.
     pub engine: Engine,
-    /// With how many threads stateright's engines search; the exact engine uses one.
+    /// With how many threads; the exact engine finds the same with any number.
     pub threads: usize,
     /// When to give up.
     pub limits: Limits,

@@ -1,7 +1,7 @@
 //! A world as a stateright model. What stateright calls a model includes how states and paths are
 //! shown to people, so this stands above [`crate::world`] and not in it.
 
-use crate::property::{Kind, Property};
+use crate::property::{Property, Temporal};
 use crate::protocol::Protocol;
 use crate::report::svg;
 use crate::trace::{self, Trace};
@@ -50,12 +50,12 @@ impl<P: Protocol> Model for World<P> {
 /// them: its `eventually` misses cycles and joins, so that is decided on the
 /// [state graph](super::graph).
 pub fn askable<P: Protocol>(properties: &[Property<P>]) -> Vec<stateright::Property<World<P>>> {
-    let askable = properties.iter().filter_map(|property| match property.kind {
-        Kind::Safety => Some(stateright::Property::always(property.name, property.condition)),
-        Kind::Reachability => {
-            Some(stateright::Property::sometimes(property.name, property.condition))
+    let askable = properties.iter().filter_map(|property| match property.temporal {
+        Temporal::Always(condition) => Some(stateright::Property::always(property.name, condition)),
+        Temporal::Reachable(condition) => {
+            Some(stateright::Property::sometimes(property.name, condition))
         }
-        Kind::Liveness => None,
+        Temporal::Liveness(_) => None,
     });
     askable.collect()
 }

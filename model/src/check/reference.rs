@@ -9,7 +9,7 @@
 use super::{
     Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict, askable,
 };
-use crate::property::{Condition, Kind, Property};
+use crate::property::{Condition, Kind, Property, Temporal};
 use crate::protocol::Protocol;
 use crate::world::World;
 use stateright::{Checker, Model, UniformChooser};
@@ -33,7 +33,7 @@ impl<P: Protocol> Found<P> {
     /// Takes over the verdicts on liveness, which stateright does not give.
     pub(super) fn fill_liveness(&mut self, decisions: Vec<Decision<P>>) {
         for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
-            if ours.property.kind == Kind::Liveness {
+            if ours.property.kind() == Kind::Liveness {
                 *ours = theirs;
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn search<P: Protocol>(
     world: &World<P>,
     properties: &[Property<P>],
     options: &Options,
-    look: &mut dyn FnMut(Progress),
+    look: &mut (dyn FnMut(Progress) + Send),
 ) -> (Found<P>, Option<Reason>) {
     let mut asked = properties.to_vec();
     asked.push(exhaust());
@@ -77,9 +77,9 @@ fn exhaust<P: Protocol>() -> Property<P> {
         name: "every state is searched",
         formula: "□ true",
         meaning: "keeps the search going",
-        kind: Kind::Safety,
+        by_default: false,
         premise: None,
-        condition: |_, _| true,
+        temporal: Temporal::Always(|_, _| true),
     }
 }
 
@@ -89,9 +89,9 @@ fn premise<P: Protocol>((name, condition): (&'static str, Condition<P>)) -> Prop
         name,
         formula: "reachable: the premise",
         meaning: "some state satisfies the premise of an implication",
-        kind: Kind::Reachability,
+        by_default: false,
         premise: None,
-        condition,
+        temporal: Temporal::Reachable(condition),
     }
 }
 
@@ -102,7 +102,7 @@ fn missing<P: Protocol>(
     property: &Property<P>,
     outcome: &Outcome<P>,
 ) -> Option<Reason> {
-    match property.kind {
+    match property.kind() {
         Kind::Safety => {
             let met = |(name, _)| outcome.discoveries.contains_key(name);
             (!property.premise.is_none_or(met)).then_some(Reason::Vacuous)
@@ -124,7 +124,7 @@ struct Outcome<P: Protocol> {
 fn watch<P, C>(
     checker: C,
     options: &Options,
-    look: &mut dyn FnMut(Progress),
+    look: &mut (dyn FnMut(Progress) + Send),
 ) -> (Outcome<P>, Option<Reason>)
 where
     P: Protocol,
@@ -167,7 +167,7 @@ fn decide<P: Protocol>(
     incomplete: Option<Reason>,
     options: &Options,
 ) -> Decision<P> {
-    let (verdict, reason) = Verdict::of(property.kind, discovery.is_some(), incomplete);
+    let (verdict, reason) = Verdict::of(property.kind(), discovery.is_some(), incomplete);
     let counterexample = discovery.filter(|_| verdict == Verdict::Violated).map(|path| {
         let shortest = match options.engine {
             Engine::Bfs => shortest(world, property),

@@ -101,7 +101,7 @@ impl<P: Protocol> Counterexample<P> {
         let shows = Shows {
             property: property.name.to_owned(),
             formula: property.formula.to_owned(),
-            kind: property.kind,
+            kind: property.kind(),
             cycle_after: self.cycle.as_ref().map(|_| self.steps.len()),
         };
         Trace::record(world, &actions, Some(shows))
@@ -134,6 +134,7 @@ impl<P: Protocol> Serialize for Report<P> {
         map.serialize_entry("nodes", &dials.nodes)?;
         map.serialize_entry("faults", &dials.faults)?;
         map.serialize_entry("heals", &dials.heals)?;
+        map.serialize_entry("fairness", &dials.fairness)?;
         map.serialize_entry("network", &dials.network)?;
         let timing = TimingView { kind: dials.timing.kind(), timed: dials.timing.timed() };
         map.serialize_entry("timing", &timing)?;
@@ -183,7 +184,7 @@ fn decision<P: Protocol>(report: &Report<P>, decision: &Decision<P>) -> Decision
     DecisionView {
         name: decision.property.name,
         formula: decision.property.formula,
-        kind: decision.property.kind,
+        kind: decision.property.kind(),
         verdict: decision.verdict,
         reason: decision.reason,
         counterexample,

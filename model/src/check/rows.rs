@@ -1,6 +1,6 @@
 //! What liveness and bounds are decided on: a graph of numbered states, whoever made it.
 
-use crate::space::Fairness;
+pub use crate::space::Fairness;
 use std::fmt::Debug;
 use std::hash::Hash;
 

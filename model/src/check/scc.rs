@@ -1,83 +1,134 @@
-//! Strongly connected components, by Tarjan's algorithm (SIAM J. Comput. 1(2), 1972) with the
-//! recursion unrolled: state graphs are deeper than any stack.
+//! Strongly connected components with a cycle, by Pearce's variant of Tarjan's algorithm
+//! (Information Processing Letters 116(1), 2016), which needs one number for each state. The
+//! recursion is unrolled: state graphs are deeper than any stack.
 
-use super::graph::OUTSIDE;
+use super::rows::Rows;
 
-/// The maximal strongly connected components of a graph.
-pub(super) struct Components {
-    component: Vec<u32>,
-    /// All nodes, those of one component next to each other, ascending.
-    nodes: Vec<u32>,
-    /// Where each component begins in `nodes`.
-    begins: Vec<usize>,
+/// Groups of states, one behind the other.
+#[derive(Default)]
+pub(super) struct Groups {
+    states: Vec<u32>,
+    ends: Vec<usize>,
 }
 
-impl Components {
-    /// The component of a node.
-    pub(super) fn of(&self, node: u32) -> u32 {
-        self.component[node as usize]
+impl Groups {
+    /// The groups, each as its states.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, &end)| &self.states[begin..end])
     }
 
-    /// The nodes of a component, ascending.
-    pub(super) fn members(&self, component: u32) -> &[u32] {
-        let at = component as usize;
-        &self.nodes[self.begins[at]..self.begins[at + 1]]
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 }
 
-/// The components of the graph with nodes `0..count`.
-pub(super) fn components<'g>(count: u32, successors: impl Fn(u32) -> &'g [u32]) -> Components {
-    const NEW: u32 = u32::MAX;
-    let size = count as usize;
-    let mut visited = vec![NEW; size];
-    let mut lowest = vec![0_u32; size];
-    let mut component = vec![NEW; size];
-    let mut nodes = Vec::with_capacity(size);
-    let mut begins = vec![0];
+/// The mark of a state that was not visited; every state has it before a search.
+pub(super) const NEW: u32 = 0;
+/// The mark of a state whose component is complete: larger than that of any other.
+const DONE: u32 = u32::MAX;
+
+/// A state on the path of the search.
+struct Frame {
+    state: u32,
+    /// The mark it got when it was entered: if it has a smaller one in the end, its component
+    /// began above it.
+    entered: u32,
+    next: u32,
+    has_loop: bool,
+}
+
+/// The components with a cycle, a loop being one, of the part of the graph that `inside` allows
+/// and that is reached from `roots`, which must be inside.
+pub(super) fn cyclic<R: Rows>(
+    rows: &R,
+    roots: impl Iterator<Item = u32>,
+    inside: impl Fn(u32) -> bool,
+    marks: &mut [u32],
+) -> Groups {
+    let mut found = Groups::default();
+    let mut path: Vec<Frame> = Vec::new();
     let mut open: Vec<u32> = Vec::new();
-    let mut path: Vec<(u32, usize)> = Vec::new();
-    let mut clock = 0;
-    for root in 0..count {
-        if visited[root as usize] != NEW {
+    let mut clock = NEW + 1;
+    for root in roots {
+        if marks[root as usize] != NEW {
             continue;
         }
-        path.push((root, 0));
-        while let Some((node, next)) = path.pop() {
-            let at = node as usize;
-            if next == 0 {
-                visited[at] = clock;
-                lowest[at] = clock;
-                clock += 1;
-                open.push(node);
-            }
-            match successors(node).get(next) {
-                Some(&to) => {
-                    path.push((node, next + 1));
-                    if to == OUTSIDE {
-                    } else if visited[to as usize] == NEW {
-                        path.push((to, 0));
-                    } else if component[to as usize] == NEW {
-                        lowest[at] = lowest[at].min(visited[to as usize]);
-                    }
-                }
-                None => {
-                    if let Some(&(parent, _)) = path.last() {
-                        let above = parent as usize;
-                        lowest[above] = lowest[above].min(lowest[at]);
-                    }
-                    if lowest[at] == visited[at] {
-                        let number = u32::try_from(begins.len() - 1).unwrap_or(NEW);
-                        let begin = open.iter().rposition(|&n| n == node).unwrap_or(0);
-                        open[begin..].sort_unstable();
-                        for &member in &open[begin..] {
-                            component[member as usize] = number;
-                        }
-                        nodes.extend(open.drain(begin..));
-                        begins.push(nodes.len());
-                    }
+        let mut frame = enter(root, &mut clock, marks);
+        loop {
+            if let Some(child) = advance(rows, &mut frame, &inside, marks) {
+                path.push(frame);
+                frame = enter(child, &mut clock, marks);
+            } else {
+                leave(&frame, &mut clock, &mut open, marks, &mut found);
+                match path.pop() {
+                    Some(above) => frame = above,
+                    None => break,
                 }
             }
         }
     }
-    Components { component, nodes, begins }
+    found
+}
+
+fn enter(state: u32, clock: &mut u32, marks: &mut [u32]) -> Frame {
+    let entered = *clock;
+    marks[state as usize] = entered;
+    *clock += 1;
+    Frame { state, entered, next: 0, has_loop: false }
+}
+
+/// Goes through the transitions of a state up to one that leads to a new state, which is returned.
+/// When it has been visited, the same transition is looked at again.
+fn advance<R: Rows>(
+    rows: &R,
+    frame: &mut Frame,
+    inside: impl Fn(u32) -> bool,
+    marks: &mut [u32],
+) -> Option<u32> {
+    let mut lowest = marks[frame.state as usize];
+    let row = rows.successors(frame.state);
+    while let Some(&to) = row.get(frame.next as usize) {
+        // What leaves the boundary of the search has a number beyond all marks.
+        match marks.get(to as usize) {
+            Some(&DONE) | None => {}
+            Some(&NEW) if inside(to) => {
+                marks[frame.state as usize] = lowest;
+                return Some(to);
+            }
+            Some(&NEW) => {}
+            Some(&mark) => lowest = lowest.min(mark),
+        }
+        frame.has_loop |= to == frame.state;
+        frame.next += 1;
+    }
+    marks[frame.state as usize] = lowest;
+    None
+}
+
+/// All transitions of a state have been followed: if its component began with it, it is complete.
+fn leave(
+    frame: &Frame,
+    clock: &mut u32,
+    open: &mut Vec<u32>,
+    marks: &mut [u32],
+    found: &mut Groups,
+) {
+    if marks[frame.state as usize] != frame.entered {
+        open.push(frame.state);
+        return;
+    }
+    let members = open.iter().rev().take_while(|&&s| marks[s as usize] >= frame.entered).count();
+    if members > 0 || frame.has_loop {
+        found.states.push(frame.state);
+        found.states.extend(&open[open.len() - members..]);
+        found.ends.push(found.states.len());
+    }
+    for member in open.drain(open.len() - members..) {
+        marks[member as usize] = DONE;
+    }
+    marks[frame.state as usize] = DONE;
+    // Numbers are used again, so they never run out.
+    *clock -= u32::try_from(members).unwrap_or(0) + 1;
 }

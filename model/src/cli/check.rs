@@ -9,7 +9,6 @@ use crate::property;
 use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::trace::Trace;
 use anstyle::Style;
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
@@ -34,11 +33,6 @@ pub(super) struct CheckArgs {
     /// Who searches
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
     engine: EngineArg,
-
-    /// With how many threads stateright's engines search [default: 1]
-    #[arg(short, long, value_name = "T", help_heading = "Search",
-          value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
-    threads: Option<u16>,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -82,12 +76,6 @@ enum EngineArg {
 }
 
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
-    if args.engine == EngineArg::Exact && args.threads.is_some_and(|threads| threads > 1) {
-        return Err(anyhow!(
-            "the exact engine searches with one thread; leave --threads out, or choose another \
-             --engine: bfs, dfs or simulation"
-        ));
-    }
     shown::prepare(args.out.as_deref())?;
     dispatch(&args.protocol.protocol, Check(args))
 }
@@ -133,14 +121,19 @@ impl CheckArgs {
     }
 
     fn options(&self) -> Options {
+        let engine = match self.engine {
+            EngineArg::Exact => Engine::Exact,
+            EngineArg::Bfs => Engine::Bfs,
+            EngineArg::Dfs => Engine::Dfs,
+            EngineArg::Simulation => Engine::Simulation,
+        };
         Options {
-            engine: match self.engine {
-                EngineArg::Exact => Engine::Exact,
-                EngineArg::Bfs => Engine::Bfs,
-                EngineArg::Dfs => Engine::Dfs,
-                EngineArg::Simulation => Engine::Simulation,
+            engine,
+            // Stateright's searches find something else each time with more threads.
+            threads: match self.limits.threads {
+                None if engine != Engine::Exact => 1,
+                _ => self.limits.threads(),
             },
-            threads: usize::from(self.threads.unwrap_or(1)),
             limits: self.limits.limits(),
             seed: self.seed,
         }

@@ -1,12 +1,19 @@
-//! The flags that end a search early; the same for every command that searches.
+//! The flags that say how hard to search; the same for every command that searches.
 
 use crate::check::Limits;
 use clap::Args;
 use std::time::Duration;
 
-/// When to give up. What is not decided by then is not claimed.
+/// With how many processors to search, and when to give up. What is not decided by then is not
+/// claimed.
 #[derive(Clone, Debug, Args)]
 pub struct LimitArgs {
+    /// With how many threads; the exact engine finds the same with any number [default: one for
+    /// each processor; stateright's engines: 1]
+    #[arg(short, long, value_name = "T", help_heading = "Search",
+          value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
+    pub threads: Option<u16>,
+
     /// Give up after this many states
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
           value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
@@ -24,6 +31,13 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
+    /// How many threads search: if not said, as many as there are processors.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(processors, usize::from)
+    }
+
     /// The limits that the flags set.
     #[must_use]
     pub fn limits(&self) -> Limits {

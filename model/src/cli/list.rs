@@ -126,7 +126,7 @@ impl Visitor for One {
 }
 
 fn property_view<P: Protocol>((p, timed): (Property<P>, bool)) -> serde_json::Value {
-    json!({ "name": p.name, "kind": p.kind, "formula": p.formula, "meaning": p.meaning,
+    json!({ "name": p.name, "kind": p.kind(), "formula": p.formula, "meaning": p.meaning,
             "timed": timed })
 }
 

@@ -17,7 +17,8 @@ pub use limit_args::LimitArgs;
 pub use progress::Bar;
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs};
 pub use world_args::{
-    HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs, world,
+    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
+    world,
 };
 
 use clap::{Parser, Subcommand};

@@ -2,7 +2,10 @@
 
 use super::TimedArgs;
 use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
-use crate::world::{Delay, Dials, Faults, Heals, Network, Start, Timing, World, WorldError};
+use crate::world::{
+    Budget, Delay, DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing, World,
+    WorldError,
+};
 use clap::{Args, ValueEnum};
 
 /// The processes and their surrounding.
@@ -23,10 +26,10 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub recoveries: u8,
 
-    /// How often a message may be lost
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
-          value_parser = budget, allow_negative_numbers = true)]
-    pub losses: u8,
+    /// How often a message may be lost, or 'unbounded'
+    #[arg(long, default_value_t = Budget::NONE, value_name = "K", help_heading = "World",
+          allow_negative_numbers = true)]
+    pub losses: Budget,
 
     /// How often a message in flight may be doubled
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
@@ -47,6 +50,10 @@ pub struct WorldArgs {
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "World")]
     pub heals: HealsArg,
 
+    /// What is owed to a message that is sent again and again, where messages can be lost
+    #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "World")]
+    pub fairness: FairnessArg,
+
     /// What the network does to the order of messages
     #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "World")]
     pub network: NetworkArg,
@@ -60,8 +67,8 @@ pub struct WorldArgs {
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
-    /// searched [default: 2 with asynchronous timing, --delay unbounded, or cuts in a world without
-    /// a clock, unless --network set; otherwise no bound]
+    /// searched [default: 3 with unbounded losses, 2 with asynchronous timing, --delay unbounded,
+    /// or cuts in a world without a clock, unless --network set; otherwise no bound]
     #[arg(long, value_name = "K", help_heading = "World",
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
@@ -90,6 +97,15 @@ pub enum HealsArg {
     May,
     /// In the end
     Must,
+}
+
+/// The values of `--fairness`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FairnessArg {
+    /// Nothing: each may be lost
+    Weak,
+    /// It arrives again and again
+    Strong,
 }
 
 /// The values of `--network`.
@@ -145,15 +161,17 @@ impl WorldArgs {
             NetworkArg::Unordered => Network::Unordered,
             NetworkArg::Set => Network::Set,
         };
-        // Timers that may always expire, and elections that a cut link never lets end, send
-        // without end; only merging messages stay finite. Where time is measured, so many fit in
-        // it, unless a message has no time.
+        // Timers that may always expire, and elections that a cut link or losses never let end,
+        // send without end; only merging messages stay finite. Where time is measured, so many fit
+        // in it, unless a message has no time. With losses, three let some worlds be decided that
+        // two leave unknown.
         let endless = match timing {
-            Timing::Perfect => self.cuts > 0,
-            Timing::Asynchronous => true,
-            Timing::Timed(timed) => timed.delay == Delay::Unbounded,
+            Timing::Timed(timed) => (timed.delay == Delay::Unbounded).then_some(2),
+            _ if self.losses == Budget::Unbounded => Some(3),
+            Timing::Perfect => (self.cuts > 0).then_some(2),
+            Timing::Asynchronous => Some(2),
         };
-        let merging = network == Network::Set;
+        let bound = endless.filter(|_| network != Network::Set);
         Dials {
             nodes: self.nodes,
             faults: Faults {
@@ -168,13 +186,17 @@ impl WorldArgs {
                 HealsArg::May => Heals::May,
                 HealsArg::Must => Heals::Must,
             },
+            fairness: match self.fairness {
+                FairnessArg::Weak => DeliveryFairness::Weak,
+                FairnessArg::Strong => DeliveryFairness::Strong,
+            },
             network,
             timing,
             start: match self.start {
                 StartArg::Settled => Start::Settled,
                 StartArg::Cold => Start::Cold,
             },
-            capacity: self.capacity.or((endless && !merging).then_some(2)),
+            capacity: self.capacity.or(bound),
         }
     }
 
@@ -183,12 +205,15 @@ impl WorldArgs {
     pub fn typed(dials: &Dials) -> String {
         let mut flags = format!("--nodes {}", dials.nodes);
         for (name, budget) in dials.faults.named() {
-            if budget != u8::from(name == "crashes") {
+            if budget != Budget::AtMost(u8::from(name == "crashes")) {
                 flags += &format!(" --{name} {budget}");
             }
         }
         if dials.heals != Heals::May {
             flags += &format!(" --heals {}", dials.heals);
+        }
+        if dials.fairness != DeliveryFairness::Weak {
+            flags += &format!(" --fairness {}", dials.fairness);
         }
         if dials.network != Network::Fifo {
             flags += &format!(" --network {}", dials.network);

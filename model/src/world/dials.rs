@@ -1,6 +1,7 @@
 //! The dials of a world: each is printed with every verdict, because a verdict without its
 //! assumptions is worthless.
 
+use super::Budget;
 use super::timed::Timed;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -14,7 +15,7 @@ pub struct Faults {
     /// A crashed process starts again.
     pub recoveries: u8,
     /// A message is lost instead of delivered.
-    pub losses: u8,
+    pub losses: Budget,
     /// A message in flight is doubled.
     pub duplicates: u8,
     /// The link between two processes is cut, in both directions; what is in flight on it and what
@@ -27,19 +28,25 @@ pub struct Faults {
 
 impl Faults {
     /// Nothing goes wrong.
-    pub const NONE: Faults =
-        Faults { crashes: 0, recoveries: 0, losses: 0, duplicates: 0, cuts: 0, suspicions: 0 };
+    pub const NONE: Faults = Faults {
+        crashes: 0,
+        recoveries: 0,
+        losses: Budget::NONE,
+        duplicates: 0,
+        cuts: 0,
+        suspicions: 0,
+    };
 
     /// The budgets with their names, in the order in which they are printed.
     #[must_use]
-    pub fn named(self) -> [(&'static str, u8); 6] {
+    pub fn named(self) -> [(&'static str, Budget); 6] {
         [
-            ("crashes", self.crashes),
-            ("recoveries", self.recoveries),
+            ("crashes", self.crashes.into()),
+            ("recoveries", self.recoveries.into()),
             ("losses", self.losses),
-            ("duplicates", self.duplicates),
-            ("cuts", self.cuts),
-            ("suspicions", self.suspicions),
+            ("duplicates", self.duplicates.into()),
+            ("cuts", self.cuts.into()),
+            ("suspicions", self.suspicions.into()),
         ]
     }
 }
@@ -52,9 +59,9 @@ impl fmt::Display for Faults {
             "losses" => "loss",
             plural => plural.trim_end_matches('s'),
         };
-        let struck = self.named().into_iter().filter(|&(_, budget)| budget > 0);
+        let struck = self.named().into_iter().filter(|&(_, budget)| budget != Budget::NONE);
         let named = struck.map(|(name, budget)| match budget {
-            1 => format!("1 {}", one(name)),
+            Budget::AtMost(1) => format!("1 {}", one(name)),
             _ => format!("{budget} {name}"),
         });
         let named: Vec<_> = named.collect();
@@ -167,6 +174,26 @@ impl fmt::Display for Heals {
     }
 }
 
+/// What is owed to a message that is sent again and again, where messages can be lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeliveryFairness {
+    /// Nothing: each of them may be lost. Only one that stays in flight arrives in the end.
+    #[default]
+    Weak,
+    /// It arrives again and again: a link may lose much, but not all.
+    Strong,
+}
+
+impl fmt::Display for DeliveryFairness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeliveryFairness::Weak => "weak",
+            DeliveryFairness::Strong => "strong",
+        })
+    }
+}
+
 /// All dials together, as they stand in reports and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +206,9 @@ pub struct Dials {
     /// Whether cut links heal.
     #[serde(default)]
     pub heals: Heals,
+    /// What is owed to a message that is sent again and again.
+    #[serde(default)]
+    pub fairness: DeliveryFairness,
     /// What the network does to order.
     #[serde(default)]
     pub network: Network,
@@ -201,6 +231,7 @@ impl Dials {
             nodes,
             faults: Faults::NONE,
             heals: Heals::May,
+            fairness: DeliveryFairness::Weak,
             network: Network::Fifo,
             timing: Timing::Perfect,
             start: Start::Settled,
@@ -219,10 +250,13 @@ impl Dials {
 
 impl fmt::Display for Dials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Dials { nodes, faults, heals, network, timing, start, capacity } = self;
+        let Dials { nodes, faults, heals, fairness, network, timing, start, capacity } = self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
+        }
+        if *fairness == DeliveryFairness::Strong {
+            f.write_str(" (what is sent again and again arrives)")?;
         }
         write!(f, "; network: {network}")?;
         if let Some(capacity) = capacity {

@@ -8,6 +8,7 @@
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
 mod action;
+mod budget;
 mod clock;
 mod dials;
 mod error;
@@ -19,7 +20,8 @@ mod timed;
 
 pub use crate::protocol::Envelope;
 pub use action::Action;
-pub use dials::{Dials, Faults, Heals, Network, Start, Timing};
+pub use budget::Budget;
+pub use dials::{DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing};
 pub use error::WorldError;
 pub use state::State;
 pub use step::Outcome;

@@ -54,7 +54,7 @@ impl<P: Protocol> World<P> {
             actions.push(Action::Tick);
         }
         let (spent, may) = (state.spent, self.dials.faults);
-        if spent.losses < may.losses {
+        if may.losses.allows(spent.losses) {
             actions.extend(next().map(Action::Lose));
         }
         if spent.duplicates < may.duplicates {
@@ -143,7 +143,7 @@ impl<P: Protocol> World<P> {
     fn strike(&self, state: &mut State<P>, fault: Action<P>) {
         match fault {
             Action::Lose(e) => {
-                state.spent.losses += 1;
+                state.spent.losses = self.dials.faults.losses.spend(state.spent.losses);
                 state.take(e);
             }
             Action::Duplicate(e) => {

@@ -12,7 +12,7 @@ pub(super) struct ShardRows {
     ends: Vec<u32>,
     /// The shard in the low bits, the number in it above.
     targets: Vec<u32>,
-    answers: Vec<u16>,
+    answers: Vec<Answers>,
 }
 
 impl ShardRows {
@@ -25,7 +25,7 @@ impl ShardRows {
         let code = |(shard, number): (usize, u32)| number * SHARDS as u32 + shard as u32;
         self.targets.extend(targets.map(|target| target.map_or(OUTSIDE, code)));
         self.ends.push(self.targets.len() as u32);
-        self.answers.push(answers as u16);
+        self.answers.push(answers);
     }
 }
 
@@ -38,7 +38,7 @@ pub struct Graph<S: Space> {
     initial: Vec<u32>,
     offsets: Vec<u64>,
     targets: Vec<u32>,
-    answers: Vec<u16>,
+    answers: Vec<Answers>,
 }
 
 impl<S: Space> Graph<S> {
@@ -83,7 +83,7 @@ impl<S: Space> Graph<S> {
     /// What is known of a state.
     #[inline]
     pub fn answers(&self, number: u32) -> Answers {
-        Answers::from(self.answers[number as usize])
+        self.answers[number as usize]
     }
 
     /// A state in words.
@@ -116,6 +116,10 @@ impl<S: Space> Rows for Graph<S> {
 
     fn fairness(&self, action: &S::Action) -> Fairness {
         self.space.fairness(action)
+    }
+
+    fn has_strong(&self) -> bool {
+        self.space.has_strong()
     }
 
     #[inline]

@@ -17,7 +17,7 @@ mod learn;
 mod tables;
 
 use super::clock::Clock;
-use super::{Action, State, Timing, World};
+use super::{Action, DeliveryFairness, State, Timing, World};
 use crate::protocol::{Id, MAX_NODES, Protocol};
 use crate::space::{Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space, Unlearned};
 use layout::{Field, Layout};
@@ -126,7 +126,15 @@ impl<P: Protocol> Space for Packed<P> {
     }
 
     fn fairness(&self, action: &Action<P>) -> Fairness {
-        if self.world.owes(action) { Fairness::Weak } else { Fairness::None }
+        match action {
+            _ if !self.world.owes(action) => Fairness::None,
+            Action::Deliver(_) if self.has_strong() => Fairness::Strong,
+            _ => Fairness::Weak,
+        }
+    }
+
+    fn has_strong(&self) -> bool {
+        self.world.dials.fairness == DeliveryFairness::Strong
     }
 }
 
@@ -286,7 +294,7 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
 
     fn losses_and_duplicates(&mut self) -> Result<(), Unlearned> {
         let (spent, may) = (self.state.spent, self.packed.world.dials.faults);
-        if spent.losses < may.losses {
+        if may.losses.allows(spent.losses) {
             self.each_next(fault::LOSS, |next| next.without)?;
         }
         if spent.duplicates < may.duplicates {

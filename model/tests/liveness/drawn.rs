@@ -1,0 +1,84 @@
+//! Graphs drawn by hand.
+
+use bellwether_model::check::rows::{Fairness, Rows};
+
+/// An edge: from, what happens, to.
+pub(crate) type Edge = (u32, What, u32);
+
+/// What happens on an edge. Fair actions of one number are one action, wherever they are enabled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    /// A fault.
+    Fault(u8),
+    /// Weakly fair.
+    Weak(u8),
+    /// Strongly fair.
+    Strong(u8),
+}
+
+/// A graph whose states have any numbers; 0 is drawn first and is the initial state.
+#[derive(Clone, Debug)]
+pub(crate) struct Drawn {
+    actions: Vec<Vec<What>>,
+    successors: Vec<Vec<u32>>,
+    initial: Vec<u32>,
+}
+
+impl Drawn {
+    /// The edges, of one state in their order; what is drawn as state `s` has the number
+    /// `numbers[s]`. An action that is drawn twice in one state counts once.
+    pub(crate) fn new(edges: &[Edge], numbers: &[u32]) -> Drawn {
+        let mut drawn = Drawn {
+            actions: vec![Vec::new(); numbers.len()],
+            successors: vec![Vec::new(); numbers.len()],
+            initial: vec![numbers[0]],
+        };
+        for &(from, what, to) in edges {
+            let from = numbers[from as usize] as usize;
+            if !drawn.actions[from].contains(&what) {
+                drawn.actions[from].push(what);
+                drawn.successors[from].push(numbers[to as usize]);
+            }
+        }
+        drawn
+    }
+
+    /// Where an action leads, if it is enabled.
+    pub(crate) fn after(&self, number: u32, what: What) -> Option<u32> {
+        let number = number as usize;
+        let at = self.actions[number].iter().position(|&known| known == what)?;
+        Some(self.successors[number][at])
+    }
+}
+
+impl Rows for Drawn {
+    type Action = What;
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.actions.len()).expect("it is small")
+    }
+
+    fn initial(&self) -> &[u32] {
+        &self.initial
+    }
+
+    fn successors(&self, number: u32) -> &[u32] {
+        &self.successors[number as usize]
+    }
+
+    fn actions(&self, number: u32) -> Vec<What> {
+        self.actions[number as usize].clone()
+    }
+
+    fn fairness(&self, what: &What) -> Fairness {
+        match what {
+            What::Fault(_) => Fairness::None,
+            What::Weak(_) => Fairness::Weak,
+            What::Strong(_) => Fairness::Strong,
+        }
+    }
+
+    fn stutters(&self, number: u32) -> bool {
+        self.actions[number as usize].iter().all(|what| matches!(what, What::Fault(_)))
+    }
+}
