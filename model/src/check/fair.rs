@@ -45,6 +45,8 @@ pub(super) fn components<R: Rows>(
     inside: impl Fn(u32) -> bool,
     wanted: impl Fn(u32) -> bool,
 ) -> FairComponents {
+    let acyclic = scc::acyclic(rows, &inside);
+    let inside = |number| !acyclic.contains(number) && inside(number);
     let mut marks = vec![NEW; rows.len() as usize];
     let roots = (0..rows.len()).filter(|&number| inside(number));
     let groups = scc::cyclic(rows, roots, &inside, &mut marks);

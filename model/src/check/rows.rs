@@ -3,6 +3,7 @@
 pub use crate::space::Fairness;
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::ops::Range;
 
 /// The target of a transition that leaves the boundary of the search.
 pub const OUTSIDE: u32 = u32::MAX;
@@ -39,6 +40,12 @@ pub trait Rows: Sync {
 
     /// Whether nothing fair is enabled in a state, so that staying in it for ever is fair.
     fn stutters(&self, number: u32) -> bool;
+
+    /// All states, so ordered that most transitions lead to what comes earlier. Nothing but speed
+    /// depends on it.
+    fn backwards(&self) -> Vec<Range<u32>> {
+        vec![0..self.len()]
+    }
 
     /// Whether some action may be strongly fair. If none is, components are judged faster.
     fn has_strong(&self) -> bool {

@@ -24,6 +24,47 @@ impl Groups {
     }
 }
 
+/// Some states.
+pub(super) struct States(Vec<u64>);
+
+impl States {
+    /// Whether a state is one of them.
+    pub(super) fn contains(&self, state: u32) -> bool {
+        self.0[state as usize / 64] & (1 << (state % 64)) != 0
+    }
+
+    fn insert(&mut self, state: u32) {
+        self.0[state as usize / 64] |= 1 << (state % 64);
+    }
+}
+
+/// States that are on no cycle of the part of the graph that is `inside`: those from which all
+/// transitions lead outside, or to such states. Most graphs have few cycles and long ways to them,
+/// and going through their states in order is many times faster than following their transitions.
+pub(super) fn acyclic<R: Rows>(rows: &R, inside: impl Fn(u32) -> bool) -> States {
+    let mut acyclic = States(vec![0; rows.len() as usize / 64 + 1]);
+    let mut left: Vec<_> = rows.backwards();
+    loop {
+        let (mut before, mut after, mut remain) = (0, 0, Vec::new());
+        for number in left.drain(..).flatten() {
+            before += 1;
+            // What leaves the boundary of the search leads nowhere.
+            let ends = |&to: &u32| to >= rows.len() || acyclic.contains(to) || !inside(to);
+            if !inside(number) || rows.successors(number).iter().all(ends) {
+                acyclic.insert(number);
+            } else {
+                remain.push(number..number + 1);
+                after += 1;
+            }
+        }
+        // Another round costs as much as the search when little comes of it.
+        if after == 0 || before - after <= before / 8 {
+            return acyclic;
+        }
+        left = remain;
+    }
+}
+
 /// The mark of a state that was not visited; every state has it before a search.
 pub(super) const NEW: u32 = 0;
 /// The mark of a state whose component is complete: larger than that of any other.

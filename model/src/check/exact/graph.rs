@@ -4,6 +4,7 @@ use super::shard::SHARDS;
 use super::{Exact, Found};
 use crate::check::rows::{OUTSIDE, Rows};
 use crate::space::{Answers, Fairness, STUTTERS, Space};
+use std::ops::Range;
 
 /// Where the states of one shard lead, while the search goes on.
 #[derive(Debug, Default)]
@@ -116,6 +117,15 @@ impl<S: Space> Rows for Graph<S> {
 
     fn fairness(&self, action: &S::Action) -> Fairness {
         self.space.fairness(action)
+    }
+
+    /// From the last level to the first: most transitions lead to the next level.
+    fn backwards(&self) -> Vec<Range<u32>> {
+        let numbers = |(first, range): (&u32, &Range<u32>)| first + range.start..first + range.end;
+        let levels = self.found.levels().into_iter().rev();
+        levels
+            .flat_map(|level| self.first.iter().zip(&level).map(numbers).collect::<Vec<_>>())
+            .collect()
     }
 
     fn has_strong(&self) -> bool {

@@ -16,6 +16,7 @@ use super::{Counts, Limits, Progress, Reason};
 use crate::space::Space;
 use graph::ShardRows;
 use search::{Course, Search, Void};
+use std::ops::Range;
 use std::time::Instant;
 
 /// What has been searched, and what was found.
@@ -32,6 +33,7 @@ trait Found<S: Space>: Send + Sync {
     fn level_of(&self, goal: Goal) -> Option<usize>;
     fn paths(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
     fn sizes(&self) -> Vec<u32>;
+    fn levels(&self) -> Vec<Vec<Range<u32>>>;
     fn initial(&self) -> Vec<(usize, u32)>;
     fn words(&self, shard: usize, number: u32) -> Vec<u64>;
     fn step(&self, space: &S, state: &[u64], position: usize) -> Option<Vec<u64>>;
@@ -155,6 +157,10 @@ impl<S: Space, const W: usize> Found<S> for Search<W> {
 
     fn sizes(&self) -> Vec<u32> {
         self.shards.iter().map(|shard| shard.states().len() as u32).collect()
+    }
+
+    fn levels(&self) -> Vec<Vec<Range<u32>>> {
+        self.levels.iter().map(|level| level.states.clone()).collect()
     }
 
     fn initial(&self) -> Vec<(usize, u32)> {
