@@ -36,7 +36,8 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "DURATION")]
     find: Vec<String>,
 
-    /// The longest duration that is tried
+    /// The longest duration that is tried; the smallest of several are looked for with the others as
+    /// long as this
     #[arg(long, value_name = "TICKS", default_value_t = 32, help_heading = "Search",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_TICKS)),
           allow_negative_numbers = true)]
@@ -68,7 +69,8 @@ Examples:
   bellwether-model tune bully --variant baseline --delay 1..3 --processing 0..2 --find t-elec
   bellwether-model tune bully --variant baseline --delay 2 --t-elec 5 --out out
 
-Durations that are neither looked for nor given take one tick.";
+A time-out, or whatever notices failures, that is neither looked for nor given may take as long as
+the longest that is tried.";
 
 /// What is tried if nothing is said.
 const DELAYS: TickRange = TickRange { from: 1, to: 3 };
@@ -138,7 +140,7 @@ impl TuneArgs {
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
             processing: 0,
-            durations: tune::complete(&protocol, set, &sought)?,
+            durations: tune::complete(&protocol, set, &sought, self.up_to)?,
             within: self.world.timed.within,
         };
         Ok(Question {
