@@ -215,9 +215,11 @@ pub fn complete<P: Protocol>(
     let waiting = P::TIMERS.iter().copied().filter(|&timer| !protocol.periodic(timer));
     let names = waiting.filter_map(|timer| protocol.wait(timer)).map(Wait::duration);
     let missing = names.filter(|name| given.get(name).is_none() && !sought.contains(name));
-    missing.fold(Ok(given), |known, name| {
-        known.and_then(|known| known.with(name, most).map_err(WorldError::Durations))
-    })
+    let mut durations = given;
+    for name in missing {
+        durations = durations.with(name, most).map_err(WorldError::Durations)?;
+    }
+    Ok(durations)
 }
 
 /// Why nothing can be looked for.

@@ -1,12 +1,11 @@
 //! Timed worlds: what a tick waits for, when time-outs are long enough, and that all searches agree
 //! on how many states there are.
 
-use bellwether_model::check::{Engine, Limits, Options, Report, Verdict, check};
+use bellwether_model::check::{Engine, Options, Report, Verdict, check};
 use bellwether_model::property::{self, AGREED_WITHIN, Property, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::bully::{Bully, Restart, Timer};
 use bellwether_model::protocol::{Id, Protocol, Wait};
 use bellwether_model::trace::Trace;
-use bellwether_model::tune::{self, Fit, Question};
 use bellwether_model::world::{
     Action, Delay, Dials, Durations, Faults, Network, Start, State, Timed, Timing, World,
     WorldError,
@@ -332,51 +331,14 @@ fn a_timed_execution_is_told_saved_and_replayed() {
     assert!(story.contains("4 have passed so far."), "{story}");
 }
 
-fn question(rules: Bully, property: &str, nodes: usize) -> Question<Bully> {
-    let most = 24;
-    let given = Durations::of([("t-detect", 3)]).expect("one");
-    let given = Timed { delay: Delay::AtMost(1), processing: 0, durations: given, within: None };
-    Question {
-        protocol: rules,
-        dials: Dials::calm(nodes).with_crashes(1, 0),
-        given,
-        sought: tune::time_outs(&rules),
-        property: property.to_owned(),
-        most,
-        limits: Limits::NONE,
-    }
-}
-
+/// The winner crashes, and who waits for it waits for all of `T_coord`.
 #[test]
-fn the_shortest_time_outs_are_linear_in_the_delays() {
-    let question = question(Bully::BASELINE, TIMEOUTS_ACCURATE, 3);
-    let mut found = [Vec::new(), Vec::new()];
-    for tm in 1..=3 {
-        for tp in 0..=2 {
-            let row = question.row((tm, tp), &mut |_, _, _| {}).expect("possible");
-            for (name, numbers) in ["t-elec", "t-coord"].iter().zip(&mut found) {
-                numbers.push((tm, tp, row.ticks(name).expect("there is one")));
-            }
-        }
-    }
-    let forms = found.map(|numbers| match Fit::of(&numbers) {
-        Fit::Form(form) => form.to_string(),
-        other => format!("{other:?}"),
-    });
-    assert_eq!(forms, ["2·Tm + Tp + 1", "3·Tm + Tp + 2"]);
-}
-
-/// Two leaders at the same time are a matter of `T_elec`; a `T_coord` that is too short only holds
-/// elections that nobody needs.
-#[test]
-fn which_time_out_matters_depends_on_the_property() {
-    let row = |property| {
-        let row = question(Bully::BASELINE, property, 3).row((2, 0), &mut |_, _, _| {});
-        let row = row.expect("possible");
-        (row.ticks("t-elec"), row.ticks("t-coord"))
+fn a_long_wait_for_the_winner_delays_agreement() {
+    let with = |t_coord| {
+        let dials = within(baseline(1, 0, 3, t_coord, 1), 10);
+        verdict(Bully::BASELINE, dials.with_crashes(2, 0), AGREED_WITHIN)
     };
-    assert_eq!(row("at-most-one-leader"), (Some(5), Some(1)));
-    assert_eq!(row("stabilises"), (Some(1), Some(1)));
+    assert_eq!((with(5), with(10)), (Verdict::Holds, Verdict::Violated));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::property::{self, Property, TIMEOUTS_ACCURATE};
 use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
-use crate::world::{Delay, MAX_TICKS, Timed, Timing};
+use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
 use clap::Args;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -345,7 +345,7 @@ impl<P: Protocol> Answer<'_, P> {
         let durations = below.world.dials().timing.timed().map(|timed| timed.durations);
         let others: Vec<_> = durations
             .iter()
-            .flat_map(|all| all.iter())
+            .flat_map(Durations::iter)
             .filter(|&(other, _)| other != name)
             .map(|(other, ticks)| format!("{other} {ticks}"))
             .collect();
