@@ -93,6 +93,10 @@ fn bad_worlds_are_refused() {
     refused(&contradiction, "use --network fifo or unordered");
     let contradiction = ["lockstep", "--timing", "asynchronous", "--suspicions", "1"];
     refused(&contradiction, "leave --suspicions out");
+    let timed = "--timing timed --delay 1 --t-elec 3 --t-coord 8 --t-detect 1 --t-heartbeat 3";
+    let timed: Vec<&str> = ["lockstep"].into_iter().chain(timed.split(' ')).collect();
+    refused(&timed, "compare with --timing perfect or asynchronous");
+    refused(&["lockstep", "--delay", "1"], "add --timing timed");
     refused(&["lockstep", "--capacity", "0"], "use at least 1");
     refused(&["lockstep", "--max-states", "0"], "invalid value");
     refused(&["lockstep", "--max-seconds", "-1"], "give a number of seconds");

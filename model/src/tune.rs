@@ -200,8 +200,9 @@ impl<P: Protocol> Row<P> {
     }
 }
 
-/// The durations of `given` that a world of these rules needs and `sought` does not name, those
-/// that are missing set to one tick.
+/// The durations of `given`, and `most` for each that is neither there nor `sought`, of detectors
+/// and time-outs. A detector that may take longer may do all that a quicker one may, so what is
+/// found then is enough for any up to `most`. What paces something has to be given.
 ///
 /// # Errors
 /// If there are more than a protocol can have.
@@ -209,12 +210,16 @@ pub fn complete<P: Protocol>(
     protocol: &P,
     given: Durations,
     sought: &[&'static str],
+    most: u8,
 ) -> Result<Durations, WorldError> {
-    let needed = P::TIMERS.iter().filter_map(|&timer| protocol.wait(timer)).map(Wait::duration);
-    let missing = needed.filter(|name| !sought.contains(name) && given.get(name).is_none());
-    missing.fold(Ok(given), |known, name| {
-        known.and_then(|known| known.with(name, 1).map_err(WorldError::Durations))
-    })
+    let waiting = P::TIMERS.iter().copied().filter(|&timer| !protocol.periodic(timer));
+    let names = waiting.filter_map(|timer| protocol.wait(timer)).map(Wait::duration);
+    let missing = names.filter(|name| given.get(name).is_none() && !sought.contains(name));
+    let mut durations = given;
+    for name in missing {
+        durations = durations.with(name, most).map_err(WorldError::Durations)?;
+    }
+    Ok(durations)
 }
 
 /// Why nothing can be looked for.

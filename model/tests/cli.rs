@@ -94,6 +94,29 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("list nope", &["no protocol 'nope'", "bully"]),
         ("completions tcsh", &["'tcsh'", "bash", "zsh"]),
         ("explore bully --nodes 9", &["9 nodes", "2 to 7"]),
+        ("check bully --delay 2", &["--delay", "--timing timed"]),
+        ("check bully --t-elec 5", &["--t-elec", "--timing timed"]),
+        ("check bully --timing asynchronous --within 5", &["--within", "--timing timed"]),
+        ("check bully --timing timed", &["--delay TICKS", "--delay unbounded"]),
+        ("check bully --timing timed --delay 0", &["--delay 0", "at least 1 tick"]),
+        ("check bully --timing timed --delay soon", &["'soon'", "1..3", "unbounded"]),
+        ("check bully --timing timed --delay 3..1", &["'3..1'", "range such as 1..3"]),
+        ("check bully --timing timed --delay 1..3", &["--delay 1..3", "'tune'"]),
+        ("check bully --timing timed --delay -1", &["'-1'", "--delay"]),
+        ("check bully --timing timed --delay 2", &["waits for an OK", "--t-elec TICKS"]),
+        ("check bully --timing timed --delay 2 --t-elec 101", &["'101'", "at most 100"]),
+        ("check bully --timing timed --delay 2 --t-elec x", &["'x'", "--t-elec"]),
+        ("check bully -p timeouts-accurate", &["ticks", "--timing timed"]),
+        ("tune bully --variant baseline --delay unbounded", &["unbounded", "1..3"]),
+        ("tune bully --variant baseline --timing asynchronous", &["--timing"]),
+        ("tune bully --variant baseline --find t-nope", &["t-nope", "t-elec, t-coord"]),
+        ("tune bully --variant baseline --find t-elec --t-elec 3", &["leave --t-elec out"]),
+        ("tune bully --variant baseline --t-elec 3 --t-coord 5", &["nothing to find"]),
+        ("tune bully --variant baseline --t-heartbeat 3", &["--t-heartbeat", "no effect"]),
+        ("tune bully --variant baseline --property nope", &["no property 'nope'"]),
+        ("tune bully --variant baseline -p agreed-within", &["--within TICKS"]),
+        ("tune bully --variant baseline --up-to 0", &["'0'", "--up-to"]),
+        ("tune bully", &["--t-heartbeat TICKS"]),
         ("explore nope", &["no protocol 'nope'"]),
     ];
     for (line, says) in cases {
@@ -283,11 +306,23 @@ fn the_list_names_protocols_variants_rules_and_properties() {
     }
     for property in one["properties"].as_array().expect("a list") {
         let name = property["name"].as_str().expect("a name");
-        assert_eq!(
-            json_of(&format!("check bully -p {name} --json"))["properties"][0]["name"],
-            *name
-        );
+        let timing = if property["timed"] == true { TIMED } else { "" };
+        let line = format!("check bully -p {name} --json {timing}");
+        assert_eq!(json_of(&line)["properties"][0]["name"], *name);
     }
+}
+
+/// A timed world of the recommended bully.
+const TIMED: &str = "--timing timed --delay 1 --t-elec 3 --t-coord 8 --t-detect 1 --t-heartbeat 3 \
+                     --within 9";
+
+#[test]
+fn json_says_how_time_was_measured() {
+    let report = json_of(&format!("check bully -p agreed-within --json {TIMED}"));
+    let durations = json!({ "t-elec": 3, "t-coord": 8, "t-detect": 1, "t-heartbeat": 3 });
+    let timing = json!({ "kind": "timed", "delay": 1, "processing": 0, "durations": durations,
+                         "within": 9 });
+    assert_eq!(report["timing"], timing);
 }
 
 /// The command lines under "Examples:" in a help text.
@@ -308,6 +343,7 @@ fn every_example_of_the_help_runs() {
         "trace --help",
         "list --help",
         "completions --help",
+        "tune --help",
         "explore --help",
     ] {
         let help = run(command);
@@ -344,7 +380,7 @@ fn explores(line: &str) {
 
 #[test]
 fn every_flag_of_the_help_is_explained() {
-    for command in ["check", "explore", "trace"] {
+    for command in ["check", "explore", "trace", "tune"] {
         let help = run(&format!("help {command}")).stdout;
         let flags: Vec<_> = help.lines().filter(|l| l.trim_start().starts_with('-')).collect();
         assert!(flags.len() >= 4, "{help}");

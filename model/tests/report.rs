@@ -386,7 +386,7 @@ proptest! {
     fn a_nonsensical_trace_is_drawn_all_the_same(
         trace in walks(),
         other in walks(),
-        damage in prop::collection::vec((0..9_u8, any::<prop::sample::Index>(), 1..=255_u8), 1..20),
+        damage in prop::collection::vec((0..10_u8, any::<prop::sample::Index>(), 1..=255_u8), 1..20),
     ) {
         let (Some(mut trace), Some(other)) = (trace, other) else { return Ok(()) };
         for (kind, at, value) in damage {
@@ -419,6 +419,7 @@ fn harm(trace: &mut Trace, other: &Trace, kind: u8, at: &prop::sample::Index, va
                 shows.cycle_after = Some(usize::from(value) * nth);
             }
         }
+        8 => trace.steps[nth].event = Event::Tick,
         _ => {
             let step = &mut trace.steps[nth];
             let flights = step.sent.iter_mut().map(|s| &mut s.flight);

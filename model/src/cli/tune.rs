@@ -9,7 +9,7 @@ use crate::property::{self, Property, TIMEOUTS_ACCURATE};
 use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
-use crate::world::{Delay, MAX_TICKS, Timed, Timing};
+use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
 use clap::Args;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -36,7 +36,8 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "DURATION")]
     find: Vec<String>,
 
-    /// The longest duration that is tried
+    /// The longest duration that is tried; the smallest of several are looked for with the others as
+    /// long as this
     #[arg(long, value_name = "TICKS", default_value_t = 32, help_heading = "Search",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_TICKS)),
           allow_negative_numbers = true)]
@@ -68,7 +69,8 @@ Examples:
   bellwether-model tune bully --variant baseline --delay 1..3 --processing 0..2 --find t-elec
   bellwether-model tune bully --variant baseline --delay 2 --t-elec 5 --out out
 
-Durations that are neither looked for nor given take one tick.";
+A time-out, or whatever notices failures, that is neither looked for nor given may take as long as
+the longest that is tried.";
 
 /// What is tried if nothing is said.
 const DELAYS: TickRange = TickRange { from: 1, to: 3 };
@@ -138,7 +140,7 @@ impl TuneArgs {
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
             processing: 0,
-            durations: tune::complete(&protocol, set, &sought)?,
+            durations: tune::complete(&protocol, set, &sought, self.up_to)?,
             within: self.world.timed.within,
         };
         Ok(Question {
@@ -343,7 +345,7 @@ impl<P: Protocol> Answer<'_, P> {
         let durations = below.world.dials().timing.timed().map(|timed| timed.durations);
         let others: Vec<_> = durations
             .iter()
-            .flat_map(|all| all.iter())
+            .flat_map(Durations::iter)
             .filter(|&(other, _)| other != name)
             .map(|(other, ticks)| format!("{other} {ticks}"))
             .collect();

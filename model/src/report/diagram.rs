@@ -216,9 +216,7 @@ impl<'a> Drawing<'a> {
         let line = self.line();
         self.number(line, number);
         self.stroke(line, (self.margin + 1, self.width() - 1), "┄", Paint::Timer);
-        let last = self.layout.ids.len() - 1;
-        self.crossings(line, 0, last);
-        for column in [0, last] {
+        for column in 0..self.layout.ids.len() {
             self.canvas.put(line, self.x(column), "┼", Paint::Line);
         }
         self.canvas.put(line, self.margin + 2, text, Paint::Timer);

@@ -96,6 +96,7 @@ impl fmt::Display for Network {
 /// When an armed timer may expire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "there is one for each world, and it is `Copy`")]
 pub enum Timing {
     /// Only once what it waits for can no longer come: synchrony without a clock.
     #[default]

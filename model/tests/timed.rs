@@ -1,0 +1,356 @@
+//! Timed worlds: what a tick waits for, when time-outs are long enough, and that all searches agree
+//! on how many states there are.
+
+use bellwether_model::check::{Engine, Options, Report, Verdict, check};
+use bellwether_model::property::{self, AGREED_WITHIN, Property, TIMEOUTS_ACCURATE};
+use bellwether_model::protocol::bully::{Bully, Restart, Timer};
+use bellwether_model::protocol::{Id, Protocol, Wait};
+use bellwether_model::trace::Trace;
+use bellwether_model::world::{
+    Action, Delay, Dials, Durations, Faults, Network, Start, State, Timed, Timing, World,
+    WorldError,
+};
+use proptest::prelude::*;
+
+/// Everything that a rule of the bully may need, as far as `rules` needs it.
+fn durations(rules: &Bully, ticks: impl Fn(&str) -> u8) -> Durations {
+    let needed = Bully::TIMERS.iter().filter_map(|&timer| rules.wait(timer)).map(Wait::duration);
+    Durations::of(needed.map(|name| (name, ticks(name)))).expect("few enough")
+}
+
+fn timed(rules: &Bully, delay: Delay, processing: u8, ticks: impl Fn(&str) -> u8) -> Timing {
+    let durations = durations(rules, ticks);
+    Timing::Timed(Timed { delay, processing, durations, within: None })
+}
+
+/// The baseline with these time-outs, and a detector of `t_detect`.
+fn baseline(delay: u8, processing: u8, t_elec: u8, t_coord: u8, t_detect: u8) -> Dials {
+    let ticks = |name: &str| match name {
+        "t-elec" => t_elec,
+        "t-coord" => t_coord,
+        _ => t_detect,
+    };
+    let timing = timed(&Bully::BASELINE, Delay::AtMost(delay), processing, ticks);
+    Dials { timing, ..Dials::calm(3).with_crashes(1, 0) }
+}
+
+fn within(mut dials: Dials, bound: u8) -> Dials {
+    if let Timing::Timed(timed) = &mut dials.timing {
+        timed.within = Some(bound);
+    }
+    dials
+}
+
+fn ask(rules: Bully, dials: Dials, name: &str, engine: Engine) -> Report<Bully> {
+    let world = World::new(rules, dials).expect("the dials are possible");
+    let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
+    let options = Options { engine, ..Options::default() };
+    check(&world, &asked, &options, &mut |_| {}).expect("something is asked")
+}
+
+fn verdict(rules: Bully, dials: Dials, name: &str) -> Verdict {
+    ask(rules, dials, name, Engine::Exact).verdict()
+}
+
+#[test]
+fn an_election_time_out_that_meets_the_answer_is_one_tick_too_short() {
+    for (tm, tp) in [(1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2)] {
+        let enough = 2 * tm + tp + 1;
+        let with = |t_elec| {
+            let dials = baseline(tm, tp, t_elec, 40, 4);
+            ["at-most-one-leader", TIMEOUTS_ACCURATE]
+                .map(|name| verdict(Bully::BASELINE, dials, name))
+        };
+        assert_eq!(with(enough - 1), [Verdict::Violated; 2], "Tm {tm}, Tp {tp}");
+        assert_eq!(with(enough), [Verdict::Holds; 2], "Tm {tm}, Tp {tp}");
+    }
+}
+
+/// Whose election was begun by a message has armed its timer before it has processed the message.
+#[test]
+fn an_election_begun_in_answer_needs_its_own_processing_time_too() {
+    let with = |t_elec| {
+        let four = Dials { nodes: 4, ..baseline(1, 1, t_elec, 40, 2) };
+        verdict(Bully::BASELINE, four, TIMEOUTS_ACCURATE)
+    };
+    assert_eq!((with(4), with(5)), (Verdict::Violated, Verdict::Holds));
+}
+
+/// Detection, the winner's time-out, and its COORDINATOR: no later, and no earlier.
+#[test]
+fn everybody_agrees_within_the_sum_of_what_must_happen() {
+    for (tm, t_elec, t_coord, t_detect) in [(1, 3, 5, 0), (1, 3, 5, 2), (2, 5, 8, 1)] {
+        let with = |bound| {
+            let dials = within(baseline(tm, 0, t_elec, t_coord, t_detect), bound);
+            verdict(Bully::BASELINE, dials, AGREED_WITHIN)
+        };
+        let sum = t_detect + t_elec + tm;
+        assert_eq!((with(sum - 1), with(sum)), (Verdict::Violated, Verdict::Holds), "{sum}");
+    }
+}
+
+#[test]
+fn no_time_out_is_long_enough_for_an_unbounded_delay() {
+    for t_elec in [1, 5, 9] {
+        let timing = timed(&Bully::BASELINE, Delay::Unbounded, 0, |name| match name {
+            "t-elec" => t_elec,
+            _ => 3,
+        });
+        let dials = Dials { timing, network: Network::Set, ..Dials::calm(3).with_crashes(1, 0) };
+        let found = ask(Bully::BASELINE, dials, TIMEOUTS_ACCURATE, Engine::Exact);
+        assert_eq!(found.verdict(), Verdict::Violated, "t-elec {t_elec}");
+        assert_eq!(verdict(Bully::BASELINE, dials, "at-most-one-leader"), Verdict::Violated);
+    }
+}
+
+/// With liveness asked, both searches run, and `check` fails if they count differently.
+#[test]
+fn stateright_and_the_state_graph_count_the_same() {
+    let base = baseline(1, 1, 4, 6, 1);
+    let fault = |faults| Dials { faults, ..base };
+    let unbounded = timed(&Bully::BASELINE, Delay::Unbounded, 0, |_| 2);
+    let worlds = [
+        base,
+        baseline(1, 0, 2, 5, 1),
+        Dials { network: Network::Unordered, ..base },
+        Dials { network: Network::Set, ..base },
+        within(base, 9),
+        Dials { start: Start::Cold, ..base },
+        Dials { timing: unbounded, capacity: Some(1), ..base },
+        fault(Faults { crashes: 1, losses: 1, ..Faults::NONE }),
+        fault(Faults { crashes: 1, duplicates: 1, ..Faults::NONE }),
+        fault(Faults { suspicions: 1, ..Faults::NONE }),
+        fault(Faults { cuts: 1, ..Faults::NONE }),
+        Dials { nodes: 2, ..base.with_crashes(1, 1) },
+    ];
+    for dials in worlds {
+        for engine in [Engine::Bfs, Engine::Dfs] {
+            let report = ask(Bully::BASELINE, dials, "stabilises", engine);
+            assert!(report.counts.distinct > 10, "{dials}: {:?}", report.counts);
+        }
+    }
+}
+
+/// What the semantics of time give today: any change of them must be meant.
+#[test]
+fn small_timed_worlds_have_these_counts() {
+    let count = |dials| {
+        let counts = ask(Bully::BASELINE, dials, TIMEOUTS_ACCURATE, Engine::Bfs).counts;
+        (counts.distinct, counts.generated)
+    };
+    assert_eq!(count(baseline(1, 0, 3, 5, 1)), (98, 191));
+    assert_eq!(count(baseline(2, 1, 6, 9, 3)), (357, 751));
+}
+
+/// One tick after the other from the leader's crash: the follower notices at each moment that its
+/// detector allows, and the clock waits for it at the last.
+#[test]
+fn a_detector_takes_any_time_up_to_its_duration() {
+    for t_detect in 0..4 {
+        let dials = Dials { nodes: 2, ..baseline(1, 0, 3, 5, t_detect) };
+        let world = World::new(Bully::BASELINE, dials).expect("possible");
+        let mut state = world.apply(&world.initial(), &Action::Crash(Id::at(1))).state;
+        let notices = Action::Expire { id: Id::at(0), timer: Timer::Watch, early: false };
+        for passed in 0..=t_detect {
+            let enabled = enabled(&world, &state);
+            assert!(enabled.contains(&notices), "after {passed} of {t_detect} ticks");
+            assert_eq!(enabled.contains(&Action::Tick), passed < t_detect);
+            state = world.apply(&state, &Action::Tick).state;
+        }
+    }
+}
+
+#[test]
+fn a_detector_that_is_not_overdue_forgets_what_it_has_counted() {
+    let dials = Dials { nodes: 2, ..baseline(1, 0, 3, 5, 2).with_crashes(1, 1) };
+    let world = World::new(Bully::BASELINE, dials).expect("possible");
+    let take = |state: &State<Bully>, action| world.apply(state, &action).state;
+    let (one, two) = (Id::at(0), Id::at(1));
+    let waited = take(&take(&world.initial(), Action::Crash(two)), Action::Tick);
+    assert_eq!(waited.clock(one, Timer::Watch), Some(1));
+    assert_eq!(take(&waited, Action::Recover(two)).clock(one, Timer::Watch), Some(0));
+}
+
+/// Where nobody waits for anything, time changes nothing: the group may rest for ever.
+#[test]
+fn a_tick_at_rest_leads_back_to_the_same_state() {
+    let world = World::new(Bully::BASELINE, baseline(1, 0, 3, 5, 1)).expect("possible");
+    let initial = world.initial();
+    assert!(world.at_rest(&initial));
+    assert_eq!(enabled(&world, &initial), [Action::Tick, crash(1), crash(2), crash(3)]);
+    assert!(world.apply(&initial, &Action::Tick).state == initial);
+}
+
+fn crash(number: usize) -> Action<Bully> {
+    Action::Crash(Id::at(number - 1))
+}
+
+fn enabled(world: &World<Bully>, state: &State<Bully>) -> Vec<Action<Bully>> {
+    let mut actions = Vec::new();
+    world.enabled(state, &mut actions);
+    actions
+}
+
+/// What must be true in every state of every timed world.
+fn consistent(world: &World<Bully>, state: &State<Bully>) {
+    let actions = enabled(world, state);
+    assert!(actions.iter().any(|action| world.owes(action)), "time stops: {state:?}");
+    let left = state.ticks_left();
+    assert!(left.is_empty() || left.len() == state.in_flight().len(), "{state:?}");
+    let fixed = |timer| matches!(world.protocol().wait(timer), Some(Wait::Fixed(_)));
+    let mut blocked = left.contains(&0);
+    for id in state.ids() {
+        for &timer in Bully::TIMERS {
+            let armed = state.timers(id).contains::<Bully>(timer);
+            assert!(armed || state.clock(id, timer) == Some(0), "{timer:?} of {id}: {state:?}");
+            blocked |= armed && fixed(timer) && state.clock(id, timer) == Some(0);
+        }
+    }
+    assert!(!(blocked && actions.contains(&Action::Tick)), "a deadline is passed: {state:?}");
+}
+
+/// What a tick does to what can be seen: every time is one less.
+fn ticked(before: &State<Bully>, after: &State<Bully>) {
+    assert!(before.in_flight() == after.in_flight());
+    let less: Vec<u8> = before.ticks_left().iter().map(|left| left - 1).collect();
+    assert_eq!(less, after.ticks_left());
+}
+
+fn rules() -> impl Strategy<Value = Bully> {
+    let named = prop::sample::select(Bully::VARIANTS.iter().map(|v| v.rules).collect::<Vec<_>>());
+    let restart = prop::sample::select(vec![
+        Restart::Election,
+        Restart::ImBack,
+        Restart::CheckFirst,
+        Restart::Nothing,
+    ]);
+    (named, restart, any::<bool>()).prop_map(|(rules, restart, t_coord)| Bully {
+        restart,
+        t_coord,
+        ..rules
+    })
+}
+
+fn surrounding() -> impl Strategy<Value = Dials> {
+    let network = prop::sample::select(vec![Network::Fifo, Network::Unordered, Network::Set]);
+    let start = prop::sample::select(vec![Start::Settled, Start::Cold]);
+    (2..=4_usize, network, start, prop::array::uniform6(0..=2_u8)).prop_map(
+        |(nodes, network, start, [crashes, recoveries, losses, duplicates, cuts, suspicions])| {
+            let duplicates = if network == Network::Set { 0 } else { duplicates };
+            let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
+            Dials { network, start, faults, ..Dials::calm(nodes) }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None,
+                                        ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_tick_passes_a_deadline_and_time_never_stops(
+        rules in rules(),
+        surrounding in surrounding(),
+        delay in prop::option::of(1..=4_u8),
+        processing in 0..=2_u8,
+        ticks in 1..=9_u8,
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 120),
+    ) {
+        let (delay, processing) =
+            delay.map_or((Delay::Unbounded, 0), |ticks| (Delay::AtMost(ticks), processing));
+        let timing = timed(&rules, delay, processing, |_| ticks);
+        let world = World::new(rules, Dials { timing, ..surrounding }).expect("possible");
+        let mut state = world.initial();
+        for choice in choices {
+            consistent(&world, &state);
+            let actions = enabled(&world, &state);
+            let action = *choice.get(&actions);
+            let after = world.apply(&state, &action).state;
+            if action == Action::Tick {
+                ticked(&state, &after);
+            }
+            if state.in_flight().len() > 30 {
+                break;
+            }
+            state = after;
+        }
+    }
+}
+
+#[test]
+fn what_every_variant_needs_is_said_and_nothing_more() {
+    for variant in Bully::VARIANTS {
+        let rules = variant.rules;
+        let all = durations(&rules, |_| 1);
+        let with = |durations| {
+            let timing = Timed { delay: Delay::AtMost(1), processing: 0, durations, within: None };
+            World::new(rules, Dials { timing: Timing::Timed(timing), ..Dials::calm(3) }).map(drop)
+        };
+        assert_eq!(with(all), Ok(()), "{}", variant.name);
+        for (gone, _) in all.iter() {
+            let fewer = Durations::of(all.iter().filter(|&(name, _)| name != gone));
+            let refused = with(fewer.expect("fewer"));
+            assert!(
+                matches!(refused, Err(WorldError::NoDuration { name, .. }) if name == gone),
+                "{}: {refused:?}",
+                variant.name
+            );
+        }
+    }
+}
+
+#[test]
+fn dials_of_timed_worlds_survive_their_json() {
+    for timing in [
+        within(baseline(2, 1, 6, 9, 0), 7).timing,
+        timed(&Bully::RECOMMENDED, Delay::Unbounded, 0, |_| 3),
+    ] {
+        let dials = Dials { timing, ..Dials::calm(3) };
+        let text = serde_json::to_string(&dials).expect("JSON");
+        assert_eq!(serde_json::from_str::<Dials>(&text).expect("the same"), dials, "{text}");
+    }
+    let short = r#"{"nodes":3,"timing":{"timed":{"delay":"soon","durations":{}}}}"#;
+    let refused = serde_json::from_str::<Dials>(short).expect_err("no delay").to_string();
+    assert!(refused.contains("unbounded"), "{refused}");
+}
+
+#[test]
+fn a_timed_execution_is_told_saved_and_replayed() {
+    let report = ask(Bully::BASELINE, baseline(2, 0, 4, 8, 1), "at-most-one-leader", Engine::Exact);
+    let decision = &report.decisions[0];
+    let found = decision.counterexample.as_ref().expect("it is violated");
+    let trace = found.trace(&report.world, &decision.property);
+    let mut file = Vec::new();
+    trace.write(&mut file).expect("it is written");
+    let again = Trace::read(file.as_slice()).expect("it is read");
+    assert_eq!(again, trace);
+    let world: World<Bully> = again.world().expect("the same world");
+    assert_eq!(again.actions(&world).expect("it can happen"), found.steps);
+    let story = bellwether_model::report::story::tell(&trace);
+    assert!(story.contains(" ticks pass. "), "{story}");
+    assert!(story.contains("4 have passed so far."), "{story}");
+}
+
+/// The winner crashes, and who waits for it waits for all of `T_coord`.
+#[test]
+fn a_long_wait_for_the_winner_delays_agreement() {
+    let with = |t_coord| {
+        let dials = within(baseline(1, 0, 3, t_coord, 1), 10);
+        verdict(Bully::BASELINE, dials.with_crashes(2, 0), AGREED_WITHIN)
+    };
+    assert_eq!((with(5), with(10)), (Verdict::Holds, Verdict::Violated));
+}
+
+#[test]
+fn properties_of_timed_worlds_are_not_asked_elsewhere() {
+    let names = |dials| {
+        let world = World::new(Bully::BASELINE, dials).expect("possible");
+        let asked: Vec<Property<Bully>> = property::select(&world, &[]).expect("all of them");
+        asked.iter().map(|p| p.name).collect::<Vec<_>>()
+    };
+    let calm = Dials::calm(3).with_crashes(1, 0);
+    let base = baseline(1, 0, 3, 5, 1);
+    assert!(!names(calm).contains(&TIMEOUTS_ACCURATE));
+    assert_eq!(names(base).last(), Some(&TIMEOUTS_ACCURATE));
+    assert_eq!(names(within(base, 9)).last(), Some(&AGREED_WITHIN));
+}
