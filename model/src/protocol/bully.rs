@@ -166,10 +166,10 @@ impl Protocol for Bully {
 
     fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timer == Timer::Heartbeat
-            && view
-                .ids()
-                .filter(|&id| id < me || self.announce == Announce::All)
-                .all(|id| id == me || !view.hears(id, me) || view.process(id).leader == Some(me))
+            && view.ids().filter(|&id| id < me || self.announce == Announce::All).all(|id| {
+                let hears = id != me && view.up(id) && view.hears(id, me);
+                !hears || view.process(id).leader == Some(me)
+            })
     }
 
     fn standing(process: &Process) -> Standing {
