@@ -2,22 +2,21 @@
 
 use super::{
     Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch,
-    explore, text, world,
+    explore, saved, text, world,
 };
 use crate::check::{self, Decision, Engine, Options, Report, Verdict};
 use crate::property;
 use crate::protocol::{Protocol, Visitor, variant_name};
-use crate::report::{diagram, story, svg};
+use crate::report::{diagram, story};
 use crate::trace::Trace;
 use anstyle::Style;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::HashSet;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -91,18 +90,9 @@ pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
         ));
     }
     if let Some(out) = &args.out {
-        fs::create_dir_all(out).and_then(|()| writable(out)).with_context(|| {
-            format!("cannot write into {}; give --out another folder", out.display())
-        })?;
+        saved::prepare(out)?;
     }
     dispatch(&args.protocol.protocol, Check(args))
-}
-
-/// Found out before the search, not after it.
-fn writable(dir: &Path) -> std::io::Result<()> {
-    let probe = dir.join(".bellwether-can-write");
-    fs::write(&probe, b"")?;
-    fs::remove_file(probe)
 }
 
 struct Check<'a>(&'a CheckArgs);
@@ -161,19 +151,13 @@ impl CheckArgs {
 
     fn save<P: Protocol>(&self, report: &Report<P>) -> anyhow::Result<Saved> {
         let Some(dir) = &self.out else { return Ok(Saved::new()) };
-        let mut saved = Saved::new();
+        let mut files = Saved::new();
         for (decision, trace) in counterexamples(report) {
             let name = format!("{}-{}", P::NAME, decision.property.name);
-            let file = dir.join(format!("{name}.ndjson"));
-            let mut lines = Vec::new();
-            trace.write(&mut lines)?;
-            let picture = dir.join(format!("{name}.svg"));
-            for (file, content) in [(&file, &lines), (&picture, &svg::draw(&trace).into_bytes())] {
-                fs::write(file, content).with_context(|| format!("writing {}", file.display()))?;
-            }
-            saved.push((decision.property.name, file));
+            let file = saved::save(dir, &name, &trace)?;
+            files.push((decision.property.name, file));
         }
-        Ok(saved)
+        Ok(files)
     }
 
     fn print<P: Protocol>(&self, report: &Report<P>, saved: &Saved) -> anyhow::Result<()> {

@@ -1,11 +1,13 @@
 //! The command line: one file for each subcommand.
 
+mod bounds;
 mod check;
 mod completions;
 mod explore;
 mod limit_args;
 mod list;
 mod progress;
+mod saved;
 mod text;
 mod trace;
 mod world_args;
@@ -51,6 +53,8 @@ Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or
 enum Command {
     /// Decide a protocol's properties in a world, and show what violates them
     Check(check::CheckArgs),
+    /// Compute what executions cost at most: messages, time-outs, elections, leaderships
+    Bounds(bounds::BoundsArgs),
     /// Browse a world's states and counterexamples in stateright's web Explorer
     Explore(explore::ExploreArgs),
     /// Show the protocols; of one, its variants, rules and properties
@@ -66,6 +70,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
+        Command::Bounds(args) => bounds::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::List(args) => list::run(&args),
         Command::Trace(args) => trace::run(&args),

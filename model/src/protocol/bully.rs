@@ -8,7 +8,7 @@
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
-use super::{Id, Local, Protocol, Standing, Variant, View};
+use super::{Effect, Id, Local, Protocol, Standing, Variant, View};
 use serde::{Deserialize, Serialize};
 
 mod rules;
@@ -178,6 +178,11 @@ impl Protocol for Bully {
             (Role::Follower, Some(leader)) => Standing::Follows(leader),
             _ => Standing::Undecided,
         }
+    }
+
+    /// Who holds an election waits for an OK; the highest id may not need one.
+    fn begins_election(_: &Process, _: &Process, effects: &[Effect<Self>]) -> bool {
+        effects.contains(&Effect::Arm(Timer::Election))
     }
 
     fn role(process: &Process) -> &'static str {
