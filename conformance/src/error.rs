@@ -33,6 +33,9 @@ pub enum Error {
          compare with --timing perfect or asynchronous, which let timers expire in every order"
     )]
     Timed,
+    /// The system gives no thread to recount the world with.
+    #[error("cannot recount the world: {0}; run fewer programs beside it")]
+    Threads(String),
     /// The program refuses to be configured like this.
     #[error("the program refuses the configuration of node {node}: {source}")]
     Configuration {

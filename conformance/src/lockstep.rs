@@ -15,9 +15,10 @@ use crate::node::Group;
 use crate::pair;
 use crate::pool::{NodeRef, Pool};
 use crate::probe;
-use bellwether_model::check::graph::StateGraph;
+use bellwether_model::check::exact::{Exact, How};
 use bellwether_model::check::{Limits, Progress, Reason};
 use bellwether_model::protocol::{MAX_NODES, Protocol as Specification};
+use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{Action, Outcome as Step, State, World};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -83,14 +84,17 @@ impl Summary {
     pub fn recount<P: Specification>(
         &self,
         world: &World<P>,
-        look: &mut dyn FnMut(Progress),
+        look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(), Error> {
         if !self.whole {
             return Ok(());
         }
-        let graph = StateGraph::explore(world, &Limits::NONE, false, |_, _| {}, look);
+        let how = How { limits: Limits::NONE, edges: false, threads: 1, look };
+        let exact = Exact::search(Packed::new(world, Vec::new()), how)
+            .map_err(|error| Error::Threads(error.to_string()))?;
+        let counts = exact.counts();
         // The model counts its initial state as generated.
-        let (states, transitions) = (u64::from(graph.len()), graph.generated() - 1);
+        let (states, transitions) = (counts.distinct, counts.generated - 1);
         if (self.states, self.covered) == (states, transitions) {
             return Ok(());
         }
@@ -108,7 +112,7 @@ pub fn lockstep<M: Mapping>(
     world: &World<M::Spec>,
     mapping: &M,
     limits: &Limits,
-    look: &mut dyn FnMut(Progress),
+    look: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
     let started = Instant::now();
     let group = pair::group(mapping, world)?;
@@ -197,7 +201,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     fn run(
         &mut self,
         limits: &Limits,
-        look: &mut dyn FnMut(Progress),
+        look: &mut (dyn FnMut(Progress) + Send),
         started: Instant,
     ) -> Result<(), Box<Divergence>> {
         let mut actions = Vec::new();

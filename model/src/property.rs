@@ -12,9 +12,10 @@ pub use temporal::{Kind, Liveness, Temporal};
 
 use crate::protocol::Protocol;
 use crate::world::{State, World};
+pub(crate) use beliefs::agreed;
 use beliefs::{
-    agreed, agreement, at_most_one_leader, decided, follower_bound, led, one_live_leader,
-    succession, validity,
+    agreement, at_most_one_leader, decided, follower_bound, led, one_live_leader, succession,
+    validity,
 };
 
 /// A named temporal formula.

@@ -380,7 +380,7 @@ fn explores(line: &str) {
 
 #[test]
 fn every_flag_of_the_help_is_explained() {
-    for command in ["check", "explore", "trace", "tune"] {
+    for command in ["check", "bounds", "explore", "trace", "tune"] {
         let help = run(&format!("help {command}")).stdout;
         let flags: Vec<_> = help.lines().filter(|l| l.trim_start().starts_with('-')).collect();
         assert!(flags.len() >= 4, "{help}");

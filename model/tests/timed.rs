@@ -117,7 +117,7 @@ fn stateright_and_the_state_graph_count_the_same() {
         within(base, 9),
         Dials { start: Start::Cold, ..base },
         Dials { timing: unbounded, capacity: Some(1), ..base },
-        fault(Faults { crashes: 1, losses: 1, ..Faults::NONE }),
+        fault(Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
         fault(Faults { crashes: 1, duplicates: 1, ..Faults::NONE }),
         fault(Faults { suspicions: 1, ..Faults::NONE }),
         fault(Faults { cuts: 1, ..Faults::NONE }),
@@ -237,7 +237,7 @@ fn surrounding() -> impl Strategy<Value = Dials> {
     (2..=4_usize, network, start, prop::array::uniform6(0..=2_u8)).prop_map(
         |(nodes, network, start, [crashes, recoveries, losses, duplicates, cuts, suspicions])| {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
-            let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
+            let faults = Faults { crashes, recoveries, losses: losses.into(), duplicates, cuts, suspicions };
             Dials { network, start, faults, ..Dials::calm(nodes) }
         },
     )

@@ -5,7 +5,7 @@ use bellwether_model::check::{Decision, Engine, Options, Reason, Report, Verdict
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::{Bully, Initiate};
-use bellwether_model::world::{Dials, Faults, Heals, Network, Start, Timing, World};
+use bellwether_model::world::{Action, Dials, Faults, Heals, Network, Start, Timing, World};
 
 fn report(rules: Bully, dials: Dials) -> Report<Bully> {
     let world = World::new(rules, dials).expect("the dials are possible");
@@ -130,6 +130,15 @@ fn a_premature_time_out_makes_two_leaders_in_an_asynchronous_world() {
     assert!(lasso.cycle.as_ref().is_some_and(|cycle| !cycle.is_empty()), "it goes round for ever");
     // An armed timer may always expire, so nothing is ever at rest, and nothing is claimed.
     assert_eq!(decision(&report, "agreement").reason, Some(Reason::Vacuous));
+}
+
+#[test]
+fn heartbeats_to_a_process_that_is_down_do_not_disturb_the_rest() {
+    let world =
+        World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0)).expect("it can be");
+    let follower = world.ids().next().expect("there is one");
+    let crashed = world.apply(&world.initial(), &Action::Crash(follower)).state;
+    assert!(world.at_rest(&crashed), "{crashed:?}");
 }
 
 /// A property that cannot fail says nothing.

@@ -126,20 +126,8 @@ impl<P: Protocol> Report<P> {
 /// The JSON that `check --json` prints.
 impl<P: Protocol> Serialize for Report<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let dials = self.world.dials();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("protocol", P::NAME)?;
-        map.serialize_entry("variant", &variant_name(self.world.protocol()))?;
-        map.serialize_entry("rules", self.world.protocol())?;
-        map.serialize_entry("nodes", &dials.nodes)?;
-        map.serialize_entry("faults", &dials.faults)?;
-        map.serialize_entry("heals", &dials.heals)?;
-        map.serialize_entry("fairness", &dials.fairness)?;
-        map.serialize_entry("network", &dials.network)?;
-        let timing = TimingView { kind: dials.timing.kind(), timed: dials.timing.timed() };
-        map.serialize_entry("timing", &timing)?;
-        map.serialize_entry("start", &dials.start)?;
-        map.serialize_entry("capacity", &dials.capacity)?;
+        world_entries(&mut map, &self.world)?;
         map.serialize_entry("engine", &self.engine)?;
         map.serialize_entry("threads", &self.threads)?;
         map.serialize_entry("states", &self.counts)?;
@@ -150,6 +138,26 @@ impl<P: Protocol> Serialize for Report<P> {
         map.serialize_entry("properties", &decisions)?;
         map.end()
     }
+}
+
+/// The protocol, its rules and the dials.
+pub(super) fn world_entries<P: Protocol, M: SerializeMap>(
+    map: &mut M,
+    world: &World<P>,
+) -> Result<(), M::Error> {
+    let dials = world.dials();
+    map.serialize_entry("protocol", P::NAME)?;
+    map.serialize_entry("variant", &variant_name(world.protocol()))?;
+    map.serialize_entry("rules", world.protocol())?;
+    map.serialize_entry("nodes", &dials.nodes)?;
+    map.serialize_entry("faults", &dials.faults)?;
+    map.serialize_entry("heals", &dials.heals)?;
+    map.serialize_entry("fairness", &dials.fairness)?;
+    map.serialize_entry("network", &dials.network)?;
+    let timing = TimingView { kind: dials.timing.kind(), timed: dials.timing.timed() };
+    map.serialize_entry("timing", &timing)?;
+    map.serialize_entry("start", &dials.start)?;
+    map.serialize_entry("capacity", &dials.capacity)
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Strongly connected components with a cycle, by Pearce's variant of Tarjan's algorithm
+//! Strongly connected components, by Pearce's variant of Tarjan's algorithm
 //! (Information Processing Letters 116(1), 2016), which needs one number for each state. The
 //! recursion is unrolled: state graphs are deeper than any stack.
 
@@ -12,6 +12,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
+    pub(super) fn push(&mut self, states: &[u32]) {
+        self.states.extend(states);
+        self.ends.push(self.states.len());
+    }
+
     /// The groups, each as its states.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
@@ -89,6 +94,23 @@ pub(super) fn cyclic<R: Rows>(
     marks: &mut [u32],
 ) -> Groups {
     let mut found = Groups::default();
+    search(rows, roots, inside, marks, |members, has_loop| {
+        if members.len() > 1 || has_loop {
+            found.push(members);
+        }
+    });
+    found
+}
+
+/// Tells every component of that part, and of one state whether it has a loop: each after those
+/// that can be reached from it.
+pub(super) fn search<R: Rows>(
+    rows: &R,
+    roots: impl Iterator<Item = u32>,
+    inside: impl Fn(u32) -> bool,
+    marks: &mut [u32],
+    mut tell: impl FnMut(&[u32], bool),
+) {
     let mut path: Vec<Frame> = Vec::new();
     let mut open: Vec<u32> = Vec::new();
     let mut clock = NEW + 1;
@@ -102,7 +124,7 @@ pub(super) fn cyclic<R: Rows>(
                 path.push(frame);
                 frame = enter(child, &mut clock, marks);
             } else {
-                leave(&frame, &mut clock, &mut open, marks, &mut found);
+                leave(&frame, &mut clock, &mut open, marks, &mut tell);
                 match path.pop() {
                     Some(above) => frame = above,
                     None => break,
@@ -110,7 +132,6 @@ pub(super) fn cyclic<R: Rows>(
             }
         }
     }
-    found
 }
 
 fn enter(state: u32, clock: &mut u32, marks: &mut [u32]) -> Frame {
@@ -154,22 +175,18 @@ fn leave(
     clock: &mut u32,
     open: &mut Vec<u32>,
     marks: &mut [u32],
-    found: &mut Groups,
+    tell: &mut impl FnMut(&[u32], bool),
 ) {
+    open.push(frame.state);
     if marks[frame.state as usize] != frame.entered {
-        open.push(frame.state);
         return;
     }
     let members = open.iter().rev().take_while(|&&s| marks[s as usize] >= frame.entered).count();
-    if members > 0 || frame.has_loop {
-        found.states.push(frame.state);
-        found.states.extend(&open[open.len() - members..]);
-        found.ends.push(found.states.len());
-    }
-    for member in open.drain(open.len() - members..) {
+    let begin = open.len() - members;
+    tell(&open[begin..], frame.has_loop);
+    for member in open.drain(begin..) {
         marks[member as usize] = DONE;
     }
-    marks[frame.state as usize] = DONE;
     // Numbers are used again, so they never run out.
-    *clock -= u32::try_from(members).unwrap_or(0) + 1;
+    *clock -= u32::try_from(members).unwrap_or(0);
 }

@@ -141,13 +141,13 @@ impl CheckArgs {
 
     fn save<P: Protocol>(&self, report: &Report<P>) -> anyhow::Result<Saved> {
         let Some(dir) = &self.out else { return Ok(Saved::new()) };
-        let mut saved = Saved::new();
+        let mut files = Saved::new();
         for (decision, trace) in counterexamples(report) {
             let name = format!("{}-{}", P::NAME, decision.property.name);
             let file = shown::save(&trace, dir, &name)?;
-            saved.push((decision.property.name, file));
+            files.push((decision.property.name, file));
         }
-        Ok(saved)
+        Ok(files)
     }
 
     fn print<P: Protocol>(&self, report: &Report<P>, saved: &Saved) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! The command line: one file for each subcommand.
 
+mod bounds;
 mod check;
 mod completions;
 mod explore;
@@ -58,6 +59,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Find the shortest time-outs that keep a property, for given message delays
     Tune(tune::TuneArgs),
+    /// Compute what executions cost at most: messages, time-outs, elections, leaderships
+    Bounds(bounds::BoundsArgs),
     /// Browse a world's states and counterexamples in stateright's web Explorer
     Explore(explore::ExploreArgs),
     /// Show the protocols; of one, its variants, rules and properties
@@ -74,6 +77,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Bounds(args) => bounds::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::List(args) => list::run(&args),
         Command::Trace(args) => trace::run(&args),

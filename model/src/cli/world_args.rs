@@ -67,8 +67,8 @@ pub struct WorldArgs {
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
-    /// searched [default: 3 with unbounded losses, 2 with asynchronous timing, --delay unbounded,
-    /// or cuts in a world without a clock, unless --network set; otherwise no bound]
+    /// searched [default: no bound; unless the network is 'set', 3 with unbounded losses and 2 with
+    /// asynchronous timing, --delay unbounded, or cuts in a world without a clock]
     #[arg(long, value_name = "K", help_heading = "World",
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,

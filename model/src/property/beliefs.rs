@@ -46,7 +46,7 @@ pub(super) fn decided<P: Protocol>(state: &State<P>) -> bool {
     live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
 }
 
-pub(super) fn agreed<P: Protocol>(state: &State<P>) -> bool {
+pub(crate) fn agreed<P: Protocol>(state: &State<P>) -> bool {
     let highest = highest_up(state);
     state.ids().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
 }

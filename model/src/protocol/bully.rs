@@ -8,7 +8,7 @@
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
-use super::{Duration, Id, Local, Protocol, Standing, Variant, View, Wait};
+use super::{Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
 mod durations;
@@ -172,10 +172,10 @@ impl Protocol for Bully {
 
     fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timer == Timer::Heartbeat
-            && view
-                .ids()
-                .filter(|&id| id < me || self.announce == Announce::All)
-                .all(|id| id == me || !view.hears(id, me) || view.process(id).leader == Some(me))
+            && view.ids().filter(|&id| id < me || self.announce == Announce::All).all(|id| {
+                let hears = id != me && view.up(id) && view.hears(id, me);
+                !hears || view.process(id).leader == Some(me)
+            })
     }
 
     fn standing(process: &Process) -> Standing {
@@ -184,6 +184,11 @@ impl Protocol for Bully {
             (Role::Follower, Some(leader)) => Standing::Follows(leader),
             _ => Standing::Undecided,
         }
+    }
+
+    /// Who holds an election waits for an OK; the highest id may not need one.
+    fn begins_election(_: &Process, _: &Process, effects: &[Effect<Self>]) -> bool {
+        effects.contains(&Effect::Arm(Timer::Election))
     }
 
     fn role(process: &Process) -> &'static str {

@@ -94,6 +94,18 @@ pub trait Protocol:
     /// What a live process believes of the leadership.
     fn standing(process: &Self::Process) -> Standing;
 
+    /// Whether a step of a process begins an election. If nothing else is said, one begins when
+    /// the process gives up what it believed of the leadership and believes nothing.
+    fn begins_election(
+        before: &Self::Process,
+        after: &Self::Process,
+        effects: &[Effect<Self>],
+    ) -> bool {
+        let _ = effects;
+        let undecided = |process| Self::standing(process) == Standing::Undecided;
+        undecided(after) && !undecided(before)
+    }
+
     /// The process's role in a word or two, for people.
     fn role(process: &Self::Process) -> &'static str;
 }

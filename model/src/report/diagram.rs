@@ -9,6 +9,7 @@ mod notes;
 use super::fold::Part;
 use super::layout::{Arrow, End, Ending, Layout, Origin, Row};
 use super::words;
+use crate::property::Kind;
 use crate::protocol::Id;
 use crate::trace::{Event, Lifeline, Trace};
 use canvas::{Canvas, Paint};
@@ -123,9 +124,9 @@ impl<'a> Drawing<'a> {
     /// What is shown, and the assumptions.
     fn caption(&mut self) {
         if let Some(shows) = &self.layout.trace.header.shows {
-            let (verb, paint) = match self.layout.ending {
-                Ending::Reached => ("reached", Paint::Leader),
-                _ => ("violated", Paint::Bad),
+            let (verb, paint) = match shows.kind {
+                Kind::Reachability => ("reached", Paint::Leader),
+                Kind::Safety | Kind::Liveness => ("violated", Paint::Bad),
             };
             let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
             self.text(&format!("{name} {verb}: {formula}"), paint);

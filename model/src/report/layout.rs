@@ -130,8 +130,10 @@ impl Ending {
         match shows {
             None => Ending::Open,
             Some(shows) => match (shows.kind, shows.cycle_after) {
+                (Kind::Liveness | Kind::Reachability, Some(after)) if after < steps => {
+                    Ending::Repeats(after)
+                }
                 (Kind::Reachability, _) => Ending::Reached,
-                (Kind::Liveness, Some(after)) if after < steps => Ending::Repeats(after),
                 (Kind::Liveness, Some(_)) => Ending::Stuck,
                 (Kind::Liveness, None) | (Kind::Safety, _) => Ending::Violated,
             },

@@ -3,6 +3,7 @@
 use super::fold::Part;
 use super::layout::{Arrow, Change, End, Ending, Layout, Row};
 use super::words;
+use crate::property::Kind;
 use crate::protocol::Id;
 use crate::trace::{Event, Lifeline, Trace, plain_value};
 use std::collections::BTreeMap;
@@ -61,9 +62,9 @@ fn end(layout: &Layout<'_>, out: &mut String) {
     }
     if let Some(shows) = &layout.trace.header.shows {
         let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
-        let verb = match layout.ending {
-            Ending::Reached => "is an example of",
-            Ending::Violated | Ending::Open | Ending::Stuck | Ending::Repeats(_) => "violates",
+        let verb = match shows.kind {
+            Kind::Reachability => "is an example of",
+            Kind::Safety | Kind::Liveness => "violates",
         };
         let _ = writeln!(out, "This {verb} {name}: {formula}");
     }

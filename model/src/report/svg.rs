@@ -11,6 +11,7 @@ mod rows;
 
 use super::layout::{Ending, Layout};
 use super::words;
+use crate::property::Kind;
 use crate::trace::{Lifeline, Trace};
 use geometry::Geometry;
 use pen::{Align, Ink, Pen, Text};
@@ -52,9 +53,9 @@ impl Caption {
         };
         let mut title = layout.protocol();
         if let Some(shows) = &header.shows {
-            let (verb, ink) = match layout.ending {
-                Ending::Reached => ("reached", Ink::Good),
-                _ => ("violated", Ink::Bad),
+            let (verb, ink) = match shows.kind {
+                Kind::Reachability => ("reached", Ink::Good),
+                Kind::Safety | Kind::Liveness => ("violated", Ink::Bad),
             };
             let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
             title = format!("{name} {verb} by {title}");

@@ -27,20 +27,43 @@ impl<P: Protocol> World<P> {
     /// The one initial state.
     #[must_use]
     pub fn initial(&self) -> State<P> {
+        let mut state = self.unbooted();
+        for id in self.ids() {
+            self.boot(&mut state, id);
+        }
+        state
+    }
+
+    /// Everybody is up and has done nothing yet.
+    fn unbooted(&self) -> State<P> {
         let mut state = State::empty(self.dials.nodes);
         state.times = self.first_times();
         for id in self.ids() {
             state.set_up(id, true);
         }
-        let mut effects = Effects::<P>::new();
-        for id in self.ids() {
-            let begin = |protocol: &P, p: &mut Local<'_, P>| match self.dials.start {
-                Start::Settled => protocol.settled(p),
-                Start::Cold => protocol.recover(p),
-            };
-            self.step(&mut state, (id, Cause::Own), &mut effects, begin);
-        }
         state
+    }
+
+    /// How the [initial](World::initial) state comes about, process by process: the state before
+    /// each, and what follows.
+    #[must_use]
+    pub fn boots(&self) -> Vec<(State<P>, Outcome<P>)> {
+        let mut state = self.unbooted();
+        let boot = |id| {
+            let before = state.clone();
+            let effects = self.boot(&mut state, id);
+            (before, Outcome { state: state.clone(), actor: Some(id), effects })
+        };
+        self.ids().map(boot).collect()
+    }
+
+    fn boot(&self, state: &mut State<P>, id: Id) -> Effects<P> {
+        let mut effects = Effects::<P>::new();
+        self.step(state, (id, Cause::Own), &mut effects, |protocol, p| match self.dials.start {
+            Start::Settled => protocol.settled(p),
+            Start::Cold => protocol.recover(p),
+        });
+        effects
     }
 
     /// Everything that can happen in `state`, in an order that is always the same.

@@ -1,0 +1,96 @@
+//! What is counted in an execution, as data: to count something else, add an entry to [`all`].
+
+use crate::protocol::{Effect, Id, Protocol, Standing};
+use crate::world::{Action, Outcome, State};
+
+/// One step of an execution; at the beginning, of a process that starts.
+pub(super) struct Happening<'a, P: Protocol> {
+    /// The state before it.
+    pub(super) before: &'a State<P>,
+    /// What happened; nothing where processes start at the beginning.
+    pub(super) action: Option<&'a Action<P>>,
+    /// What followed.
+    pub(super) outcome: &'a Outcome<P>,
+}
+
+/// What kind of thing was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum What<P: Protocol> {
+    /// One of those that are not told apart.
+    One,
+    /// A message of this kind.
+    Message(P::Message),
+    /// This timer.
+    Timer(P::Timer),
+}
+
+/// Tells each thing that counts in a step.
+type Count<P> = fn(&Happening<'_, P>, &mut dyn FnMut(What<P>));
+
+/// Something that can be counted.
+pub(super) struct Metric<P: Protocol> {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// What counts as one.
+    pub(super) meaning: &'static str,
+    /// Tells each thing that counts in a step.
+    pub(super) count: Count<P>,
+}
+
+/// Everything that is counted, in the order in which it is reported.
+pub(super) fn all<P: Protocol>() -> Vec<Metric<P>> {
+    vec![
+        Metric {
+            name: "messages",
+            meaning: "messages sent, also to a process that is down, into a cut link, or lost",
+            count: messages,
+        },
+        Metric { name: "time-outs", meaning: "timers that expire", count: time_outs },
+        Metric {
+            name: "elections",
+            meaning: "elections that a process begins",
+            count: |h, count| one(elections(h), count),
+        },
+        Metric {
+            name: "ticks",
+            meaning: "ticks that pass, in a timed world",
+            count: |h, count| one(usize::from(matches!(h.action, Some(Action::Tick))), count),
+        },
+        Metric {
+            name: "leaderships",
+            meaning: "times that a process begins to lead",
+            count: |h, count| one(leaderships(h), count),
+        },
+    ]
+}
+
+fn one<P: Protocol>(times: usize, count: &mut dyn FnMut(What<P>)) {
+    (0..times).for_each(|_| count(What::One));
+}
+
+fn messages<P: Protocol>(happening: &Happening<'_, P>, count: &mut dyn FnMut(What<P>)) {
+    for effect in &happening.outcome.effects {
+        if let Effect::Send { message, .. } = *effect {
+            count(What::Message(message));
+        }
+    }
+}
+
+fn time_outs<P: Protocol>(happening: &Happening<'_, P>, count: &mut dyn FnMut(What<P>)) {
+    if let Some(Action::Expire { timer, .. }) = happening.action {
+        count(What::Timer(*timer));
+    }
+}
+
+fn elections<P: Protocol>(happening: &Happening<'_, P>) -> usize {
+    let Some(actor) = happening.outcome.actor else { return 0 };
+    let before = happening.before.process(actor);
+    let after = happening.outcome.state.process(actor);
+    usize::from(P::begins_election(before, after, &happening.outcome.effects))
+}
+
+fn leaderships<P: Protocol>(happening: &Happening<'_, P>) -> usize {
+    let leads = |state: &State<P>, id: Id| state.standing(id) == Some(Standing::Leads);
+    let (before, after) = (happening.before, &happening.outcome.state);
+    after.ids().filter(|&id| leads(after, id) && !leads(before, id)).count()
+}

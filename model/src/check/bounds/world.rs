@@ -1,0 +1,188 @@
+//! What executions of a world cost at most.
+
+use super::metrics::Happening;
+use super::tally::{Column, Tally};
+use super::{Bound, Order};
+use crate::check::exact::{Exact, How};
+use crate::check::rows::Rows;
+use crate::check::{CheckError, Counts, Limits, Progress, Reason, peak_rss_bytes};
+use crate::property::{Kind, agreed};
+use crate::protocol::Protocol;
+use crate::trace::{Shows, Trace};
+use crate::world::packed::Packed;
+use crate::world::{Action, Faults, Start, State, World};
+use serde::Serialize;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Which steps of an execution are counted: from the first fault on (after a cold start, from the
+/// beginning on), and every fault, and besides
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// those in states that are not at rest.
+    #[default]
+    Rest,
+    /// those in states in which not every live process agrees on the highest live one.
+    Agreed,
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Until::Rest => "while the world is not at rest",
+            Until::Agreed => "while not every live process agrees on the highest live one",
+        })
+    }
+}
+
+/// What executions of a world cost at most.
+pub struct Bounds<P: Protocol> {
+    /// The world.
+    pub world: World<P>,
+    /// Which steps were counted.
+    pub until: Until,
+    /// How much there was to search.
+    pub counts: Counts,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The most memory that the process has used, in bytes, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+    /// Why the search is not complete, if it is not. After a limit there are no lines; where the
+    /// capacity hides executions, the true bounds may be larger.
+    pub incomplete: Option<Reason>,
+    /// What was counted.
+    pub lines: Vec<Line<P>>,
+}
+
+/// The bound on one thing that is counted.
+pub struct Line<P: Protocol> {
+    /// What is counted.
+    pub metric: &'static str,
+    /// What counts as one.
+    pub meaning: &'static str,
+    /// Only those of this kind, if kinds are told apart.
+    pub kind: Option<String>,
+    /// The most there can be in an execution.
+    pub bound: Bound<Action<P>>,
+}
+
+impl<P: Protocol> Line<P> {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.kind {
+            Some(kind) => format!("{}/{kind}", self.metric),
+            None => self.metric.to_owned(),
+        }
+    }
+
+    /// The execution that attains the bound, or repeats what has none, as a trace.
+    #[must_use]
+    pub fn trace(&self, world: &World<P>) -> Trace {
+        let (actions, cycle_after, most) = match &self.bound {
+            Bound::Most(most, steps) => (steps.clone(), None, most.to_string()),
+            Bound::Unbounded(lasso) => {
+                let steps = lasso.stem.iter().chain(&lasso.cycle).copied().collect();
+                (steps, Some(lasso.stem.len()), "unbounded".to_owned())
+            }
+        };
+        let property = format!("the most {}", self.name());
+        let shows = Shows { property, formula: most, kind: Kind::Reachability, cycle_after };
+        Trace::record(world, &actions, Some(shows))
+    }
+}
+
+/// The largest number of everything that is counted, over all executions of `world`, telling `look`
+/// now and then how far the search is.
+///
+/// # Errors
+/// If the system gives no threads.
+pub fn bounds<P: Protocol>(
+    world: &World<P>,
+    until: Until,
+    (limits, threads): (Limits, usize),
+    look: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Bounds<P>, CheckError> {
+    let started = Instant::now();
+    let how = How { limits, edges: true, threads, look };
+    let exact = Exact::search(Packed::new(world, Vec::new()), how);
+    let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
+    let (counts, cut_short) = (exact.counts(), exact.cut_short());
+    let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Capacity));
+    let mut lines = Vec::new();
+    if cut_short.is_none() {
+        let graph = exact.graph();
+        lines = measured(world, until, &graph, |number| graph.space().decode(&graph.words(number)));
+    }
+    Ok(Bounds {
+        world: world.clone(),
+        until,
+        counts,
+        elapsed: started.elapsed(),
+        peak_rss_bytes: peak_rss_bytes(),
+        incomplete,
+        lines,
+    })
+}
+
+fn measured<P: Protocol>(
+    world: &World<P>,
+    until: Until,
+    rows: &impl Rows<Action = Action<P>>,
+    state: impl Fn(u32) -> State<P>,
+) -> Vec<Line<P>> {
+    let mut tally = Tally::new();
+    let begun = beginning(world, &mut tally);
+    let mut actions = Vec::new();
+    for number in 0..rows.len() {
+        let before = state(number);
+        let counts = counts(world, until, &before);
+        actions.clear();
+        world.enabled(&before, &mut actions);
+        for action in &actions {
+            let fault = !world.owes(action);
+            let row = (counts || fault).then(|| {
+                let outcome = world.apply(&before, action);
+                tally.row(&Happening { before: &before, action: Some(action), outcome: &outcome })
+            });
+            tally.push(row.unwrap_or_default());
+        }
+        tally.close();
+    }
+    let order = Order::new(rows);
+    let line = |(at, Column { metric, meaning, kind }): (usize, Column)| {
+        let bound = match order.bound(tally.gain(at)) {
+            Bound::Most(most, steps) => {
+                Bound::Most(most + u64::from(begun.get(at).copied().unwrap_or(0)), steps)
+            }
+            unbounded @ Bound::Unbounded(_) => unbounded,
+        };
+        Line { metric, meaning, kind, bound }
+    };
+    tally.columns().into_iter().map(line).collect()
+}
+
+/// What the processes do when they all start at the same moment; a settled start costs nothing.
+fn beginning<P: Protocol>(world: &World<P>, tally: &mut Tally<P>) -> Vec<u32> {
+    let mut begun: Vec<u32> = Vec::new();
+    if world.dials().start == Start::Settled {
+        return begun;
+    }
+    for (before, outcome) in world.boots() {
+        let row = tally.row(&Happening { before: &before, action: None, outcome: &outcome });
+        begun.resize(begun.len().max(row.len()), 0);
+        begun.iter_mut().zip(row).for_each(|(sum, more)| *sum += more);
+    }
+    begun
+}
+
+/// Whether what the world owes in this state is counted when it happens.
+fn counts<P: Protocol>(world: &World<P>, until: Until, state: &State<P>) -> bool {
+    let begun = world.dials().start == Start::Cold || state.spent() != Faults::NONE;
+    begun
+        && match until {
+            Until::Rest => !world.at_rest(state),
+            Until::Agreed => !agreed(state),
+        }
+}

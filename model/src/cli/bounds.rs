@@ -1,0 +1,190 @@
+//! `bounds`: what executions of a world cost at most, and one that costs so much.
+
+use super::{
+    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, WorldArgs, dispatch, shown, text, world,
+};
+use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
+use crate::protocol::{Protocol, Visitor, variant_name};
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use indicatif::{HumanBytes, HumanCount};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The flags of `bounds`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct BoundsArgs {
+    #[command(flatten)]
+    protocol: ProtocolArgs,
+
+    #[command(flatten)]
+    world: WorldArgs,
+
+    /// What is counted: from the first fault on (after a cold start, from the beginning on), every
+    /// fault, and besides what happens until the world is
+    #[arg(long, value_enum, default_value_t = UntilArg::Rest, help_heading = "Counting")]
+    until: UntilArg,
+
+    /// Tell and draw the execution that attains this bound, such as messages or messages/election;
+    /// may be given again
+    #[arg(long, value_name = "METRIC", help_heading = "Output")]
+    show: Vec<String>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Save an execution that attains each bound as a trace (NDJSON) and a picture (SVG) here
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model bounds bully
+  bellwether-model bounds bully --variant coulouris --nodes 4 --show messages
+  bellwether-model bounds bully --recoveries 1 --until agreed --out out";
+
+/// The values of `--until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum UntilArg {
+    /// At rest: nothing is left to happen but faults
+    Rest,
+    /// Agreed: every live process takes the highest live one for the leader
+    Agreed,
+}
+
+pub(super) fn run(args: &BoundsArgs) -> anyhow::Result<u8> {
+    shown::prepare(args.out.as_deref())?;
+    dispatch(&args.protocol.protocol, Visit(args))
+}
+
+struct Visit<'a>(&'a BoundsArgs);
+
+impl Visitor for Visit<'_> {
+    type Output = anyhow::Result<u8>;
+
+    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
+        let args = self.0;
+        let world = world::<P>(&args.protocol, &args.world)?;
+        let until = match args.until {
+            UntilArg::Rest => Until::Rest,
+            UntilArg::Agreed => Until::Agreed,
+        };
+        let bar = Bar::new();
+        let search = (args.limits.limits(), args.limits.threads());
+        let found = bounds(&world, until, search, &mut |p| bar.look("searching", p))?;
+        bar.finish();
+        let shown = args.shown(&found)?;
+        if let Some(dir) = &args.out {
+            for line in &found.lines {
+                let name = format!("{}-{}", P::NAME, line.name().replace('/', "-"));
+                shown::save(&line.trace(&world), dir, &name)?;
+            }
+        }
+        if args.json {
+            writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?)?;
+        } else {
+            args.print(&found, &shown)?;
+        }
+        Ok(if found.incomplete.is_some() { CUT_SHORT } else { HOLDS })
+    }
+}
+
+impl BoundsArgs {
+    /// The lines that `--show` names. After a limit was reached there are none.
+    fn shown<'b, P: Protocol>(&self, found: &'b Bounds<P>) -> anyhow::Result<Vec<&'b Line<P>>> {
+        if found.lines.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = || found.lines.iter().map(Line::name).collect::<Vec<_>>().join(", ");
+        let one = |name: &String| {
+            found.lines.iter().find(|line| line.name() == *name).ok_or_else(|| {
+                anyhow!(
+                    "--show {name}: nothing of that name is counted here; there are: {}",
+                    names()
+                )
+            })
+        };
+        self.show.iter().map(one).collect()
+    }
+
+    fn print<P: Protocol>(&self, found: &Bounds<P>, shown: &[&Line<P>]) -> anyhow::Result<()> {
+        let mut out = anstream::stdout();
+        let width = text::width();
+        writeln!(out, "{}, {}", P::NAME, variant_name(found.world.protocol()))?;
+        writeln!(out, "{}", text::wrap(&found.world.dials().to_string(), width))?;
+        writeln!(out, "{}", text::wrap(&searched(found), width))?;
+        writeln!(out, "counted: {}\n", text::wrap(&counted(found), width))?;
+        if !found.lines.is_empty() {
+            writeln!(out, "{}", table(found))?;
+        }
+        for line in shown {
+            let trace = line.trace(&found.world);
+            shown::tell(&mut out, &trace, self.ascii)?;
+        }
+        if let Some(reason) = found.incomplete {
+            let claim = if found.lines.is_empty() {
+                "No bound is claimed."
+            } else {
+                "A bound may be larger in truth; what is unbounded is."
+            };
+            writeln!(out, "\n{}", text::wrap(&format!("Incomplete: {reason}. {claim}"), width))?;
+        }
+        if let Some(dir) = &self.out {
+            writeln!(out, "\nSaved: {} executions in {}", found.lines.len(), dir.display())?;
+        }
+        Ok(())
+    }
+}
+
+fn searched<P: Protocol>(found: &Bounds<P>) -> String {
+    let memory = found.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));
+    format!(
+        "engine: exact (whole states): {} states, {} generated, in {:.2} s{}",
+        HumanCount(found.counts.distinct),
+        HumanCount(found.counts.generated),
+        found.elapsed.as_secs_f64(),
+        memory.unwrap_or_default()
+    )
+}
+
+fn counted<P: Protocol>(found: &Bounds<P>) -> String {
+    use crate::world::Start;
+    let from = match found.world.dials().start {
+        Start::Settled => "from the first fault on",
+        Start::Cold => "from the beginning on",
+    };
+    format!("{from}, {}", found.until)
+}
+
+fn table<P: Protocol>(found: &Bounds<P>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["counted", "at most", "first reached in", "what it is"]);
+    for line in &found.lines {
+        let (most, steps) = match &line.bound {
+            Bound::Most(most, steps) => {
+                let more = if found.incomplete.is_some() { " or more" } else { "" };
+                (Cell::new(format!("{most}{more}")), format!("{} steps", steps.len()))
+            }
+            Bound::Unbounded(lasso) => {
+                let steps = format!("{} + {} steps", lasso.stem.len(), lasso.cycle.len());
+                (Cell::new("unbounded").fg(Color::Red), steps)
+            }
+        };
+        let what = if line.kind.is_none() { line.meaning } else { "" };
+        table.add_row([Cell::new(line.name()), most, Cell::new(steps), Cell::new(what)]);
+    }
+    table
+}
