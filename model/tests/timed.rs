@@ -237,7 +237,8 @@ fn surrounding() -> impl Strategy<Value = Dials> {
     (2..=4_usize, network, start, prop::array::uniform6(0..=2_u8)).prop_map(
         |(nodes, network, start, [crashes, recoveries, losses, duplicates, cuts, suspicions])| {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
-            let faults = Faults { crashes, recoveries, losses: losses.into(), duplicates, cuts, suspicions };
+            let faults =
+                Faults { crashes, recoveries, losses: losses.into(), duplicates, cuts, suspicions };
             Dials { network, start, faults, ..Dials::calm(nodes) }
         },
     )
