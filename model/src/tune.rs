@@ -14,6 +14,7 @@ use crate::check::{Progress, Reason, Report, Verdict};
 use crate::property::{self, Property, PropertyError};
 use crate::protocol::{Protocol, Wait};
 use crate::world::{Delay, Dials, Durations, Timed, Timing, World, WorldError};
+use std::time::Instant;
 
 /// How many states of a world are searched before more of it is.
 const FIRST_PART: u64 = 1 << 14;
@@ -32,8 +33,8 @@ pub struct Question<P: Protocol> {
     pub property: String,
     /// The longest that is tried.
     pub most: u8,
-    /// When to give up, for each world.
-    pub limits: Limits,
+    /// How each world is searched, and when to give up on it.
+    pub options: Options,
 }
 
 /// What was found for one delay and processing time.
@@ -158,11 +159,14 @@ impl<P: Protocol> Question<P> {
         look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Report<P>, TuneError> {
         let asked = property::select(world, std::slice::from_ref(&self.property))?;
-        let most = self.limits.states.unwrap_or(u64::MAX);
+        let limits = self.options.limits;
+        let started = Instant::now();
+        let most = limits.states.unwrap_or(u64::MAX);
         let mut states = most.min(FIRST_PART);
         loop {
-            let limits = Limits { states: Some(states), ..self.limits };
-            let options = Options { limits, ..Options::default() };
+            let time = limits.time.map(|time| time.saturating_sub(started.elapsed()));
+            let limits = Limits { states: Some(states), time, ..limits };
+            let options = Options { limits, ..self.options };
             let report = check::check(world, &asked, &options, look)?;
             let larger = report.verdict() == Verdict::Unknown
                 && report.cut_short == Some(Reason::States)

@@ -1,7 +1,7 @@
 //! `tune`, as a library and on the command line.
 
 use assert_cmd::Command;
-use bellwether_model::check::Limits;
+use bellwether_model::check::Options;
 use bellwether_model::property::TIMEOUTS_ACCURATE;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::tune::{self, Fit, Question};
@@ -21,7 +21,7 @@ fn question(rules: Bully, property: &str, nodes: usize) -> Question<Bully> {
         sought: tune::time_outs(&rules),
         property: property.to_owned(),
         most,
-        limits: Limits::NONE,
+        options: Options::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Bar, CUT_SHORT, DelayArg, HOLDS, LimitArgs, ProtocolArgs, TickRange, TimingArg, VIOLATED,
     WorldArgs, dispatch, shown, text,
 };
-use crate::check::{Counterexample, Verdict};
+use crate::check::{Counterexample, Options, Verdict};
 use crate::property::{self, Property, TIMEOUTS_ACCURATE};
 use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::trace::{Step, Trace};
@@ -150,7 +150,11 @@ impl TuneArgs {
             sought,
             property: self.property.clone(),
             most: self.up_to,
-            limits: self.limits.limits(),
+            options: Options {
+                threads: self.limits.threads(),
+                limits: self.limits.limits(),
+                ..Options::default()
+            },
         })
     }
 

@@ -1,7 +1,7 @@
 //! What is counted in an execution, as data: to count something else, add an entry to [`all`].
 
 use crate::protocol::{Effect, Id, Protocol, Standing};
-use crate::world::{Action, Outcome, State};
+use crate::world::{Action, Outcome, State, Timing};
 
 /// One step of an execution; at the beginning, of a process that starts.
 pub(super) struct Happening<'a, P: Protocol> {
@@ -38,8 +38,8 @@ pub(super) struct Metric<P: Protocol> {
 }
 
 /// Everything that is counted, in the order in which it is reported.
-pub(super) fn all<P: Protocol>() -> Vec<Metric<P>> {
-    vec![
+pub(super) fn all<P: Protocol>(timing: Timing) -> Vec<Metric<P>> {
+    let mut metrics: Vec<Metric<P>> = vec![
         Metric {
             name: "messages",
             meaning: "messages sent, also to a process that is down, into a cut link, or lost",
@@ -52,16 +52,19 @@ pub(super) fn all<P: Protocol>() -> Vec<Metric<P>> {
             count: |h, count| one(elections(h), count),
         },
         Metric {
-            name: "ticks",
-            meaning: "ticks that pass, in a timed world",
-            count: |h, count| one(usize::from(matches!(h.action, Some(Action::Tick))), count),
-        },
-        Metric {
             name: "leaderships",
             meaning: "times that a process begins to lead",
             count: |h, count| one(leaderships(h), count),
         },
-    ]
+    ];
+    if timing.timed().is_some() {
+        metrics.push(Metric {
+            name: "ticks",
+            meaning: "ticks that pass",
+            count: |h, count| one(usize::from(matches!(h.action, Some(Action::Tick))), count),
+        });
+    }
+    metrics
 }
 
 fn one<P: Protocol>(times: usize, count: &mut dyn FnMut(What<P>)) {

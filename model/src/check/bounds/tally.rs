@@ -6,6 +6,7 @@
 use super::metrics::{self, Happening, Metric, What};
 use crate::protocol::Protocol;
 use crate::words::plain;
+use crate::world::Timing;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -33,8 +34,8 @@ pub(super) struct Tally<P: Protocol> {
 }
 
 impl<P: Protocol> Tally<P> {
-    pub(super) fn new() -> Self {
-        let metrics = metrics::all::<P>();
+    pub(super) fn new(timing: Timing) -> Self {
+        let metrics = metrics::all::<P>(timing);
         let whole = |m: &Metric<P>| Column { metric: m.name, meaning: m.meaning, kind: None };
         let columns = metrics.iter().map(whole).collect();
         Tally {

@@ -132,7 +132,7 @@ fn measured<P: Protocol>(
     rows: &impl Rows<Action = Action<P>>,
     state: impl Fn(u32) -> State<P>,
 ) -> Vec<Line<P>> {
-    let mut tally = Tally::new();
+    let mut tally = Tally::new(world.dials().timing);
     let begun = beginning(world, &mut tally);
     let mut actions = Vec::new();
     for number in 0..rows.len() {
