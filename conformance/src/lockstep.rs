@@ -90,7 +90,7 @@ impl Summary {
             return Ok(());
         }
         let how = How { limits: Limits::NONE, edges: false, threads: 1, look };
-        let exact = Exact::search(Packed::new(world, Vec::new()), how)
+        let exact = Exact::search(&mut Packed::new(world, Vec::new()), how)
             .map_err(|error| Error::Threads(error.to_string()))?;
         let counts = exact.counts();
         // The model counts its initial state as generated.

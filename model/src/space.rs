@@ -1,8 +1,7 @@
 //! What a search needs of what it searches: a transition system whose states are a few machine
 //! words.
 
-use std::fmt::Debug;
-use std::hash::Hash;
+use std::any::Any;
 
 /// All bits set: no state, but a step outside the boundary of the search.
 pub const OUTSIDE_WORD: u64 = u64::MAX;
@@ -29,48 +28,53 @@ pub enum Fairness {
     Strong,
 }
 
+/// The number that a space has given to an action. Equal actions have equal numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ActionId(pub u32);
+
+/// What one thread needs to expand states; each space knows what.
+pub type Scratch = Box<dyn Any + Send + Sync>;
+
 /// A transition system whose states are a few machine words.
 ///
 /// It may learn while it is searched: [`expand`](Space::expand) then refuses a state until
 /// [`learn`](Space::learn) has been called with it.
-pub trait Space: Send + Sync + 'static {
-    /// What leads from one state to another.
-    type Action: Clone + Eq + Hash + Debug;
-
-    /// What one thread needs to expand states.
-    type Scratch: Send + Sync;
-
-    /// How many words a state has at present.
+///
+/// States go in and out as slices, one after the other, so that whoever searches is compiled once
+/// and not for every space.
+pub trait Space: Send + Sync {
+    /// How many words a state needs at present.
     fn words(&self) -> usize;
 
     /// What one thread needs.
-    fn scratch(&self) -> Self::Scratch;
+    fn scratch(&self) -> Scratch;
 
-    /// The initial states, in an order that is always the same.
-    fn initial<const W: usize>(&self) -> Vec<[u64; W]>;
+    /// The initial states, each in `width` words, in an order that is always the same. `width` is
+    /// at least [`words`](Space::words).
+    fn initial(&self, width: usize) -> Vec<u64>;
 
-    /// Appends the states that follow `from` to `next`, one for each action that is enabled, in an
-    /// order that is always the same; one that has [all bits set](OUTSIDE_WORD) where the action
-    /// leads outside the boundary. `W` is [`words`](Space::words).
+    /// Appends the states that follow `from` to `next`, each in as many words, one for each action
+    /// that is enabled, in an order that is always the same; one that has
+    /// [all bits set](OUTSIDE_WORD) where the action leads outside the boundary.
     ///
     /// # Errors
     /// If what follows has not been learned; `next` may have grown.
-    fn expand<const W: usize>(
+    fn expand(
         &self,
-        from: &[u64; W],
-        scratch: &mut Self::Scratch,
-        next: &mut Vec<[u64; W]>,
+        from: &[u64],
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned>;
 
     /// Learns what follows `from`. If that changes how states look in words, it returns true, and
     /// all states made before are void.
-    fn learn<const W: usize>(&mut self, from: &[u64; W]) -> bool;
+    fn learn(&mut self, from: &[u64]) -> bool;
 
     /// The actions that are enabled in `state`, in the order in which it is expanded.
-    fn actions(&self, state: &[u64]) -> Vec<Self::Action>;
+    fn actions(&self, state: &[u64]) -> Vec<ActionId>;
 
     /// What the world owes to an action.
-    fn fairness(&self, action: &Self::Action) -> Fairness;
+    fn fairness(&self, action: ActionId) -> Fairness;
 
     /// Whether some action may be strongly fair.
     fn has_strong(&self) -> bool;

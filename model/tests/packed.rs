@@ -9,8 +9,8 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::space::{OUTSIDE_WORD, Space};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
-    Budget, Delay, DeliveryFairness, Dials, Durations, Faults, Heals, Network, Start, State, Timed,
-    Timing, World,
+    Action, Budget, Delay, DeliveryFairness, Dials, Durations, Faults, Heals, Network, Start,
+    State, Timed, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -27,7 +27,7 @@ fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<Sta
 }
 
 /// What follows `words`, learning as often as it takes; `None` if states then look different.
-fn expand<P: Protocol>(packed: &mut Packed<P>, words: &[u64; WORDS]) -> Option<Vec<[u64; WORDS]>> {
+fn expand<P: Protocol>(packed: &mut Packed<P>, words: &[u64]) -> Option<Vec<Vec<u64>>> {
     let mut next = Vec::new();
     if packed.expand(words, &mut packed.scratch(), &mut next).is_err() {
         next.clear();
@@ -37,14 +37,14 @@ fn expand<P: Protocol>(packed: &mut Packed<P>, words: &[u64; WORDS]) -> Option<V
         let known = packed.expand(words, &mut packed.scratch(), &mut next);
         assert!(known.is_ok(), "what was learned is not known");
     }
-    Some(next)
+    Some(next.chunks(words.len()).map(<[u64]>::to_vec).collect())
 }
 
 /// Takes the steps `choices` from the start, comparing everything that could follow each time.
 fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
     let mut packed = Packed::new(world, Vec::new());
     'anew: loop {
-        let mut words = packed.initial::<WORDS>()[0];
+        let mut words = packed.initial(WORDS);
         let mut state = world.initial();
         for &choice in choices {
             assert_eq!(packed.decode(&words), state);
@@ -126,9 +126,19 @@ fn safety() -> Vec<Condition<Bully>> {
     safety.collect()
 }
 
-fn search(world: &World<Bully>, threads: usize, limits: Limits) -> Exact<Packed<Bully>> {
+fn search(world: &World<Bully>, threads: usize, limits: Limits) -> (Packed<Bully>, Exact) {
     let how = How { limits, edges: false, threads, look: &mut |_: Progress| {} };
-    Exact::search(Packed::new(world, safety()), how).expect("threads")
+    let mut space = Packed::new(world, safety());
+    let exact = Exact::search(&mut space, how).expect("threads");
+    (space, exact)
+}
+
+fn paths(
+    (space, exact): &(Packed<Bully>, Exact),
+    goals: &[Goal],
+) -> Vec<Option<Vec<Action<Bully>>>> {
+    let paths = exact.paths(space, goals).into_iter();
+    paths.map(|path| path.map(|path| space.named(&path))).collect()
 }
 
 #[test]
@@ -137,12 +147,12 @@ fn the_number_of_threads_changes_nothing() {
     let goals: Vec<_> =
         (1..8).flat_map(|question| [true, false].map(|answer| Goal { question, answer })).collect();
     let one = search(&world, 1, Limits::NONE);
-    let paths = one.paths(&goals);
-    assert!(paths.iter().flatten().any(|path| path.len() > 3), "a path worth comparing");
+    let shortest = paths(&one, &goals);
+    assert!(shortest.iter().flatten().any(|path| path.len() > 3), "a path worth comparing");
     for threads in [2, 3, 8] {
         let many = search(&world, threads, Limits::NONE);
-        assert_eq!(many.counts(), one.counts());
-        assert_eq!(many.paths(&goals), paths);
+        assert_eq!(many.1.counts(), one.1.counts());
+        assert_eq!(paths(&many, &goals), shortest);
     }
 }
 
@@ -150,7 +160,7 @@ fn the_number_of_threads_changes_nothing() {
 fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
     let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 1)).expect("a world");
     let goal = Goal { question: 1, answer: false };
-    let path = search(&world, 1, Limits::NONE).paths(&[goal]).remove(0).expect("two leaders");
+    let path = paths(&search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
     assert_eq!(path.len(), 4);
     let condition = safety()[0];
     let mut state = world.initial();
@@ -165,7 +175,7 @@ fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
 fn a_search_that_was_cut_short_says_so() {
     let world = World::new(Bully::BASELINE, Dials::calm(4).with_crashes(1, 1)).expect("a world");
     let limits = Limits { states: Some(1000), ..Limits::NONE };
-    let search = search(&world, 2, limits);
+    let (_, search) = search(&world, 2, limits);
     assert!(search.cut_short().is_some());
     assert!((1000..20_000).contains(&search.counts().distinct), "{:?}", search.counts());
 }

@@ -27,6 +27,18 @@ pub enum Bound<A> {
     Unbounded(Lasso<A>),
 }
 
+impl<A> Bound<A> {
+    /// The same of what actions stand for.
+    pub fn map<B>(self, of: impl Fn(&[A]) -> Vec<B>) -> Bound<B> {
+        match self {
+            Bound::Most(most, steps) => Bound::Most(most, of(&steps)),
+            Bound::Unbounded(Lasso { stem, cycle }) => {
+                Bound::Unbounded(Lasso { stem: of(&stem), cycle: of(&cycle) })
+            }
+        }
+    }
+}
+
 /// The components of a graph, in an order in which longest paths are found.
 pub struct Order<'r, R: Rows> {
     rows: &'r R,

@@ -1,10 +1,12 @@
 //! From a world and its properties to verdicts.
 
 use super::exact::{Exact, Goal, Graph, How};
+use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Report, Verdict};
-use super::{liveness, peak_rss_bytes, reference};
+use super::{peak_rss_bytes, reference};
 use crate::property::{Condition, Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
+use crate::space::ActionId;
 use crate::world::World;
 use crate::world::packed::Packed;
 use std::time::Instant;
@@ -70,11 +72,12 @@ fn exact<P: Protocol>(
     let edges = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let Options { limits, threads, .. } = *options;
     let how = How { limits, edges, threads, look };
-    let exact = Exact::search(Packed::new(world, questions), how);
+    let mut space = Packed::new(world, questions);
+    let exact = Exact::search(&mut space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
     let (counts, cut_short) = (exact.counts(), exact.cut_short());
     let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
-    let mut paths = exact.paths(&goals).into_iter();
+    let mut paths = exact.paths(&space, &goals).into_iter();
     let mut shown: Vec<_> = asked.iter().map(|a| a.goal().and_then(|_| paths.next()?)).collect();
     let premise = |asked: &Asked| {
         asked.premise.is_none_or(|question| exact.reaches(Goal { question, answer: true }))
@@ -82,12 +85,21 @@ fn exact<P: Protocol>(
     let premises: Vec<_> = asked.iter().map(premise).collect();
     let leaves_boundary = exact.leaves_boundary();
     // A graph that was cut short ends in states that only look as if nothing followed.
-    let graph = (edges && cut_short.is_none()).then(|| exact.graph());
-    let decide = |(((property, asked), shown), premise): (((_, &Asked), &mut Option<_>), bool)| {
+    let graph = (edges && cut_short.is_none()).then(|| exact.graph(&space));
+    let decide = |(((property, asked), shown), premise): (
+        ((_, &Asked), &mut Option<Vec<ActionId>>),
+        bool,
+    )| {
         let missing = Missing { cut_short, premise, leaves_boundary };
         let found = match (&asked.temporal, &graph) {
-            (Temporal::Liveness(formula), Some(graph)) => violation(graph, *formula),
-            _ => shown.take().map(|steps| Counterexample { steps, cycle: None }),
+            (Temporal::Liveness(formula), Some(graph)) => violation(graph, *formula).map(|lasso| {
+                let Lasso { stem, cycle } = lasso;
+                Counterexample { steps: space.named(&stem), cycle: Some(space.named(&cycle)) }
+            }),
+            _ => {
+                let steps = shown.take();
+                steps.map(|steps| Counterexample { steps: space.named(&steps), cycle: None })
+            }
         };
         decide(property, found, missing)
     };
@@ -124,13 +136,9 @@ impl Asked {
 }
 
 /// A fair execution that violates `formula`.
-fn violation<P: Protocol>(
-    graph: &Graph<Packed<P>>,
-    formula: Liveness<u32>,
-) -> Option<Counterexample<P>> {
+fn violation(graph: &Graph<'_>, formula: Liveness<u32>) -> Option<Lasso<ActionId>> {
     let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
-    let lasso = liveness::violation(graph, &formula.map(holds))?;
-    Some(Counterexample { steps: lasso.stem, cycle: Some(lasso.cycle) })
+    liveness::violation(graph, &formula.map(holds))
 }
 
 /// What keeps a search from deciding.

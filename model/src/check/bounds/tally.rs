@@ -26,6 +26,11 @@ pub(super) struct Tally<P: Protocol> {
     columns: Vec<Column>,
     /// The column of each metric's kind, by its value.
     known: FxHashMap<(usize, What<P>), usize>,
+    gains: Gains,
+}
+
+/// What each transition of a graph gains.
+struct Gains {
     distinct: IndexSet<Row, FxBuildHasher>,
     /// Of each transition, the number of its row among the distinct ones.
     gained: Vec<u32>,
@@ -42,9 +47,11 @@ impl<P: Protocol> Tally<P> {
             metrics,
             columns,
             known: FxHashMap::default(),
-            distinct: std::iter::once(Row::new()).collect(),
-            gained: Vec::new(),
-            offsets: vec![0],
+            gains: Gains {
+                distinct: std::iter::once(Row::new()).collect(),
+                gained: Vec::new(),
+                offsets: vec![0],
+            },
         }
     }
 
@@ -86,13 +93,13 @@ impl<P: Protocol> Tally<P> {
 
     /// The next transition of the state at hand gains this.
     pub(super) fn push(&mut self, row: Row) {
-        let (number, _) = self.distinct.insert_full(row);
-        self.gained.push(u32::try_from(number).unwrap_or(u32::MAX));
+        let (number, _) = self.gains.distinct.insert_full(row);
+        self.gains.gained.push(u32::try_from(number).unwrap_or(u32::MAX));
     }
 
     /// The state at hand has no more transitions.
     pub(super) fn close(&mut self) {
-        self.offsets.push(self.gained.len());
+        self.gains.offsets.push(self.gains.gained.len());
     }
 
     /// The columns with their positions, the kinds of a metric behind it.
@@ -105,6 +112,12 @@ impl<P: Protocol> Tally<P> {
 
     /// What the transition at this position of a state gains in a column.
     pub(super) fn gain(&self, column: usize) -> impl Fn(u32, usize) -> u32 {
+        self.gains.of(column)
+    }
+}
+
+impl Gains {
+    fn of(&self, column: usize) -> impl Fn(u32, usize) -> u32 {
         let of = |row: &Row| row.get(column).copied().unwrap_or(0);
         let gains: Vec<u32> = self.distinct.iter().map(of).collect();
         move |from, at| gains[self.gained[self.offsets[from as usize] + at] as usize]

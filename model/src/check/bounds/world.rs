@@ -3,7 +3,7 @@
 use super::metrics::Happening;
 use super::tally::{Column, Tally};
 use super::{Bound, Order};
-use crate::check::exact::{Exact, How};
+use crate::check::exact::{Exact, Graph, How};
 use crate::check::rows::Rows;
 use crate::check::{CheckError, Counts, Limits, Progress, Reason, peak_rss_bytes};
 use crate::property::{Kind, agreed};
@@ -106,14 +106,14 @@ pub fn bounds<P: Protocol>(
 ) -> Result<Bounds<P>, CheckError> {
     let started = Instant::now();
     let how = How { limits, edges: true, threads, look };
-    let exact = Exact::search(Packed::new(world, Vec::new()), how);
+    let mut space = Packed::new(world, Vec::new());
+    let exact = Exact::search(&mut space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
     let (counts, cut_short) = (exact.counts(), exact.cut_short());
     let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Capacity));
     let mut lines = Vec::new();
     if cut_short.is_none() {
-        let graph = exact.graph();
-        lines = measured(world, until, &graph, |number| graph.space().decode(&graph.words(number)));
+        lines = measured(world, until, &space, &exact.graph(&space));
     }
     Ok(Bounds {
         world: world.clone(),
@@ -129,14 +129,14 @@ pub fn bounds<P: Protocol>(
 fn measured<P: Protocol>(
     world: &World<P>,
     until: Until,
-    rows: &impl Rows<Action = Action<P>>,
-    state: impl Fn(u32) -> State<P>,
+    space: &Packed<P>,
+    graph: &Graph<'_>,
 ) -> Vec<Line<P>> {
     let mut tally = Tally::new(world.dials().timing);
     let begun = beginning(world, &mut tally);
     let mut actions = Vec::new();
-    for number in 0..rows.len() {
-        let before = state(number);
+    for number in 0..graph.len() {
+        let before = space.decode(&graph.words(number));
         let counts = counts(world, until, &before);
         actions.clear();
         world.enabled(&before, &mut actions);
@@ -150,9 +150,9 @@ fn measured<P: Protocol>(
         }
         tally.close();
     }
-    let order = Order::new(rows);
+    let order = Order::new(graph);
     let line = |(at, Column { metric, meaning, kind }): (usize, Column)| {
-        let bound = match order.bound(tally.gain(at)) {
+        let bound = match order.bound(tally.gain(at)).map(|steps| space.named(steps)) {
             Bound::Most(most, steps) => {
                 Bound::Most(most + u64::from(begun.get(at).copied().unwrap_or(0)), steps)
             }

@@ -3,7 +3,7 @@
 use super::shard::SHARDS;
 use super::{Exact, Found};
 use crate::check::rows::{OUTSIDE, Rows};
-use crate::space::{Answers, Fairness, STUTTERS, Space};
+use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
 use std::ops::Range;
 
 /// Where the states of one shard lead, while the search goes on.
@@ -31,9 +31,9 @@ impl ShardRows {
 }
 
 /// Every reachable state, and every transition between them.
-pub struct Graph<S: Space> {
-    space: S,
-    found: Box<dyn Found<S>>,
+pub struct Graph<'s> {
+    space: &'s dyn Space,
+    found: Box<dyn Found>,
     /// The number of each shard's first state.
     first: Vec<u32>,
     initial: Vec<u32>,
@@ -42,11 +42,11 @@ pub struct Graph<S: Space> {
     answers: Vec<Answers>,
 }
 
-impl<S: Space> Graph<S> {
+impl<'s> Graph<'s> {
     /// The graph that a search with transitions has found. States that it found and did not get to
     /// have none.
-    pub(super) fn new(exact: Exact<S>) -> Self {
-        let Exact { space, mut found } = exact;
+    pub(super) fn new(exact: Exact, space: &'s dyn Space) -> Self {
+        let Exact { mut found } = exact;
         let sizes = found.sizes();
         let mut first = vec![0];
         for size in &sizes {
@@ -76,11 +76,6 @@ impl<S: Space> Graph<S> {
         Graph { space, found, first, initial, offsets, targets, answers }
     }
 
-    /// What was searched.
-    pub fn space(&self) -> &S {
-        &self.space
-    }
-
     /// What is known of a state.
     #[inline]
     pub fn answers(&self, number: u32) -> Answers {
@@ -94,8 +89,8 @@ impl<S: Space> Graph<S> {
     }
 }
 
-impl<S: Space> Rows for Graph<S> {
-    type Action = S::Action;
+impl Rows for Graph<'_> {
+    type Action = ActionId;
 
     fn len(&self) -> u32 {
         self.first[self.first.len() - 1]
@@ -111,12 +106,12 @@ impl<S: Space> Rows for Graph<S> {
         &self.targets[self.offsets[at] as usize..self.offsets[at + 1] as usize]
     }
 
-    fn actions(&self, number: u32) -> Vec<S::Action> {
+    fn actions(&self, number: u32) -> Vec<ActionId> {
         self.space.actions(&self.words(number))
     }
 
-    fn fairness(&self, action: &S::Action) -> Fairness {
-        self.space.fairness(action)
+    fn fairness(&self, action: &ActionId) -> Fairness {
+        self.space.fairness(*action)
     }
 
     /// From the last level to the first: most transitions lead to the next level.

@@ -13,30 +13,29 @@ pub use graph::Graph;
 pub use paths::Goal;
 
 use super::{Counts, Limits, Progress, Reason};
-use crate::space::Space;
+use crate::space::{ActionId, Space};
 use graph::ShardRows;
 use search::{Course, Search, Void};
 use std::ops::Range;
 use std::time::Instant;
 
 /// What has been searched, and what was found.
-pub struct Exact<S: Space> {
-    space: S,
-    found: Box<dyn Found<S>>,
+pub struct Exact {
+    found: Box<dyn Found>,
 }
 
 /// What was found, whatever the number of words of a state.
-trait Found<S: Space>: Send + Sync {
+trait Found: Send + Sync {
     fn counts(&self) -> Counts;
     fn cut_short(&self) -> Option<Reason>;
     fn leaves_boundary(&self) -> bool;
     fn level_of(&self, goal: Goal) -> Option<usize>;
-    fn paths(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
+    fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
     fn sizes(&self) -> Vec<u32>;
     fn levels(&self) -> Vec<Vec<Range<u32>>>;
     fn initial(&self) -> Vec<(usize, u32)>;
     fn words(&self, shard: usize, number: u32) -> Vec<u64>;
-    fn step(&self, space: &S, state: &[u64], position: usize) -> Option<Vec<u64>>;
+    fn step(&self, space: &dyn Space, state: &[u64], position: usize) -> Option<Vec<u64>>;
     fn take_rows(&mut self) -> Vec<ShardRows>;
 }
 
@@ -52,7 +51,7 @@ pub struct How<'a> {
     pub look: &'a mut (dyn FnMut(Progress) + Send),
 }
 
-impl<S: Space> Exact<S> {
+impl Exact {
     /// Searches `space`.
     ///
     /// # Errors
@@ -60,7 +59,7 @@ impl<S: Space> Exact<S> {
     ///
     /// # Panics
     /// If a state needs more than 16 words, or there are more than 4 billion states.
-    pub fn search(mut space: S, how: How<'_>) -> Result<Self, std::io::Error> {
+    pub fn search(space: &mut dyn Space, how: How<'_>) -> Result<Self, std::io::Error> {
         let How { limits, edges, threads, look } = how;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(std::io::Error::other)?;
@@ -68,15 +67,15 @@ impl<S: Space> Exact<S> {
         pool.install(|| {
             loop {
                 let found = match space.words() {
-                    1 => run::<S, 1>(&mut space, &mut course),
-                    2 => run::<S, 2>(&mut space, &mut course),
-                    3 => run::<S, 3>(&mut space, &mut course),
-                    4 => run::<S, 4>(&mut space, &mut course),
-                    5..=8 => run::<S, 8>(&mut space, &mut course),
-                    _ => run::<S, 16>(&mut space, &mut course),
+                    1 => run::<1>(space, &mut course),
+                    2 => run::<2>(space, &mut course),
+                    3 => run::<3>(space, &mut course),
+                    4 => run::<4>(space, &mut course),
+                    5..=8 => run::<8>(space, &mut course),
+                    _ => run::<16>(space, &mut course),
                 };
                 if let Ok(found) = found {
-                    return Ok(Exact { space, found });
+                    return Ok(Exact { found });
                 }
             }
         })
@@ -102,38 +101,39 @@ impl<S: Space> Exact<S> {
         self.found.level_of(goal).is_some()
     }
 
-    /// For each goal that is reached, the actions of the first shortest path to it.
-    pub fn paths(&self, goals: &[Goal]) -> Vec<Option<Vec<S::Action>>> {
-        let paths = self.found.paths(&self.space, goals).into_iter();
-        paths.map(|path| path.map(|positions| self.follow(&positions))).collect()
+    /// For each goal that is reached, the actions of the first shortest path to it. `space` is what
+    /// was searched.
+    pub fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<ActionId>>> {
+        let paths = self.found.paths(space, goals).into_iter();
+        paths.map(|path| path.map(|positions| self.follow(space, &positions))).collect()
     }
 
-    fn follow(&self, positions: &[usize]) -> Vec<S::Action> {
+    fn follow(&self, space: &dyn Space, positions: &[usize]) -> Vec<ActionId> {
         let mut path = Vec::new();
         let initial = self.found.initial().first().copied();
         let mut at = initial.map(|(shard, number)| self.found.words(shard, number));
         for &position in positions {
             let Some(state) = at else { break };
-            path.extend(self.space.actions(&state).into_iter().nth(position));
-            at = self.found.step(&self.space, &state, position);
+            path.extend(space.actions(&state).into_iter().nth(position));
+            at = self.found.step(space, &state, position);
         }
         path
     }
 
-    /// The states with their transitions, which must have been kept.
-    pub fn graph(self) -> Graph<S> {
-        Graph::new(self)
+    /// The states with their transitions, which must have been kept. `space` is what was searched.
+    pub fn graph(self, space: &dyn Space) -> Graph<'_> {
+        Graph::new(self, space)
     }
 }
 
-fn run<S: Space, const W: usize>(
-    space: &mut S,
+fn run<const W: usize>(
+    space: &mut dyn Space,
     course: &mut Course<'_>,
-) -> Result<Box<dyn Found<S>>, Void> {
-    Search::<W>::run(space, course).map(|search| Box::new(search) as Box<dyn Found<S>>)
+) -> Result<Box<dyn Found>, Void> {
+    Search::<W>::run(space, course).map(|search| Box::new(search) as Box<dyn Found>)
 }
 
-impl<S: Space, const W: usize> Found<S> for Search<W> {
+impl<const W: usize> Found for Search<W> {
     fn counts(&self) -> Counts {
         let (distinct, generated) = (self.distinct(), self.generated);
         Counts { distinct, generated, depth: self.levels.len() }
@@ -151,7 +151,7 @@ impl<S: Space, const W: usize> Found<S> for Search<W> {
         Search::level_of(self, goal)
     }
 
-    fn paths(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
+    fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
         Search::paths(self, space, goals)
     }
 
@@ -176,11 +176,10 @@ impl<S: Space, const W: usize> Found<S> for Search<W> {
         self.shards[shard].states()[number as usize].to_vec()
     }
 
-    fn step(&self, space: &S, state: &[u64], position: usize) -> Option<Vec<u64>> {
-        let state: &[u64; W] = state.try_into().ok()?;
+    fn step(&self, space: &dyn Space, state: &[u64], position: usize) -> Option<Vec<u64>> {
         let mut next = Vec::new();
         space.expand(state, &mut space.scratch(), &mut next).ok()?;
-        next.get(position).map(|next| next.to_vec())
+        next.chunks(W).nth(position).map(<[u64]>::to_vec)
     }
 
     fn take_rows(&mut self) -> Vec<ShardRows> {

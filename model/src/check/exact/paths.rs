@@ -41,12 +41,12 @@ impl<const W: usize> Search<W> {
     }
 
     /// For each goal that is reached, the positions of the actions of the first shortest path.
-    pub(super) fn paths<S: Space>(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
+    pub(super) fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
         let some = goals.chunks(u16::BITS as usize);
         some.flat_map(|goals| self.some_paths(space, goals)).collect()
     }
 
-    fn some_paths<S: Space>(&self, space: &S, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
+    fn some_paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
         let levels: Vec<_> = goals.iter().map(|&goal| self.level_of(goal)).collect();
         let Some(last) = levels.iter().flatten().copied().max() else {
             return vec![None; goals.len()];
@@ -64,9 +64,9 @@ impl<const W: usize> Search<W> {
     }
 
     /// The marks of the states of one level, given those of the next.
-    fn mark<S: Space>(
+    fn mark(
         &self,
-        space: &S,
+        space: &dyn Space,
         at: usize,
         here: &[(usize, Goal)],
         beyond: Option<&Marks>,
@@ -82,6 +82,7 @@ impl<const W: usize> Search<W> {
                 let reached = here.iter().filter(|(_, goal)| goal.reached(answers));
                 let mut mark = reached.fold(0, |mark, (at, _)| mark | 1 << at);
                 if let Some(beyond) = beyond {
+                    let (next, _) = next.as_chunks();
                     mark |= next.iter().fold(0, |m, next| m | self.marked(next, at + 1, beyond));
                 }
                 mark
@@ -104,7 +105,7 @@ impl<const W: usize> Search<W> {
     }
 
     /// The positions of the actions that lead along the marks.
-    fn walk<S: Space>(&self, space: &S, marks: &[Marks], goal: u16) -> Vec<usize> {
+    fn walk(&self, space: &dyn Space, marks: &[Marks], goal: u16) -> Vec<usize> {
         let mut path = Vec::new();
         let (mut scratch, mut next) = (space.scratch(), Vec::new());
         let marked = |at: usize, state: &[u64; W]| {
@@ -114,6 +115,7 @@ impl<const W: usize> Search<W> {
         while let Some(state) = at {
             next.clear();
             let known = space.expand(&state, &mut scratch, &mut next).is_ok();
+            let (next, _) = next.as_chunks();
             let step = next.iter().position(|next| known && marked(path.len() + 1, next));
             path.extend(step);
             at = step.map(|step| next[step]);

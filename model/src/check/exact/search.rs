@@ -12,7 +12,7 @@
 use super::graph::ShardRows;
 use super::shard::{SHARDS, Shard, hash, shard_of};
 use crate::check::{Limits, Progress, Reason};
-use crate::space::{Answers, OUTSIDE_WORD, Space};
+use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
@@ -51,9 +51,9 @@ pub(super) struct Search<const W: usize> {
 }
 
 /// What one thread does in a round, for its part of the shards.
-struct Lane<S: Space, const W: usize> {
-    scratch: S::Scratch,
-    next: Vec<[u64; W]>,
+struct Lane<const W: usize> {
+    scratch: Scratch,
+    next: Vec<u64>,
     /// What follows, by the shard it belongs to.
     found: Vec<Vec<[u64; W]>>,
     /// What each state leads to: the shards, in order.
@@ -82,7 +82,7 @@ impl<const W: usize> Search<W> {
     ///
     /// # Errors
     /// If the space has learned something that changes how states look in words.
-    pub(super) fn run<S: Space>(space: &mut S, course: &mut Course<'_>) -> Result<Self, Void> {
+    pub(super) fn run(space: &mut dyn Space, course: &mut Course<'_>) -> Result<Self, Void> {
         let mut search = Search {
             shards: (0..SHARDS).map(|_| Shard::new()).collect(),
             initial: Vec::new(),
@@ -92,13 +92,13 @@ impl<const W: usize> Search<W> {
             cut_short: None,
             rows: course.edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
         };
-        for state in space.initial() {
+        for &state in space.initial(W).as_chunks().0 {
             let hash = hash(&state);
             search.shards[shard_of(hash)].insert_all(&[state], |_| {});
             search.generated += 1;
             search.initial.push(state);
         }
-        let mut lanes: Vec<Lane<S, W>> = (0..LANES).map(|_| Lane::new(space)).collect();
+        let mut lanes: Vec<Lane<W>> = (0..LANES).map(|_| Lane::new(space)).collect();
         let mut found = vec![vec![Vec::new(); LANES]; SHARDS];
         while search.begin_level() {
             while let Some(round) = search.next_round() {
@@ -177,10 +177,10 @@ impl<const W: usize> Search<W> {
     }
 
     /// Expands the states of a round, as often as something new is learned.
-    fn expand<S: Space>(
+    fn expand(
         &self,
-        space: &mut S,
-        lanes: &mut [Lane<S, W>],
+        space: &mut dyn Space,
+        lanes: &mut [Lane<W>],
         round: &[Range<u32>],
     ) -> Result<(), Void> {
         loop {
@@ -213,7 +213,7 @@ impl<const W: usize> Search<W> {
 
     /// Each shard takes in what the lanes have for it; the numbers stand in `found` if transitions
     /// are kept.
-    fn collect<S: Space>(&mut self, lanes: &[Lane<S, W>], found: &mut [Vec<Vec<u32>>]) {
+    fn collect(&mut self, lanes: &[Lane<W>], found: &mut [Vec<Vec<u32>>]) {
         let edges = self.rows.is_some();
         let shards = self.shards.par_iter_mut().zip(found.par_iter_mut()).enumerate();
         shards.for_each(|(at, (shard, numbers))| {
@@ -228,7 +228,7 @@ impl<const W: usize> Search<W> {
         });
     }
 
-    fn tally<S: Space>(&mut self, lanes: &[Lane<S, W>]) {
+    fn tally(&mut self, lanes: &[Lane<W>]) {
         for lane in lanes {
             self.generated += lane.generated;
             self.leaves_boundary |= lane.outside > 0;
@@ -241,12 +241,7 @@ impl<const W: usize> Search<W> {
     }
 
     /// Writes down where each state of a round leads.
-    fn keep<S: Space>(
-        &mut self,
-        lanes: &mut [Lane<S, W>],
-        found: &[Vec<Vec<u32>>],
-        round: &[Range<u32>],
-    ) {
+    fn keep(&mut self, lanes: &mut [Lane<W>], found: &[Vec<Vec<u32>>], round: &[Range<u32>]) {
         let Some(rows) = &mut self.rows else { return };
         let rows = rows.par_chunks_mut(SHARDS_PER_LANE);
         let rounds = round.par_chunks(SHARDS_PER_LANE);
@@ -275,8 +270,8 @@ impl<const W: usize> Search<W> {
     }
 }
 
-impl<S: Space, const W: usize> Lane<S, W> {
-    fn new(space: &S) -> Self {
+impl<const W: usize> Lane<W> {
+    fn new(space: &dyn Space) -> Self {
         Lane {
             scratch: space.scratch(),
             next: Vec::new(),
@@ -299,13 +294,14 @@ impl<S: Space, const W: usize> Lane<S, W> {
     }
 
     #[inline]
-    fn expand(&mut self, space: &S, state: &[u64; W]) {
+    fn expand(&mut self, space: &dyn Space, state: &[u64; W]) {
         self.next.clear();
         let Ok(answers) = space.expand(state, &mut self.scratch, &mut self.next) else {
             self.unlearned.push(*state);
             return;
         };
-        for next in &self.next {
+        let (next, _) = self.next.as_chunks();
+        for next in next {
             let shard = if next[0] == OUTSIDE_WORD && *next == [OUTSIDE_WORD; W] {
                 self.outside += 1;
                 OUTSIDE_SHARD
@@ -318,6 +314,6 @@ impl<S: Space, const W: usize> Lane<S, W> {
             self.targets.push(shard);
         }
         // A state has far fewer than 2^16 actions: processes, links and their messages.
-        self.expanded.push((self.next.len() as u16, answers));
+        self.expanded.push((next.len() as u16, answers));
     }
 }

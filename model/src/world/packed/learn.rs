@@ -10,6 +10,7 @@ use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Outcome, State, World};
 use smallvec::SmallVec;
+use std::sync::Mutex;
 
 impl<P: Protocol> Packed<P> {
     /// A world of which only the start is known, and what is asked of its states.
@@ -25,6 +26,7 @@ impl<P: Protocol> Packed<P> {
             processes: world.ids().map(|_| Process::default()).collect(),
             links: links.collect(),
             globals: Globals::default(),
+            actions: Mutex::default(),
         };
         for link in 0..packed.links.len() {
             packed.content(link, &[]);
@@ -39,7 +41,7 @@ impl<P: Protocol> Packed<P> {
     ///
     /// # Panics
     /// If what is looked up differs from what the world itself does: a mistake in this module.
-    pub(super) fn learn_from<const W: usize>(&mut self, words: &[u64; W]) -> bool {
+    pub(super) fn learn_from(&mut self, words: &[u64]) -> bool {
         let state = self.decode(words);
         let mut actions = Vec::new();
         self.world.enabled(&state, &mut actions);
@@ -59,8 +61,9 @@ impl<P: Protocol> Packed<P> {
         }
         let mut next = Vec::new();
         let learned = self.expand(words, &mut self.scratch(), &mut next).is_ok();
+        let looked_up = next.chunks(words.len());
         let looked_up =
-            next.iter().map(|words| (words[0] != OUTSIDE_WORD).then(|| self.decode(words)));
+            looked_up.map(|words| (words[0] != OUTSIDE_WORD).then(|| self.decode(words)));
         assert!(
             learned && looked_up.eq(targets),
             "the packed world and the world itself differ after\n{state:?}"
@@ -217,18 +220,25 @@ impl<P: Protocol> Packed<P> {
         parts
     }
 
-    /// `state` in words.
+    /// Appends `state` to `to`, in `width` words.
     ///
     /// # Errors
     /// If one of its parts has not been met.
-    pub(super) fn pack<const W: usize>(&self, state: &State<P>) -> Result<[u64; W], Unlearned> {
-        let mut words = [0; W];
+    pub(super) fn pack(
+        &self,
+        state: &State<P>,
+        width: usize,
+        to: &mut Vec<u64>,
+    ) -> Result<(), Unlearned> {
+        let at = to.len();
+        to.resize(at + width, 0);
+        let words = &mut to[at..];
         let mut fields = self.layout.fields().iter();
         let mut put = |number: Option<usize>| -> Result<(), Unlearned> {
             let (Some(field), Some(number)) = (fields.next(), number) else {
                 return Err(Unlearned);
             };
-            field.set(&mut words, number as u32);
+            field.set(words, number as u32);
             Ok(())
         };
         for (id, process) in self.world.ids().zip(&self.processes) {
@@ -238,8 +248,7 @@ impl<P: Protocol> Packed<P> {
             let held = held(&state.flight, state.ticks_left(), *from, *to);
             put(link.known.get_index_of(&*held))?;
         }
-        put(self.globals.known.get_index_of(&Global::of(state)))?;
-        Ok(words)
+        put(self.globals.known.get_index_of(&Global::of(state)))
     }
 
     /// Makes room for everything known; whether it was too little before.

@@ -19,9 +19,11 @@ mod tables;
 use super::clock::Clock;
 use super::{Action, DeliveryFairness, State, Timing, World};
 use crate::protocol::{Id, MAX_NODES, Protocol};
-use crate::space::{Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space, Unlearned};
+use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
+use crate::space::{Scratch, Space, Unlearned};
 use layout::{Field, Layout};
-use tables::{Globals, Link, Numbered, OVERFULL, Process, Sent, UNKNOWN};
+use std::sync::{Mutex, PoisonError};
+use tables::{Globals, Link, Numbered, OVERFULL, Process, Sent, UNKNOWN, number};
 
 /// What is asked of every state of a packed world.
 pub type Question<P> = fn(&World<P>, &State<P>) -> bool;
@@ -36,10 +38,12 @@ pub struct Packed<P: Protocol> {
     /// In the order of sender and receiver.
     links: Vec<(Id, Id, Link<P>)>,
     globals: Globals,
+    /// Those that somebody has asked for.
+    actions: Mutex<Numbered<Action<P>>>,
 }
 
-/// What one thread needs to expand states.
-pub struct Scratch<P: Protocol> {
+/// A state taken apart.
+struct Unpacked<P: Protocol> {
     parts: Vec<u32>,
     state: State<P>,
 }
@@ -64,48 +68,47 @@ mod fault {
 }
 
 /// A state whose successors are being written down.
-struct Expansion<'a, P: Protocol, const W: usize> {
+struct Expansion<'a, P: Protocol> {
     packed: &'a Packed<P>,
-    from: &'a [u64; W],
+    from: &'a [u64],
     parts: &'a [u32],
     state: &'a State<P>,
-    next: &'a mut Vec<[u64; W]>,
+    next: &'a mut Vec<u64>,
     owed: bool,
     /// Whether links may be cut.
     cut: bool,
 }
 
 impl<P: Protocol> Space for Packed<P> {
-    type Action = Action<P>;
-    type Scratch = Scratch<P>;
-
     fn words(&self) -> usize {
         self.layout.words()
     }
 
-    fn scratch(&self) -> Scratch<P> {
-        let mut state = State::empty(self.world.dials.nodes);
-        state.times = self.world.first_times();
-        Scratch { parts: vec![0; self.layout.fields().len()], state }
+    fn scratch(&self) -> Scratch {
+        Box::new(self.unpacked())
     }
 
-    fn initial<const W: usize>(&self) -> Vec<[u64; W]> {
+    fn initial(&self, width: usize) -> Vec<u64> {
+        let mut words = Vec::new();
         // Its parts are the first that were met.
-        self.pack(&self.world.initial()).into_iter().collect()
+        let known = self.pack(&self.world.initial(), width, &mut words);
+        debug_assert!(known.is_ok(), "the initial state's parts are known");
+        words
     }
 
     /// In the order of [`World::enabled`]; bit i + 1 of the answers is the i-th question's.
     #[inline]
-    fn expand<const W: usize>(
+    fn expand(
         &self,
-        from: &[u64; W],
-        scratch: &mut Scratch<P>,
-        next: &mut Vec<[u64; W]>,
+        from: &[u64],
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned> {
-        self.unpack(from, scratch);
-        let Scratch { parts, state } = &*scratch;
+        let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
+        self.unpack(from, unpacked);
+        let Unpacked { parts, state } = &*unpacked;
         let owed = match self.world.clock {
-            Some(_) => self.ask(state, next)?,
+            Some(_) => self.ask(from.len(), state, next)?,
             None => self.look_up(from, parts, state, next)?,
         };
         let mut answers = if owed { 0 } else { STUTTERS };
@@ -115,19 +118,21 @@ impl<P: Protocol> Space for Packed<P> {
         Ok(answers)
     }
 
-    fn learn<const W: usize>(&mut self, from: &[u64; W]) -> bool {
+    fn learn(&mut self, from: &[u64]) -> bool {
         self.learn_from(from)
     }
 
-    fn actions(&self, state: &[u64]) -> Vec<Action<P>> {
+    fn actions(&self, state: &[u64]) -> Vec<ActionId> {
         let mut actions = Vec::new();
         self.world.enabled(&self.decode(state), &mut actions);
-        actions
+        let mut known = self.actions.lock().unwrap_or_else(PoisonError::into_inner);
+        actions.into_iter().map(|action| ActionId(number(&mut known, action))).collect()
     }
 
-    fn fairness(&self, action: &Action<P>) -> Fairness {
+    fn fairness(&self, action: ActionId) -> Fairness {
+        let action = self.action(action);
         match action {
-            _ if !self.world.owes(action) => Fairness::None,
+            _ if !self.world.owes(&action) => Fairness::None,
             Action::Deliver(_) if self.has_strong() => Fairness::Strong,
             _ => Fairness::Weak,
         }
@@ -146,19 +151,42 @@ impl<P: Protocol> Packed<P> {
 
     /// The state that `words` stand for.
     pub fn decode(&self, words: &[u64]) -> State<P> {
-        let mut scratch = self.scratch();
-        self.unpack(words, &mut scratch);
-        scratch.state
+        let mut unpacked = self.unpacked();
+        self.unpack(words, &mut unpacked);
+        unpacked.state
+    }
+
+    /// The action with this number.
+    ///
+    /// # Panics
+    /// If this space never gave an action that number.
+    pub fn action(&self, id: ActionId) -> Action<P> {
+        let known = self.actions.lock().unwrap_or_else(PoisonError::into_inner);
+        known[id.0 as usize]
+    }
+
+    /// The actions with these numbers.
+    ///
+    /// # Panics
+    /// If this space never gave an action one of those numbers.
+    pub fn named(&self, ids: &[ActionId]) -> Vec<Action<P>> {
+        ids.iter().map(|&id| self.action(id)).collect()
+    }
+
+    fn unpacked(&self) -> Unpacked<P> {
+        let mut state = State::empty(self.world.dials.nodes);
+        state.times = self.world.first_times();
+        Unpacked { parts: vec![0; self.layout.fields().len()], state }
     }
 
     /// The states that follow, looked up; whether one of the actions is owed.
     #[inline]
-    fn look_up<const W: usize>(
+    fn look_up(
         &self,
-        from: &[u64; W],
+        from: &[u64],
         parts: &[u32],
         state: &State<P>,
-        next: &mut Vec<[u64; W]>,
+        next: &mut Vec<u64>,
     ) -> Result<bool, Unlearned> {
         let cut = self.world.dials.faults.cuts > 0;
         let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
@@ -171,24 +199,23 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// The states that follow, as the world itself says; whether one of the actions is owed.
-    fn ask<const W: usize>(
-        &self,
-        state: &State<P>,
-        next: &mut Vec<[u64; W]>,
-    ) -> Result<bool, Unlearned> {
+    fn ask(&self, width: usize, state: &State<P>, next: &mut Vec<u64>) -> Result<bool, Unlearned> {
         let mut actions = Vec::new();
         self.world.enabled(state, &mut actions);
         for action in &actions {
             let after = self.world.apply(state, action).state;
-            let inside = self.world.inside(&after);
-            next.push(if inside { self.pack(&after)? } else { [OUTSIDE_WORD; W] });
+            if self.world.inside(&after) {
+                self.pack(&after, width, next)?;
+            } else {
+                next.resize(next.len() + width, OUTSIDE_WORD);
+            }
         }
         Ok(actions.iter().any(|action| self.world.owes(action)))
     }
 
-    /// Writes the parts and the state that `words` stand for into `scratch`.
-    fn unpack(&self, words: &[u64], scratch: &mut Scratch<P>) {
-        let Scratch { parts, state } = scratch;
+    /// Writes the parts and the state that `words` stand for into `unpacked`.
+    fn unpack(&self, words: &[u64], unpacked: &mut Unpacked<P>) {
+        let Unpacked { parts, state } = unpacked;
         for (part, field) in parts.iter_mut().zip(self.layout.fields()) {
             *part = field.get(words);
         }
@@ -237,7 +264,7 @@ impl<P: Protocol> Packed<P> {
     }
 }
 
-impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
+impl<P: Protocol> Expansion<'_, P> {
     fn deliveries(&mut self) -> Result<(), Unlearned> {
         let packed = self.packed;
         let nodes = packed.processes.len();
@@ -251,14 +278,11 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
             let up = self.state.up(*to);
             let receive = &packed.processes[to.index()].receive;
             for delivered in &link.next[held as usize] {
-                let mut after = *self.from;
-                field.set(&mut after, delivered.without);
+                field.set(self.after(), delivered.without);
                 if up {
                     let column = column(*from, u32::from(delivered.message));
                     let step = receive.get(own[to.index()], column);
-                    self.step(after, *to, step)?;
-                } else {
-                    self.next.push(after);
+                    self.step(*to, step)?;
                 }
             }
         }
@@ -281,12 +305,12 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
                     continue;
                 }
                 self.owed |= due;
-                let mut after = *self.from;
+                self.after();
                 if !due {
-                    self.strike(&mut after, fault::SUSPICION)?;
+                    self.strike(fault::SUSPICION)?;
                 }
                 let step = packed.processes[id.index()].expire.get(self.parts[id.index()], at);
-                self.step(after, id, step)?;
+                self.step(id, step)?;
             }
         }
         Ok(())
@@ -309,9 +333,9 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
         let nodes = packed.processes.len();
         for (at, (_, _, link)) in packed.links.iter().enumerate() {
             for next in &link.next[self.parts[nodes + at] as usize] {
-                let mut after = *self.from;
-                self.strike(&mut after, fault)?;
-                self.hold(after, packed.layout.field(nodes + at), then(next))?;
+                self.after();
+                self.strike(fault)?;
+                self.hold(packed.layout.field(nodes + at), then(next))?;
             }
         }
         Ok(())
@@ -322,23 +346,22 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
         let (spent, may) = (state.spent, packed.world.dials.faults);
         if spent.crashes < may.crashes {
             for id in packed.world.ids().filter(|&id| state.up(id)) {
-                let mut after = *self.from;
-                self.strike(&mut after, fault::CRASH)?;
+                self.after();
+                self.strike(fault::CRASH)?;
                 let own = self.parts[id.index()];
                 let own = packed.processes[id.index()].crash.get(own, 0);
                 if own == UNKNOWN {
                     return Err(Unlearned);
                 }
-                packed.layout.field(id.index()).set(&mut after, own);
-                self.next.push(after);
+                packed.layout.field(id.index()).set(self.latest(), own);
             }
         }
         if spent.recoveries < may.recoveries {
             for id in packed.world.ids().filter(|&id| !state.up(id)) {
-                let mut after = *self.from;
-                self.strike(&mut after, fault::RECOVERY)?;
+                self.after();
+                self.strike(fault::RECOVERY)?;
                 let own = self.parts[id.index()];
-                self.step(after, id, packed.processes[id.index()].recover.get(own, 0))?;
+                self.step(id, packed.processes[id.index()].recover.get(own, 0))?;
             }
         }
         Ok(())
@@ -352,72 +375,84 @@ impl<P: Protocol, const W: usize> Expansion<'_, P, W> {
         }
         for a in packed.world.ids() {
             for b in packed.world.ids().filter(|&b| b > a) {
-                let mut after = *self.from;
                 if !state.connected(a, b) {
                     self.owed |= packed.world.dials.heals == super::Heals::Must;
-                    self.strike(&mut after, fault::heal(a, b))?;
-                    self.next.push(after);
+                    self.after();
+                    self.strike(fault::heal(a, b))?;
                 } else if state.spent.cuts < may {
-                    self.strike(&mut after, fault::cut(a, b))?;
+                    self.after();
+                    self.strike(fault::cut(a, b))?;
                     for part in [packed.link_part(a, b), packed.link_part(b, a)] {
-                        packed.layout.field(part).set(&mut after, 0);
+                        packed.layout.field(part).set(self.latest(), 0);
                     }
-                    self.next.push(after);
                 }
             }
         }
         Ok(())
     }
 
+    /// One more successor, at first the same as the state itself.
+    #[inline]
+    fn after(&mut self) -> &mut [u64] {
+        self.next.extend_from_slice(self.from);
+        self.latest()
+    }
+
+    /// The successor that is being made.
+    #[inline]
+    fn latest(&mut self) -> &mut [u64] {
+        let at = self.next.len() - self.from.len();
+        &mut self.next[at..]
+    }
+
     /// Counts a fault.
-    fn strike(&self, after: &mut [u64; W], fault: u32) -> Result<(), Unlearned> {
-        let part = self.packed.global_part();
-        let global = self.packed.globals.after.get(self.parts[part], fault);
+    fn strike(&mut self, fault: u32) -> Result<(), Unlearned> {
+        let packed = self.packed;
+        let part = packed.global_part();
+        let global = packed.globals.after.get(self.parts[part], fault);
         if global == UNKNOWN {
             return Err(Unlearned);
         }
-        self.packed.layout.field(part).set(after, global);
+        packed.layout.field(part).set(self.latest(), global);
         Ok(())
     }
 
     /// A process takes a step.
     #[inline]
-    fn step(&mut self, mut after: [u64; W], id: Id, step: u32) -> Result<(), Unlearned> {
+    fn step(&mut self, id: Id, step: u32) -> Result<(), Unlearned> {
         if step == UNKNOWN {
             return Err(Unlearned);
         }
-        let packed = self.packed;
+        let (packed, state, cut) = (self.packed, self.state, self.cut);
+        let after = self.latest();
         let step = &packed.processes[id.index()].steps[step as usize];
-        packed.layout.field(id.index()).set(&mut after, step.own);
+        packed.layout.field(id.index()).set(after, step.own);
         for &Sent { link, to, message } in &step.sends {
-            if self.cut && !self.state.connected(id, to) {
+            if cut && !state.connected(id, to) {
                 continue;
             }
             let link = usize::from(link);
             let field = packed.layout.field(packed.processes.len() + link);
             let push = &packed.links[link].2.push;
-            let held = push.get(field.get(&after), u32::from(message));
-            match held {
+            match push.get(field.get(after), u32::from(message)) {
                 UNKNOWN => return Err(Unlearned),
                 OVERFULL => {
-                    self.next.push([OUTSIDE_WORD; W]);
+                    after.fill(OUTSIDE_WORD);
                     return Ok(());
                 }
-                held => field.set(&mut after, held),
+                held => field.set(after, held),
             }
         }
-        self.next.push(after);
         Ok(())
     }
 
     /// A link holds something else.
-    fn hold(&mut self, mut after: [u64; W], link: Field, held: u32) -> Result<(), Unlearned> {
+    fn hold(&mut self, link: Field, held: u32) -> Result<(), Unlearned> {
         match held {
             UNKNOWN => return Err(Unlearned),
-            OVERFULL => after = [OUTSIDE_WORD; W],
-            held => link.set(&mut after, held),
+            OVERFULL => self.latest().fill(OUTSIDE_WORD),
+            held => link.set(self.latest(), held),
         }
-        self.next.push(after);
         Ok(())
     }
 }
