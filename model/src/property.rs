@@ -6,16 +6,16 @@
 //! nobody anything new). Down processes believe nothing.
 
 mod beliefs;
-mod temporal;
 
-pub use temporal::{Kind, Liveness, Temporal};
+pub use crate::temporal::{Kind, Liveness, Temporal};
+pub use crate::world::Condition;
 
-use crate::protocol::Protocol;
-use crate::world::{State, World};
+use crate::protocol::{Elects, Protocol};
+use crate::world::World;
 pub(crate) use beliefs::agreed;
 use beliefs::{
-    agreement, at_most_one_leader, decided, follower_bound, led, one_live_leader, succession,
-    validity,
+    agreement, at_most_one_leader, decided, follower_bound, led, on_the_highest, one_live_leader,
+    succession, validity,
 };
 
 /// A named temporal formula.
@@ -43,20 +43,19 @@ impl<P: Protocol> Property<P> {
     }
 }
 
-/// What is asked of one state.
-pub type Condition<P> = fn(&World<P>, &State<P>) -> bool;
-
-/// Every property that any world can be asked for, in the order in which they are reported.
+/// Every property that any world can be asked for, in the order in which they are reported; at the
+/// end those that only this protocol can.
 #[must_use]
 pub fn all<P: Protocol>() -> Vec<Property<P>> {
-    vec![
+    use Condition::World;
+    let mut all = vec![
         Property {
             name: "at-most-one-leader",
             formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j)",
             meaning: "no two live processes lead at the same time",
             by_default: true,
             premise: None,
-            temporal: Temporal::Always(at_most_one_leader),
+            temporal: Temporal::Always(World(at_most_one_leader)),
         },
         Property {
             name: "follower-bound",
@@ -64,31 +63,37 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             meaning: "no live process follows a lower id than that of another that leads",
             by_default: true,
             premise: None,
-            temporal: Temporal::Always(follower_bound),
+            temporal: Temporal::Always(World(follower_bound)),
         },
         Property {
             name: "agreement",
             formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
             meaning: "no two live processes settle on different leaders and stay so",
             by_default: true,
-            premise: Some(("at rest", World::at_rest)),
-            temporal: Temporal::Always(|world, state| !world.at_rest(state) || agreement(state)),
+            premise: Some(("at rest", World(crate::world::World::at_rest))),
+            temporal: Temporal::Always(World(|world, state| {
+                !world.at_rest(state) || agreement(state)
+            })),
         },
         Property {
             name: "validity",
             formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
             meaning: "a live process that is settled on stays so only as the highest live one",
             by_default: true,
-            premise: Some(("at rest", World::at_rest)),
-            temporal: Temporal::Always(|world, state| !world.at_rest(state) || validity(state)),
+            premise: Some(("at rest", World(crate::world::World::at_rest))),
+            temporal: Temporal::Always(World(|world, state| {
+                !world.at_rest(state) || validity(state)
+            })),
         },
         Property {
             name: "decided",
             formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
             by_default: true,
-            premise: Some(("at rest", World::at_rest)),
-            temporal: Temporal::Always(|world, state| !world.at_rest(state) || decided(state)),
+            premise: Some(("at rest", World(crate::world::World::at_rest))),
+            temporal: Temporal::Always(World(|world, state| {
+                !world.at_rest(state) || decided(state)
+            })),
         },
         Property {
             name: "stabilises",
@@ -96,7 +101,19 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             meaning: "in the end every live process agrees on the highest live id, for good",
             by_default: true,
             premise: None,
-            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, state| agreed(state))),
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(World(|_, state| {
+                on_the_highest(state)
+            }))),
+        },
+        Property {
+            name: "settles",
+            formula: "◇□ ∃ up l: ∀ up i: leader(i) = l",
+            meaning: "in the end every live process agrees on one live leader, for good",
+            by_default: true,
+            premise: None,
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(World(|_, state| {
+                one_live_leader(state)
+            }))),
         },
         Property {
             name: "leader-emerges",
@@ -104,7 +121,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             meaning: "at some moment somebody leads, if anybody is up; ask it of a cold start",
             by_default: false,
             premise: None,
-            temporal: Temporal::Liveness(Liveness::Eventually(|_, state| led(state))),
+            temporal: Temporal::Liveness(Liveness::Eventually(World(|_, state| led(state)))),
         },
         Property {
             name: "leader-recurs",
@@ -112,28 +129,37 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             meaning: "again and again somebody leads, if anybody is up",
             by_default: false,
             premise: None,
-            temporal: Temporal::Liveness(Liveness::AlwaysEventually(|_, state| led(state))),
+            temporal: Temporal::Liveness(Liveness::AlwaysEventually(World(|_, state| led(state)))),
         },
         Property {
             name: "failover",
             formula: "(∃ up i: ¬(settled(i) ∧ up(leader(i)))) ⇝ (∃ l: ∀ up i: leader(i) = l ∧ up(l))",
             meaning: "whenever a live process has no live leader, all who live agree on one later",
             by_default: false,
-            premise: Some(("a live process has no live leader", |_, state| !decided(state))),
+            premise: Some(("a live process has no live leader", World(|_, state| !decided(state)))),
             temporal: Temporal::Liveness(Liveness::LeadsTo(
-                |_, state| !decided(state),
-                |_, state| one_live_leader(state),
+                World(|_, state| !decided(state)),
+                World(|_, state| one_live_leader(state)),
             )),
         },
         Property {
             name: "succession",
-            formula: "reachable: ∃ up i: leads(i) ∧ i is not the first leader",
+            formula: "reachable: ∃ up i: leads(i) ∧ i did not lead at first",
             meaning: "another process than the first leader can come to lead",
             by_default: true,
             premise: None,
-            temporal: Temporal::Reachable(|_, state| succession(state)),
+            temporal: Temporal::Reachable(World(succession)),
         },
-    ]
+    ];
+    all.extend(P::PROPERTIES.iter().map(|own| Property {
+        name: own.name,
+        formula: own.formula,
+        meaning: own.meaning,
+        by_default: own.by_default,
+        premise: own.premise.map(|(name, judge)| (name, Condition::Own(judge))),
+        temporal: own.temporal.map(Condition::Own),
+    }));
+    all
 }
 
 /// The properties that only a timed world can be asked for, in the order in which they are
@@ -146,16 +172,21 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ ∀ time-out t: due(t) ⇒ overdue(t)",
             meaning: "no time-out expires while what it waits for could still come",
             by_default: true,
-            premise: Some(("a time-out is due", World::some_time_out_is_due)),
-            temporal: Temporal::Always(World::time_outs_are_accurate),
+            premise: Some(("a time-out is due", Condition::World(World::some_time_out_is_due))),
+            temporal: Temporal::Always(Condition::World(World::time_outs_are_accurate)),
         },
         Property {
             name: AGREED_WITHIN,
             formula: "□ (more than D ticks since the last fault ⇒ ∀ up i: leader(i) = max{j: up(j)})",
             meaning: "every live process agrees on the highest live id within D ticks (--within D)",
             by_default: true,
-            premise: Some(("more than D ticks since the last fault", World::is_calm)),
-            temporal: Temporal::Always(|world, state| !world.is_calm(state) || agreed(state)),
+            premise: Some((
+                "more than D ticks since the last fault",
+                Condition::World(World::is_calm),
+            )),
+            temporal: Temporal::Always(Condition::World(|world, state| {
+                !world.is_calm(state) || agreed(world, state)
+            })),
         },
     ]
 }
@@ -178,8 +209,16 @@ pub fn select<P: Protocol>(
     if names.is_empty() {
         // Without a crash nobody else need ever lead.
         let crashes = world.dials().faults.crashes > 0;
+        let elects = world.protocol().elects();
         let wanted = |p: &Property<P>| {
-            p.by_default && (crashes || p.name != "succession") && answerable(world, p.name).is_ok()
+            p.by_default
+                && match p.name {
+                    "succession" => crashes,
+                    "follower-bound" | "validity" | "stabilises" => elects == Elects::Highest,
+                    "settles" => elects == Elects::Any,
+                    _ => true,
+                }
+                && answerable(world, p.name).is_ok()
         };
         return Ok(known().filter(wanted).collect());
     }

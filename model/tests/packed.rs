@@ -9,8 +9,8 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::space::{OUTSIDE_WORD, Space};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
-    Action, Budget, Delay, DeliveryFairness, Dials, Durations, Faults, Heals, Network, Start,
-    State, Timed, Timing, World,
+    Action, Budget, Delay, DeliveryFairness, Dials, Durations, Faults, Heals, Missing, Network,
+    Start, State, Timed, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -84,11 +84,13 @@ fn dials() -> impl Strategy<Value = Dials> {
     let start = select(vec![Start::Settled, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
     let capacity = select(vec![Some(1), Some(2), Some(3)]);
-    (2..6usize, faults, network, timing, start, heals, capacity).prop_map(
+    let missing =
+        select(vec![Missing::NONE, "1-2".parse().expect("a link"), "2>1".parse().expect("a link")]);
+    (2..6usize, faults, (network, missing), timing, start, heals, capacity).prop_map(
         |(
             nodes,
             (crashes, recoveries, losses, duplicates, cuts, suspicions),
-            network,
+            (network, missing),
             timing,
             start,
             heals,
@@ -98,7 +100,7 @@ fn dials() -> impl Strategy<Value = Dials> {
             let suspicions = if timing == Timing::Asynchronous { 0 } else { suspicions };
             let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
             let fairness = DeliveryFairness::Weak;
-            Dials { nodes, faults, heals, fairness, network, timing, start, capacity }
+            Dials { nodes, faults, heals, fairness, missing, network, timing, start, capacity }
         },
     )
 }
@@ -165,10 +167,10 @@ fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
     let condition = safety()[0];
     let mut state = world.initial();
     for action in &path {
-        assert!(condition(&world, &state));
+        assert!(condition.holds(&world, &state));
         state = world.apply(&state, action).state;
     }
-    assert!(!condition(&world, &state));
+    assert!(!condition.holds(&world, &state));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
-    Action, Budget, DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing, World,
+    Action, Budget, DeliveryFairness, Dials, Faults, Heals, Missing, Network, Start, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -19,20 +19,21 @@ fn dials() -> impl Strategy<Value = Dials> {
     let surrounding = (
         select(vec![Heals::May, Heals::Must]),
         select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]),
+        select(vec![Missing::NONE, "1-2".parse().expect("a link"), "2>1".parse().expect("a link")]),
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
         select(vec![Start::Settled, Start::Cold]),
         select(vec![None, Some(1), Some(2)]),
     );
     (2..=7_usize, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
-        let (heals, fairness, network, timing, start, capacity) = surrounding;
+        let (heals, fairness, missing, network, timing, start, capacity) = surrounding;
         if network == Network::Set {
             faults.duplicates = 0;
         }
         if timing == Timing::Asynchronous {
             faults.suspicions = 0;
         }
-        Dials { nodes, faults, heals, fairness, network, timing, start, capacity }
+        Dials { nodes, faults, heals, fairness, missing, network, timing, start, capacity }
     })
 }
 

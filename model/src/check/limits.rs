@@ -59,7 +59,9 @@ impl fmt::Display for Reason {
             Reason::States => "the limit on states was reached",
             Reason::Time => "the limit on time was reached",
             Reason::Memory => "the limit on memory was reached",
-            Reason::Capacity => "executions that overfill a link were not followed",
+            Reason::Capacity => {
+                "executions that leave the boundary of the search were not followed"
+            }
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

@@ -21,7 +21,6 @@ mod scc;
 
 pub use decide::{CheckError, check};
 pub use limits::{Limits, Progress, Reason, peak_rss_bytes};
-pub use model::askable;
 pub use report::{Counterexample, Counts, Decision, Report, Verdict};
 
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! A world as a stateright model. What stateright calls a model includes how states and paths are
 //! shown to people, so this stands above [`crate::world`] and not in it.
 
-use crate::property::{Property, Temporal};
 use crate::protocol::Protocol;
 use crate::report::svg;
+use crate::temporal::Temporal;
 use crate::trace::{self, Trace};
 use crate::world::{Action, State, World};
 use stateright::{Model, Path};
@@ -37,8 +37,16 @@ impl<P: Protocol> Model for World<P> {
         Some(svg::draw(&trace))
     }
 
+    /// Safety and reachability. Liveness is not among them: stateright's `eventually` misses cycles
+    /// and joins, so that is decided on the [state graph](super::exact::Graph).
     fn properties(&self) -> Vec<stateright::Property<Self>> {
-        self.asked().to_vec()
+        let slots = self.asked().iter().zip(slots());
+        let asked = slots.filter_map(|(&(name, temporal), slot)| match temporal {
+            Temporal::Always(_) => Some(stateright::Property::always(name, slot)),
+            Temporal::Reachable(_) => Some(stateright::Property::sometimes(name, slot)),
+            Temporal::Liveness(_) => None,
+        });
+        asked.collect()
     }
 
     fn within_boundary(&self, state: &State<P>) -> bool {
@@ -46,16 +54,25 @@ impl<P: Protocol> Model for World<P> {
     }
 }
 
-/// The properties that stateright can look for: safety and reachability. Liveness is not among
-/// them: its `eventually` misses cycles and joins, so that is decided on the
-/// [state graph](super::graph).
-pub fn askable<P: Protocol>(properties: &[Property<P>]) -> Vec<stateright::Property<World<P>>> {
-    let askable = properties.iter().filter_map(|property| match property.temporal {
-        Temporal::Always(condition) => Some(stateright::Property::always(property.name, condition)),
-        Temporal::Reachable(condition) => {
-            Some(stateright::Property::sometimes(property.name, condition))
+/// How many properties stateright can look for at once.
+pub(super) const SLOTS: usize = 32;
+
+/// Stateright wants a function for each property, and knows nothing of a world but its type: so
+/// there is one for each place in the list of what is asked.
+type Slot<P> = fn(&World<P>, &State<P>) -> bool;
+
+fn slot<P: Protocol, const AT: usize>(world: &World<P>, state: &State<P>) -> bool {
+    match world.asked().get(AT).map(|&(_, temporal)| temporal) {
+        Some(Temporal::Always(condition) | Temporal::Reachable(condition)) => {
+            condition.holds(world, state)
         }
-        Temporal::Liveness(_) => None,
-    });
-    askable.collect()
+        _ => true,
+    }
+}
+
+fn slots<P: Protocol>() -> [Slot<P>; SLOTS] {
+    macro_rules! slots {
+        ($($at:literal)+) => { [$(slot::<P, $at>),+] };
+    }
+    slots![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31]
 }

@@ -6,12 +6,11 @@
 //! property is searched again alone, with one thread. And their own limits do not tell whether
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
-use super::{
-    Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict, askable,
-};
+use super::model::SLOTS;
+use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
 use crate::property::{Condition, Kind, Property, Temporal};
 use crate::protocol::Protocol;
-use crate::world::World;
+use crate::world::{Named, World};
 use stateright::{Checker, Model, UniformChooser};
 use std::collections::HashMap;
 use std::thread;
@@ -47,10 +46,13 @@ pub(super) fn search<P: Protocol>(
     options: &Options,
     look: &mut (dyn FnMut(Progress) + Send),
 ) -> (Found<P>, Option<Reason>) {
-    let mut asked = properties.to_vec();
-    asked.push(exhaust());
-    asked.extend(properties.iter().filter_map(|p| p.premise).map(premise));
-    let world = world.clone().asking(askable(&asked));
+    // A property that never fails, so that the search goes through every state.
+    let exhaust = ("every state is searched", Temporal::Always(Condition::World(|_, _| true)));
+    let premises = properties.iter().filter_map(|p| p.premise);
+    let premises = premises.map(|(name, premise)| (name, Temporal::Reachable(premise)));
+    let asked: Vec<_> = properties.iter().map(named).chain([exhaust]).chain(premises).collect();
+    assert!(asked.len() <= SLOTS, "stateright is asked for more than {SLOTS} properties");
+    let world = world.clone().asking(asked);
     let mut builder = world.clone().checker().threads(options.threads);
     if options.engine == Engine::Simulation {
         let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
@@ -71,28 +73,8 @@ pub(super) fn search<P: Protocol>(
     (Found { counts: outcome.counts, decisions: decisions.collect() }, cut_short)
 }
 
-/// A property that never fails, so that the search goes through every state.
-fn exhaust<P: Protocol>() -> Property<P> {
-    Property {
-        name: "every state is searched",
-        formula: "□ true",
-        meaning: "keeps the search going",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(|_, _| true),
-    }
-}
-
-/// The question whether some state satisfies a premise.
-fn premise<P: Protocol>((name, condition): (&'static str, Condition<P>)) -> Property<P> {
-    Property {
-        name,
-        formula: "reachable: the premise",
-        meaning: "some state satisfies the premise of an implication",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Reachable(condition),
-    }
+fn named<P: Protocol>(property: &Property<P>) -> Named<P> {
+    (property.name, property.temporal)
 }
 
 /// What keeps a complete search from deciding. Stateright does not tell whether it left the
@@ -109,7 +91,7 @@ fn missing<P: Protocol>(
         }
         // Decided on the state graph, if at all.
         Kind::Liveness => Some(Reason::Sampled),
-        Kind::Reachability => world.dials().capacity.map(|_| Reason::Capacity),
+        Kind::Reachability => world.is_bounded().then_some(Reason::Capacity),
     }
 }
 
@@ -180,7 +162,7 @@ fn decide<P: Protocol>(
 
 /// A shortest counterexample, by a breadth-first search for this property alone.
 fn shortest<P: Protocol>(world: &World<P>, property: &Property<P>) -> Option<Actions<P>> {
-    let alone = world.clone().asking(askable(&[*property]));
+    let alone = world.clone().asking(vec![named(property)]);
     let checker = alone.checker().threads(1).spawn_bfs().join();
     checker.discovery(property.name).map(stateright::Path::into_actions)
 }

@@ -71,7 +71,7 @@ impl Visitor for Explore<'_> {
         let world = world::<P>(&args.protocol, &args.world)?;
         let carried = property::select(&world, &[])?;
         let searched = world.clone();
-        let world = world.asking(check::askable(&carried));
+        let world = world.asking(carried.iter().map(|p| (p.name, p.temporal)).collect());
         let dials = world.dials();
         let listener = listen(&args.address)?;
         let address = listener.local_addr()?;

@@ -3,7 +3,7 @@
 use super::TimedArgs;
 use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
 use crate::world::{
-    Budget, Delay, DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing, World,
+    Budget, Delay, DeliveryFairness, Dials, Faults, Heals, Missing, Network, Start, Timing, World,
     WorldError,
 };
 use clap::{Args, ValueEnum};
@@ -53,6 +53,10 @@ pub struct WorldArgs {
     /// What is owed to a message that is sent again and again, where messages can be lost
     #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "World")]
     pub fairness: FairnessArg,
+
+    /// A link that there is not: '1-2', or '1>2' if only 2 does not hear 1; may be given again
+    #[arg(long, value_name = "LINK", help_heading = "World")]
+    pub without: Vec<Missing>,
 
     /// What the network does to the order of messages
     #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "World")]
@@ -190,6 +194,7 @@ impl WorldArgs {
                 FairnessArg::Weak => DeliveryFairness::Weak,
                 FairnessArg::Strong => DeliveryFairness::Strong,
             },
+            missing: self.without.iter().fold(Missing::NONE, |all, &one| all.and(one)),
             network,
             timing,
             start: match self.start {
@@ -214,6 +219,9 @@ impl WorldArgs {
         }
         if dials.fairness != DeliveryFairness::Weak {
             flags += &format!(" --fairness {}", dials.fairness);
+        }
+        for link in dials.missing.words() {
+            flags += &format!(" --without '{link}'");
         }
         if dials.network != Network::Fifo {
             flags += &format!(" --network {}", dials.network);

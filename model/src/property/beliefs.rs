@@ -1,6 +1,6 @@
 //! What the live processes of one state believe of the leadership.
 
-use crate::protocol::{Id, Protocol, Standing};
+use crate::protocol::{Elects, Id, Protocol, Standing};
 use crate::world::{State, World};
 
 /// Whom a live, settled process takes for the leader: itself if it leads.
@@ -17,49 +17,56 @@ fn leads<P: Protocol>(state: &State<P>, id: Id) -> bool {
 }
 
 fn highest_up<P: Protocol>(state: &State<P>) -> Option<Id> {
-    state.ids().rev().find(|&id| state.up(id))
+    state.members().rev().find(|&id| state.up(id))
 }
 
 pub(super) fn at_most_one_leader<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
-    state.ids().filter(|&id| leads(state, id)).count() <= 1
+    state.members().filter(|&id| leads(state, id)).count() <= 1
 }
 
 pub(super) fn follower_bound<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
-    state.ids().all(|i| match state.standing(i) {
-        Some(Standing::Follows(l)) => state.ids().all(|k| k == i || !leads(state, k) || l >= k),
+    state.members().all(|i| match state.standing(i) {
+        Some(Standing::Follows(l)) => state.members().all(|k| k == i || !leads(state, k) || l >= k),
         _ => true,
     })
 }
 
 pub(super) fn agreement<P: Protocol>(state: &State<P>) -> bool {
-    let mut settled = state.ids().filter_map(|id| leader(state, id));
+    let mut settled = state.members().filter_map(|id| leader(state, id));
     settled.next().is_none_or(|first| settled.all(|other| other == first))
 }
 
 pub(super) fn validity<P: Protocol>(state: &State<P>) -> bool {
-    let mut settled = state.ids().filter_map(|id| leader(state, id));
+    let mut settled = state.members().filter_map(|id| leader(state, id));
     settled.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
 }
 
 pub(super) fn decided<P: Protocol>(state: &State<P>) -> bool {
-    let mut live = state.ids().filter(|&id| state.up(id));
+    let mut live = state.members().filter(|&id| state.up(id));
     live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
 }
 
-pub(crate) fn agreed<P: Protocol>(state: &State<P>) -> bool {
-    let highest = highest_up(state);
-    state.ids().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
+/// Whether the election has come to its end: everybody agrees on whom the protocol is to elect.
+pub(crate) fn agreed<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
+    match world.protocol().elects() {
+        Elects::Highest => on_the_highest(state),
+        Elects::Any => one_live_leader(state),
+    }
 }
 
-/// At the start everybody is up, so the first leader is the highest of all.
-pub(super) fn succession<P: Protocol>(state: &State<P>) -> bool {
-    let first = state.ids().last();
-    state.ids().any(|id| Some(id) != first && leads(state, id))
+pub(super) fn on_the_highest<P: Protocol>(state: &State<P>) -> bool {
+    let highest = highest_up(state);
+    state.members().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
+}
+
+/// Somebody leads who did not at the beginning.
+pub(super) fn succession<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
+    state.members().any(|id| leads(state, id) && !world.led_first(id))
 }
 
 /// Somebody leads, if anybody is up.
 pub(super) fn led<P: Protocol>(state: &State<P>) -> bool {
-    state.ids().any(|id| leads(state, id)) || highest_up(state).is_none()
+    state.members().any(|id| leads(state, id)) || highest_up(state).is_none()
 }
 
 /// Every live process takes the same live one for the leader, not always the highest.

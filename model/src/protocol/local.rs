@@ -104,6 +104,23 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.id
     }
 
+    /// How many processes elect.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// Whether it is not one of those that elect but a [service](Protocol::SERVICES).
+    #[must_use]
+    pub fn is_service(&self) -> bool {
+        self.id.index() >= self.nodes
+    }
+
+    /// The ids of the [services](Protocol::SERVICES), ascending.
+    pub fn services(&self) -> impl Iterator<Item = Id> + use<P> {
+        (self.nodes..self.nodes + P::SERVICES).map(Id::at)
+    }
+
     /// What is on its stable storage.
     #[must_use]
     pub fn stable(&self) -> P::Stable {
@@ -126,7 +143,7 @@ impl<'a, P: Protocol> Local<'a, P> {
         (0..self.id.index()).map(Id::at)
     }
 
-    /// All ids but its own, ascending.
+    /// All ids but its own, ascending; not those of services.
     pub fn others(&self) -> impl Iterator<Item = Id> + use<P> {
         let me = self.id;
         Id::all(self.nodes).filter(move |&id| id != me)

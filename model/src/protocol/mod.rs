@@ -8,11 +8,13 @@
 
 pub mod bully;
 
+mod asked;
 mod id;
 mod local;
 mod view;
 mod wait;
 
+pub use asked::{Asked, Judge};
 pub use id::{Id, MAX_NODES};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use view::{Envelope, View};
@@ -43,6 +45,21 @@ pub trait Protocol:
     /// first: in this order the smallest that will do are looked for.
     const DURATIONS: &'static [Duration] = &[];
 
+    /// What is asked of this protocol alone, besides what every election is asked.
+    const PROPERTIES: &'static [Asked<Self>] = &[];
+
+    /// How many processes there are beside those that elect: services that they use, such as a
+    /// store. Their ids are the highest; they neither lead nor follow.
+    const SERVICES: usize = 0;
+
+    /// Whether states that differ only in names, such as terms that all have grown by the same
+    /// number, are [renamed](Protocol::rename) to be one. Their steps are then not looked up, which
+    /// takes longer.
+    const RENAMES: bool = false;
+
+    /// Whether some number can grow for ever, so that a search needs a [boundary](Protocol::inside).
+    const BOUNDED: bool = false;
+
     /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
     type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
 
@@ -54,6 +71,16 @@ pub trait Protocol:
 
     /// What a process waits for.
     type Timer: Copy + Debug + Eq + Ord + Hash + Serialize + DeserializeOwned + Send + Sync;
+
+    /// Whom the protocol is to elect.
+    fn elects(&self) -> Elects {
+        Elects::Highest
+    }
+
+    /// Whether [services](Protocol::SERVICES) crash like everybody else.
+    fn services_crash(&self) -> bool {
+        false
+    }
 
     /// The state of a process in a group that has long agreed on a leader, its timers armed.
     fn settled(&self, p: &mut Local<'_, Self>);
@@ -91,6 +118,21 @@ pub trait Protocol:
         false
     }
 
+    /// Whether what a process has is inside the boundary of the search: states in which a number has
+    /// grown too large are not searched. Asked only of a protocol that is
+    /// [bounded](Protocol::BOUNDED).
+    fn inside(&self, process: &Self::Process, stable: &Self::Stable) -> bool {
+        let _ = (process, stable);
+        true
+    }
+
+    /// Gives what everybody has and what is in flight names that do not depend on history, in a
+    /// way that no process can notice: what follows is renamed alike. Only if it
+    /// [does](Protocol::RENAMES) so.
+    fn rename(&self, all: Everything<'_, Self>) {
+        let _ = all;
+    }
+
     /// What a live process believes of the leadership.
     fn standing(process: &Self::Process) -> Standing;
 
@@ -108,6 +150,25 @@ pub trait Protocol:
 
     /// The process's role in a word or two, for people.
     fn role(process: &Self::Process) -> &'static str;
+}
+
+/// Everything that has names in it, of all processes.
+pub struct Everything<'a, P: Protocol> {
+    /// What each process knows; a place for each.
+    pub processes: &'a mut [P::Process],
+    /// What each has on stable storage.
+    pub stable: &'a mut [P::Stable],
+    /// What is in flight.
+    pub messages: &'a mut [Envelope<P::Message>],
+}
+
+/// Whom a protocol is to elect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elects {
+    /// The live process with the highest id.
+    Highest,
+    /// Any live process.
+    Any,
 }
 
 /// What a live process believes of the leadership.

@@ -23,14 +23,20 @@ pub struct View<'a, P: Protocol> {
     /// For each process, those whom its messages do not reach.
     pub(crate) cut: &'a [u8],
     pub(crate) processes: &'a [P::Process],
+    pub(crate) stable: &'a [P::Stable],
     pub(crate) timers: &'a [Timers],
     pub(crate) flight: &'a [Envelope<P::Message>],
 }
 
 impl<P: Protocol> View<'_, P> {
-    /// The ids of all processes, ascending.
+    /// The ids of the processes that elect, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
         Id::all(self.nodes)
+    }
+
+    /// The ids of the [services](Protocol::SERVICES), ascending.
+    pub fn services(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+        (self.nodes..self.nodes + P::SERVICES).map(Id::at)
     }
 
     /// Whether `id` is up.
@@ -43,6 +49,12 @@ impl<P: Protocol> View<'_, P> {
     #[must_use]
     pub fn process(&self, id: Id) -> &P::Process {
         &self.processes[id.index()]
+    }
+
+    /// What process `id` has on stable storage.
+    #[must_use]
+    pub fn stable(&self, id: Id) -> &P::Stable {
+        &self.stable[id.index()]
     }
 
     /// Whether what `other` sends reaches `me`: it is up, and the link is not cut.

@@ -1,8 +1,8 @@
 //! The dials of a world: each is printed with every verdict, because a verdict without its
 //! assumptions is worthless.
 
-use super::Budget;
 use super::timed::Timed;
+use super::{Budget, Missing};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -210,6 +210,9 @@ pub struct Dials {
     /// What is owed to a message that is sent again and again.
     #[serde(default)]
     pub fairness: DeliveryFairness,
+    /// The links that there are not.
+    #[serde(default, skip_serializing_if = "nothing_missing")]
+    pub missing: Missing,
     /// What the network does to order.
     #[serde(default)]
     pub network: Network,
@@ -233,6 +236,7 @@ impl Dials {
             faults: Faults::NONE,
             heals: Heals::May,
             fairness: DeliveryFairness::Weak,
+            missing: Missing::NONE,
             network: Network::Fifo,
             timing: Timing::Perfect,
             start: Start::Settled,
@@ -251,7 +255,8 @@ impl Dials {
 
 impl fmt::Display for Dials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Dials { nodes, faults, heals, fairness, network, timing, start, capacity } = self;
+        let Dials { nodes, faults, heals, fairness, missing, network, timing, start, capacity } =
+            self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
@@ -263,6 +268,14 @@ impl fmt::Display for Dials {
         if let Some(capacity) = capacity {
             write!(f, " (at most {capacity} in flight per link)")?;
         }
+        if !missing.is_empty() {
+            write!(f, " (without {missing})")?;
+        }
         write!(f, "; timing: {timing}")
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn nothing_missing(missing: &Missing) -> bool {
+    missing.is_empty()
 }

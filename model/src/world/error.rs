@@ -1,18 +1,25 @@
 //! Why a world cannot be, each with what to do about it.
 
 use super::timed::MAX_TICKS;
-use crate::protocol::MAX_NODES;
 
 /// Why a world cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// Too few or too many processes.
-    #[error(
-        "{nodes} nodes: a world has 2 to {MAX_NODES} (exhaustive search does not reach further)"
-    )]
+    #[error("{nodes} nodes: a world has 2 to {most} (exhaustive search does not reach further)")]
     Nodes {
         /// What was asked for.
         nodes: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// A missing link of somebody who is not there.
+    #[error("--without '{link}': there are only the ids 1 to {processes}")]
+    NoSuchLink {
+        /// The link.
+        link: String,
+        /// The number of processes.
+        processes: usize,
     },
     /// Duplicates where they would merge.
     #[error(

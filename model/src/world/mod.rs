@@ -10,8 +10,10 @@
 mod action;
 mod budget;
 mod clock;
+mod condition;
 mod dials;
 mod error;
+mod missing;
 mod network;
 pub mod packed;
 mod state;
@@ -21,15 +23,21 @@ mod timed;
 pub use crate::protocol::Envelope;
 pub use action::Action;
 pub use budget::Budget;
+pub use condition::Condition;
 pub use dials::{DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing};
 pub use error::WorldError;
+pub use missing::Missing;
 pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
-use crate::protocol::{Id, MAX_NODES, Protocol};
+use crate::protocol::{Id, MAX_NODES, Protocol, Standing};
+use crate::temporal::Temporal;
 use clock::Clock;
 use std::fmt;
+
+/// A formula and its name.
+pub type Named<P> = (&'static str, Temporal<Condition<P>>);
 
 /// `n` processes of one protocol in one surrounding.
 #[derive(Clone)]
@@ -38,7 +46,9 @@ pub struct World<P: Protocol> {
     dials: Dials,
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
-    asked: Vec<stateright::Property<World<P>>>,
+    /// Those that lead at the beginning, one bit each.
+    led_first: u8,
+    asked: Vec<Named<P>>,
 }
 
 impl<P: Protocol> World<P> {
@@ -47,9 +57,11 @@ impl<P: Protocol> World<P> {
     /// # Errors
     /// If a dial is out of range, or two contradict each other.
     pub fn new(protocol: P, dials: Dials) -> Result<Self, WorldError> {
-        if !(2..=MAX_NODES).contains(&dials.nodes) {
-            return Err(WorldError::Nodes { nodes: dials.nodes });
+        let most = MAX_NODES - P::SERVICES;
+        if !(2..=most).contains(&dials.nodes) {
+            return Err(WorldError::Nodes { nodes: dials.nodes, most });
         }
+        dials.missing.check(dials.nodes + P::SERVICES)?;
         if dials.faults.duplicates > 0 && dials.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);
         }
@@ -60,12 +72,17 @@ impl<P: Protocol> World<P> {
             return Err(WorldError::NoCapacity);
         }
         let clock = dials.timing.timed().map(|timed| Clock::of(&protocol, timed)).transpose()?;
-        Ok(World { protocol, dials, clock, asked: Vec::new() })
+        let mut world = World { protocol, dials, clock, led_first: 0, asked: Vec::new() };
+        let initial = world.initial();
+        let leads = |id: &Id| initial.standing(*id) == Some(Standing::Leads);
+        world.led_first = initial.members().filter(leads).fold(0, |led, id| led | 1 << id.index());
+        Ok(world)
     }
 
-    /// The same world, in which stateright's searches and its Explorer look for these.
+    /// The same world, in which stateright's searches and its Explorer look for these. Liveness is
+    /// not among what they can look for.
     #[must_use]
-    pub fn asking(self, asked: Vec<stateright::Property<World<P>>>) -> Self {
+    pub fn asking(self, asked: Vec<Named<P>>) -> Self {
         World { asked, ..self }
     }
 
@@ -80,13 +97,41 @@ impl<P: Protocol> World<P> {
     }
 
     /// What stateright's searches and its Explorer look for.
-    pub fn asked(&self) -> &[stateright::Property<World<P>>] {
+    pub fn asked(&self) -> &[Named<P>] {
         &self.asked
     }
 
     /// The ids of all processes, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
-        Id::all(self.dials.nodes)
+        Id::all(self.processes())
+    }
+
+    /// The number of all processes: those that elect, and [services](Protocol::SERVICES).
+    pub(crate) fn processes(&self) -> usize {
+        self.dials.nodes + P::SERVICES
+    }
+
+    /// The ids of those that may crash, ascending.
+    fn mortals(&self) -> impl Iterator<Item = Id> + use<P> {
+        let services = if self.protocol.services_crash() { P::SERVICES } else { 0 };
+        Id::all(self.dials.nodes + services)
+    }
+
+    /// The pairs between which there is a link that can be cut.
+    fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_, P> {
+        let pairs =
+            self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));
+        pairs.filter(|&(a, b)| !self.dials.missing.between(a, b))
+    }
+
+    /// Whether there is a boundary that an execution may leave.
+    pub(crate) fn is_bounded(&self) -> bool {
+        P::BOUNDED || self.dials.capacity.is_some()
+    }
+
+    /// Whether `id` leads at the beginning.
+    pub(crate) fn led_first(&self, id: Id) -> bool {
+        self.led_first & (1 << id.index()) != 0
     }
 }
 

@@ -42,6 +42,11 @@ impl<P: Protocol> State<P> {
         Id::all(usize::from(self.nodes))
     }
 
+    /// The ids of the processes that elect, ascending: all but [services](Protocol::SERVICES).
+    pub fn members(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+        Id::all(usize::from(self.nodes) - P::SERVICES)
+    }
+
     /// Whether `id` is up.
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
@@ -99,10 +104,11 @@ impl<P: Protocol> State<P> {
         self.spent
     }
 
-    /// What a live process believes of the leadership; `None` if it is down.
+    /// What a live process believes of the leadership; `None` if it is down, or a service.
     #[must_use]
     pub fn standing(&self, id: Id) -> Option<Standing> {
-        self.up(id).then(|| P::standing(self.process(id)))
+        let elects = id.index() + P::SERVICES < usize::from(self.nodes);
+        (elects && self.up(id)).then(|| P::standing(self.process(id)))
     }
 
     pub(super) fn set_up(&mut self, id: Id, up: bool) {

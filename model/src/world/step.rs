@@ -2,7 +2,7 @@
 
 use super::network::{self, deliverable, fullest};
 use super::{Action, Heals, Start, State, Timing, World};
-use crate::protocol::{Effect, Effects, Envelope, Id, Local, Protocol, View};
+use crate::protocol::{Effect, Effects, Envelope, Everything, Id, Local, Protocol, View};
 
 /// Why a process takes a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,8 @@ impl<P: Protocol> World<P> {
 
     /// Everybody is up and has done nothing yet.
     fn unbooted(&self) -> State<P> {
-        let mut state = State::empty(self.dials.nodes);
+        let mut state = State::empty(self.processes());
+        state.cut = self.dials.missing.0;
         state.times = self.first_times();
         for id in self.ids() {
             state.set_up(id, true);
@@ -84,7 +85,7 @@ impl<P: Protocol> World<P> {
             actions.extend(next().map(Action::Duplicate));
         }
         if spent.crashes < may.crashes {
-            actions.extend(self.ids().filter(|&id| state.up(id)).map(Action::Crash));
+            actions.extend(self.mortals().filter(|&id| state.up(id)).map(Action::Crash));
         }
         if spent.recoveries < may.recoveries {
             actions.extend(self.ids().filter(|&id| !state.up(id)).map(Action::Recover));
@@ -113,13 +114,11 @@ impl<P: Protocol> World<P> {
     }
 
     fn cuts_and_heals(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        for a in self.ids() {
-            for b in self.ids().filter(|&b| b > a) {
-                if !state.connected(a, b) {
-                    actions.push(Action::Heal(a, b));
-                } else if state.spent.cuts < self.dials.faults.cuts {
-                    actions.push(Action::Cut(a, b));
-                }
+        for (a, b) in self.pairs() {
+            if !state.connected(a, b) {
+                actions.push(Action::Heal(a, b));
+            } else if state.spent.cuts < self.dials.faults.cuts {
+                actions.push(Action::Cut(a, b));
             }
         }
     }
@@ -159,7 +158,19 @@ impl<P: Protocol> World<P> {
             fault => self.strike(&mut state, fault),
         }
         self.settle_clocks(&mut state, action);
+        self.rename(&mut state);
         Outcome { state, actor, effects }
+    }
+
+    /// Gives names that do not depend on history.
+    fn rename(&self, state: &mut State<P>) {
+        if P::RENAMES {
+            self.protocol.rename(Everything {
+                processes: &mut state.processes,
+                stable: &mut state.stable,
+                messages: &mut state.flight,
+            });
+        }
     }
 
     /// Faults and repairs in which no process takes a step.
@@ -235,6 +246,7 @@ impl<P: Protocol> World<P> {
             up: state.up,
             cut: &state.cut,
             processes: &state.processes,
+            stable: &state.stable,
             timers: &state.timers,
             flight: &state.flight,
         }
@@ -270,13 +282,16 @@ impl<P: Protocol> World<P> {
                 due && !(self.protocol.periodic(timer) && self.protocol.idle(&view, id, timer))
             })
         };
-        let healing = self.dials().heals == Heals::Must && state.cut.iter().any(|&cut| cut != 0);
+        let healing = self.dials().heals == Heals::Must && state.cut != self.dials.missing.0;
         !healing && !self.ids().any(left)
     }
 
-    /// Whether `state` is inside the boundary of the search: no link holds more than its capacity.
+    /// Whether `state` is inside the boundary of the search: no link holds more than its capacity,
+    /// and no process [more than it may](Protocol::inside).
     #[must_use]
     pub fn inside(&self, state: &State<P>) -> bool {
         self.dials.capacity.is_none_or(|capacity| fullest::<P>(&state.flight) <= capacity)
+            && (!P::BOUNDED
+                || self.ids().all(|id| self.protocol.inside(state.process(id), state.stable(id))))
     }
 }

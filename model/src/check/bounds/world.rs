@@ -183,6 +183,6 @@ fn counts<P: Protocol>(world: &World<P>, until: Until, state: &State<P>) -> bool
     begun
         && match until {
             Until::Rest => !world.at_rest(state),
-            Until::Agreed => !agreed(state),
+            Until::Agreed => !agreed(world, state),
         }
 }

@@ -1,21 +1,20 @@
 //! How the parts of a world become known: the world itself is asked what an action does.
 
 use super::tables::{
-    Global, Globals, Held, Link, Next, Numbered, OVERFULL, Own, Process, Sent, Step, UNKNOWN,
-    number,
+    BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, number,
 };
-use super::{Layout, Packed, Question, column, fault};
+use super::{Layout, Packed, column, fault};
 use crate::protocol::{Effect, Envelope, Id, Protocol};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};
-use crate::world::{Action, Outcome, State, World};
+use crate::world::{Action, Condition, Outcome, State, World};
 use smallvec::SmallVec;
 use std::sync::Mutex;
 
 impl<P: Protocol> Packed<P> {
     /// A world of which only the start is known, and what is asked of its states.
     #[must_use]
-    pub fn new(world: &World<P>, questions: Vec<Question<P>>) -> Self {
+    pub fn new(world: &World<P>, questions: Vec<Condition<P>>) -> Self {
         let pairs = world.ids().flat_map(|a| world.ids().map(move |b| (a, b)));
         let links = pairs.filter(|(a, b)| a != b).map(|(a, b)| (a, b, Link::default()));
         let mut packed = Packed {
@@ -48,7 +47,7 @@ impl<P: Protocol> Packed<P> {
         let mut targets = Vec::new();
         for action in &actions {
             let outcome = self.world.apply(&state, action);
-            if self.world.clock.is_none() {
+            if !self.asks() {
                 self.note(&state, action, &outcome);
             }
             targets.push(self.world.inside(&outcome.state).then_some(outcome.state));
@@ -133,6 +132,10 @@ impl<P: Protocol> Packed<P> {
                 sends.push(Sent { link, to, message });
             }
         }
+        let (process, stable) = (outcome.state.process(id), outcome.state.stable(id));
+        if P::BOUNDED && !self.world.protocol.inside(process, stable) {
+            return (before, BEYOND);
+        }
         let step = Step { own, sends: sends.into() };
         (before, number(&mut self.processes[id.index()].steps, step))
     }
@@ -154,7 +157,7 @@ impl<P: Protocol> Packed<P> {
                 continue;
             }
             let before = self.content(link, &before);
-            let after = if self.overfull(&after) { OVERFULL } else { self.content(link, &after) };
+            let after = if self.overfull(&after) { BEYOND } else { self.content(link, &after) };
             let message = number(&mut self.messages, message);
             self.links[link].2.push.set(before, message, after);
         }
@@ -168,7 +171,7 @@ impl<P: Protocol> Packed<P> {
         let link = self.link_part(e.from, e.to) - self.processes.len();
         let before = self.content(link, &held(&state.flight, &[], e.from, e.to));
         let after = held(&outcome.state.flight, &[], e.from, e.to);
-        let after = if self.overfull(&after) { OVERFULL } else { self.content(link, &after) };
+        let after = if self.overfull(&after) { BEYOND } else { self.content(link, &after) };
         let message = number(&mut self.messages, e.message) as u16;
         for next in &mut self.links[link].2.next[before as usize] {
             if next.message == message {
@@ -186,7 +189,7 @@ impl<P: Protocol> Packed<P> {
         let number = number(&mut self.links[link].2.known, held.into());
         // The place must be taken before those of what is left are.
         self.links[link].2.next.push(Default::default());
-        if self.world.clock.is_none() {
+        if !self.asks() {
             let next: Vec<_> = deliverable::<P>(self.world.dials.network, &flight).collect();
             for e in next {
                 let rest = without::<P>(&flight, e);

@@ -10,28 +10,26 @@
 //! This holds only because a process's step depends on nothing but its own part and the event, and
 //! what a link holds on nothing but what is put in and taken out. In a timed world that is not so:
 //! a tick changes everything, and a detector forgets what it has counted when somebody else takes
-//! a step. There the world itself is asked each time, and only the states are packed.
+//! a step. Nor is it where a protocol [renames](Protocol::RENAMES). There the world itself is asked
+//! each time, and only the states are packed.
 
 mod layout;
 mod learn;
 mod tables;
 
 use super::clock::Clock;
-use super::{Action, DeliveryFairness, State, Timing, World};
+use super::{Action, Condition, DeliveryFairness, State, Timing, World};
 use crate::protocol::{Id, MAX_NODES, Protocol};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use layout::{Field, Layout};
 use std::sync::{Mutex, PoisonError};
-use tables::{Globals, Link, Numbered, OVERFULL, Process, Sent, UNKNOWN, number};
-
-/// What is asked of every state of a packed world.
-pub type Question<P> = fn(&World<P>, &State<P>) -> bool;
+use tables::{BEYOND, Globals, Link, Numbered, Process, Sent, UNKNOWN, number};
 
 /// A world with everything that is known of its parts.
 pub struct Packed<P: Protocol> {
     world: World<P>,
-    questions: Vec<Question<P>>,
+    questions: Vec<Condition<P>>,
     layout: Layout,
     messages: Numbered<P::Message>,
     processes: Vec<Process<P>>,
@@ -107,13 +105,14 @@ impl<P: Protocol> Space for Packed<P> {
         let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
         self.unpack(from, unpacked);
         let Unpacked { parts, state } = &*unpacked;
-        let owed = match self.world.clock {
-            Some(_) => self.ask(from.len(), state, next)?,
-            None => self.look_up(from, parts, state, next)?,
+        let owed = if self.asks() {
+            self.ask(from.len(), state, next)?
+        } else {
+            self.look_up(from, parts, state, next)?
         };
         let mut answers = if owed { 0 } else { STUTTERS };
         for (at, question) in self.questions.iter().enumerate() {
-            answers |= u32::from(question(&self.world, state)) << (at + 1);
+            answers |= u32::from(question.holds(&self.world, state)) << (at + 1);
         }
         Ok(answers)
     }
@@ -174,9 +173,14 @@ impl<P: Protocol> Packed<P> {
     }
 
     fn unpacked(&self) -> Unpacked<P> {
-        let mut state = State::empty(self.world.dials.nodes);
+        let mut state = State::empty(self.world.processes());
         state.times = self.world.first_times();
         Unpacked { parts: vec![0; self.layout.fields().len()], state }
+    }
+
+    /// Whether what follows is not looked up: a step may change more than the parts it touches.
+    fn asks(&self) -> bool {
+        self.world.clock.is_some() || P::RENAMES
     }
 
     /// The states that follow, looked up; whether one of the actions is owed.
@@ -188,7 +192,7 @@ impl<P: Protocol> Packed<P> {
         state: &State<P>,
         next: &mut Vec<u64>,
     ) -> Result<bool, Unlearned> {
-        let cut = self.world.dials.faults.cuts > 0;
+        let cut = self.world.dials.faults.cuts > 0 || !self.world.dials.missing.is_empty();
         let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
         expansion.deliveries()?;
         expansion.expiries()?;
@@ -345,7 +349,7 @@ impl<P: Protocol> Expansion<'_, P> {
         let (packed, state) = (self.packed, self.state);
         let (spent, may) = (state.spent, packed.world.dials.faults);
         if spent.crashes < may.crashes {
-            for id in packed.world.ids().filter(|&id| state.up(id)) {
+            for id in packed.world.mortals().filter(|&id| state.up(id)) {
                 self.after();
                 self.strike(fault::CRASH)?;
                 let own = self.parts[id.index()];
@@ -373,18 +377,16 @@ impl<P: Protocol> Expansion<'_, P> {
         if may == 0 {
             return Ok(());
         }
-        for a in packed.world.ids() {
-            for b in packed.world.ids().filter(|&b| b > a) {
-                if !state.connected(a, b) {
-                    self.owed |= packed.world.dials.heals == super::Heals::Must;
-                    self.after();
-                    self.strike(fault::heal(a, b))?;
-                } else if state.spent.cuts < may {
-                    self.after();
-                    self.strike(fault::cut(a, b))?;
-                    for part in [packed.link_part(a, b), packed.link_part(b, a)] {
-                        packed.layout.field(part).set(self.latest(), 0);
-                    }
+        for (a, b) in packed.world.pairs() {
+            if !state.connected(a, b) {
+                self.owed |= packed.world.dials.heals == super::Heals::Must;
+                self.after();
+                self.strike(fault::heal(a, b))?;
+            } else if state.spent.cuts < may {
+                self.after();
+                self.strike(fault::cut(a, b))?;
+                for part in [packed.link_part(a, b), packed.link_part(b, a)] {
+                    packed.layout.field(part).set(self.latest(), 0);
                 }
             }
         }
@@ -420,8 +422,13 @@ impl<P: Protocol> Expansion<'_, P> {
     /// A process takes a step.
     #[inline]
     fn step(&mut self, id: Id, step: u32) -> Result<(), Unlearned> {
-        if step == UNKNOWN {
-            return Err(Unlearned);
+        match step {
+            UNKNOWN => return Err(Unlearned),
+            BEYOND => {
+                self.latest().fill(OUTSIDE_WORD);
+                return Ok(());
+            }
+            _ => {}
         }
         let (packed, state, cut) = (self.packed, self.state, self.cut);
         let after = self.latest();
@@ -436,7 +443,7 @@ impl<P: Protocol> Expansion<'_, P> {
             let push = &packed.links[link].2.push;
             match push.get(field.get(after), u32::from(message)) {
                 UNKNOWN => return Err(Unlearned),
-                OVERFULL => {
+                BEYOND => {
                     after.fill(OUTSIDE_WORD);
                     return Ok(());
                 }
@@ -450,7 +457,7 @@ impl<P: Protocol> Expansion<'_, P> {
     fn hold(&mut self, link: Field, held: u32) -> Result<(), Unlearned> {
         match held {
             UNKNOWN => return Err(Unlearned),
-            OVERFULL => self.latest().fill(OUTSIDE_WORD),
+            BEYOND => self.latest().fill(OUTSIDE_WORD),
             held => link.set(self.latest(), held),
         }
         Ok(())

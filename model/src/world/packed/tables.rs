@@ -11,8 +11,9 @@ use std::hash::Hash;
 /// Stands for what has not been seen yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-/// Stands for more messages than a link may hold.
-pub(super) const OVERFULL: u32 = u32::MAX - 1;
+/// Stands for what is outside the boundary: more messages than a link may hold, or more than a
+/// process may have.
+pub(super) const BEYOND: u32 = u32::MAX - 1;
 
 /// Values and their numbers.
 pub(super) type Numbered<T> = IndexSet<T, FxBuildHasher>;
@@ -130,7 +131,7 @@ pub(super) struct Link<P: Protocol> {
     pub(super) known: Numbered<Box<[Held<P>]>>,
     /// What may be delivered next, by the number of what the link holds.
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
-    /// What it holds after another message, by the number of that; [`OVERFULL`] if too much.
+    /// What it holds after another message, by the number of that; [`BEYOND`] if too much.
     pub(super) push: Table,
 }
 

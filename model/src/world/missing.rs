@@ -1,0 +1,121 @@
+//! Links that a world does not have.
+
+use super::WorldError;
+use crate::protocol::{Id, MAX_NODES};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// The links that are missing for good, in one direction or both: what is sent there is lost. Not a
+/// fault, but how the network is built; such a link is neither cut nor healed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Missing(
+    /// For each sender, one bit for each receiver that does not hear it.
+    pub(super) [u8; MAX_NODES],
+);
+
+impl Missing {
+    /// Everybody hears everybody.
+    pub const NONE: Missing = Missing([0; MAX_NODES]);
+
+    /// Without what `other` is without as well.
+    #[must_use]
+    pub fn and(mut self, other: Missing) -> Missing {
+        self.0.iter_mut().zip(other.0).for_each(|(deaf, more)| *deaf |= more);
+        self
+    }
+
+    /// Whether no link is missing.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self == Missing::NONE
+    }
+
+    /// Whether `to` does not hear `from`.
+    #[must_use]
+    pub fn from_to(self, from: Id, to: Id) -> bool {
+        self.0[from.index()] & (1 << to.index()) != 0
+    }
+
+    /// Whether one of two does not hear the other.
+    pub(super) fn between(self, a: Id, b: Id) -> bool {
+        self.from_to(a, b) || self.from_to(b, a)
+    }
+
+    /// Refuses links of processes that a world of `processes` does not have.
+    pub(super) fn check(self, processes: usize) -> Result<(), WorldError> {
+        let foreign = self.named().into_iter().find(|&(a, _, b)| a.max(b).index() >= processes);
+        foreign.map_or(Ok(()), |(a, arrow, b)| {
+            Err(WorldError::NoSuchLink { link: format!("{a}{arrow}{b}"), processes })
+        })
+    }
+
+    /// Each missing link: `-` for both directions, `>` for one.
+    fn named(self) -> Vec<(Id, char, Id)> {
+        let pairs = Id::all(MAX_NODES).flat_map(|a| Id::all(MAX_NODES).map(move |b| (a, b)));
+        let missing = pairs.filter(|&(a, b)| self.from_to(a, b));
+        let named = missing.filter_map(|(a, b)| match self.from_to(b, a) {
+            true if a < b => Some((a, '-', b)),
+            true => None,
+            false => Some((a, '>', b)),
+        });
+        named.collect()
+    }
+
+    /// Each missing link as [`Missing::from_str`] reads it.
+    #[must_use]
+    pub fn words(self) -> Vec<String> {
+        self.named().into_iter().map(|(a, arrow, b)| format!("{a}{arrow}{b}")).collect()
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words().join(", "))
+    }
+}
+
+/// One link: `1-2` is missing in both directions, `1>2` from 1 to 2 only.
+impl FromStr for Missing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "give two ids, such as 1-2, or 1>2 for one direction".to_owned();
+        let (a, both, b) = match (text.split_once('-'), text.split_once('>')) {
+            (Some((a, b)), None) => (a, true, b),
+            (None, Some((a, b))) => (a, false, b),
+            _ => return Err(wrong()),
+        };
+        let id = |text: &str| match text.trim().parse::<usize>() {
+            Ok(number) if (1..=MAX_NODES).contains(&number) => Ok(number - 1),
+            Ok(_) => Err(format!("ids are 1 to {MAX_NODES}")),
+            Err(_) => Err(wrong()),
+        };
+        let (a, b) = (id(a)?, id(b)?);
+        if a == b {
+            return Err("a process needs no link to itself; give two different ids".to_owned());
+        }
+        let mut missing = Missing::NONE;
+        missing.0[a] |= 1 << b;
+        if both {
+            missing.0[b] |= 1 << a;
+        }
+        Ok(missing)
+    }
+}
+
+impl Serialize for Missing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.words().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Missing {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let words = Vec::<String>::deserialize(deserializer)?;
+        words.iter().try_fold(Missing::NONE, |missing, word| {
+            word.parse().map(|one| missing.and(one)).map_err(D::Error::custom)
+        })
+    }
+}
