@@ -64,6 +64,17 @@ fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_th
 }
 
 #[test]
+fn a_link_that_is_missing_in_one_direction_leaves_two_leaders_for_good() {
+    let deaf = Dials { missing: "3>2".parse().expect("a link"), ..Dials::calm(3) };
+    let report = report(Bully::RECOMMENDED, deaf);
+    // 2 does not hear 3 and leads as well; 1 hears both, and follows the higher.
+    assert_eq!(violated(&report), ["at-most-one-leader", "stabilises"]);
+    assert_eq!(report.world.dials().missing.words(), ["3>2"]);
+    let path = Dials { missing: "1-3".parse().expect("a link"), ..Dials::calm(3) };
+    assert!(path.to_string().contains("(without 1-3)"), "{path}");
+}
+
+#[test]
 fn after_a_partition_heals_the_recommended_rules_agree_again_and_pings_do_not() {
     let cut = Dials {
         faults: Faults { cuts: 1, ..Faults::NONE },

@@ -142,6 +142,7 @@ fn violation(graph: &Graph<'_>, formula: Liveness<u32>) -> Option<Lasso<ActionId
 }
 
 /// What keeps a search from deciding.
+#[derive(Clone, Copy)]
 struct Missing {
     cut_short: Option<Reason>,
     premise: bool,

@@ -49,7 +49,7 @@ pub(super) fn components<R: Rows>(
     let inside = |number| !acyclic.contains(number) && inside(number);
     let mut marks = vec![NEW; rows.len() as usize];
     let roots = (0..rows.len()).filter(|&number| inside(number));
-    let groups = scc::cyclic(rows, roots, &inside, &mut marks);
+    let groups = scc::cyclic(rows, roots, inside, &mut marks);
     if groups.is_empty() {
         return FairComponents::default();
     }

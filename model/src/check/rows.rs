@@ -44,7 +44,7 @@ pub trait Rows: Sync {
     /// All states, so ordered that most transitions lead to what comes earlier. Nothing but speed
     /// depends on it.
     fn backwards(&self) -> Vec<Range<u32>> {
-        vec![0..self.len()]
+        std::iter::once(0..self.len()).collect()
     }
 
     /// Whether some action may be strongly fair. If none is, components are judged faster.

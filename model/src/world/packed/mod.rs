@@ -305,7 +305,7 @@ impl<P: Protocol> Expansion<'_, P> {
                 }
                 let due =
                     dials.timing == Timing::Asynchronous || protocol.overdue(&view, id, timer);
-                if !due && !(may_suspect && !protocol.periodic(timer)) {
+                if !due && (!may_suspect || protocol.periodic(timer)) {
                     continue;
                 }
                 self.owed |= due;
