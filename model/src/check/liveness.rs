@@ -1,7 +1,7 @@
 //! Liveness under weak and strong fairness, decided on the state graph.
 //!
 //! Each formula fails if and only if some fair execution violates it. Such an execution ends up in
-//! a set of states in which a fair execution can [stay for ever](super::fair), or in one state
+//! a set of states in which a fair execution can stay for ever, or in one state
 //! where nothing fair is enabled and so nothing more need happen (it *stutters*, as in TLA⁺). The
 //! formulas differ in where that set may lie and in how it may be reached:
 //!

@@ -2,7 +2,7 @@
 //!
 //! Safety is decided by exhausting the reachable states ([`exact`]), liveness on the graph of their
 //! transitions under [weak or strong fairness](liveness), and so is what executions cost at most,
-//! their [bounds](bounds). Stateright's own searches serve as the reference: they must count the
+//! their [bounds]. Stateright's own searches serve as the reference: they must count the
 //! same states.
 
 pub mod bounds;
