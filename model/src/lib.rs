@@ -24,6 +24,7 @@ pub mod property;
 pub mod protocol;
 pub mod report;
 pub mod space;
+pub mod survey;
 pub mod temporal;
 pub mod trace;
 pub mod tune;

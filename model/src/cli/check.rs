@@ -98,18 +98,14 @@ impl Visitor for Check<'_> {
         if args.json {
             writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
         } else {
-            args.print(&report, &saved)?;
+            print(&report, &args.protocol, &saved, args.ascii)?;
         }
-        Ok(match report.verdict() {
-            Verdict::Holds => HOLDS,
-            Verdict::Violated => VIOLATED,
-            Verdict::Unknown => CUT_SHORT,
-        })
+        Ok(status(&report))
     }
 }
 
 /// Where a property's counterexample was saved.
-type Saved = Vec<(&'static str, PathBuf)>;
+pub(super) type Saved = Vec<(&'static str, PathBuf)>;
 
 impl CheckArgs {
     /// The properties that were named, each one once.
@@ -149,41 +145,56 @@ impl CheckArgs {
         }
         Ok(files)
     }
+}
 
-    fn print<P: Protocol>(&self, report: &Report<P>, saved: &Saved) -> anyhow::Result<()> {
-        let mut out = anstream::stdout();
-        writeln!(out, "{}, {}", P::NAME, variant_name(report.world.protocol()))?;
-        let width = text::width();
-        writeln!(out, "{}", text::wrap(&report.world.dials().to_string(), width))?;
-        writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
-        writeln!(out, "{}", table(report))?;
-        let mut told: Vec<(&'static str, Trace)> = Vec::new();
-        for (decision, trace) in counterexamples(report) {
-            let property = decision.property;
-            let formula = property.formula;
-            let what = format!("{BOLD}{} is violated{BOLD:#}: {formula}", property.name);
-            writeln!(out, "\n{what}")?;
-            let same = told.iter().find(|(_, known)| known.steps == trace.steps);
-            if let Some((known, _)) = same {
-                writeln!(out, "The execution is that of {known}.")?;
-            } else {
-                shown::tell(&mut out, &trace, self.ascii)?;
-            }
-            if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
-                shown::saved(&mut out, file)?;
-            }
-            if let Some(found) = &decision.counterexample {
-                shown::browse(&mut out, &self.protocol, &report.world, found)?;
-            }
-            told.push((property.name, trace));
-        }
-        if let Some(reason) = report.cut_short {
-            let claim = "What is unknown is not claimed.";
-            let cut = format!("The search was cut short: {reason}. {claim}");
-            writeln!(out, "\n{}", text::wrap(&cut, width))?;
-        }
-        Ok(())
+/// The exit status that says what was found.
+pub(super) fn status<P: Protocol>(report: &Report<P>) -> u8 {
+    match report.verdict() {
+        Verdict::Holds => HOLDS,
+        Verdict::Violated => VIOLATED,
+        Verdict::Unknown => CUT_SHORT,
     }
+}
+
+/// Prints what was found, and shows what violates it.
+pub(super) fn print<P: Protocol>(
+    report: &Report<P>,
+    protocol: &ProtocolArgs,
+    saved: &Saved,
+    ascii: bool,
+) -> anyhow::Result<()> {
+    let mut out = anstream::stdout();
+    writeln!(out, "{}, {}", P::NAME, variant_name(report.world.protocol()))?;
+    let width = text::width();
+    writeln!(out, "{}", text::wrap(&report.world.dials().to_string(), width))?;
+    writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
+    writeln!(out, "{}", table(report))?;
+    let mut told: Vec<(&'static str, Trace)> = Vec::new();
+    for (decision, trace) in counterexamples(report) {
+        let property = decision.property;
+        let formula = property.formula;
+        let what = format!("{BOLD}{} is violated{BOLD:#}: {formula}", property.name);
+        writeln!(out, "\n{what}")?;
+        let same = told.iter().find(|(_, known)| known.steps == trace.steps);
+        if let Some((known, _)) = same {
+            writeln!(out, "The execution is that of {known}.")?;
+        } else {
+            shown::tell(&mut out, &trace, ascii)?;
+        }
+        if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
+            shown::saved(&mut out, file)?;
+        }
+        if let Some(found) = &decision.counterexample {
+            shown::browse(&mut out, protocol, &report.world, found)?;
+        }
+        told.push((property.name, trace));
+    }
+    if let Some(reason) = report.cut_short {
+        let claim = "What is unknown is not claimed.";
+        let cut = format!("The search was cut short: {reason}. {claim}");
+        writeln!(out, "\n{}", text::wrap(&cut, width))?;
+    }
+    Ok(())
 }
 
 const BOLD: Style = Style::new().bold();

@@ -8,6 +8,7 @@ mod limit_args;
 mod list;
 mod progress;
 mod shown;
+mod survey;
 mod text;
 mod timed_args;
 mod trace;
@@ -48,6 +49,7 @@ Examples:
   bellwether-model check bully
   bellwether-model explore bully --recoveries 1
   bellwether-model tune bully --variant baseline --delay 1..3
+  bellwether-model survey
 ('help COMMAND' shows more)
 
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
@@ -63,6 +65,8 @@ enum Command {
     Bounds(bounds::BoundsArgs),
     /// Browse a world's states and counterexamples in stateright's web Explorer
     Explore(explore::ExploreArgs),
+    /// Decide every protocol in the worlds that matter, as one matrix
+    Survey(survey::SurveyArgs),
     /// Show the protocols; of one, its variants, rules and properties
     List(list::ListArgs),
     /// Tell or draw a saved trace again
@@ -79,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Tune(args) => tune::run(&args),
         Command::Bounds(args) => bounds::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Survey(args) => survey::run(&args),
         Command::List(args) => list::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Completions(args) => completions::run(&args),

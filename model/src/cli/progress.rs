@@ -17,6 +17,21 @@ impl Bar {
         Bar(bar)
     }
 
+    /// For so many steps, of which each is told.
+    #[must_use]
+    pub fn of(steps: usize) -> Self {
+        let bar = ProgressBar::new(steps as u64);
+        let template = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}");
+        bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Bar(bar)
+    }
+
+    /// One more step is done.
+    pub fn step(&self, what: &'static str) {
+        self.0.set_message(what);
+        self.0.inc(1);
+    }
+
     /// Shows what is done at present, such as "searching", and how far it is.
     pub fn look(&self, doing: &str, progress: Progress) {
         if self.0.is_hidden() || progress.elapsed < Duration::from_millis(200) {

@@ -83,6 +83,8 @@ impl Protocol for Bully {
     const TIMERS: &'static [Timer] =
         &[Timer::Election, Timer::Coordinator, Timer::Watch, Timer::Heartbeat, Timer::Answer];
     const DURATIONS: &'static [Duration] = durations::ALL;
+    const ENOUGH: &'static [(&'static str, u8)] =
+        &[("t-elec", 3), ("t-coord", 7), ("t-detect", 1), ("t-heartbeat", 2)];
 
     type Process = Process;
     type Stable = ();

@@ -45,6 +45,10 @@ pub trait Protocol:
     /// first: in this order the smallest that will do are looked for.
     const DURATIONS: &'static [Duration] = &[];
 
+    /// Durations that are enough for the default rules where a message takes at most one tick, and
+    /// processing no time, as `tune` finds them; empty if that was not looked for.
+    const ENOUGH: &'static [(&'static str, u8)] = &[];
+
     /// What is asked of this protocol alone, besides what every election is asked.
     const PROPERTIES: &'static [Asked<Self>] = &[];
 

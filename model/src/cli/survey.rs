@@ -1,0 +1,186 @@
+//! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
+
+use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, UsageError, WorldArgs, check, dispatch, text};
+use crate::check::{Limits, Options, Verdict};
+use crate::protocol::{NAMES, Protocol, Visitor};
+use crate::survey::{How, Row, Surrounding, matrix, surroundings, survey};
+use crate::world::World;
+use crate::{check as checking, property};
+use anyhow::{Context, anyhow};
+use clap::Args;
+use comfy_table::{Cell as Place, Color, ContentArrangement, Table, presets};
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The flags of `survey`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SurveyArgs {
+    /// Only these protocols (`list` shows them) [default: all]
+    #[arg(value_name = "PROTOCOL")]
+    protocols: Vec<String>,
+
+    /// How many processes elect
+    #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "World",
+          value_parser = clap::value_parser!(u8).range(2..=5), allow_negative_numbers = true)]
+    nodes: u8,
+
+    /// Show what goes wrong in one cell: the counterexample of each property that is violated
+    #[arg(long, num_args = 2, value_names = ["PROTOCOL", "WORLD"], conflicts_with = "protocols")]
+    show: Option<Vec<String>>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output", conflicts_with = "markdown")]
+    json: bool,
+
+    /// Print the matrix as a table in Markdown and nothing else
+    #[arg(long, help_heading = "Output")]
+    markdown: bool,
+
+    /// Draw the matrix as a picture (SVG) into this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    svg: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model survey
+  bellwether-model survey bully --nodes 4
+  bellwether-model survey --show bully crash-recovery
+  bellwether-model survey --svg survey.svg --json
+
+Unless a limit says otherwise, a world is given up on after a million states, and is undecided then.";
+
+/// How many states of a world are searched if nothing is said.
+const STATES: u64 = 1_000_000;
+
+pub(super) fn run(args: &SurveyArgs) -> anyhow::Result<u8> {
+    if let Some([protocol, world]) = args.show.as_deref() {
+        return dispatch(protocol, Show { args, world });
+    }
+    let named = |name: &String| {
+        let known = NAMES.iter().find(|known| *known == name).copied();
+        known.ok_or_else(|| UsageError::Protocol { name: name.clone() })
+    };
+    let mut protocols = args.protocols.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    if protocols.is_empty() {
+        protocols = NAMES.to_vec();
+    }
+    let worlds = surroundings(args.nodes.into());
+    let bar = Bar::of(protocols.len() * (worlds.len() + 1));
+    let rows = survey(&protocols, args.how(), &|name| bar.step(name));
+    bar.finish();
+    let rows = rows?;
+    if let Some(file) = &args.svg {
+        std::fs::write(file, matrix::svg(&worlds, &rows))
+            .with_context(|| format!("writing {}; give --svg another file", file.display()))?;
+    }
+    let mut out = anstream::stdout();
+    if args.json {
+        let worlds: Vec<_> = worlds.iter().map(described).collect();
+        writeln!(out, "{}", json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows }))?;
+    } else if args.markdown {
+        write!(out, "{}", matrix::markdown(&worlds, &rows))?;
+    } else {
+        print(&mut out, &worlds, &rows)?;
+    }
+    Ok(HOLDS)
+}
+
+impl SurveyArgs {
+    fn how(&self) -> How {
+        let limits = self.limits.limits();
+        let limits = if limits == Limits::NONE {
+            Limits { states: Some(STATES), ..Limits::NONE }
+        } else {
+            limits
+        };
+        How { nodes: self.nodes.into(), limits, threads: self.limits.threads() }
+    }
+}
+
+fn described(world: &Surrounding) -> serde_json::Value {
+    json!({ "name": world.name, "meaning": world.meaning })
+}
+
+fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    let names = worlds.iter().map(|world| world.name);
+    table.set_header(["protocol"].into_iter().chain(names).chain(["messages"]));
+    for row in rows {
+        let cells = row.cells.iter().map(|cell| {
+            let colour = match cell.verdict() {
+                Some(Verdict::Holds) => Color::Green,
+                Some(Verdict::Violated) => Color::Red,
+                Some(Verdict::Unknown) | None => Color::Yellow,
+            };
+            Place::new(cell.words()).fg(colour)
+        });
+        let name = Place::new(row.protocol);
+        table.add_row(std::iter::once(name).chain(cells).chain([Place::new(row.messages.words())]));
+    }
+    writeln!(out, "{table}\n")?;
+    for world in worlds {
+        writeln!(
+            out,
+            "{}",
+            text::wrap(&format!("{}: {}", world.name, world.meaning), text::width())
+        )?;
+    }
+    writeln!(out, "messages: the most that an execution sends from a crash until all is at rest")?;
+    writeln!(out, "\nWhat goes wrong in a cell: bellwether-model survey --show PROTOCOL WORLD")?;
+    Ok(())
+}
+
+struct Show<'a> {
+    args: &'a SurveyArgs,
+    world: &'a str,
+}
+
+impl Visitor for Show<'_> {
+    type Output = anyhow::Result<u8>;
+
+    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
+        let worlds = surroundings(self.args.nodes.into());
+        let Some(found) = worlds.iter().find(|world| world.name == self.world) else {
+            let known: Vec<_> = worlds.iter().map(|world| world.name).collect();
+            let known = known.join(", ");
+            return Err(anyhow!("there is no world '{}'; there are: {known}", self.world));
+        };
+        let Some(dials) = found.dials::<P>()? else {
+            return Err(anyhow!(
+                "it is not known how long is enough for {}; try 'check {} --timing timed' with \
+                 durations of your own",
+                P::NAME,
+                P::NAME
+            ));
+        };
+        let rules = P::VARIANTS.first().context("the protocol has no variant")?.rules;
+        let world = World::new(rules, dials)?;
+        let asked = property::select(&world, &[])?;
+        let limits = self.args.how().limits;
+        let threads = self.args.limits.threads();
+        let options = Options { limits, threads, ..Options::default() };
+        let bar = Bar::new();
+        let report = checking::check(&world, &asked, &options, &mut |p| bar.look("searching", p));
+        bar.finish();
+        let report = report?;
+        let mut out = anstream::stdout();
+        writeln!(out, "{}: {}", found.name, found.meaning)?;
+        writeln!(out, "bellwether-model check {} {}\n", P::NAME, WorldArgs::typed(&dials))?;
+        let protocol =
+            ProtocolArgs { protocol: P::NAME.to_owned(), variant: None, rules: Vec::new() };
+        check::print(&report, &protocol, &Vec::new(), self.args.ascii)?;
+        Ok(check::status(&report))
+    }
+}

@@ -1,0 +1,274 @@
+//! Every protocol in the worlds that matter: one matrix of verdicts.
+//!
+//! Each protocol is asked by its default rules what every election is asked, and what is asked of
+//! it alone. The worlds are the same for all, and small: a cell says what happens there, not that
+//! the protocol is right.
+
+pub mod matrix;
+mod worlds;
+
+pub use worlds::{Surrounding, surroundings};
+
+use crate::check::bounds::{Bound, Until, bounds};
+use crate::check::{self, CheckError, Counts, Limits, Options, Reason, Verdict};
+use crate::property::{self, Kind};
+use crate::protocol::{self, Protocol, Visitor};
+use crate::world::{Dials, World, WorldError};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// What a protocol does in a world.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The world's name.
+    pub world: &'static str,
+    /// The verdicts; none if the protocol says nothing of the time that it takes.
+    pub findings: Option<Vec<Finding>>,
+    /// How much there was to search.
+    pub states: Option<Counts>,
+}
+
+/// The verdict on one property.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The property's name.
+    pub property: &'static str,
+    /// Whether it is asked of this protocol alone.
+    pub own: bool,
+    /// What kind of formula it is.
+    pub kind: Kind,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Why it is not known, if it is not.
+    pub reason: Option<Reason>,
+    /// The number of steps of the counterexample, its cycle included.
+    pub steps: Option<usize>,
+}
+
+/// A row of the matrix.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The protocol.
+    pub protocol: &'static str,
+    /// Its cells, in the order of the worlds.
+    pub cells: Vec<Cell>,
+    /// The most messages of an execution from the first crash until everything is at rest.
+    pub messages: Most,
+}
+
+/// The most that there can be of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Most {
+    /// So many.
+    AtMost(u64),
+    /// There is no bound.
+    Unbounded,
+    /// The search was cut short, or left its boundary.
+    Unknown,
+}
+
+/// How to survey.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// The number of processes that elect.
+    pub nodes: usize,
+    /// When to give up on a world.
+    pub limits: Limits,
+    /// With how many threads; each searches a world of its own.
+    pub threads: usize,
+}
+
+/// One thing to find out.
+#[derive(Clone, Copy)]
+enum Task {
+    Cell(usize),
+    Messages,
+}
+
+enum Found {
+    Cell(Cell),
+    Messages(Most),
+}
+
+/// Surveys these protocols, telling `done` each time that something was found out.
+///
+/// # Errors
+/// If a world cannot be, or the system gives no threads.
+pub fn survey(
+    protocols: &[&'static str],
+    how: How,
+    done: &(dyn Fn(&'static str) + Sync),
+) -> Result<Vec<Row>, SurveyError> {
+    let worlds = surroundings(how.nodes);
+    let tasks = || (0..worlds.len()).map(Task::Cell).chain([Task::Messages]);
+    let all: Vec<_> = protocols.iter().flat_map(|&name| tasks().map(move |t| (name, t))).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
+    let pool = pool.map_err(|error| SurveyError::Threads { error: error.to_string() })?;
+    let find = |&(name, task): &(&'static str, Task)| {
+        let found = protocol::with_protocol(name, Find { task, worlds: &worlds, how });
+        done(name);
+        found.unwrap_or_else(|| Err(SurveyError::Protocol { name: name.to_owned() }))
+    };
+    // One thing at a time to each thread: what takes long must not wait behind what does.
+    let found: Vec<_> = pool.install(|| all.par_iter().with_max_len(1).map(find).collect());
+    let mut found = found.into_iter();
+    let row = |&protocol: &&'static str| {
+        let mut row = Row { protocol, cells: Vec::new(), messages: Most::Unknown };
+        for found in found.by_ref().take(worlds.len() + 1) {
+            match found? {
+                Found::Cell(cell) => row.cells.push(cell),
+                Found::Messages(most) => row.messages = most,
+            }
+        }
+        Ok(row)
+    };
+    protocols.iter().map(row).collect()
+}
+
+struct Find<'a> {
+    task: Task,
+    worlds: &'a [Surrounding],
+    how: How,
+}
+
+impl Visitor for Find<'_> {
+    type Output = Result<Found, SurveyError>;
+
+    fn visit<P: Protocol>(self) -> Self::Output {
+        let Some(default) = P::VARIANTS.first() else {
+            return Err(SurveyError::Protocol { name: P::NAME.to_owned() });
+        };
+        match self.task {
+            Task::Cell(at) => cell(default.rules, &self.worlds[at], self.how).map(Found::Cell),
+            Task::Messages => messages(default.rules, self.how).map(Found::Messages),
+        }
+    }
+}
+
+fn cell<P: Protocol>(rules: P, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
+    let mut cell = Cell { world: world.name, findings: None, states: None };
+    let Some(dials) = world.dials::<P>()? else { return Ok(cell) };
+    let world = World::new(rules, dials)?;
+    let asked = property::select(&world, &[])?;
+    let options = Options { limits: how.limits, ..Options::default() };
+    let report = check::check(&world, &asked, &options, &mut |_| {})?;
+    let findings = report.decisions.iter().map(|decision| Finding {
+        property: decision.property.name,
+        own: P::PROPERTIES.iter().any(|own| own.name == decision.property.name),
+        kind: decision.property.kind(),
+        verdict: decision.verdict,
+        reason: decision.reason,
+        steps: decision
+            .counterexample
+            .as_ref()
+            .map(|found| found.steps.len() + found.cycle.as_ref().map_or(0, Vec::len)),
+    });
+    cell.findings = Some(findings.collect());
+    cell.states = Some(report.counts);
+    Ok(cell)
+}
+
+fn messages<P: Protocol>(rules: P, how: How) -> Result<Most, SurveyError> {
+    let world = World::new(rules, Dials::calm(how.nodes).with_crashes(1, 0))?;
+    let found = bounds(&world, Until::Rest, (how.limits, 1), &mut |_| {})?;
+    let line = found.lines.iter().find(|line| line.name() == "messages");
+    Ok(match (found.incomplete, line.map(|line| &line.bound)) {
+        (_, Some(Bound::Unbounded(_))) => Most::Unbounded,
+        (None, Some(Bound::Most(most, _))) => Most::AtMost(*most),
+        _ => Most::Unknown,
+    })
+}
+
+impl Cell {
+    /// Whether this property is violated.
+    fn violates(&self, named: impl Fn(&Finding) -> bool) -> bool {
+        let found = self.findings.iter().flatten();
+        found.filter(|f| f.verdict == Verdict::Violated).any(named)
+    }
+
+    /// What goes wrong, in a few words; nothing if all holds.
+    #[must_use]
+    pub fn wrongs(&self) -> Vec<String> {
+        let mut wrongs = Vec::new();
+        if self.violates(|f| f.property == "at-most-one-leader") {
+            wrongs.push("two leaders".to_owned());
+        }
+        if self.violates(|f| matches!(f.property, "stabilises" | "settles")) {
+            wrongs.push("no agreement in the end".to_owned());
+        }
+        let own = self.findings.iter().flatten().filter(|f| f.own);
+        let own = own.filter(|f| f.verdict == Verdict::Violated);
+        wrongs.extend(own.map(|finding| format!("not {}", finding.property)));
+        wrongs
+    }
+
+    /// The verdict on everything together: violated if something is, otherwise unknown if
+    /// something is; `None` if nothing was asked.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Verdict> {
+        let findings = self.findings.as_ref()?;
+        let any = |verdict| findings.iter().any(|f| f.verdict == verdict);
+        // What cannot be asked in a world, because nothing is ever at rest there, is no matter.
+        let open = |f: &Finding| f.verdict == Verdict::Unknown && f.reason != Some(Reason::Vacuous);
+        Some(if any(Verdict::Violated) {
+            Verdict::Violated
+        } else if findings.iter().any(open) {
+            Verdict::Unknown
+        } else {
+            Verdict::Holds
+        })
+    }
+
+    /// The cell in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.verdict() {
+            None => "not asked".to_owned(),
+            Some(Verdict::Holds) => "holds".to_owned(),
+            Some(Verdict::Unknown) => "undecided".to_owned(),
+            Some(Verdict::Violated) => match self.wrongs() {
+                wrongs if wrongs.is_empty() => "not at every moment".to_owned(),
+                wrongs => wrongs.join(", "),
+            },
+        }
+    }
+}
+
+impl Most {
+    /// The bound in words.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Most::AtMost(most) => most.to_string(),
+            Most::Unbounded => "unbounded".to_owned(),
+            Most::Unknown => "undecided".to_owned(),
+        }
+    }
+}
+
+/// Why there is no survey.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// No such protocol.
+    #[error("there is no protocol '{name}'; there are: {}", protocol::NAMES.join(", "))]
+    Protocol {
+        /// What was asked for.
+        name: String,
+    },
+    /// A world cannot be.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// A property cannot be asked for.
+    #[error(transparent)]
+    Property(#[from] property::PropertyError),
+    /// A check failed.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The system gives no threads.
+    #[error("cannot start threads: {error}; try fewer with --threads")]
+    Threads {
+        /// What the system says.
+        error: String,
+    },
+}

@@ -1,0 +1,80 @@
+//! The worlds of the survey.
+
+use crate::protocol::Protocol;
+use crate::world::{Delay, Dials, Durations, Faults, Heals, Network, Timed, Timing, WorldError};
+
+/// A world, whatever the protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Surrounding {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in half a sentence.
+    pub meaning: &'static str,
+    dials: Dials,
+    timed: bool,
+}
+
+impl Surrounding {
+    /// The dials of this world for a protocol; `None` if it is a timed world and the protocol does
+    /// not say how long [is enough](Protocol::ENOUGH).
+    ///
+    /// # Errors
+    /// If a duration cannot be.
+    pub fn dials<P: Protocol>(&self) -> Result<Option<Dials>, WorldError> {
+        if !self.timed {
+            return Ok(Some(self.dials));
+        }
+        if P::ENOUGH.is_empty() {
+            return Ok(None);
+        }
+        let durations = Durations::of(P::ENOUGH.iter().copied()).map_err(WorldError::Durations)?;
+        let timed = Timed { delay: Delay::AtMost(1), processing: 0, durations, within: None };
+        Ok(Some(Dials { timing: Timing::Timed(timed), ..self.dials }))
+    }
+}
+
+/// The worlds that matter, with this many processes that elect.
+#[must_use]
+pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
+    let calm = Dials::calm(nodes);
+    let with = |faults| Dials { faults, ..calm };
+    let world = |name, meaning, dials| Surrounding { name, meaning, dials, timed: false };
+    let crash = Faults { crashes: 1, ..Faults::NONE };
+    let cut = Faults { cuts: 1, ..Faults::NONE };
+    vec![
+        world("crash-stop", "a process crashes for good", with(crash)),
+        world(
+            "crash-recovery",
+            "a process crashes, and one comes back",
+            with(Faults { recoveries: 1, ..crash }),
+        ),
+        world(
+            "lost-message",
+            "a process crashes, and a message is lost",
+            with(Faults { losses: 1.into(), ..crash }),
+        ),
+        world(
+            "false-suspicion",
+            "a time-out expires although what it waits for could still come",
+            with(Faults { suspicions: 1, ..Faults::NONE }),
+        ),
+        world(
+            "cut-link",
+            "the link between two processes is cut, and heals in the end",
+            Dials { heals: Heals::Must, capacity: Some(2), ..with(cut) },
+        ),
+        world(
+            "asynchronous",
+            "a process crashes, time-outs expire at any moment, messages overtake each other",
+            Dials { timing: Timing::Asynchronous, network: Network::Set, ..with(crash) },
+        ),
+        Surrounding {
+            timed: true,
+            ..world(
+                "timed",
+                "a process crashes, messages take at most a tick, time-outs are long enough",
+                with(crash),
+            )
+        },
+    ]
+}
