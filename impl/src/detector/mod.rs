@@ -28,6 +28,8 @@
 //! - [`adaptive`]: silence for longer than some multiple of the usual interval is;
 //! - [`phi`]: silence is, once it would be too great a coincidence if the process were up.
 //!
+//! [`quality`] measures any of them. How they compare is in `docs/detectors.md`.
+//!
 //! # What every detector promises
 //!
 //! *Strong completeness, with a number:* a process that is silent for [`Bounds::longest`] is
@@ -59,6 +61,7 @@ mod error;
 pub mod fixed;
 mod heard;
 pub mod phi;
+pub mod quality;
 
 use std::time::Duration;
 
