@@ -103,7 +103,7 @@ impl Detector for Phi {
         // Intervals between a and b with mean μ have a deviation of at most √((b − μ)(μ − a))
         // (R. Bhatia, C. Davis, *A Better Bound on the Variance*, American Mathematical Monthly
         // 107(4), 2000). The largest μ + z·σ under that is:
-        let spread = a + (b - a) * (1.0 + z.hypot(1.0)) / 2.0;
+        let spread = a + (b - a) * (1.0 + (1.0 + z * z).sqrt()) / 2.0;
         Bounds {
             shortest: duration(a + pause + z * least - ROUNDING),
             longest: duration(spread.max(b + z * least) + pause + ROUNDING),
