@@ -20,9 +20,9 @@
 //! top, and something to believe before there are intervals: two of them, a quarter shorter and a
 //! quarter longer than the one expected. They leave the window like all others. These three are
 //! Akka's (`akka.remote.PhiAccrualFailureDetector`). The limits on what counts as an interval are
-//! ours: they are what makes the promised bounds finite. Akka does not remember intervals that made
-//! it suspect; a process that slows down for good would then be suspected again and again for
-//! ever, so they are remembered here.
+//! ours: they are what makes the promised bounds finite. Later versions of Akka do not remember the
+//! intervals that made them suspect; a process that slows down for good would then be suspected
+//! again and again for ever, so they are remembered here.
 
 mod normal;
 mod settings;
