@@ -29,12 +29,14 @@
 //! The crate has one module for each concern, and arrows point one way:
 //!
 //! - [`protocol`]: pure state machines, no I/O, which a formal model can be compared with;
+//! - [`detector`]: whether a process has crashed, judged by its heartbeats; pure as well;
 //! - [`driver`]: tokio around such a core, and the [`Election`] you join;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
 //! - [`status`]: asking a node how it is.
 
 pub mod config;
+pub mod detector;
 pub mod driver;
 pub mod protocol;
 pub mod status;

@@ -1,0 +1,20 @@
+//! Between which durations a patience always is.
+
+use std::time::Duration;
+
+/// What a detector's settings promise about its patience, whatever arrives and whenever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Silence shorter than this is never suspected. More than zero.
+    pub shortest: Duration,
+    /// Silence of this length is always suspected.
+    pub longest: Duration,
+}
+
+impl Bounds {
+    /// Whether `patience` keeps the promise.
+    #[must_use]
+    pub fn contain(&self, patience: Duration) -> bool {
+        (self.shortest..=self.longest).contains(&patience)
+    }
+}

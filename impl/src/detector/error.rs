@@ -1,0 +1,94 @@
+//! What can be wrong with the settings of a detector, and the checks that find it.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::LONGEST;
+
+/// What is wrong with the settings of a detector, in one sentence, with the remedy.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SettingsError {
+    /// A duration of zero where there must be one, or an absurdly long one.
+    #[error(
+        "{field} is {value:?}: use {} and at most 24h",
+        if *zero_allowed { "0s or more" } else { "more than 0s" }
+    )]
+    Duration {
+        /// Which one, such as `phi.pause`.
+        field: &'static str,
+        /// What it is.
+        value: Duration,
+        /// Whether zero would do.
+        zero_allowed: bool,
+    },
+    /// Not a number, or one that makes no sense there.
+    #[error("{field} is {value}: use a number from {least} to {most}, such as {usual}")]
+    Number {
+        /// Which one, such as `phi.threshold`.
+        field: &'static str,
+        /// What it is.
+        value: f64,
+        /// The least that would do.
+        least: f64,
+        /// The most that would do.
+        most: f64,
+        /// What the literature uses.
+        usual: f64,
+    },
+    /// The window is too small to have a deviation, or absurdly large.
+    #[error("phi.window is {value}: use {least} to {most} intervals, such as 1000")]
+    Window {
+        /// What it is.
+        value: usize,
+        /// The least that would do.
+        least: usize,
+        /// The most that would do.
+        most: usize,
+    },
+    /// The expected interval is not between its limits.
+    #[error(
+        "{detector}.interval ({interval:?}) must be between {detector}.shortest ({shortest:?}) and \
+         {detector}.longest ({longest:?}); try {:?} and {:?}",
+        *interval / 2, interval.saturating_mul(5)
+    )]
+    NotBetween {
+        /// Which detector, such as `phi`.
+        detector: &'static str,
+        /// The interval that is expected.
+        interval: Duration,
+        /// Intervals count as at least this.
+        shortest: Duration,
+        /// Intervals count as at most this.
+        longest: Duration,
+    },
+}
+
+pub(super) fn more_than_zero(field: &'static str, value: Duration) -> Result<(), SettingsError> {
+    if value.is_zero() || value > LONGEST {
+        return Err(SettingsError::Duration { field, value, zero_allowed: false });
+    }
+    Ok(())
+}
+
+pub(super) fn zero_or_more(field: &'static str, value: Duration) -> Result<(), SettingsError> {
+    if value > LONGEST {
+        return Err(SettingsError::Duration { field, value, zero_allowed: true });
+    }
+    Ok(())
+}
+
+/// Refuses NaN too: it is in no range.
+pub(super) fn number_within(
+    field: &'static str,
+    value: f64,
+    range: &RangeInclusive<f64>,
+    usual: f64,
+) -> Result<(), SettingsError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (*range.start(), *range.end());
+    Err(SettingsError::Number { field, value, least, most, usual })
+}
