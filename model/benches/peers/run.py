@@ -103,8 +103,7 @@ def show(world, results, ratios):
     print(tables.plain(results))
     if any(cell.endswith("*") for line in results for cell in line):
         print("* not a shortest counterexample, and not compared")
-    print()
-    print(tables.plain(ratios), end="\n\n", flush=True)
+    print("\n" + tables.plain(ratios), end="\n\n", flush=True)
 
 
 def main():

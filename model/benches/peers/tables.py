@@ -21,8 +21,8 @@ def markdown(table):
 
 def numeric(table):
     """Which columns have nothing but numbers under their heads."""
-    number = lambda cell: cell[:1].isdigit() or cell[:1] in "->"
-    return [all(map(number, column[1:])) for column in zip(*table)]
+    return [all(cell[:1].isdigit() or cell[:1] in "->" for cell in column[1:])
+            for column in zip(*table)]
 
 
 def results(rows, properties):
