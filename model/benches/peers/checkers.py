@@ -97,9 +97,14 @@ class Patience:
                                      stderr=subprocess.STDOUT)
             end = threading.Timer(self.seconds, child.kill)
             end.start()
-            _, status, usage = os.wait4(child.pid, 0)
+            try:
+                _, status, usage = os.wait4(child.pid, 0)
+            except BaseException:
+                child.kill()
+                raise
+            finally:
+                end.cancel()
             seconds = time.perf_counter() - start
-            end.cancel()
             child.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
             text = out.read().decode(errors="replace")

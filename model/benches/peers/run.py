@@ -7,6 +7,7 @@ and in Promela (bully.pml, for SPIN). All must count the same states; README.md 
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from dataclasses import asdict
@@ -107,6 +108,8 @@ def show(world, results, ratios):
 
 
 def main():
+    # An end from outside ends the checker that runs, and removes its files.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     given = arguments()
     checkers = installed(given.checkers)
     if not checkers:
