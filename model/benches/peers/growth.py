@@ -76,8 +76,9 @@ def main():
     worlds = [World(nodes, *budget) for nodes in given.nodes for budget in BUDGETS]
     found = list(explore(worlds, Patience(given.repeat), given.max_seconds))
     pages = [tables.machine(), tables.markdown(table(found)), largest(found)]
+    measured = {"machine": tables.machine(), "worlds": found}
     files = {given.out: plot.draw(found, given.max_seconds, MEMORY_GIB * 2**30),
-             given.json: json.dumps({"machine": tables.machine(), "worlds": found}, indent=2) + "\n",
+             given.json: json.dumps(measured, indent=2) + "\n",
              given.markdown: "\n\n".join(pages) + "\n"}
     for name in filter(None, files):
         with open(name, "w", encoding="utf-8") as out:
