@@ -10,13 +10,19 @@
  *     R  how often a crashed node may recover
  *     CHECK  which property is asserted: 1 OneLeader, 2 FollowerBound, 3 QuiescentAgreed; 0 (the
  *            default) none
+ *     FAIR   who is owed a step, for Stabilises: 1 whatever stays possible, 2 the nodes and the
+ *            network together; 0 (the default) nobody, and Stabilises is not asked
  *
- * One process plays all nodes. Each option of its loop is one d_step, so one transition, and each
- * possible step of a state is one option. With partial order reduction off (-DNOREDUCE), "states,
- * stored" and "transitions" are therefore the counts of distinct and generated states.
+ * Unless FAIR is given, one process plays all nodes. Each option of its loop is one d_step, so one
+ * transition, and each possible step of a state is one option. With partial order reduction off
+ * (-DNOREDUCE), "states, stored" and "transitions" are therefore the counts of distinct and
+ * generated states.
  */
 #ifndef CHECK
 #define CHECK 0
+#endif
+#ifndef FAIR
+#define FAIR 0
 #endif
 
 /*
@@ -214,16 +220,89 @@ inline judge() {
 #define DELIVER_COORDINATOR(lo, hi) \
     :: d_step { net & COORDINATOR(hi, lo) -> on_coordinator(lo, hi); judge() }
 
+#define FAULTS \
+    EACH_NODE(CRASH) \
+    EACH_NODE(RECOVER)
+#define OWED_STEPS \
+    EACH_NODE(SUSPECT) \
+    EACH_NODE(ELECTION_TIMEOUT) \
+    EACH_NODE(COORDINATOR_TIMEOUT) \
+    EACH_PAIR(DELIVER_ELECTION) \
+    EACH_PAIR(DELIVER_OK) \
+    EACH_PAIR(DELIVER_COORDINATOR)
+
+#if FAIR == 0
+
 active proctype bully() {
 end:    /* a state without a possible step is no error */
     do
-    EACH_NODE(CRASH)
-    EACH_NODE(RECOVER)
-    EACH_NODE(SUSPECT)
-    EACH_NODE(ELECTION_TIMEOUT)
-    EACH_NODE(COORDINATOR_TIMEOUT)
-    EACH_PAIR(DELIVER_ELECTION)
-    EACH_PAIR(DELIVER_OK)
-    EACH_PAIR(DELIVER_COORDINATOR)
+    FAULTS
+    OWED_STEPS
     od
 }
+
+#else
+
+/*
+ * Stabilises, that in the end the live nodes agree for good, under weak fairness (pan -a -f). To
+ * SPIN fairness is a matter of processes: one that stays able to take a step takes one. So the
+ * steps are shared out to processes by what is owed. Faults are not: as long as one is possible,
+ * their process may as well do nothing, for ever.
+ */
+active proctype faults() {
+    do
+    FAULTS
+    :: crashes < C || recoveries < R
+    od
+}
+
+#if FAIR == 1
+
+/* Each delivery and each time-out is a process of its own, so it is owed by itself. */
+#define SUSPECTS(i)  active proctype suspect_##i() { do SUSPECT(i) od }
+#define ELECTION_TIMEOUTS(i) \
+    active proctype election_timeout_##i() { do ELECTION_TIMEOUT(i) od }
+#define COORDINATOR_TIMEOUTS(i) \
+    active proctype coordinator_timeout_##i() { do COORDINATOR_TIMEOUT(i) od }
+#define ELECTIONS(lo, hi) \
+    active proctype election_##lo##_##hi() { do DELIVER_ELECTION(lo, hi) od }
+#define OKS(lo, hi) \
+    active proctype ok_##hi##_##lo() { do DELIVER_OK(lo, hi) od }
+#define COORDINATORS(lo, hi) \
+    active proctype coordinator_##hi##_##lo() { do DELIVER_COORDINATOR(lo, hi) od }
+
+EACH_NODE(SUSPECTS)
+EACH_NODE(ELECTION_TIMEOUTS)
+EACH_NODE(COORDINATOR_TIMEOUTS)
+EACH_PAIR(ELECTIONS)
+EACH_PAIR(OKS)
+EACH_PAIR(COORDINATORS)
+
+#else
+
+/* Some step is owed, whichever: less than what FAIR == 1 says, and much cheaper. */
+active proctype owed() {
+    do
+    OWED_STEPS
+    od
+}
+
+#endif
+
+#define AGREED  (!SOME_NODE(ASTRAY))
+
+/* The opposite of Stabilises: disagreement, again and again. */
+never {
+agreed:
+    do
+    :: AGREED
+    :: else -> goto accept_astray
+    od;
+accept_astray:
+    do
+    :: !AGREED
+    :: else -> goto agreed
+    od
+}
+
+#endif
