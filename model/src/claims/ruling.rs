@@ -155,12 +155,12 @@ impl Judged<'_> {
     /// Whether everything came out as the ledger says: `None` if something was not decided.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
-        let pending = |outcome: &&Outcome<'_>| {
-            self.claim.ruling != Ruling::Pending
-                || outcome.ran.iter().all(|ran| ran.finding != Finding::Absent)
-        };
-        let outcomes = self.checks.iter().chain(&self.cures).filter(pending);
-        let cured = self.cures.iter().map(|cure| cure.met);
+        let absent =
+            |outcome: &Outcome<'_>| outcome.ran.iter().any(|ran| ran.finding == Finding::Absent);
+        let waits =
+            |outcome: &&Outcome<'_>| self.claim.ruling == Ruling::Pending && absent(outcome);
+        let outcomes = self.checks.iter().chain(&self.cures).filter(|outcome| !waits(outcome));
+        let cured = self.cures.iter().filter(|outcome| !waits(outcome)).map(|cure| cure.met);
         let known: Option<Vec<bool>> =
             outcomes.map(|outcome| outcome.expected).chain(cured).collect();
         let all = known.map(|known| known.into_iter().all(|agrees| agrees));
