@@ -217,9 +217,8 @@ fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
             "make it \"pending\"",
         ),
         (
-            format!(
-                "ruling = 'confirmed'\n[[claim.check]]\nshows = 's'\nprogram = 'x'\ndemands = 'holds'"
-            ),
+            "ruling = 'confirmed'\n[[claim.check]]\nshows = 's'\nprogram = 'x'\ndemands = 'holds'"
+                .to_owned(),
             "there is no program 'x'",
         ),
     ] {

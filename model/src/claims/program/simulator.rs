@@ -1,6 +1,6 @@
 //! The chapter's simulator of five nodes, event for event, as it is printed and as it would have to
-//! be. Printed, its two last processes fail before anything happens (a generator that yields a pair);
-//! here the crash and the detection happen when the text means them to.
+//! be. As printed, its two last processes fail before anything happens, since a generator yields a
+//! pair; here the crash and the detection happen when the text means them to.
 
 use super::{Account, Finding};
 use std::collections::BTreeSet;

@@ -7,22 +7,24 @@ use std::fmt::Write;
 const HEAD: &str = "\
 # The literature, held to its word
 
-What five texts on leader election say, and what the checker finds. Each claim is told in our own words, with the
-section of the text in which it stands. A verdict is what comes out of the runs below it; nothing is ruled by hand.
-How the ledger works is told in [model.md](model.md#the-ledger-of-claims).
+What five texts on leader election say, and what the checker finds. Each claim is told in our own
+words, with the section of the text in which it stands. A verdict is what comes out of the runs
+below it; nothing is ruled by hand. How the ledger works is told in
+[model.md](model.md#the-ledger-of-claims).
 
-This page is made by `bellwether-model claims --markdown > docs/claims.md`, and a test fails when it is old. From a
-clone, `cargo run --release --` stands for `bellwether-model`.
+This page is made by `bellwether-model claims --markdown > docs/claims.md`, and a test fails when it
+is old. From a clone, `cargo run --release --` stands for `bellwether-model`.
 
 - **confirmed**: every run finds what the claim demands.
-- **refuted**: no run does. *Changed* names the smallest change of a rule or an assumption under which the claim
-  holds, and runs it.
+- **refuted**: no run does. *Changed* names the smallest change of a rule or an assumption under
+  which the claim holds, and runs it.
 - **holds only if**: some runs do; the assumption that makes the difference is named.
 - **not decided yet**: a protocol or a part of the model is missing.
 - **decided elsewhere**: another part of the project is in charge.
 - **not for a machine**: no run of anything decides it.
 
-`holds` is proved for the world that the command names, and for no larger one; `violated` is shown by an execution.
+`holds` is proved for the world that the command names, and for no larger one; `violated` is shown
+by an execution.
 ";
 
 /// The whole page.
