@@ -19,6 +19,7 @@
 //! ```
 
 pub mod check;
+pub mod claims;
 pub mod cli;
 pub mod property;
 pub mod protocol;

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod check;
+mod claims;
 mod completions;
 mod explore;
 mod limit_args;
@@ -50,6 +51,7 @@ Examples:
   bellwether-model explore bully --recoveries 1
   bellwether-model tune bully --variant baseline --delay 1..3
   bellwether-model survey
+  bellwether-model claims --source chapter
 ('help COMMAND' shows more)
 
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
@@ -63,6 +65,8 @@ enum Command {
     Tune(tune::TuneArgs),
     /// Compute what executions cost at most: messages, time-outs, elections, leaderships
     Bounds(bounds::BoundsArgs),
+    /// Hold the literature to its word: run the checks that confirm or refute what it says
+    Claims(claims::ClaimsArgs),
     /// Browse a world's states and counterexamples in stateright's web Explorer
     Explore(explore::ExploreArgs),
     /// Decide every protocol in the worlds that matter, as one matrix
@@ -82,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Bounds(args) => bounds::run(&args),
+        Command::Claims(args) => claims::run(&args),
         Command::Explore(args) => explore::run(&args),
         Command::Survey(args) => survey::run(&args),
         Command::List(args) => list::run(&args),

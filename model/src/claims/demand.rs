@@ -1,0 +1,242 @@
+//! What a claim demands of a run, and what the run finds.
+
+use super::formula::{Formula, FormulaError};
+use crate::check::Reason;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What must come out of a check if the claim is true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// The property holds.
+    Holds,
+    /// The property is violated.
+    Violated,
+    /// The number has a bound.
+    Bounded,
+    /// The number has no bound.
+    Unbounded,
+    /// The number is so large.
+    Exactly(Formula),
+    /// The number is no larger.
+    AtMost(Formula),
+    /// The number is no smaller.
+    AtLeast(Formula),
+}
+
+/// What one run found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// The property holds.
+    Holds,
+    /// The property is violated.
+    Violated {
+        /// By an execution of so many steps, if one shows it.
+        steps: Option<usize>,
+    },
+    /// So many.
+    Count(u64),
+    /// No number is large enough.
+    Unbounded,
+    /// It was not decided.
+    Unknown(Reason),
+    /// Its protocol does not exist here yet.
+    Absent,
+}
+
+/// For what a run was made: the values of the variables that formulas may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point(pub Vec<(&'static str, i64)>);
+
+/// What the ledger says that a run finds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Expectation {
+    /// A number.
+    Count(u64),
+    /// `holds`, `violated` or `unbounded`.
+    Word(Word),
+}
+
+/// A finding without a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Word {
+    /// The property holds.
+    Holds,
+    /// It is violated.
+    Violated,
+    /// No number is large enough.
+    Unbounded,
+}
+
+impl Demand {
+    /// Whether this finding is what is demanded; `None` if nothing was found out.
+    ///
+    /// # Errors
+    /// If the formula has no value there.
+    pub fn met(&self, point: &Point, finding: &Finding) -> Result<Option<bool>, FormulaError> {
+        let compare = |formula: &Formula, fits: fn(u64, u64) -> bool| {
+            let wanted = u64::try_from(formula.value(&point.0)?);
+            let wanted = wanted.map_err(|_| FormulaError::NotWhole(formula.to_string()))?;
+            Ok(Some(match finding {
+                Finding::Count(count) => fits(*count, wanted),
+                Finding::Unbounded => fits(u64::MAX, wanted),
+                _ => false,
+            }))
+        };
+        if matches!(finding, Finding::Unknown(_) | Finding::Absent) {
+            return Ok(None);
+        }
+        match self {
+            Demand::Holds => Ok(Some(*finding == Finding::Holds)),
+            Demand::Violated => Ok(Some(matches!(finding, Finding::Violated { .. }))),
+            Demand::Bounded => Ok(Some(matches!(finding, Finding::Count(_)))),
+            Demand::Unbounded => Ok(Some(*finding == Finding::Unbounded)),
+            Demand::Exactly(formula) => compare(formula, |found, wanted| found == wanted),
+            Demand::AtMost(formula) => compare(formula, |found, wanted| found <= wanted),
+            Demand::AtLeast(formula) => compare(formula, |found, wanted| found >= wanted),
+        }
+    }
+
+    /// Whether it is said of a number, and not of a property.
+    #[must_use]
+    pub fn is_of_a_number(&self) -> bool {
+        !matches!(self, Demand::Holds | Demand::Violated)
+    }
+}
+
+/// Why a demand cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DemandError {
+    /// The words are unknown.
+    #[error(
+        "nothing is demanded by '{0}'; write holds, violated, bounded, unbounded, exactly F, \
+         at most F or at least F, with a formula F"
+    )]
+    Words(String),
+    /// The formula is none.
+    #[error(transparent)]
+    Formula(#[from] FormulaError),
+}
+
+impl FromStr for Demand {
+    type Err = DemandError;
+
+    fn from_str(text: &str) -> Result<Self, DemandError> {
+        type Form = fn(Formula) -> Demand;
+        let words = [
+            ("holds", Demand::Holds),
+            ("violated", Demand::Violated),
+            ("bounded", Demand::Bounded),
+            ("unbounded", Demand::Unbounded),
+        ];
+        if let Some((_, demand)) = words.into_iter().find(|(word, _)| *word == text) {
+            return Ok(demand);
+        }
+        let forms: [(&str, Form); 3] = [
+            ("exactly ", Demand::Exactly),
+            ("at most ", Demand::AtMost),
+            ("at least ", Demand::AtLeast),
+        ];
+        let (form, formula) = forms
+            .into_iter()
+            .find_map(|(words, form)| Some((form, text.strip_prefix(words)?)))
+            .ok_or_else(|| DemandError::Words(text.to_owned()))?;
+        Ok(form(Formula::parse(formula)?))
+    }
+}
+
+impl fmt::Display for Demand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Demand::Holds => f.write_str("holds"),
+            Demand::Violated => f.write_str("violated"),
+            Demand::Bounded => f.write_str("bounded"),
+            Demand::Unbounded => f.write_str("unbounded"),
+            Demand::Exactly(formula) => write!(f, "exactly {formula}"),
+            Demand::AtMost(formula) => write!(f, "at most {formula}"),
+            Demand::AtLeast(formula) => write!(f, "at least {formula}"),
+        }
+    }
+}
+
+impl Finding {
+    /// Whether it is what the ledger says.
+    #[must_use]
+    pub fn is(&self, expected: &Expectation) -> bool {
+        match (self, expected) {
+            (Finding::Count(found), Expectation::Count(expected)) => found == expected,
+            (Finding::Holds, Expectation::Word(Word::Holds))
+            | (Finding::Violated { .. }, Expectation::Word(Word::Violated))
+            | (Finding::Unbounded, Expectation::Word(Word::Unbounded)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Holds => f.write_str("holds"),
+            Finding::Violated { steps: None } => f.write_str("violated"),
+            Finding::Violated { steps: Some(1) } => f.write_str("violated (1 step)"),
+            Finding::Violated { steps: Some(steps) } => write!(f, "violated ({steps} steps)"),
+            Finding::Count(count) => write!(f, "{count}"),
+            Finding::Unbounded => f.write_str("unbounded"),
+            Finding::Unknown(reason) => write!(f, "unknown: {reason}"),
+            Finding::Absent => f.write_str("not run: the protocol is not there yet"),
+        }
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<_> = self.0.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        f.write_str(&all.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Demand, Finding, Point};
+    use crate::check::Reason;
+
+    fn met(demand: &str, finding: &Finding) -> Option<bool> {
+        let demand: Demand = demand.parse().expect("it can be read");
+        demand.met(&Point(vec![("n", 3)]), finding).expect("it has a value")
+    }
+
+    #[test]
+    fn numbers_are_compared_with_formulas() {
+        let six = Finding::Count(6);
+        assert_eq!(met("exactly n*(n-1)", &six), Some(true));
+        assert_eq!(met("exactly n^2", &six), Some(false));
+        assert_eq!(met("at most n^2", &six), Some(true));
+        assert_eq!(met("at least n^2", &six), Some(false));
+        assert_eq!(met("at most n^2", &Finding::Unbounded), Some(false));
+        assert_eq!(met("at least n^2", &Finding::Unbounded), Some(true));
+        assert_eq!(met("bounded", &six), Some(true));
+        assert_eq!(met("unbounded", &six), Some(false));
+    }
+
+    #[test]
+    fn what_is_unknown_meets_nothing_and_contradicts_nothing() {
+        let unknown = Finding::Unknown(Reason::States);
+        for demand in ["holds", "violated", "exactly 3"] {
+            assert_eq!(met(demand, &unknown), None);
+        }
+        assert_eq!(met("holds", &Finding::Absent), None);
+        assert_eq!(met("holds", &Finding::Holds), Some(true));
+        assert_eq!(met("violated", &Finding::Holds), Some(false));
+    }
+
+    #[test]
+    fn words_that_demand_nothing_are_refused() {
+        let error = "perhaps".parse::<Demand>().expect_err("no demand").to_string();
+        assert!(error.contains("at most F"), "{error}");
+        assert!("at most n +".parse::<Demand>().is_err());
+    }
+}

@@ -1,0 +1,342 @@
+//! The ledger's entries: what they say, and how they are written in TOML.
+
+use super::demand::{Demand, Expectation};
+use super::program::{self, Program};
+use super::round::Starters;
+use super::ruling::Ruling;
+use crate::check::bounds::Until;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A text and its claims.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The short name, by which it is chosen.
+    pub name: String,
+    /// What kind of text it is.
+    pub title: String,
+    /// Its claims, by number.
+    pub claims: Vec<Claim>,
+}
+
+/// Something that a text says, and how it is decided.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Its number in the whole ledger.
+    pub number: u16,
+    /// Where in the text it stands.
+    pub section: String,
+    /// What it says, in our own words.
+    pub says: String,
+    /// How the ledger rules on it. Only what comes out of the checks is a verdict.
+    pub ruling: Ruling,
+    /// What makes it so, or why nothing decides it here.
+    pub why: String,
+    /// Under which assumption it holds, if it holds only so.
+    pub only_if: Option<String>,
+    /// Protocols that have to exist before it is decided.
+    pub waits_for: Vec<String>,
+    /// What the claim says, asked of runs.
+    pub checks: Vec<Check>,
+    /// The smallest changes of a rule or an assumption under which it holds.
+    pub cures: Vec<Check>,
+    /// Why there is no such change, or none that a run can show.
+    pub no_cure: Option<String>,
+}
+
+/// Something to run, and what is demanded of it.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What it shows, or what is changed.
+    pub shows: String,
+    /// What is run.
+    pub ask: Ask,
+    /// What must come out if the claim is true.
+    pub demands: Demand,
+    /// What comes out, one for each run; nothing if it is what is demanded.
+    pub finds: Vec<Expectation>,
+}
+
+/// What a check runs.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// Is the property kept in each of these worlds?
+    Property(Subject, String),
+    /// How many of this can an execution of each of these worlds cost?
+    Most(Subject, String, Until),
+    /// How many does a single calm election cost?
+    Round {
+        /// The protocol, its rules and the worlds.
+        subject: Subject,
+        /// What is counted.
+        metric: String,
+        /// Who notices.
+        starters: Starters,
+        /// How many of the highest processes are down.
+        crashed: usize,
+    },
+    /// What is the shortest of this duration that keeps the property?
+    Least {
+        /// The protocol, its rules and the worlds, timed ones.
+        subject: Subject,
+        /// What is looked for.
+        duration: String,
+        /// What it has to keep.
+        keeping: String,
+        /// Largest message delays.
+        delays: [u8; 2],
+        /// Largest processing times.
+        processing: [u8; 2],
+    },
+    /// What does this function find?
+    Program(&'static Program),
+}
+
+/// A protocol, its rules, and worlds that differ in the number of processes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// The protocol's name.
+    pub protocol: String,
+    /// The named variant; the protocol's first if there is none.
+    pub variant: Option<String>,
+    /// Rules that are replaced.
+    pub rules: Vec<(String, String)>,
+    /// How many processes there are in each world.
+    pub nodes: Vec<usize>,
+    /// The other dials.
+    pub world: toml::Table,
+}
+
+impl Ask {
+    /// The protocol that is asked, if one is.
+    #[must_use]
+    pub fn subject(&self) -> Option<&Subject> {
+        match self {
+            Ask::Property(subject, _)
+            | Ask::Most(subject, ..)
+            | Ask::Round { subject, .. }
+            | Ask::Least { subject, .. } => Some(subject),
+            Ask::Program(_) => None,
+        }
+    }
+}
+
+/// A file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenSource {
+    source: String,
+    title: String,
+    #[serde(default)]
+    claim: Vec<WrittenClaim>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenClaim {
+    number: u16,
+    section: String,
+    says: String,
+    ruling: Ruling,
+    why: String,
+    only_if: Option<String>,
+    #[serde(default)]
+    waits_for: Vec<String>,
+    #[serde(default)]
+    check: Vec<WrittenCheck>,
+    #[serde(default)]
+    cure: Vec<WrittenCheck>,
+    no_cure: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCheck {
+    shows: String,
+    demands: String,
+    finds: Option<OneOrMany<Expectation>>,
+
+    protocol: Option<String>,
+    variant: Option<String>,
+    #[serde(default)]
+    rules: BTreeMap<String, toml::Value>,
+    nodes: Option<OneOrMany<usize>>,
+    #[serde(default)]
+    world: toml::Table,
+
+    property: Option<String>,
+    most: Option<String>,
+    until: Option<WrittenUntil>,
+    round: Option<String>,
+    starters: Option<Starters>,
+    crashed: Option<usize>,
+    least: Option<String>,
+    delays: Option<[u8; 2]>,
+    processing: Option<[u8; 2]>,
+    program: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WrittenUntil {
+    Rest,
+    Agreed,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    fn many(self) -> Vec<T> {
+        match self {
+            OneOrMany::One(one) => vec![one],
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+/// What is wrong with an entry: which claim, and what to do.
+pub(super) type Wrong = (Option<u16>, String);
+
+impl WrittenSource {
+    /// The source, its claims read.
+    pub(super) fn read(self) -> Result<Source, Wrong> {
+        let claims = self.claim.into_iter().map(|claim| {
+            let number = claim.number;
+            claim.read().map_err(|wrong| (Some(number), wrong))
+        });
+        let mut claims = claims.collect::<Result<Vec<_>, _>>()?;
+        claims.sort_by_key(|claim| claim.number);
+        Ok(Source { name: self.source, title: self.title, claims })
+    }
+}
+
+impl WrittenClaim {
+    fn read(self) -> Result<Claim, String> {
+        let all = |kind: &str, checks: Vec<WrittenCheck>| {
+            let one = |(at, check): (usize, WrittenCheck)| {
+                check.read().map_err(|wrong| format!("{kind} {}: {wrong}", at + 1))
+            };
+            checks.into_iter().enumerate().map(one).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Claim {
+            number: self.number,
+            section: self.section,
+            says: self.says,
+            ruling: self.ruling,
+            why: self.why,
+            only_if: self.only_if,
+            waits_for: self.waits_for,
+            checks: all("check", self.check)?,
+            cures: all("cure", self.cure)?,
+            no_cure: self.no_cure,
+        })
+    }
+}
+
+impl WrittenCheck {
+    fn read(mut self) -> Result<Check, String> {
+        let demands: Demand = self.demands.parse().map_err(|e| format!("{e}"))?;
+        let finds = self.finds.take().map_or_else(Vec::new, OneOrMany::many);
+        let shows = std::mem::take(&mut self.shows);
+        let ask = self.ask()?;
+        let of_a_number = match &ask {
+            Ask::Property(..) | Ask::Program(_) => false,
+            Ask::Most(..) | Ask::Round { .. } | Ask::Least { .. } => true,
+        };
+        if demands.is_of_a_number() != of_a_number {
+            let kind = if of_a_number { "a number" } else { "holds or violated" };
+            return Err(format!("it demands '{demands}', but what comes out is {kind}"));
+        }
+        Ok(Check { shows, ask, demands, finds })
+    }
+
+    /// Exactly one kind of question, with what belongs to it and nothing else.
+    fn ask(mut self) -> Result<Ask, String> {
+        let (property, most) = (self.property.take(), self.most.take());
+        let (round, least, program) = (self.round.take(), self.least.take(), self.program.take());
+        let asked = match (most, round, least, program) {
+            (None, None, None, Some(program)) if property.is_none() => {
+                let known = || program::ALL.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+                let found = program::ALL.iter().find(|known| known.name == program);
+                Ask::Program(found.ok_or_else(|| {
+                    format!("there is no program '{program}'; there are: {}", known())
+                })?)
+            }
+            (None, None, None, None) => {
+                let property = property.ok_or(
+                    "nothing is asked; give one of property, most, round, least or program",
+                )?;
+                Ask::Property(self.subject()?, property)
+            }
+            (Some(metric), None, None, None) if property.is_none() => {
+                let until = match self.until.take() {
+                    None | Some(WrittenUntil::Rest) => Until::Rest,
+                    Some(WrittenUntil::Agreed) => Until::Agreed,
+                };
+                Ask::Most(self.subject()?, metric, until)
+            }
+            (None, Some(metric), None, None) if property.is_none() => Ask::Round {
+                starters: self.starters.take().ok_or("'starters' is missing: who notices?")?,
+                crashed: self.crashed.take().unwrap_or(0),
+                metric,
+                subject: self.subject()?,
+            },
+            (None, None, Some(duration), None) => Ask::Least {
+                keeping: property.ok_or("'property' is missing: what has it to keep?")?,
+                delays: self.delays.take().ok_or("'delays' is missing, such as [1, 3]")?,
+                processing: self.processing.take().unwrap_or([0, 0]),
+                duration,
+                subject: self.subject()?,
+            },
+            _ => return Err("it asks several things; make a check of each".to_owned()),
+        };
+        self.nothing_left()?;
+        Ok(asked)
+    }
+
+    fn subject(&mut self) -> Result<Subject, String> {
+        let nodes = self.nodes.take().map_or_else(Vec::new, OneOrMany::many);
+        if nodes.is_empty() {
+            return Err("'nodes' is missing: how many processes, such as 3 or [2, 3]?".to_owned());
+        }
+        let rules = std::mem::take(&mut self.rules).into_iter().map(|(rule, value)| {
+            let value = match value {
+                toml::Value::String(word) => word,
+                other => other.to_string(),
+            };
+            (rule, value)
+        });
+        Ok(Subject {
+            protocol: self.protocol.take().ok_or("'protocol' is missing")?,
+            variant: self.variant.take(),
+            rules: rules.collect(),
+            nodes,
+            world: std::mem::take(&mut self.world),
+        })
+    }
+
+    /// What no one has asked for would be believed to matter.
+    fn nothing_left(&self) -> Result<(), String> {
+        let left = [
+            ("protocol", self.protocol.is_some()),
+            ("variant", self.variant.is_some()),
+            ("rules", !self.rules.is_empty()),
+            ("nodes", self.nodes.is_some()),
+            ("world", !self.world.is_empty()),
+            ("until", self.until.is_some()),
+            ("starters", self.starters.is_some()),
+            ("crashed", self.crashed.is_some()),
+            ("delays", self.delays.is_some()),
+            ("processing", self.processing.is_some()),
+        ];
+        match left.into_iter().find(|&(_, left)| left) {
+            Some((name, _)) => Err(format!("'{name}' has no meaning there; leave it out")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Reads the ledger that is compiled in, and refuses what could deceive.
+
+use super::entry::{Check, Claim, Source, WrittenSource, Wrong};
+use super::ruling::Ruling;
+use super::run;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The ledger's files, in the order in which the texts are reported.
+const FILES: [(&str, &str); 5] = [
+    ("encyclopedia.toml", include_str!("../../claims/encyclopedia.toml")),
+    ("clustering.toml", include_str!("../../claims/clustering.toml")),
+    ("chapter.toml", include_str!("../../claims/chapter.toml")),
+    ("lesson.toml", include_str!("../../claims/lesson.toml")),
+    ("lecture.toml", include_str!("../../claims/lecture.toml")),
+];
+
+/// Every text with its claims.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// The texts.
+    pub sources: Vec<Source>,
+}
+
+/// What is wrong with the ledger, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LedgerError {
+    /// It is not what a file of the ledger looks like.
+    #[error("{file}: {wrong}")]
+    File {
+        /// The file.
+        file: String,
+        /// What the reader says, with line and column.
+        wrong: String,
+    },
+    /// An entry makes no sense.
+    #[error("{file}, claim {number}: {wrong}")]
+    Entry {
+        /// The file.
+        file: String,
+        /// The claim's number.
+        number: u16,
+        /// What is wrong, and what to do.
+        wrong: String,
+    },
+    /// No such claim.
+    #[error("there is no claim {number}; they are numbered {first} to {last}")]
+    NoClaim {
+        /// What was asked for.
+        number: u16,
+        /// The first there is.
+        first: u16,
+        /// The last there is.
+        last: u16,
+    },
+    /// No such text.
+    #[error("there is no source '{name}'; there are: {known}")]
+    NoSource {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+impl Ledger {
+    /// The ledger that is compiled in.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or an entry makes no sense.
+    pub fn load() -> Result<Ledger, LedgerError> {
+        Ledger::read(FILES)
+    }
+
+    /// The ledger in this folder, so that an entry can be tried before it is compiled in.
+    ///
+    /// # Errors
+    /// If a file is missing or cannot be read, or an entry makes no sense.
+    pub fn load_from(folder: &Path) -> Result<Ledger, LedgerError> {
+        let text = |(file, _): (&'static str, _)| {
+            let path = folder.join(file);
+            let read = std::fs::read_to_string(&path);
+            read.map(|text| (file, text)).map_err(|error| LedgerError::File {
+                file: path.display().to_string(),
+                wrong: error.to_string(),
+            })
+        };
+        let texts = FILES.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        Ledger::read(texts.iter().map(|(file, text)| (*file, text.as_str())))
+    }
+
+    /// A ledger of these files, each with its name.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or an entry makes no sense.
+    pub fn read<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Ledger, LedgerError> {
+        let mut sources = Vec::new();
+        let mut known = BTreeSet::new();
+        for (file, text) in files {
+            let source = read(file, text)?;
+            for claim in &source.claims {
+                let refuse = |wrong: String| LedgerError::Entry {
+                    file: file.to_owned(),
+                    number: claim.number,
+                    wrong,
+                };
+                if !known.insert(claim.number) {
+                    return Err(refuse("the number is taken; give each claim its own".to_owned()));
+                }
+                sensible(claim).map_err(refuse)?;
+            }
+            sources.push(source);
+        }
+        Ok(Ledger { sources })
+    }
+
+    /// Every claim, by number, with its text.
+    #[must_use]
+    pub fn claims(&self) -> Vec<(&Source, &Claim)> {
+        let of = |source| move |claim| (source, claim);
+        let mut all: Vec<(&Source, &Claim)> =
+            self.sources.iter().flat_map(|s| s.claims.iter().map(of(s))).collect();
+        all.sort_by_key(|(_, claim)| claim.number);
+        all
+    }
+
+    /// The claims of these numbers and this source; all if nothing is said.
+    ///
+    /// # Errors
+    /// If there is no such claim or source.
+    pub fn select(
+        &self,
+        numbers: &[u16],
+        source: Option<&str>,
+    ) -> Result<Vec<(&Source, &Claim)>, LedgerError> {
+        let mut all = self.claims();
+        let ends = (all.first().map_or(0, |c| c.1.number), all.last().map_or(0, |c| c.1.number));
+        if let Some(&number) = numbers.iter().find(|&&n| all.iter().all(|c| c.1.number != n)) {
+            return Err(LedgerError::NoClaim { number, first: ends.0, last: ends.1 });
+        }
+        if let Some(name) = source.filter(|name| self.sources.iter().all(|s| s.name != *name)) {
+            let known = self.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>();
+            return Err(LedgerError::NoSource { name: name.to_owned(), known: known.join(", ") });
+        }
+        all.retain(|(from, claim)| {
+            (numbers.is_empty() || numbers.contains(&claim.number))
+                && source.is_none_or(|name| from.name == name)
+        });
+        Ok(all)
+    }
+}
+
+fn read(file: &str, text: &str) -> Result<Source, LedgerError> {
+    let written: WrittenSource = toml::from_str(text).map_err(|error| LedgerError::File {
+        file: file.to_owned(),
+        wrong: error.to_string().trim_end().to_owned(),
+    })?;
+    written.read().map_err(|(number, wrong): Wrong| match number {
+        Some(number) => LedgerError::Entry { file: file.to_owned(), number, wrong },
+        None => LedgerError::File { file: file.to_owned(), wrong },
+    })
+}
+
+/// Whether the entry has what its ruling needs, and nothing that contradicts it.
+fn sensible(claim: &Claim) -> Result<(), String> {
+    let Claim { ruling, checks, cures, only_if, no_cure, waits_for, .. } = claim;
+    if ruling.is_of_runs() && checks.is_empty() {
+        return Err(format!("'{ruling}' without a [[claim.check]] says nothing; add one"));
+    }
+    if (*ruling == Ruling::OnlyIf) != only_if.is_some() {
+        return Err("'only_if' belongs to the ruling \"only-if\": say under what".to_owned());
+    }
+    if (*ruling == Ruling::Refuted) && cures.is_empty() == no_cure.is_none() {
+        return Err("a refuted claim has a [[claim.cure]], or 'no_cure' says why not".to_owned());
+    }
+    if !waits_for.is_empty() && *ruling != Ruling::Pending {
+        return Err("it waits for a protocol; its ruling is \"pending\" until then".to_owned());
+    }
+    for (kind, all) in [("check", checks), ("cure", cures)] {
+        for (at, check) in all.iter().enumerate() {
+            possible(check, *ruling).map_err(|wrong| format!("{kind} {}: {wrong}", at + 1))?;
+        }
+    }
+    if let Some(cure) = cures.iter().find(|cure| !cure.finds.is_empty() && !counted(cure)) {
+        return Err(format!("a cure finds what it demands; leave 'finds' out of: {}", cure.shows));
+    }
+    Ok(())
+}
+
+fn counted(check: &Check) -> bool {
+    check.demands.is_of_a_number()
+}
+
+/// Whether the check can be run; one of a protocol that does not exist only where it is waited for.
+fn possible(check: &Check, ruling: Ruling) -> Result<(), String> {
+    match run::possible(&check.ask)? {
+        true => Ok(()),
+        false if ruling == Ruling::Pending => Ok(()),
+        false => {
+            let known = crate::protocol::NAMES.join(", ");
+            Err(format!("its protocol is not there; make it \"pending\", or name one of: {known}"))
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Published programs, as Rust functions: what a text prints as code is run, not argued about.
+
+mod fencing;
+mod simulator;
+
+use super::demand::Finding;
+
+/// A published program, or an experiment with one.
+#[derive(Debug)]
+pub struct Program {
+    /// Its name in the ledger.
+    pub name: &'static str,
+    /// Runs it.
+    pub run: fn() -> Account,
+}
+
+/// What a program did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// What came out.
+    pub finding: Finding,
+    /// How it came about, line by line.
+    pub story: Vec<String>,
+}
+
+/// Every program.
+pub(super) const ALL: &[Program] = &[
+    Program { name: "storage-accepts-no-older-epoch", run: fencing::as_printed },
+    Program {
+        name: "storage-that-counts-writes-accepts-no-older-epoch",
+        run: fencing::remembering,
+    },
+    Program { name: "storage-registers-rising-epochs", run: fencing::registering },
+    Program { name: "storage-refuses-who-was-succeeded", run: fencing::after_election },
+    Program {
+        name: "storage-refuses-once-the-successor-has-registered",
+        run: fencing::after_registration,
+    },
+    Program {
+        name: "storage-has-one-writer-for-each-epoch",
+        run: fencing::one_leader_for_each_epoch,
+    },
+    Program {
+        name: "storage-has-one-writer-for-each-rising-epoch",
+        run: fencing::one_leader_for_each_rising_epoch,
+    },
+    Program { name: "simulator-retries", run: simulator::retries },
+    Program { name: "simulator-repaired-retries", run: simulator::repaired_retries },
+    Program { name: "simulator-survives-a-second-crash", run: simulator::second_crash },
+    Program {
+        name: "simulator-repaired-survives-a-second-crash",
+        run: simulator::repaired_second_crash,
+    },
+    Program { name: "simulator-dead-are-silent", run: simulator::dead_are_silent },
+    Program {
+        name: "simulator-repaired-dead-are-silent",
+        run: simulator::repaired_dead_are_silent,
+    },
+    Program { name: "simulator-short-circuits", run: simulator::short_circuits },
+];

@@ -1,0 +1,243 @@
+//! The chapter's simulator of five nodes, event for event, as it is printed and as it would have to
+//! be. As printed, its two last processes fail before anything happens, since a generator yields a
+//! pair; here the crash and the detection happen when the text means them to.
+
+use super::{Account, Finding};
+use std::collections::BTreeSet;
+
+const T_ELEC: u32 = 1_000;
+const T_COORD: u32 = 2_500;
+const DELAY: u32 = 50;
+const END: u32 = 20_000;
+
+/// What happens at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Crash(usize),
+    Detect(usize),
+    /// ELECTION and OK at once, as the simulator has it: `to` has heard `from`.
+    Heard {
+        from: usize,
+        to: usize,
+    },
+    ElectionEnds(usize),
+    WaitEnds(usize),
+}
+
+/// What is repaired.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repairs {
+    /// A crashed node does nothing more.
+    dead_are_silent: bool,
+    /// Who begins an election forgets the leader that failed.
+    forgets: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    alive: bool,
+    leader: Option<usize>,
+    electing: bool,
+    got_ok: bool,
+}
+
+struct Simulation {
+    repairs: Repairs,
+    t_coord: u32,
+    now: u32,
+    /// Events by time, and at one time in the order in which they were planned.
+    queue: BTreeSet<(u32, usize, Event)>,
+    planned: usize,
+    nodes: [Node; 5],
+    story: Vec<String>,
+    /// Who began to retry, and when.
+    retries: Vec<(usize, u32)>,
+    /// Who declared while it was down.
+    ghosts: Vec<usize>,
+}
+
+impl Simulation {
+    /// Node 5 crashes, and node 3 notices.
+    fn new(repairs: Repairs) -> Simulation {
+        let node = Node { alive: true, leader: Some(5), electing: false, got_ok: false };
+        let mut simulation = Simulation {
+            repairs,
+            t_coord: T_COORD,
+            now: 0,
+            queue: BTreeSet::new(),
+            planned: 0,
+            nodes: [node; 5],
+            story: Vec::new(),
+            retries: Vec::new(),
+            ghosts: Vec::new(),
+        };
+        simulation.plan(500, Event::Crash(5));
+        simulation.plan(700, Event::Detect(3));
+        simulation
+    }
+
+    fn plan(&mut self, at: u32, event: Event) {
+        self.planned += 1;
+        self.queue.insert((at, self.planned, event));
+    }
+
+    fn node(&mut self, number: usize) -> &mut Node {
+        &mut self.nodes[number - 1]
+    }
+
+    fn tell(&mut self, what: &str) {
+        let (seconds, hundredths) = (self.now / 1000, self.now % 1000 / 10);
+        self.story.push(format!("t={seconds}.{hundredths:02}  {what}"));
+    }
+
+    fn run(mut self) -> Simulation {
+        while let Some((at, _, event)) = self.queue.pop_first().filter(|&(at, ..)| at <= END) {
+            self.now = at;
+            self.happen(event);
+        }
+        self
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Crash(number) => {
+                self.node(number).alive = false;
+                self.tell(&format!("node {number} crashes"));
+            }
+            Event::Detect(number) => {
+                let node = *self.node(number);
+                if node.alive && !node.electing {
+                    self.tell(&format!("node {number} notices and holds an election"));
+                    self.hold_election(number);
+                }
+            }
+            Event::Heard { from, to } => {
+                if self.repairs.dead_are_silent && !self.node(to).alive {
+                    return;
+                }
+                self.node(from).got_ok = true;
+                if !self.node(to).electing {
+                    self.hold_election(to);
+                }
+            }
+            Event::ElectionEnds(number) if self.acts(number) => self.election_ends(number),
+            Event::WaitEnds(number) if self.acts(number) => {
+                if self.node(number).leader.is_none() {
+                    self.tell(&format!("node {number} has an OK and no COORDINATOR: once more"));
+                    self.retries.push((number, self.now));
+                    self.hold_election(number);
+                }
+            }
+            Event::ElectionEnds(_) | Event::WaitEnds(_) => {}
+        }
+    }
+
+    fn acts(&mut self, number: usize) -> bool {
+        self.node(number).alive || !self.repairs.dead_are_silent
+    }
+
+    fn hold_election(&mut self, number: usize) {
+        let forgets = self.repairs.forgets;
+        let node = self.node(number);
+        (node.electing, node.got_ok) = (true, false);
+        if forgets {
+            node.leader = None;
+        }
+        for higher in number + 1..=5 {
+            if self.node(higher).alive {
+                self.plan(self.now + DELAY, Event::Heard { from: number, to: higher });
+            }
+        }
+        self.plan(self.now + T_ELEC, Event::ElectionEnds(number));
+    }
+
+    fn election_ends(&mut self, number: usize) {
+        if self.node(number).got_ok {
+            self.plan(self.now + self.t_coord, Event::WaitEnds(number));
+            return;
+        }
+        let alive = self.node(number).alive;
+        let how = if alive { "" } else { ", which is down," };
+        self.tell(&format!("node {number}{how} declares itself the coordinator"));
+        if !alive {
+            self.ghosts.push(number);
+        }
+        for node in self.nodes.iter_mut().filter(|node| node.alive) {
+            node.leader = Some(number);
+        }
+        let node = self.node(number);
+        (node.leader, node.electing) = (Some(number), false);
+    }
+
+    /// Every live node has a live leader.
+    fn led(&self) -> bool {
+        let live = |leader: usize| self.nodes[leader - 1].alive;
+        self.nodes.iter().filter(|node| node.alive).all(|node| node.leader.is_some_and(live))
+    }
+
+    fn account(self, holds: bool) -> Account {
+        let finding = if holds { Finding::Holds } else { Finding::Violated { steps: None } };
+        Account { finding, story: self.story }
+    }
+}
+
+const REPAIRED: Repairs = Repairs { dead_are_silent: true, forgets: true };
+
+/// The same, and node 4 crashes in the middle of its election.
+fn second_crash_with(repairs: Repairs) -> Simulation {
+    let mut simulation = Simulation::new(repairs);
+    simulation.plan(1_000, Event::Crash(4));
+    simulation.run()
+}
+
+/// In the run that the chapter prints, node 3 retries.
+pub(super) fn retries() -> Account {
+    let run = Simulation::new(Repairs::default()).run();
+    let holds = !run.retries.is_empty();
+    run.account(holds)
+}
+
+/// The repaired program retries where somebody who said OK has crashed.
+pub(super) fn repaired_retries() -> Account {
+    let run = second_crash_with(REPAIRED);
+    let holds = !run.retries.is_empty();
+    run.account(holds)
+}
+
+/// After a crash of who said OK, everybody alive has a live leader.
+pub(super) fn second_crash() -> Account {
+    let run = second_crash_with(Repairs::default());
+    let holds = run.led();
+    run.account(holds)
+}
+
+/// The same of the repaired program.
+pub(super) fn repaired_second_crash() -> Account {
+    let run = second_crash_with(REPAIRED);
+    let holds = run.led();
+    run.account(holds)
+}
+
+/// Who has crashed declares nothing.
+pub(super) fn dead_are_silent() -> Account {
+    let run = second_crash_with(Repairs::default());
+    let holds = run.ghosts.is_empty();
+    run.account(holds)
+}
+
+/// The same of the repaired program.
+pub(super) fn repaired_dead_are_silent() -> Account {
+    let run = second_crash_with(REPAIRED);
+    let holds = run.ghosts.is_empty();
+    run.account(holds)
+}
+
+/// A node that retries although the winner is about to announce itself needs no whole election.
+pub(super) fn short_circuits() -> Account {
+    let mut simulation = Simulation::new(REPAIRED);
+    simulation.t_coord = 0;
+    let run = simulation.run();
+    let settled = run.nodes.iter().filter(|node| node.alive).all(|node| !node.electing);
+    let holds = !run.retries.is_empty() && settled;
+    run.account(holds)
+}

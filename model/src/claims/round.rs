@@ -1,0 +1,188 @@
+//! One calm election: the way in which the texts count messages, as an execution of the model.
+//!
+//! The texts count a single round: somebody notices, everything that was sent is delivered, then
+//! what has to expire expires, and so on until the group is at rest. An exhaustive bound answers
+//! another question (what is the most that *can* happen), and so both are asked of a claim.
+
+use crate::protocol::{Effect, Id, Protocol, Standing, Wait};
+use crate::world::{Action, Outcome, State, World};
+use serde::{Deserialize, Serialize};
+
+/// No calm election takes so many steps.
+const TOO_LONG: usize = 100_000;
+
+/// Who notices that something is wrong, all at the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Starters {
+    /// The process of this number.
+    One(usize),
+    /// Those of this name.
+    Some(Group),
+}
+
+/// Who notices, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// The lowest that is up.
+    Lowest,
+    /// The highest that is up.
+    Highest,
+    /// Everybody that is up.
+    All,
+    /// Each that is up, in an execution of its own: what these cost is added up.
+    Each,
+    /// Nobody has to: everybody has just started.
+    Nobody,
+}
+
+/// What one round costs, and the execution if it is one.
+pub(super) struct Round<P: Protocol> {
+    pub(super) count: u64,
+    pub(super) actions: Vec<Action<P>>,
+}
+
+/// How many of `metric` the elections cost that `starters` begin, when the `crashed` highest
+/// processes are down.
+///
+/// # Errors
+/// If nothing of that name is counted, or the election cannot happen so.
+pub(super) fn round<P: Protocol>(
+    world: &World<P>,
+    metric: &str,
+    starters: Starters,
+    crashed: usize,
+) -> Result<Round<P>, String> {
+    let live: Vec<Id> = world.ids().take(world.dials().nodes.saturating_sub(crashed)).collect();
+    let one = |starters: &[Id]| calm(world, metric, starters, crashed);
+    match starters {
+        Starters::One(number) => {
+            let found = live.iter().find(|id| usize::from(id.number()) == number);
+            one(&[*found.ok_or_else(|| format!("process {number} is not up"))?])
+        }
+        Starters::Some(Group::Lowest) => one(&live[..live.len().min(1)]),
+        Starters::Some(Group::Highest) => one(&live[live.len().saturating_sub(1)..]),
+        Starters::Some(Group::All) => one(&live),
+        Starters::Some(Group::Nobody) => one(&[]),
+        Starters::Some(Group::Each) => {
+            let each = live.iter().map(|&id| one(&[id]).map(|round| round.count));
+            let count = each.collect::<Result<Vec<u64>, _>>()?.into_iter().sum();
+            Ok(Round { count, actions: Vec::new() })
+        }
+    }
+}
+
+fn calm<P: Protocol>(
+    world: &World<P>,
+    metric: &str,
+    starters: &[Id],
+    crashed: usize,
+) -> Result<Round<P>, String> {
+    let mut walk = Walk { world, metric, state: world.initial(), count: 0, actions: Vec::new() };
+    if starters.is_empty() {
+        for (before, outcome) in world.boots() {
+            walk.count += counted(metric, &before, None, &outcome)?;
+        }
+    }
+    for id in world.ids().rev().take(crashed) {
+        walk.take(Action::Crash(id))?;
+    }
+    for &id in starters {
+        let notices = walk.expiry(|timer| timer == (id, true));
+        walk.take(notices.ok_or_else(|| format!("process {id} notices nothing"))?)?;
+    }
+    while !world.at_rest(&walk.state) {
+        let flight = walk.state.in_flight().to_vec();
+        let next = || walk.expiry(|(_, detector)| !detector).or(walk.expiry(|_| true));
+        match (flight.is_empty(), next()) {
+            (false, _) => {
+                for message in flight {
+                    walk.take(Action::Deliver(message))?;
+                }
+            }
+            (true, Some(expiry)) => walk.take(expiry)?,
+            (true, None) => return Err("nothing happens, but the group is not at rest".to_owned()),
+        }
+        if walk.actions.len() > TOO_LONG {
+            return Err("the election does not end".to_owned());
+        }
+    }
+    Ok(Round { count: walk.count, actions: walk.actions })
+}
+
+/// An execution that is under way.
+struct Walk<'a, P: Protocol> {
+    world: &'a World<P>,
+    metric: &'a str,
+    state: State<P>,
+    count: u64,
+    actions: Vec<Action<P>>,
+}
+
+impl<P: Protocol> Walk<'_, P> {
+    fn take(&mut self, action: Action<P>) -> Result<(), String> {
+        let outcome = self.world.apply(&self.state, &action);
+        self.count += counted(self.metric, &self.state, Some(&action), &outcome)?;
+        self.state = outcome.state;
+        self.actions.push(action);
+        Ok(())
+    }
+
+    /// The first timer that is due and `wanted`, which is told whose it is and whether it is a
+    /// detector's: those are not waited for, they notice.
+    fn expiry(&self, wanted: impl Fn((Id, bool)) -> bool) -> Option<Action<P>> {
+        let mut enabled = Vec::new();
+        self.world.enabled(&self.state, &mut enabled);
+        let detector =
+            |timer: P::Timer| matches!(self.world.protocol().wait(timer), Some(Wait::Detector(_)));
+        enabled.into_iter().find(|action| match action {
+            Action::Expire { id, timer, early: false } => wanted((*id, detector(*timer))),
+            _ => false,
+        })
+    }
+}
+
+/// How much of `metric` one step has.
+fn counted<P: Protocol>(
+    metric: &str,
+    before: &State<P>,
+    action: Option<&Action<P>>,
+    outcome: &Outcome<P>,
+) -> Result<u64, String> {
+    let count = match metric.split_once('/') {
+        None if metric == "messages" => sent(outcome, |_| true),
+        Some(("messages", kind)) => sent(outcome, |known| known == kind),
+        None if metric == "time-outs" => usize::from(matches!(action, Some(Action::Expire { .. }))),
+        None if metric == "elections" => usize::from(outcome.actor.is_some_and(|id| {
+            let (old, new) = (before.process(id), outcome.state.process(id));
+            P::begins_election(old, new, &outcome.effects)
+        })),
+        None if metric == "leaderships" => {
+            let leads = |state: &State<P>, id| state.standing(id) == Some(Standing::Leads);
+            let begins = |&id: &Id| leads(&outcome.state, id) && !leads(before, id);
+            outcome.state.ids().filter(begins).count()
+        }
+        _ => {
+            return Err(format!(
+                "'{metric}' is not counted; give messages, messages/KIND, time-outs, elections or \
+                 leaderships"
+            ));
+        }
+    };
+    Ok(count as u64)
+}
+
+/// The messages of this kind, by the name of the message without its fields.
+fn sent<P: Protocol>(outcome: &Outcome<P>, wanted: impl Fn(&str) -> bool) -> usize {
+    let kind = |message: P::Message| match serde_json::to_value(message) {
+        Ok(serde_json::Value::String(name)) => name,
+        Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
+        _ => String::new(),
+    };
+    let sent = outcome.effects.iter().filter_map(|effect| match *effect {
+        Effect::Send { message, .. } => Some(kind(message)),
+        _ => None,
+    });
+    sent.filter(|kind| wanted(kind)).count()
+}

@@ -1,0 +1,325 @@
+//! Runs what the ledger asks.
+
+use super::demand::{Finding, Point};
+use super::entry::{Ask, Check, Claim, Source, Subject};
+use super::program::Account;
+use super::round::{Starters, round};
+use super::ruling::{Judged, Outcome};
+use crate::check::bounds::{Bound, Until, bounds};
+use crate::check::{self, Limits, Options, Reason, Verdict};
+use crate::property::{self, Kind};
+use crate::protocol::{self, Protocol, Visitor, with_protocol};
+use crate::trace::{Shows, Trace};
+use crate::tune::{self, Question};
+use crate::world::{Delay, Dials, Durations, Timed, Timing, World};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The longest duration that is tried.
+const LONGEST: u8 = 40;
+
+/// What one run of a check found.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// For which numbers it was made.
+    pub point: Point,
+    /// The world, if it is one.
+    pub dials: Option<Dials>,
+    /// What came out.
+    pub finding: Finding,
+    /// An execution that shows it, if one does.
+    pub trace: Option<Trace>,
+    /// What a program says it did.
+    pub story: Vec<String>,
+}
+
+/// How the checks are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Runner {
+    /// How many at the same time; what comes out does not depend on it.
+    pub threads: usize,
+    /// When a single one gives up.
+    pub limits: Limits,
+}
+
+impl Runner {
+    /// Runs the checks of these claims, telling `look` how many are done, of how many.
+    ///
+    /// # Errors
+    /// If a check cannot be run as it stands in the ledger, or the system gives no threads.
+    pub fn judge<'a>(
+        &self,
+        claims: &[(&'a Source, &'a Claim)],
+        look: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<Judged<'a>>, String> {
+        let jobs: Vec<(u16, &'a Check)> = claims
+            .iter()
+            .flat_map(|(_, claim)| {
+                claim.checks.iter().chain(&claim.cures).map(|check| (claim.number, check))
+            })
+            .collect();
+        let done = AtomicUsize::new(0);
+        let one = |&(number, check): &(u16, &'a Check)| {
+            let outcome = self
+                .ask(&check.ask)
+                .and_then(|ran| Outcome::new(check, ran).map_err(|wrong| wrong.to_string()))
+                .map_err(|wrong| format!("claim {number}, {}: {wrong}", check.shows));
+            look(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
+            outcome
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        let pool = pool.map_err(|error| {
+            format!("cannot run {} checks at a time: {error}; try --threads 1", self.threads)
+        })?;
+        let outcomes: Result<Vec<Outcome<'a>>, String> =
+            pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
+        let mut outcomes = outcomes?.into_iter();
+        let judged = claims.iter().map(|&(source, claim)| Judged {
+            source,
+            claim,
+            checks: outcomes.by_ref().take(claim.checks.len()).collect(),
+            cures: outcomes.by_ref().take(claim.cures.len()).collect(),
+        });
+        Ok(judged.collect())
+    }
+
+    fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
+        match (ask, ask.subject()) {
+            (Ask::Program(program), _) => {
+                let Account { finding, story } = (program.run)();
+                let point = Point(Vec::new());
+                Ok(vec![Ran { point, dials: None, finding, trace: None, story }])
+            }
+            (_, Some(subject)) => with_protocol(&subject.protocol, Run { runner: self, ask })
+                .unwrap_or_else(|| Ok(vec![Ran::absent()])),
+            (_, None) => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Ran {
+    fn absent() -> Ran {
+        let point = Point(Vec::new());
+        Ran { point, dials: None, finding: Finding::Absent, trace: None, story: Vec::new() }
+    }
+
+    fn at<P: Protocol>(world: &World<P>, finding: Finding, trace: Option<Trace>) -> Ran {
+        let dials = world.dials();
+        let point = Point(vec![("n", dials.nodes as i64)]);
+        Ran { point, dials: Some(dials), finding, trace, story: Vec::new() }
+    }
+}
+
+/// Whether this can be run; `false` if its protocol does not exist.
+///
+/// # Errors
+/// If the protocol is there, and has no such variant, rule, property or world.
+pub(super) fn possible(ask: &Ask) -> Result<bool, String> {
+    let Some(subject) = ask.subject() else { return Ok(true) };
+    with_protocol(&subject.protocol, Possible(ask)).unwrap_or(Ok(false))
+}
+
+struct Possible<'a>(&'a Ask);
+
+impl Visitor for Possible<'_> {
+    type Output = Result<bool, String>;
+
+    fn visit<P: Protocol>(self) -> Result<bool, String> {
+        match self.0 {
+            Ask::Property(subject, name) => {
+                for world in worlds::<P>(subject, 0)? {
+                    property::select(&world, std::slice::from_ref(name)).map_err(|e| words(&e))?;
+                }
+            }
+            Ask::Most(subject, ..) => drop(worlds::<P>(subject, 0)?),
+            Ask::Round { subject, crashed, .. } => drop(worlds::<P>(subject, *crashed)?),
+            Ask::Least { .. } => drop(questions::<P>(self.0, Limits::NONE)?),
+            Ask::Program(_) => {}
+        }
+        Ok(true)
+    }
+}
+
+struct Run<'a> {
+    runner: &'a Runner,
+    ask: &'a Ask,
+}
+
+impl Visitor for Run<'_> {
+    type Output = Result<Vec<Ran>, String>;
+
+    fn visit<P: Protocol>(self) -> Result<Vec<Ran>, String> {
+        let limits = self.runner.limits;
+        match self.ask {
+            Ask::Property(subject, name) => {
+                let one = |world: World<P>| decide(&world, name, limits);
+                worlds(subject, 0)?.into_iter().map(one).collect()
+            }
+            Ask::Most(subject, metric, until) => {
+                let one = |world: World<P>| most(&world, metric, *until, limits);
+                worlds(subject, 0)?.into_iter().map(one).collect()
+            }
+            Ask::Round { subject, metric, starters, crashed } => {
+                let one = |world: World<P>| calm(&world, metric, *starters, *crashed);
+                worlds(subject, *crashed)?.into_iter().map(one).collect()
+            }
+            Ask::Least { .. } => least::<P>(self.ask, limits),
+            Ask::Program(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn words(error: &dyn std::error::Error) -> String {
+    error.to_string()
+}
+
+fn rules<P: Protocol>(subject: &Subject) -> Result<P, String> {
+    let first = || P::VARIANTS.first().map_or("", |variant| variant.name);
+    let name = subject.variant.as_deref().unwrap_or_else(first);
+    protocol::variant(name, &subject.rules).map_err(|e| words(&e))
+}
+
+/// The worlds, one for each number of processes, in which at least `crashes` may crash.
+fn worlds<P: Protocol>(subject: &Subject, crashes: usize) -> Result<Vec<World<P>>, String> {
+    let rules: P = rules(subject)?;
+    let one = |&nodes: &usize| {
+        let mut dials = subject.dials(nodes)?;
+        dials.faults.crashes = dials.faults.crashes.max(u8::try_from(crashes).unwrap_or(u8::MAX));
+        World::new(rules, dials).map_err(|e| words(&e))
+    };
+    subject.nodes.iter().map(one).collect()
+}
+
+impl Subject {
+    /// The dials of the world with so many processes.
+    ///
+    /// # Errors
+    /// If the ledger's `world` is not what dials look like.
+    pub fn dials(&self, nodes: usize) -> Result<Dials, String> {
+        let mut table = self.world.clone();
+        let number = i64::try_from(nodes).map_err(|_| format!("{nodes} processes are too many"))?;
+        if table.insert("nodes".to_owned(), number.into()).is_some() {
+            return Err("'nodes' stands beside 'world', not in it".to_owned());
+        }
+        table.try_into().map_err(|error: toml::de::Error| format!("world: {}", error.message()))
+    }
+}
+
+fn decide<P: Protocol>(world: &World<P>, name: &str, limits: Limits) -> Result<Ran, String> {
+    let asked = property::select(world, &[name.to_owned()]).map_err(|e| words(&e))?;
+    let options = Options { limits, ..Options::default() };
+    let report = check::check(world, &asked, &options, &mut |_| {}).map_err(|e| words(&e))?;
+    let decision = report.decisions.into_iter().next().ok_or("nothing was decided")?;
+    let found = decision.counterexample.as_ref();
+    let trace = found.map(|found| found.trace(world, &decision.property));
+    let finding = match decision.verdict {
+        Verdict::Holds => Finding::Holds,
+        Verdict::Violated => Finding::Violated { steps: found.map(|found| found.steps.len()) },
+        Verdict::Unknown => Finding::Unknown(decision.reason.unwrap_or(Reason::Vacuous)),
+    };
+    Ok(Ran::at(world, finding, trace))
+}
+
+fn most<P: Protocol>(
+    world: &World<P>,
+    metric: &str,
+    until: Until,
+    limits: Limits,
+) -> Result<Ran, String> {
+    let found = bounds(world, until, (limits, 1), &mut |_| {}).map_err(|e| words(&e))?;
+    let line = found.lines.iter().find(|line| line.name() == metric);
+    let whole = metric.split('/').next().unwrap_or(metric);
+    let finding = match (line.map(|line| &line.bound), found.incomplete) {
+        (Some(Bound::Unbounded(_)), _) => Finding::Unbounded,
+        (_, Some(reason)) => Finding::Unknown(reason),
+        (Some(Bound::Most(most, _)), None) => Finding::Count(*most),
+        // Kinds that never occur have no line.
+        (None, None) if found.lines.iter().any(|line| line.metric == whole) => Finding::Count(0),
+        (None, None) => return Err(format!("nothing called '{metric}' is counted")),
+    };
+    Ok(Ran::at(world, finding, line.map(|line| line.trace(world))))
+}
+
+fn calm<P: Protocol>(
+    world: &World<P>,
+    metric: &str,
+    starters: Starters,
+    crashed: usize,
+) -> Result<Ran, String> {
+    let found = round(world, metric, starters, crashed)?;
+    let shows = Shows {
+        property: format!("one calm election: {metric}"),
+        formula: found.count.to_string(),
+        kind: Kind::Reachability,
+        cycle_after: None,
+    };
+    let one = !found.actions.is_empty();
+    let trace = one.then(|| Trace::record(world, &found.actions, Some(shows)));
+    Ok(Ran::at(world, Finding::Count(found.count), trace))
+}
+
+fn least<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
+    let Ask::Least { duration, delays, processing, .. } = ask else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for question in questions::<P>(ask, limits)? {
+        for tm in delays[0]..=delays[1] {
+            for tp in processing[0]..=processing[1] {
+                let row = question.row((tm, tp), &mut |_, _, _| {}).map_err(|e| words(&e))?;
+                let finding = match (row.ticks(duration), row.unknown) {
+                    (Some(ticks), _) => Finding::Count(u64::from(ticks)),
+                    (None, Some(reason)) => Finding::Unknown(reason),
+                    (None, None) => Finding::Unbounded,
+                };
+                let nodes = question.dials.nodes;
+                let trace = row.found.first().and_then(|found| {
+                    let below = found.below.as_ref()?;
+                    Some(below.counterexample.as_ref()?.trace(&below.world, &below.property))
+                });
+                all.push(Ran {
+                    point: Point(vec![
+                        ("n", nodes as i64),
+                        ("Tm", i64::from(tm)),
+                        ("Tp", i64::from(tp)),
+                    ]),
+                    dials: Some(question.dials),
+                    finding,
+                    trace,
+                    story: Vec::new(),
+                });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What is looked for, one question for each number of processes.
+fn questions<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Question<P>>, String> {
+    let Ask::Least { subject, duration, keeping, delays, .. } = ask else { return Ok(Vec::new()) };
+    let rules: P = rules(subject)?;
+    let known = tune::time_outs(&rules);
+    let sought = known.iter().copied().find(|known| known == duration).ok_or_else(|| {
+        format!("no time-out takes '{duration}'; there are: {}", known.join(", "))
+    })?;
+    let one = |&nodes: &usize| {
+        let dials = subject.dials(nodes)?;
+        let set = dials.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
+        let durations = tune::complete(&rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
+        let delay = Delay::AtMost(delays[0]);
+        let given = Timed { delay, processing: 0, durations, within: None };
+        let dials = Dials { timing: Timing::Timed(given), ..dials };
+        let tried = durations.with(sought, LONGEST)?;
+        let timing = Timing::Timed(Timed { durations: tried, ..given });
+        let world = World::new(rules, Dials { timing, ..dials }).map_err(|e| words(&e))?;
+        property::select(&world, std::slice::from_ref(keeping)).map_err(|e| words(&e))?;
+        Ok(Question {
+            protocol: rules,
+            dials,
+            given,
+            sought: vec![sought],
+            property: keeping.clone(),
+            most: LONGEST,
+            options: Options { limits, ..Options::default() },
+        })
+    };
+    subject.nodes.iter().map(one).collect()
+}

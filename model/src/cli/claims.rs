@@ -1,0 +1,109 @@
+//! `claims`: hold the literature to its word, by running the checks of the ledger.
+
+mod command;
+mod json;
+mod markdown;
+mod print;
+
+use super::{CUT_SHORT, HOLDS, LimitArgs, VIOLATED};
+use crate::check::Limits;
+use crate::claims::{Judged, Ledger, Runner};
+use anyhow::anyhow;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The flags of `claims`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ClaimsArgs {
+    /// Run the checks of these claims, and tell each in full [default: all, as a table]
+    #[arg(value_name = "NUMBER")]
+    numbers: Vec<u16>,
+
+    /// Only the claims of this text: encyclopedia, clustering, chapter, lesson or lecture
+    #[arg(short, long, value_name = "NAME")]
+    source: Option<String>,
+
+    /// Read the ledger from this folder (in a clone, model/claims) instead of the one compiled in
+    #[arg(long, value_name = "DIR")]
+    ledger: Option<PathBuf>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// Tell each claim in full, and draw the execution behind each finding
+    #[arg(long, help_heading = "Output")]
+    show: bool,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["show", "markdown"])]
+    json: bool,
+
+    /// Print the page docs/claims.md
+    #[arg(long, help_heading = "Output", conflicts_with = "show")]
+    markdown: bool,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model claims
+  bellwether-model claims --source chapter
+  bellwether-model claims 59 --show
+  bellwether-model claims --markdown > docs/claims.md
+
+Exit status: 0 every claim comes out as the ledger says; 1 one does not; 2 wrong usage or an error
+in the ledger; 3 a check was cut short, so nothing is claimed.";
+
+/// No check of the ledger needs so many states. One that does has no bound where it needs one.
+const ENOUGH_STATES: u64 = 8_000_000;
+
+pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
+    let ledger = args.ledger.as_deref().map_or_else(Ledger::load, Ledger::load_from)?;
+    let chosen = ledger.select(&args.numbers, args.source.as_deref())?;
+    if chosen.is_empty() {
+        let source = args.source.as_deref().unwrap_or_default();
+        return Err(anyhow!("none of these claims is from '{source}'; leave --source out"));
+    }
+    let bar = bar();
+    let limits = args.limits.limits();
+    let limits = Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits };
+    let runner = Runner { threads: args.limits.threads(), limits };
+    let judged = runner.judge(&chosen, &|done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
+    if args.json {
+        writeln!(std::io::stdout(), "{}", json::of(&judged))?;
+    } else if args.markdown {
+        write!(std::io::stdout(), "{}", markdown::of(&judged))?;
+    } else {
+        print::all(&mut anstream::stdout(), args, &judged)?;
+    }
+    Ok(status(&judged))
+}
+
+fn status(judged: &[Judged<'_>]) -> u8 {
+    let any = |wanted| judged.iter().any(|one| one.agrees() == wanted);
+    if any(Some(false)) {
+        VIOLATED
+    } else if any(None) {
+        CUT_SHORT
+    } else {
+        HOLDS
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let template = ProgressStyle::with_template("{elapsed_precise} {wide_bar} {pos}/{len} checks");
+    bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

@@ -1,0 +1,57 @@
+//! The command line that runs a check again.
+
+use crate::check::bounds::Until;
+use crate::claims::{Ask, Check, Outcome, Ran, Subject};
+use crate::cli::WorldArgs;
+use crate::world::{Dials, Timing};
+
+/// One command for each run of the check; one for all where one does it.
+pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
+    let Check { ask, .. } = outcome.check;
+    let mut commands: Vec<String> = outcome.ran.iter().map(|ran| one(number, ask, ran)).collect();
+    commands.dedup();
+    commands
+}
+
+fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
+    let again = || format!("bellwether-model claims {number} --show");
+    let Some(dials) = &ran.dials else { return again() };
+    match ask {
+        Ask::Property(subject, property) => {
+            let flags = WorldArgs::typed(dials);
+            format!("bellwether-model check {} {flags} --property {property}", rules(subject))
+        }
+        Ask::Most(subject, metric, until) => {
+            let until = if *until == Until::Agreed { " --until agreed" } else { "" };
+            let flags = WorldArgs::typed(dials);
+            format!("bellwether-model bounds {} {flags}{until} --show {metric}", rules(subject))
+        }
+        Ask::Least { subject, duration, keeping, delays, processing } => {
+            let range = |[from, to]: [u8; 2]| match from == to {
+                true => from.to_string(),
+                false => format!("{from}..{to}"),
+            };
+            let given = dials.timing.timed().map(|timed| timed.durations);
+            let given = given.iter().flat_map(|durations| durations.iter());
+            let given: String = given.map(|(name, ticks)| format!(" --{name} {ticks}")).collect();
+            let flags = WorldArgs::typed(&Dials { timing: Timing::Perfect, ..*dials });
+            format!(
+                "bellwether-model tune {} {flags} --delay {} --processing {} --find {duration} \
+                 --property {keeping}{given}",
+                rules(subject),
+                range(*delays),
+                range(*processing)
+            )
+        }
+        Ask::Round { .. } | Ask::Program(_) => again(),
+    }
+}
+
+/// Protocol, variant and rules as they are typed.
+fn rules(subject: &Subject) -> String {
+    let Subject { protocol, variant, rules, .. } = subject;
+    let variant = variant.as_ref().map(|name| format!(" --variant {name}")).unwrap_or_default();
+    let rules: String =
+        rules.iter().map(|(rule, value)| format!(" --rule {rule}={value}")).collect();
+    format!("{protocol}{variant}{rules}")
+}

@@ -1,0 +1,52 @@
+//! The JSON of `claims`.
+
+use super::command;
+use crate::claims::{Judged, Outcome, Ruling};
+use serde_json::{Value, json};
+
+/// The object that `--json` prints.
+pub(super) fn of(judged: &[Judged<'_>]) -> Value {
+    let count = |ruling: Ruling| judged.iter().filter(|j| j.ruling() == Some(ruling)).count();
+    let counts: serde_json::Map<String, Value> =
+        Ruling::ALL.iter().map(|&ruling| (word(ruling), json!(count(ruling)))).collect();
+    json!({ "counts": counts, "claims": judged.iter().map(claim).collect::<Vec<_>>() })
+}
+
+fn word(ruling: Ruling) -> String {
+    match json!(ruling) {
+        Value::String(word) => word,
+        other => other.to_string(),
+    }
+}
+
+fn claim(judged: &Judged<'_>) -> Value {
+    let claim = judged.claim;
+    let all = |outcomes: &[Outcome<'_>]| {
+        outcomes.iter().map(|o| outcome(claim.number, o)).collect::<Vec<_>>()
+    };
+    json!({
+        "number": claim.number, "source": judged.source.name, "section": claim.section,
+        "says": claim.says, "ruling": judged.ruling(), "ledger": claim.ruling,
+        "agrees": judged.agrees(), "why": claim.why, "only_if": claim.only_if,
+        "waits_for": claim.waits_for, "no_cure": claim.no_cure,
+        "checks": all(&judged.checks), "cures": all(&judged.cures),
+    })
+}
+
+fn outcome(number: u16, outcome: &Outcome<'_>) -> Value {
+    let ran: Vec<Value> = outcome
+        .ran
+        .iter()
+        .map(|ran| {
+            let point: serde_json::Map<String, Value> =
+                ran.point.0.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
+            let steps = ran.trace.as_ref().map(|trace| &trace.steps);
+            json!({ "at": point, "found": ran.finding, "steps": steps })
+        })
+        .collect();
+    json!({
+        "shows": outcome.check.shows, "demands": outcome.check.demands.to_string(),
+        "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
+        "commands": command::of(number, outcome),
+    })
+}

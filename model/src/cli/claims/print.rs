@@ -1,0 +1,164 @@
+//! What `claims` prints for people.
+
+use super::{ClaimsArgs, command};
+use crate::claims::{Expectation, Judged, Outcome, Ruling, Word};
+use crate::cli::{shown, text};
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use std::io::{self, Write};
+
+const BOLD: Style = Style::new().bold();
+const WRONG: Style = AnsiColor::Red.on_default().bold();
+
+/// A table, or with numbers or `--show` each claim in full; then how many there are of each kind,
+/// and what does not come out as the ledger says.
+pub(super) fn all(
+    out: &mut impl Write,
+    args: &ClaimsArgs,
+    judged: &[Judged<'_>],
+) -> io::Result<()> {
+    let full = args.show || !args.numbers.is_empty();
+    if full {
+        for one in judged {
+            tell(out, args, one)?;
+        }
+    } else {
+        writeln!(out, "{}\n", table(judged))?;
+    }
+    writeln!(out, "{}", text::wrap(&summary(judged), text::width()))?;
+    for one in judged.iter().filter(|one| one.agrees() != Some(true)) {
+        writeln!(out, "\n{WRONG}Claim {} does not agree.{WRONG:#}", one.claim.number)?;
+        if !full {
+            tell(out, args, one)?;
+        }
+        write!(out, "{}", text::wrap(&difference(one), text::width()))?;
+    }
+    Ok(())
+}
+
+/// How many claims of each kind there are.
+pub(super) fn summary(judged: &[Judged<'_>]) -> String {
+    let count = |ruling| judged.iter().filter(|one| one.ruling() == Some(ruling)).count();
+    let some = Ruling::ALL.into_iter().filter(|&ruling| count(ruling) > 0);
+    let some: Vec<String> = some.map(|ruling| format!("{} {ruling}", count(ruling))).collect();
+    let s = if judged.len() == 1 { "" } else { "s" };
+    format!("{} claim{s}: {}.", judged.len(), some.join(", "))
+}
+
+fn table(judged: &[Judged<'_>]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["no.", "source", "verdict", "the claim"]);
+    for one in judged {
+        table.add_row([
+            Cell::new(one.claim.number),
+            Cell::new(&one.source.name),
+            verdict(one),
+            Cell::new(&one.claim.says),
+        ]);
+    }
+    table
+}
+
+fn verdict(judged: &Judged<'_>) -> Cell {
+    match judged.ruling() {
+        None => Cell::new("unknown").fg(Color::Yellow),
+        Some(ruling) => {
+            let cell = Cell::new(ruling);
+            match ruling {
+                Ruling::Confirmed => cell.fg(Color::Green),
+                Ruling::Refuted => cell.fg(Color::Red),
+                Ruling::OnlyIf => cell.fg(Color::Yellow),
+                Ruling::Pending | Ruling::Elsewhere | Ruling::Undecidable => cell,
+            }
+        }
+    }
+}
+
+fn tell(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Result<()> {
+    let claim = judged.claim;
+    let width = text::width();
+    let head = format!("{BOLD}{}.{BOLD:#} {}", claim.number, claim.says);
+    writeln!(out, "{}", text::wrap(&head, width))?;
+    writeln!(out, "    ({}, {})", judged.source.name, claim.section)?;
+    let ruling = match (judged.ruling(), &claim.only_if) {
+        (None, _) => "unknown".to_owned(),
+        (Some(Ruling::OnlyIf), Some(only_if)) => format!("holds only if {only_if}"),
+        (Some(ruling), _) => ruling.to_string(),
+    };
+    let why = format!("  {BOLD}{ruling}{BOLD:#}. {}", claim.why);
+    writeln!(out, "{}", text::wrap(&why, width))?;
+    if !claim.waits_for.is_empty() {
+        writeln!(out, "  It waits for: {}.", claim.waits_for.join(", "))?;
+    }
+    for outcome in &judged.checks {
+        check(out, args, claim.number, ("checked", outcome))?;
+    }
+    for outcome in &judged.cures {
+        check(out, args, claim.number, ("changed", outcome))?;
+    }
+    if let Some(no_cure) = &claim.no_cure {
+        let line = format!("  no change helps: {no_cure}");
+        writeln!(out, "{}", text::wrap(&line, width))?;
+    }
+    writeln!(out)
+}
+
+fn check(
+    out: &mut impl Write,
+    args: &ClaimsArgs,
+    number: u16,
+    (what, outcome): (&str, &Outcome<'_>),
+) -> io::Result<()> {
+    let line = format!("  {what}: {}", outcome.check.shows);
+    writeln!(out, "{}", text::wrap(&line, text::width()))?;
+    let demands = format!("    demanded: {}; found: {}", outcome.check.demands, outcome.found());
+    writeln!(out, "{}", text::wrap(&demands, text::width()))?;
+    for command in command::of(number, outcome) {
+        writeln!(out, "    {command}")?;
+    }
+    if !args.show {
+        return Ok(());
+    }
+    if let Some(trace) = outcome.telling().and_then(|ran| ran.trace.as_ref()) {
+        shown::tell(out, trace, args.ascii)?;
+    }
+    for line in outcome.ran.iter().flat_map(|ran| &ran.story) {
+        writeln!(out, "      {line}")?;
+    }
+    Ok(())
+}
+
+/// What the ledger says, and what came out instead.
+fn difference(judged: &Judged<'_>) -> String {
+    let mut lines = String::new();
+    let (says, found) = (judged.claim.ruling, judged.ruling());
+    if found != Some(says) {
+        let found = found.map_or("unknown".to_owned(), |ruling| ruling.to_string());
+        lines += &format!("The ledger rules '{says}', the runs '{found}'.\n");
+    }
+    let outcomes = judged.checks.iter().chain(&judged.cures);
+    for outcome in outcomes.filter(|outcome| outcome.expected != Some(true)) {
+        let expected: Vec<String> = outcome.check.finds.iter().map(word).collect();
+        let expected = match expected.is_empty() {
+            true => outcome.check.demands.to_string(),
+            false => expected.join("; "),
+        };
+        lines += &format!(
+            "{}\n  the ledger says: {expected}\n  found: {}\n",
+            outcome.check.shows,
+            outcome.found()
+        );
+    }
+    lines
+}
+
+fn word(expected: &Expectation) -> String {
+    match expected {
+        Expectation::Count(count) => count.to_string(),
+        Expectation::Word(Word::Holds) => "holds".to_owned(),
+        Expectation::Word(Word::Violated) => "violated".to_owned(),
+        Expectation::Word(Word::Unbounded) => "unbounded".to_owned(),
+    }
+}

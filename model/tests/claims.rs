@@ -1,0 +1,252 @@
+//! The ledger of claims: it is complete, it comes out as it says, the page that is made of it is
+//! the one in `docs`, and every command that it prints finds the same again.
+
+use assert_cmd::Command;
+use bellwether_model::claims::{Ledger, Ruling};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// What a run printed and returned.
+struct Ran {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(args: &[&str]) -> Ran {
+    let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    let output = command.args(args).output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let status = output.status.code().expect("it ends by itself");
+    Ran { status, stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// The ledger in a folder of its own, one text of one file replaced by another.
+fn edited(file: &str, text: &str, by: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["encyclopedia", "clustering", "chapter", "lesson", "lecture"] {
+        let name = format!("{name}.toml");
+        let path = root().join("model/claims").join(&name);
+        let mut content = fs::read_to_string(path).expect("the file can be read");
+        if name == file {
+            assert!(content.contains(text), "{text}");
+            content = content.replacen(text, by, 1);
+        }
+        fs::write(folder.path().join(&name), content).expect("it can be written");
+    }
+    folder
+}
+
+#[test]
+fn every_claim_is_there_once_and_told_in_sentences() {
+    let ledger = Ledger::load().expect("the ledger can be read");
+    let numbers: Vec<u16> = ledger.claims().iter().map(|(_, claim)| claim.number).collect();
+    assert_eq!(numbers, (1..=161).collect::<Vec<u16>>());
+    for (_, claim) in ledger.claims() {
+        for sentence in [&claim.says, &claim.why] {
+            assert!(sentence.ends_with('.') || sentence.ends_with(".)"), "{}", claim.number);
+        }
+        for check in claim.checks.iter().chain(&claim.cures) {
+            assert!(!check.shows.ends_with('.'), "{}: {}", claim.number, check.shows);
+        }
+    }
+}
+
+/// This runs the whole ledger.
+#[test]
+fn the_page_is_what_the_ledger_says_today() {
+    let ran = run(&["claims", "--markdown"]);
+    assert_eq!(ran.status, 0, "a claim does not come out as the ledger says: run `claims`");
+    let page = fs::read_to_string(root().join("docs/claims.md")).expect("the page is there");
+    assert!(
+        page == ran.stdout,
+        "docs/claims.md is old: cargo run --release -- claims --markdown > docs/claims.md"
+    );
+}
+
+#[test]
+fn the_command_beside_each_check_finds_the_same_again() {
+    let ran = run(&["claims", "--json"]);
+    let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let mut again = 0;
+    for claim in whole["claims"].as_array().expect("claims") {
+        for kind in ["checks", "cures"] {
+            for check in claim[kind].as_array().expect("checks") {
+                let commands = check["commands"].as_array().expect("commands");
+                let runs = check["runs"].as_array().expect("runs");
+                for (command, run) in commands.iter().zip(runs) {
+                    let command = command.as_str().expect("a command");
+                    again += usize::from(same(&claim["number"], command, run));
+                }
+            }
+        }
+    }
+    assert!(again > 100, "only {again} commands were run");
+}
+
+/// Runs a `check` or a `bounds` again; `false` for other commands.
+fn same(number: &Value, command: &str, before: &Value) -> bool {
+    let words = command.replace('\'', "");
+    let mut args: Vec<&str> = words.split(' ').skip(1).collect();
+    if !matches!(args[0], "check" | "bounds") {
+        return false;
+    }
+    args.push("--json");
+    let ran = run(&args);
+    let found: Value = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{number}: {command}: {error}: {}", ran.stderr));
+    if args[0] == "check" {
+        let property = &found["properties"][0];
+        let steps = property["counterexample"]["steps"].as_array().map(Vec::len);
+        let before_steps = before["found"]["violated"]["steps"].as_u64();
+        assert_eq!(steps, before_steps.map(|steps| steps as usize), "{number}: {command}");
+        let violated = property["verdict"] == "violated";
+        assert_eq!(violated, before["found"]["violated"].is_object(), "{number}: {command}");
+    } else {
+        let name = args[args.len() - 2];
+        let all = found["bounds"].as_array().expect("bounds");
+        let most = all.iter().find(|bound| bound["name"] == name).expect("it is counted");
+        let unbounded = before["found"] == "unbounded";
+        assert_eq!(most["bounded"], !unbounded, "{number}: {command}");
+        assert!(unbounded || most["most"] == before["found"]["count"], "{number}: {command}");
+    }
+    true
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let with = |threads| run(&["claims", "--source", "clustering", "--json", "--threads", threads]);
+    let (one, three) = (with("1"), with("3"));
+    assert_eq!((one.status, three.status), (0, 0));
+    assert_eq!(one.stdout, three.stdout);
+}
+
+#[test]
+fn a_claim_that_comes_out_otherwise_is_reported() {
+    let confirmed = "number = 59\nsection = \"State machine\"";
+    let after = |text: &str| {
+        let chapter = fs::read_to_string(root().join("model/claims/chapter.toml")).expect("there");
+        let (_, rest) = chapter.split_once(confirmed).expect("claim 59 is there");
+        let end = rest.find(text).expect("it is said of claim 59") + text.len();
+        rest[..end].to_owned()
+    };
+    for (said, instead, message) in [
+        ("ruling = \"confirmed\"", "ruling = \"only-if\"\nonly_if = \"x\"", "'holds only if'"),
+        ("demands = \"violated\"", "demands = \"holds\"", "the ledger says: holds"),
+    ] {
+        let old = after(said);
+        let new = old.replacen(said, instead, 1);
+        let folder = edited("chapter.toml", &old, &new);
+        let ledger = folder.path().to_str().expect("UTF-8");
+        let ran = run(&["claims", "59", "--ledger", ledger]);
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(ran.stdout.contains("Claim 59 does not agree."), "{}", ran.stdout);
+        assert!(ran.stdout.contains(message), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_search_that_is_cut_short_claims_nothing() {
+    let ran = run(&["claims", "48", "--max-states", "10"]);
+    assert_eq!(ran.status, 3, "{}", ran.stdout);
+    assert!(ran.stdout.contains("the limit on states was reached"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_is_asked_for_and_does_not_exist_is_refused() {
+    for (args, says) in [
+        (vec!["claims", "162"], "there is no claim 162; they are numbered 1 to 161"),
+        (vec!["claims", "--source", "novel"], "no source 'novel'; there are: encyclopedia"),
+        (vec!["claims", "48", "--source", "lesson"], "leave --source out"),
+        (vec!["claims", "--ledger", "/nowhere"], "/nowhere/encyclopedia.toml"),
+    ] {
+        let ran = run(&args);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    }
+}
+
+const HEAD: &str = "source = 's'\ntitle = 't'\n";
+const CLAIM: &str = "[[claim]]\nnumber = 7\nsection = 's'\nsays = 's.'\nwhy = 'w.'\n";
+const CHECK: &str = "[[claim.check]]\nshows = 's'\nprotocol = 'bully'\nnodes = 2\n";
+
+/// What the ledger says of one claim with this ruling and these checks.
+fn wrong(rest: &str) -> String {
+    let text = format!("{HEAD}{CLAIM}{rest}");
+    Ledger::read([("x.toml", text.as_str())]).expect_err(rest).to_string()
+}
+
+#[test]
+fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
+    let asks = "property = 'decided'\ndemands = 'holds'\n";
+    for (entry, says) in [
+        ("ruling = 'confirmed'".to_owned(), "says nothing; add one"),
+        ("ruling = 'true'".to_owned(), "unknown variant `true`"),
+        ("ruling = 'pending'\nwhy_not = 1".to_owned(), "unknown field `why_not`"),
+        (format!("ruling = 'only-if'\n{CHECK}{asks}"), "say under what"),
+        (format!("ruling = 'refuted'\n{CHECK}{asks}"), "'no_cure' says why not"),
+        (format!("ruling = 'confirmed'\nwaits_for = ['x']\n{CHECK}{asks}"), "\"pending\""),
+        (format!("ruling = 'confirmed'\n{CHECK}demands = 'holds'"), "nothing is asked"),
+        (
+            format!("ruling = 'confirmed'\n{CHECK}property = 'decided'\ndemands = 'exactly n'"),
+            "holds or violated",
+        ),
+        (
+            format!("ruling = 'confirmed'\n{CHECK}property = 'decide'\ndemands = 'holds'"),
+            "there is no property 'decide'",
+        ),
+        (format!("ruling = 'confirmed'\n{CHECK}{asks}variant = 'x'"), "no variant 'x'"),
+        (format!("ruling = 'confirmed'\n{CHECK}{asks}rules = {{ t_coord = 3 }}"), "t_coord"),
+        (format!("ruling = 'confirmed'\n{CHECK}{asks}world = {{ crash = 1 }}"), "unknown field"),
+        (
+            format!("ruling = 'confirmed'\n{CHECK}{asks}starters = 'all'"),
+            "'starters' has no meaning",
+        ),
+        (format!("ruling = 'confirmed'\n{CHECK}{asks}most = 'messages'"), "several things"),
+        (
+            format!("ruling = 'confirmed'\n{CHECK}{asks}").replace("bully", "x"),
+            "make it \"pending\"",
+        ),
+        (
+            "ruling = 'confirmed'\n[[claim.check]]\nshows = 's'\nprogram = 'x'\ndemands = 'holds'"
+                .to_owned(),
+            "there is no program 'x'",
+        ),
+    ] {
+        let error = wrong(&entry);
+        assert!(error.contains(says), "{error}");
+        assert!(error.starts_with("x.toml"), "{error}");
+    }
+    let twice = format!("{HEAD}{CLAIM}ruling = 'pending'\n{CLAIM}ruling = 'pending'");
+    let error = Ledger::read([("x.toml", twice.as_str())]).expect_err("twice").to_string();
+    assert!(error.contains("claim 7: the number is taken"), "{error}");
+}
+
+/// Data may be ahead of the model: what waits for a protocol is read, and reported as undecided.
+#[test]
+fn a_claim_may_wait_for_a_protocol_that_is_not_there_yet() {
+    let check = CHECK.replace("bully", "not-there-yet");
+    let text = format!(
+        "{HEAD}{CLAIM}ruling = 'pending'\nwaits_for = ['not-there-yet']\n{check}\
+         property = 'decided'\ndemands = 'holds'"
+    );
+    let ledger = Ledger::read([("x.toml", text.as_str())]).expect("it may wait");
+    assert_eq!(ledger.claims()[0].1.ruling, Ruling::Pending);
+    let folder = edited("lesson.toml", "number = 131", "number = 999");
+    let lesson = folder.path().join("lesson.toml");
+    let known = fs::read_to_string(&lesson).expect("it is there");
+    let waiting = text.replace(HEAD, "").replace("number = 7", "number = 131");
+    fs::write(&lesson, format!("{known}\n{waiting}")).expect("it can be written");
+    let ran = run(&["claims", "131", "--ledger", folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("the protocol is not there yet"), "{}", ran.stdout);
+}
