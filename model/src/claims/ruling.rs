@@ -125,7 +125,7 @@ impl<'a> Outcome<'a> {
         let readable = |ran: &&Ran| ran.dials.is_none_or(|dials| dials.nodes <= READABLE);
         let shown = || self.ran.iter().filter(|ran| ran.trace.is_some());
         match self.check.demands.is_of_a_number() {
-            true => shown().filter(readable).last().or_else(|| shown().next()),
+            true => shown().rfind(readable).or_else(|| shown().next()),
             false => shown().next(),
         }
     }

@@ -3,7 +3,7 @@
 use crate::check::bounds::Until;
 use crate::claims::{Ask, Check, Outcome, Ran, Subject};
 use crate::cli::WorldArgs;
-use crate::world::{Dials, Timing};
+use crate::world::{Dials, Durations, Timing};
 
 /// One command for each run of the check; one for all where one does it.
 pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
@@ -32,7 +32,7 @@ fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
                 false => format!("{from}..{to}"),
             };
             let given = dials.timing.timed().map(|timed| timed.durations);
-            let given = given.iter().flat_map(|durations| durations.iter());
+            let given = given.iter().flat_map(Durations::iter);
             let given: String = given.map(|(name, ticks)| format!(" --{name} {ticks}")).collect();
             let flags = WorldArgs::typed(&Dials { timing: Timing::Perfect, ..*dials });
             format!(
