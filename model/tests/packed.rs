@@ -100,7 +100,8 @@ fn dials() -> impl Strategy<Value = Dials> {
             let suspicions = if timing == Timing::Asynchronous { 0 } else { suspicions };
             let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
             let fairness = DeliveryFairness::Weak;
-            Dials { nodes, faults, heals, fairness, missing, network, timing, start, capacity }
+            let surrounding = Dials { heals, fairness, missing, network, ..Dials::calm(nodes) };
+            Dials { faults, timing, start, capacity, ..surrounding }
         },
     )
 }

@@ -5,7 +5,8 @@ use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
-    Action, Budget, DeliveryFairness, Dials, Faults, Heals, Missing, Network, Start, Timing, World,
+    Action, Budget, DeliveryFairness, Dials, Faults, Heals, Missing, Names, Network, Start, Timing,
+    World,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -23,17 +24,18 @@ fn dials() -> impl Strategy<Value = Dials> {
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
         select(vec![Start::Settled, Start::Cold]),
-        select(vec![None, Some(1), Some(2)]),
+        (select(vec![None, Some(1), Some(2)]), select(vec![Names::Renamed, Names::Kept])),
     );
     (2..=7_usize, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
-        let (heals, fairness, missing, network, timing, start, capacity) = surrounding;
+        let (heals, fairness, missing, network, timing, start, (capacity, names)) = surrounding;
         if network == Network::Set {
             faults.duplicates = 0;
         }
         if timing == Timing::Asynchronous {
             faults.suspicions = 0;
         }
-        Dials { nodes, faults, heals, fairness, missing, network, timing, start, capacity }
+        let surrounding = Dials { heals, fairness, missing, network, ..Dials::calm(nodes) };
+        Dials { faults, timing, start, capacity, names, ..surrounding }
     })
 }
 

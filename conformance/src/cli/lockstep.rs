@@ -59,7 +59,7 @@ impl Visitor for Walk<'_> {
 
     fn visit<M: Mapping>(self, mapping: M) -> anyhow::Result<u8> {
         let args = self.0;
-        let world = World::new(M::RULES, args.world.dials()?)?;
+        let world = World::new(M::RULES, args.world.dials()?)?.plain();
         let limits = args.limits.limits();
         let bar = Bar::new();
         let walked = lockstep(&world, &mapping, &limits, &mut |p| bar.look("comparing", p));

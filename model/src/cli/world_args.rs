@@ -3,8 +3,8 @@
 use super::TimedArgs;
 use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
 use crate::world::{
-    Budget, Delay, DeliveryFairness, Dials, Faults, Heals, Missing, Network, Start, Timing, World,
-    WorldError,
+    Budget, Delay, DeliveryFairness, Dials, Faults, Heals, Missing, Names, Network, Start, Timing,
+    World, WorldError,
 };
 use clap::{Args, ValueEnum};
 
@@ -77,6 +77,10 @@ pub struct WorldArgs {
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
 
+    /// Whether states that differ only in names, such as the number of an election, are one
+    #[arg(long, value_enum, default_value_t = NamesArg::Renamed, help_heading = "World")]
+    pub names: NamesArg,
+
     /// How long everything takes, in a timed world.
     #[command(flatten)]
     pub timed: TimedArgs,
@@ -143,6 +147,15 @@ pub enum StartArg {
     Cold,
 }
 
+/// The values of `--names`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NamesArg {
+    /// They are, where the protocol can rename
+    Renamed,
+    /// They are not
+    Kept,
+}
+
 impl WorldArgs {
     /// The dials that the flags set.
     ///
@@ -202,6 +215,10 @@ impl WorldArgs {
                 StartArg::Cold => Start::Cold,
             },
             capacity: self.capacity.or(bound),
+            names: match self.names {
+                NamesArg::Renamed => Names::Renamed,
+                NamesArg::Kept => Names::Kept,
+            },
         }
     }
 
@@ -237,6 +254,9 @@ impl WorldArgs {
         }
         if let Some(capacity) = dials.capacity {
             flags += &format!(" --capacity {capacity}");
+        }
+        if dials.names != Names::Renamed {
+            flags += &format!(" --names {}", dials.names);
         }
         flags
     }

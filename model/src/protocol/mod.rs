@@ -131,8 +131,8 @@ pub trait Protocol:
     }
 
     /// Gives what everybody has and what is in flight names that do not depend on history, in a
-    /// way that no process can notice: what follows is renamed alike. Only if it
-    /// [does](Protocol::RENAMES) so.
+    /// way that no process can notice: what follows is renamed alike. Messages keep their places.
+    /// Only if it [does](Protocol::RENAMES) so.
     fn rename(&self, all: Everything<'_, Self>) {
         let _ = all;
     }

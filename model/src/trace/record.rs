@@ -11,13 +11,15 @@ use std::hash::{BuildHasher, BuildHasherDefault};
 
 impl Trace {
     /// The execution in which `actions` happen one after the other, from the initial state of
-    /// `world`. Every action must be enabled when its turn comes.
+    /// `world`. Every action must be enabled when its turn comes. The trace tells of the
+    /// [plain](World::plain) world: with the names that the processes know.
     #[must_use]
     pub fn record<P: Protocol>(
         world: &World<P>,
         actions: &[Action<P>],
         shows: Option<Shows>,
     ) -> Trace {
+        let (actions, world) = (world.in_plain_words(actions), &world.plain());
         let mut recorder = Recorder::new(world);
         let header = Header {
             format: FORMAT.to_owned(),
@@ -34,7 +36,7 @@ impl Trace {
         Trace { header, steps }
     }
 
-    /// The world that the trace was recorded in.
+    /// The world that the trace tells of.
     ///
     /// # Errors
     /// If the trace is of another protocol, its rules are not the protocol's, or its dials are
@@ -49,12 +51,13 @@ impl Trace {
             .map_err(|e| TraceError::Header { reason: e.to_string() })
     }
 
-    /// The model's actions that the steps tell of.
+    /// The actions of the [plain](World::plain) `world` that the steps tell of.
     ///
     /// # Errors
     /// If the trace begins otherwise than `world`; the first step that is not possible in `world`
     /// where it stands, or in which the model does something else than the trace says.
     pub fn actions<P: Protocol>(&self, world: &World<P>) -> Result<Vec<Action<P>>, TraceError> {
+        let world = &world.plain();
         let mut actions = Vec::with_capacity(self.steps.len());
         let mut state = world.initial();
         let mut recorder = Recorder::new(world);

@@ -195,6 +195,26 @@ impl fmt::Display for DeliveryFairness {
     }
 }
 
+/// Whether states that differ only in names, such as the number of an election, are one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Names {
+    /// They are, if the protocol can [rename](crate::protocol::Protocol::rename) them.
+    #[default]
+    Renamed,
+    /// They are not: everything is called as the processes call it.
+    Kept,
+}
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Names::Renamed => "renamed",
+            Names::Kept => "kept",
+        })
+    }
+}
+
 /// All dials together, as they stand in reports and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -225,6 +245,9 @@ pub struct Dials {
     /// The largest number of messages in flight from one process to another, if bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<usize>,
+    /// Whether states that differ only in names are one.
+    #[serde(default, skip_serializing_if = "renamed")]
+    pub names: Names,
 }
 
 impl Dials {
@@ -241,6 +264,7 @@ impl Dials {
             timing: Timing::Perfect,
             start: Start::Settled,
             capacity: None,
+            names: Names::Renamed,
         }
     }
 
@@ -255,8 +279,8 @@ impl Dials {
 
 impl fmt::Display for Dials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Dials { nodes, faults, heals, fairness, missing, network, timing, start, capacity } =
-            self;
+        let Dials { nodes, faults, heals, fairness, missing, network, .. } = self;
+        let Dials { timing, start, capacity, names, .. } = self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
@@ -271,8 +295,17 @@ impl fmt::Display for Dials {
         if !missing.is_empty() {
             write!(f, " (without {missing})")?;
         }
-        write!(f, "; timing: {timing}")
+        write!(f, "; timing: {timing}")?;
+        if *names == Names::Kept {
+            f.write_str("; names are kept")?;
+        }
+        Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn renamed(names: &Names) -> bool {
+    *names == Names::Renamed
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

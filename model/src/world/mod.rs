@@ -24,7 +24,7 @@ pub use crate::protocol::Envelope;
 pub use action::Action;
 pub use budget::Budget;
 pub use condition::Condition;
-pub use dials::{DeliveryFairness, Dials, Faults, Heals, Network, Start, Timing};
+pub use dials::{DeliveryFairness, Dials, Faults, Heals, Names, Network, Start, Timing};
 pub use error::WorldError;
 pub use missing::Missing;
 pub use state::State;
@@ -127,6 +127,42 @@ impl<P: Protocol> World<P> {
     /// Whether there is a boundary that an execution may leave.
     pub(crate) fn is_bounded(&self) -> bool {
         P::BOUNDED || self.dials.capacity.is_some()
+    }
+
+    /// Whether states that differ only in names are one.
+    #[must_use]
+    pub fn renames(&self) -> bool {
+        P::RENAMES && self.dials.names == Names::Renamed
+    }
+
+    /// The same world with everything called what the processes call it. What can happen in it is
+    /// the same, in the same order, but it may have many more states.
+    #[must_use]
+    pub fn plain(&self) -> Self {
+        let names = if P::RENAMES { Names::Kept } else { self.dials.names };
+        World { dials: Dials { names, ..self.dials }, ..self.clone() }
+    }
+
+    /// What happens in the [plain](World::plain) world where `actions` happen in this one, each
+    /// enabled when its turn comes.
+    pub(crate) fn in_plain_words(&self, actions: &[Action<P>]) -> Vec<Action<P>> {
+        if !self.renames() {
+            return actions.to_vec();
+        }
+        let plain = self.plain();
+        let (mut here, mut there) = (self.initial(), plain.initial());
+        let (mut enabled, mut as_well) = (Vec::new(), Vec::new());
+        let told = actions.iter().map(|action| {
+            enabled.clear();
+            as_well.clear();
+            self.enabled(&here, &mut enabled);
+            plain.enabled(&there, &mut as_well);
+            let at = enabled.iter().position(|one| one == action);
+            let same = *at.and_then(|at| as_well.get(at)).expect("renaming keeps what can happen");
+            (here, there) = (self.apply(&here, action).state, plain.apply(&there, &same).state);
+            same
+        });
+        told.collect()
     }
 
     /// Whether `id` leads at the beginning.

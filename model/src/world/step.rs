@@ -31,6 +31,7 @@ impl<P: Protocol> World<P> {
         for id in self.ids() {
             self.boot(&mut state, id);
         }
+        self.rename(&mut state);
         state
     }
 
@@ -164,7 +165,7 @@ impl<P: Protocol> World<P> {
 
     /// Gives names that do not depend on history.
     fn rename(&self, state: &mut State<P>) {
-        if P::RENAMES {
+        if self.renames() {
             self.protocol.rename(Everything {
                 processes: &mut state.processes,
                 stable: &mut state.stable,

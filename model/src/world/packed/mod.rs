@@ -180,7 +180,7 @@ impl<P: Protocol> Packed<P> {
 
     /// Whether what follows is not looked up: a step may change more than the parts it touches.
     fn asks(&self) -> bool {
-        self.world.clock.is_some() || P::RENAMES
+        self.world.clock.is_some() || self.world.renames()
     }
 
     /// The states that follow, looked up; whether one of the actions is owed.
