@@ -8,6 +8,7 @@
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 const PROMPT: &str = "$ cargo run --release -- ";
 
@@ -78,14 +79,13 @@ fn compare(example: &Example, printed: &str) {
     }
 }
 
-#[test]
-fn every_command_that_a_document_shows_prints_what_stands_under_it() {
+/// Runs what a document shows; how many commands that were.
+fn run(document: &Path) -> usize {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut run = 0;
-    for example in documents().iter().flat_map(|document| examples(document)) {
-        if example.args.starts_with("explore") {
-            continue; // It never ends; tests/explorer.rs tries it.
-        }
+    let examples = examples(document);
+    // `explore` never ends; tests/explorer.rs tries it.
+    let ends = |example: &&Example| !example.args.starts_with("explore");
+    for example in examples.iter().filter(ends) {
         let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
         let output = command.args(example.args.split(' ')).current_dir(&folder).output();
         let output = output.expect("the checker runs");
@@ -96,10 +96,20 @@ fn every_command_that_a_document_shows_prints_what_stands_under_it() {
             example.place,
             String::from_utf8_lossy(&output.stderr)
         );
-        compare(&example, &String::from_utf8_lossy(&output.stdout));
-        run += 1;
+        compare(example, &String::from_utf8_lossy(&output.stdout));
     }
-    assert!(run >= 12, "only {run} commands were found in the documents");
+    examples.iter().filter(ends).count()
+}
+
+#[test]
+fn every_command_that_a_document_shows_prints_what_stands_under_it() {
+    let documents = documents();
+    let commands: usize = thread::scope(|scope| {
+        let running: Vec<_> =
+            documents.iter().map(|document| scope.spawn(|| run(document))).collect();
+        running.into_iter().map(|one| one.join().expect("a document is not true")).sum()
+    });
+    assert!(commands >= 12, "only {commands} commands were found in the documents");
 }
 
 /// The README's Rust code is that of the library's documentation, which the compiler checks.
