@@ -191,7 +191,11 @@ fn timers<M: Mapping>(
     for &timer in M::Spec::TIMERS {
         let at = position::<M::Spec>(timer);
         let armed = expected.timers.contains::<M::Spec>(timer);
-        let anew = armed && expected.effects.contains(&Effect::Arm(timer));
+        let arms = |effect: &Effect<M::Spec>| match *effect {
+            Effect::Arm(known) | Effect::ArmSince { timer: known, .. } => known == timer,
+            Effect::Persist(_) | Effect::Send { .. } | Effect::Cancel(_) => false,
+        };
+        let anew = armed && expected.effects.iter().any(arms);
         let is_armed = after.deadlines[at].is_some();
         let is_anew = is_armed && after.deadlines[at] != before.deadlines[at];
         if (armed, anew) == (is_armed, is_anew) {

@@ -209,6 +209,8 @@ pub(crate) fn happening<P: Specification>(action: &Action<P>) -> Option<(Id, Hap
         | Action::Duplicate(_)
         | Action::Cut(..)
         | Action::Heal(..)
+        | Action::Pause(_)
+        | Action::Resume(_)
         | Action::Tick => None,
     }
 }

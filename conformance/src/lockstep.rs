@@ -167,8 +167,19 @@ struct Walk<'a, M: Mapping> {
     summary: Summary,
 }
 
-const KINDS: [&str; 9] =
-    ["deliver", "expire", "lose", "duplicate", "crash", "recover", "cut", "heal", "tick"];
+const KINDS: [&str; 11] = [
+    "deliver",
+    "expire",
+    "lose",
+    "duplicate",
+    "crash",
+    "recover",
+    "cut",
+    "heal",
+    "tick",
+    "pause",
+    "resume",
+];
 
 fn kind<P: Specification>(action: &Action<P>) -> usize {
     match action {
@@ -181,6 +192,8 @@ fn kind<P: Specification>(action: &Action<P>) -> usize {
         Action::Cut(..) => 6,
         Action::Heal(..) => 7,
         Action::Tick => 8,
+        Action::Pause(_) => 9,
+        Action::Resume(_) => 10,
     }
 }
 

@@ -28,7 +28,8 @@ fn dials() -> impl Strategy<Value = Dials> {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let suspicions = if timing == Timing::Asynchronous { 0 } else { early };
             let losses = losses.into();
-            let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
+            let faults =
+                Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 };
             Dials { network, start, timing, faults, ..Dials::calm(nodes) }
         },
     )

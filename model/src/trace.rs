@@ -123,6 +123,10 @@ pub enum Event {
     Crash,
     /// The process started again.
     Recover,
+    /// The process stopped for some time.
+    Pause,
+    /// The process went on.
+    Resume,
     /// A link was cut in both directions.
     Cut {
         /// The ends of the link, the lower id first.
@@ -179,6 +183,9 @@ pub enum Fate {
 pub struct Lifeline {
     /// Whether it is up.
     pub up: bool,
+    /// Whether it is paused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
     /// Its role; of a process that is down, "down".
     pub role: String,
     /// Whom it takes for the leader, if it is settled.
@@ -196,6 +203,7 @@ impl Lifeline {
         let up = state.up(id);
         Lifeline {
             up,
+            paused: state.paused(id),
             role: if up { P::role(state.process(id)) } else { "down" }.to_owned(),
             leader: match state.standing(id) {
                 Some(Standing::Leads) => Some(id),
@@ -213,6 +221,9 @@ impl fmt::Display for Lifeline {
         match self.leader {
             Some(leader) if self.role != "leader" => write!(f, " of {leader}")?,
             _ => {}
+        }
+        if self.paused {
+            f.write_str(", paused")?;
         }
         if !self.timers.is_empty() {
             write!(f, "; waits for: {}", self.timers.join(", "))?;

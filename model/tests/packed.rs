@@ -9,8 +9,8 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::space::{OUTSIDE_WORD, Space};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
-    Action, Budget, Delay, DeliveryFairness, Dials, Durations, Faults, Heals, Missing, Network,
-    Start, State, Timed, Timing, World,
+    Action, Budget, Delay, DeliveryFairness, Dials, Drift, Durations, Faults, Heals, Missing,
+    Network, Start, State, Timed, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -68,18 +68,20 @@ fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
 
 fn dials() -> impl Strategy<Value = Dials> {
     let losses = select(vec![Budget::NONE, Budget::AtMost(1), Budget::Unbounded]);
-    let faults = (0..3u8, 0..2u8, losses, 0..2u8, 0..2u8, 0..2u8);
+    let faults = (0..3u8, 0..2u8, losses, 0..2u8, 0..2u8, 0..2u8, 0..3u8);
     let network = select(vec![Network::Fifo, Network::Unordered, Network::Set]);
     let durations = [("t-elec", 4), ("t-coord", 5), ("t-detect", 1)];
-    let timed = |delay| {
+    let timed = |delay, drift| {
         let durations = Durations::of(durations).expect("short names");
-        Timing::Timed(Timed { delay, processing: 0, durations, within: Some(3) })
+        Timing::Timed(Timed { delay, processing: 0, drift, durations, within: Some(3) })
     };
+    let drift = Drift::of(1, 4).expect("small enough");
     let timing = select(vec![
         Timing::Perfect,
         Timing::Asynchronous,
-        timed(Delay::AtMost(2)),
-        timed(Delay::Unbounded),
+        timed(Delay::AtMost(2), Drift::NONE),
+        timed(Delay::AtMost(2), drift),
+        timed(Delay::Unbounded, Drift::NONE),
     ]);
     let start = select(vec![Start::Settled, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
@@ -89,7 +91,7 @@ fn dials() -> impl Strategy<Value = Dials> {
     (2..6usize, faults, (network, missing), timing, start, heals, capacity).prop_map(
         |(
             nodes,
-            (crashes, recoveries, losses, duplicates, cuts, suspicions),
+            (crashes, recoveries, losses, duplicates, cuts, suspicions, pauses),
             (network, missing),
             timing,
             start,
@@ -98,7 +100,9 @@ fn dials() -> impl Strategy<Value = Dials> {
         )| {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let suspicions = if timing == Timing::Asynchronous { 0 } else { suspicions };
-            let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
+            let pauses = if timing.timed().is_some() { pauses } else { 0 };
+            let faults =
+                Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses };
             let fairness = DeliveryFairness::Weak;
             let surrounding = Dials { heals, fairness, missing, network, ..Dials::calm(nodes) };
             Dials { faults, timing, start, capacity, ..surrounding }

@@ -314,7 +314,7 @@ fn walk(
 ) -> Option<Trace> {
     let [crashes, recoveries, losses, duplicates, cuts, suspicions] = faults;
     let losses = losses.into();
-    let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions };
+    let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 };
     let dials = Dials { faults, network, timing, ..Dials::calm(nodes) };
     let world = World::new(rules, dials).ok()?;
     let mut state = world.initial();

@@ -3,12 +3,12 @@
 
 use bellwether_model::check::{Engine, Options, Report, Verdict, check};
 use bellwether_model::property::{self, AGREED_WITHIN, Property, TIMEOUTS_ACCURATE};
-use bellwether_model::protocol::bully::{Bully, Restart, Timer};
+use bellwether_model::protocol::bully::{Bully, Message, Restart, Timer};
 use bellwether_model::protocol::{Id, Protocol, Wait};
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Action, Delay, Dials, Durations, Faults, Network, Start, State, Timed, Timing, World,
-    WorldError,
+    Action, Delay, Dials, Drift, Durations, Envelope, Faults, Network, Start, State, Timed, Timing,
+    World, WorldError,
 };
 use proptest::prelude::*;
 
@@ -20,7 +20,8 @@ fn durations(rules: &Bully, ticks: impl Fn(&str) -> u8) -> Durations {
 
 fn timed(rules: &Bully, delay: Delay, processing: u8, ticks: impl Fn(&str) -> u8) -> Timing {
     let durations = durations(rules, ticks);
-    Timing::Timed(Timed { delay, processing, durations, within: None })
+    let drift = Drift::NONE;
+    Timing::Timed(Timed { delay, processing, drift, durations, within: None })
 }
 
 /// The baseline with these time-outs, and a detector of `t_detect`.
@@ -197,23 +198,33 @@ fn consistent(world: &World<Bully>, state: &State<Bully>) {
     assert!(actions.iter().any(|action| world.owes(action)), "time stops: {state:?}");
     let left = state.ticks_left();
     assert!(left.is_empty() || left.len() == state.in_flight().len(), "{state:?}");
+    let waits = |(e, &left): (&Envelope<Message>, &u8)| left == 0 && !state.paused(e.to);
     let fixed = |timer| matches!(world.protocol().wait(timer), Some(Wait::Fixed(_)));
-    let mut blocked = left.contains(&0);
+    let mut blocked = state.in_flight().iter().zip(left).any(waits);
     for id in state.ids() {
         for &timer in Bully::TIMERS {
             let armed = state.timers(id).contains::<Bully>(timer);
             assert!(armed || state.clock(id, timer) == Some(0), "{timer:?} of {id}: {state:?}");
-            blocked |= armed && fixed(timer) && state.clock(id, timer) == Some(0);
+            let due = armed && fixed(timer) && state.clock(id, timer) == Some(0);
+            blocked |= due && !state.paused(id);
         }
     }
     assert!(!(blocked && actions.contains(&Action::Tick)), "a deadline is passed: {state:?}");
 }
 
-/// What a tick does to what can be seen: every time is one less.
+/// What a tick does to what can be seen: every time is one less, but what waits for somebody who is
+/// paused can have none left, and may merge then.
 fn ticked(before: &State<Bully>, after: &State<Bully>) {
-    assert!(before.in_flight() == after.in_flight());
-    let less: Vec<u8> = before.ticks_left().iter().map(|left| left - 1).collect();
-    assert_eq!(less, after.ticks_left());
+    let less = before.ticks_left().iter().map(|left| left.saturating_sub(1));
+    let less: Vec<_> = before.in_flight().iter().zip(less).collect();
+    let is: Vec<_> = after.in_flight().iter().zip(after.ticks_left().iter().copied()).collect();
+    if before.ids().any(|id| before.paused(id)) {
+        assert!(is.iter().all(|one| less.contains(one)));
+    } else if after.ticks_left().is_empty() {
+        assert!(before.in_flight() == after.in_flight());
+    } else {
+        assert_eq!(less, is);
+    }
 }
 
 fn rules() -> impl Strategy<Value = Bully> {
@@ -234,11 +245,13 @@ fn rules() -> impl Strategy<Value = Bully> {
 fn surrounding() -> impl Strategy<Value = Dials> {
     let network = prop::sample::select(vec![Network::Fifo, Network::Unordered, Network::Set]);
     let start = prop::sample::select(vec![Start::Settled, Start::Cold]);
-    (2..=4_usize, network, start, prop::array::uniform6(0..=2_u8)).prop_map(
-        |(nodes, network, start, [crashes, recoveries, losses, duplicates, cuts, suspicions])| {
+    (2..=4_usize, network, start, prop::array::uniform7(0..=2_u8)).prop_map(
+        |(nodes, network, start, budgets)| {
+            let [crashes, recoveries, losses, duplicates, cuts, suspicions, pauses] = budgets;
             let duplicates = if network == Network::Set { 0 } else { duplicates };
+            let losses = losses.into();
             let faults =
-                Faults { crashes, recoveries, losses: losses.into(), duplicates, cuts, suspicions };
+                Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses };
             Dials { network, start, faults, ..Dials::calm(nodes) }
         },
     )
@@ -254,12 +267,15 @@ proptest! {
         surrounding in surrounding(),
         delay in prop::option::of(1..=4_u8),
         processing in 0..=2_u8,
+        drift in prop::sample::select(vec![(0, 1), (1, 10), (1, 2)]),
         ticks in 1..=9_u8,
         choices in prop::collection::vec(any::<prop::sample::Index>(), 120),
     ) {
         let (delay, processing) =
             delay.map_or((Delay::Unbounded, 0), |ticks| (Delay::AtMost(ticks), processing));
-        let timing = timed(&rules, delay, processing, |_| ticks);
+        let durations = durations(&rules, |_| ticks);
+        let drift = Drift::of(drift.0, drift.1).expect("small enough");
+        let timing = Timing::Timed(Timed { delay, processing, drift, durations, within: None });
         let world = World::new(rules, Dials { timing, ..surrounding }).expect("possible");
         let mut state = world.initial();
         for choice in choices {
@@ -284,8 +300,10 @@ fn what_every_variant_needs_is_said_and_nothing_more() {
         let rules = variant.rules;
         let all = durations(&rules, |_| 1);
         let with = |durations| {
-            let timing = Timed { delay: Delay::AtMost(1), processing: 0, durations, within: None };
-            World::new(rules, Dials { timing: Timing::Timed(timing), ..Dials::calm(3) }).map(drop)
+            let delay = Delay::AtMost(1);
+            let (processing, drift, within) = (0, Drift::NONE, None);
+            let timed = Timed { delay, processing, drift, durations, within };
+            World::new(rules, Dials { timing: Timing::Timed(timed), ..Dials::calm(3) }).map(drop)
         };
         assert_eq!(with(all), Ok(()), "{}", variant.name);
         for (gone, _) in all.iter() {

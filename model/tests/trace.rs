@@ -15,7 +15,7 @@ fn dials() -> impl Strategy<Value = Dials> {
     let losses = prop_oneof![Just(Budget::Unbounded), (0..2_u8).prop_map(Budget::AtMost)];
     let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, 0..2_u8, 0..2_u8);
     let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cuts, suspicions)| {
-        Faults { crashes, recoveries, losses, duplicates, cuts, suspicions }
+        Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 }
     });
     let surrounding = (
         select(vec![Heals::May, Heals::Must]),

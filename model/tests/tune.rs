@@ -5,7 +5,7 @@ use bellwether_model::check::Options;
 use bellwether_model::property::TIMEOUTS_ACCURATE;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::tune::{self, Fit, Question};
-use bellwether_model::world::{Delay, Dials, Durations, Timed};
+use bellwether_model::world::{Delay, Dials, Drift, Durations, Timed};
 use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
@@ -13,7 +13,13 @@ use tempfile::TempDir;
 fn question(rules: Bully, property: &str, nodes: usize) -> Question<Bully> {
     let most = 24;
     let given = Durations::of([("t-detect", 3)]).expect("one");
-    let given = Timed { delay: Delay::AtMost(1), processing: 0, durations: given, within: None };
+    let given = Timed {
+        delay: Delay::AtMost(1),
+        processing: 0,
+        drift: Drift::NONE,
+        durations: given,
+        within: None,
+    };
     Question {
         protocol: rules,
         dials: Dials::calm(nodes).with_crashes(1, 0),

@@ -11,7 +11,7 @@ use crate::property::{self, Kind};
 use crate::protocol::{self, Protocol, Visitor, with_protocol};
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
-use crate::world::{Delay, Dials, Durations, Timed, Timing, World};
+use crate::world::{Delay, Dials, Drift, Durations, Timed, Timing, World};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -305,7 +305,7 @@ fn questions<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Question<P>>,
         let set = dials.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
         let durations = tune::complete(&rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
         let delay = Delay::AtMost(delays[0]);
-        let given = Timed { delay, processing: 0, durations, within: None };
+        let given = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
         let dials = Dials { timing: Timing::Timed(given), ..dials };
         let tried = durations.with(sought, LONGEST)?;
         let timing = Timing::Timed(Timed { durations: tried, ..given });

@@ -2,7 +2,7 @@
 //! own.
 
 use crate::protocol;
-use crate::world::{Delay, Durations, MAX_TICKS, Timed, WorldError};
+use crate::world::{Delay, Drift, Durations, MAX_TICKS, Timed, WorldError};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 const HEADING: &str = "Timed worlds";
@@ -21,6 +21,10 @@ pub struct TimedArgs {
     #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = range,
           allow_negative_numbers = true)]
     pub processing: Option<TickRange>,
+
+    /// How far clocks run from the right speed, such as 1/10 or 10%, at most 1/2 [default: 0]
+    #[arg(long, value_name = "RATIO", help_heading = HEADING, allow_negative_numbers = true)]
+    pub drift: Option<Drift>,
 
     /// Ask whether everybody agrees once so many ticks have passed since the last fault
     #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = ticks,
@@ -96,7 +100,8 @@ impl TimedArgs {
         };
         let processing = self.processing.map_or(Ok(0), |range| range.only("processing"))?;
         let durations = self.durations.durations()?;
-        Ok(Timed { delay, processing, durations, within: self.within })
+        let drift = self.drift.unwrap_or_default();
+        Ok(Timed { delay, processing, drift, durations, within: self.within })
     }
 
     /// In a world without a clock none of the flags means anything.
@@ -104,6 +109,7 @@ impl TimedArgs {
         let given = [
             (self.delay.is_some(), "delay"),
             (self.processing.is_some(), "processing"),
+            (self.drift.is_some(), "drift"),
             (self.within.is_some(), "within"),
         ];
         let given = given.into_iter().filter_map(|(given, flag)| given.then_some(flag));
@@ -115,10 +121,13 @@ impl TimedArgs {
 
     /// The flags that set these dials, as they are typed.
     pub(super) fn typed(timed: &Timed) -> String {
-        let Timed { delay, processing, durations, within } = timed;
+        let Timed { delay, processing, drift, durations, within } = timed;
         let mut flags = format!(" --delay {delay}");
         if *processing > 0 {
             flags += &format!(" --processing {processing}");
+        }
+        if !drift.is_none() {
+            flags += &format!(" --drift {drift}");
         }
         for (name, ticks) in durations.iter() {
             flags += &format!(" --{name} {ticks}");

@@ -140,6 +140,7 @@ impl TuneArgs {
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
             processing: 0,
+            drift: self.world.timed.drift.unwrap_or_default(),
             durations: tune::complete(&protocol, set, &sought, self.up_to)?,
             within: self.world.timed.within,
         };

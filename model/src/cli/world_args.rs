@@ -16,7 +16,7 @@ pub struct WorldArgs {
           value_parser = nodes, allow_negative_numbers = true)]
     pub nodes: usize,
 
-    /// How often a process may crash; this and the next five bound how often, never when or where
+    /// How often a process may crash; this and the next six bound how often, never when or where
     #[arg(long, default_value_t = 1, value_name = "K", help_heading = "World",
           value_parser = budget, allow_negative_numbers = true)]
     pub crashes: u8,
@@ -45,6 +45,11 @@ pub struct WorldArgs {
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
           value_parser = budget, allow_negative_numbers = true)]
     pub suspicions: u8,
+
+    /// How often a process may stop for some time and then go on, in a timed world
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+          value_parser = budget, allow_negative_numbers = true)]
+    pub pauses: u8,
 
     /// Whether cut links heal
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "World")]
@@ -198,6 +203,7 @@ impl WorldArgs {
                 duplicates: self.duplicates,
                 cuts: self.cuts,
                 suspicions: self.suspicions,
+                pauses: self.pauses,
             },
             heals: match self.heals {
                 HealsArg::May => Heals::May,

@@ -17,6 +17,13 @@ pub enum Effect<P: Protocol> {
     },
     /// The timer is armed, or armed anew.
     Arm(P::Timer),
+    /// The timer is armed as if it had been when `since` was, which is armed no longer.
+    ArmSince {
+        /// The timer.
+        timer: P::Timer,
+        /// Another that was armed before, and takes the same duration.
+        since: P::Timer,
+    },
     /// The timer is no longer armed.
     Cancel(P::Timer),
 }
@@ -158,6 +165,16 @@ impl<'a, P: Protocol> Local<'a, P> {
     pub fn arm(&mut self, timer: P::Timer) {
         self.timers = self.timers.with::<P>(timer);
         self.effects.push(Effect::Arm(timer));
+    }
+
+    /// Arms `timer` as if it had been armed when `since` was; `since`, which takes the same duration,
+    /// is then armed no longer. So something can be counted from the moment at which it was asked
+    /// for. If `since` is not armed, nothing happens.
+    pub fn arm_since(&mut self, timer: P::Timer, since: P::Timer) {
+        if self.timers.contains::<P>(since) {
+            self.timers = self.timers.without::<P>(since).with::<P>(timer);
+            self.effects.push(Effect::ArmSince { timer, since });
+        }
     }
 
     /// Cancels `timer` if it is armed.

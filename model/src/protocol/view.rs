@@ -20,6 +20,8 @@ pub struct Envelope<M> {
 pub struct View<'a, P: Protocol> {
     pub(crate) nodes: usize,
     pub(crate) up: u8,
+    /// Those that are paused.
+    pub(crate) paused: u8,
     /// For each process, those whom its messages do not reach.
     pub(crate) cut: &'a [u8],
     pub(crate) processes: &'a [P::Process],
@@ -57,10 +59,11 @@ impl<P: Protocol> View<'_, P> {
         &self.stable[id.index()]
     }
 
-    /// Whether what `other` sends reaches `me`: it is up, and the link is not cut.
+    /// Whether what `other` sends reaches `me`: it is up and not paused, and the link is not cut.
     #[must_use]
     pub fn hears(&self, me: Id, other: Id) -> bool {
-        self.up(other) && self.cut[other.index()] & (1 << me.index()) == 0
+        self.up & !self.paused & (1 << other.index()) != 0
+            && self.cut[other.index()] & (1 << me.index()) == 0
     }
 
     /// Whether process `id` has armed `timer`.

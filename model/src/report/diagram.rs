@@ -98,6 +98,7 @@ impl<'a> Drawing<'a> {
         let line = self.canvas.line();
         for (column, id) in self.layout.ids.iter().enumerate() {
             let (stroke, paint) = match self.now.get(id) {
+                Some(now) if now.paused => ("┆", Paint::Faint),
                 Some(now) if now.up => ("│", Paint::Line),
                 _ => ("┊", Paint::Faint),
             };
@@ -267,6 +268,8 @@ impl<'a> Drawing<'a> {
         match &row.step.event {
             Event::Crash => mark("╳", Paint::Bad),
             Event::Recover => mark("●", Paint::Bold),
+            Event::Pause => mark("○", Paint::Bad),
+            Event::Resume => mark("●", Paint::Bold),
             Event::Expire { early, .. } => {
                 mark("◷", if *early { Paint::Bad } else { Paint::Timer })
             }

@@ -122,7 +122,7 @@ fn shape(step: &Step) -> u64 {
         Event::Deliver(f) | Event::Lose(f) | Event::Duplicate(f) => flight(f, &mut hasher),
         Event::Expire { timer, early } => (timer.to_string(), early).hash(&mut hasher),
         Event::Cut { link } | Event::Heal { link } => link.hash(&mut hasher),
-        Event::Crash | Event::Recover | Event::Tick => {}
+        Event::Crash | Event::Recover | Event::Pause | Event::Resume | Event::Tick => {}
     }
     step.sent.iter().for_each(|sent| flight(&sent.flight, &mut hasher));
     for (id, after) in &step.changed {

@@ -248,7 +248,12 @@ impl<'a> Reader<'a> {
                 self.ids.extend([a.number(), b.number()]);
                 None
             }
-            Event::Expire { .. } | Event::Crash | Event::Recover | Event::Tick => None,
+            Event::Expire { .. }
+            | Event::Crash
+            | Event::Recover
+            | Event::Pause
+            | Event::Resume
+            | Event::Tick => None,
         };
         let changes = step.changed.iter().map(|(&id, after)| self.change(id, after)).collect();
         let sends = step.sent.iter().map(|sent| self.send(sent, Origin::Row(at))).collect();

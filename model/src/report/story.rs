@@ -170,6 +170,8 @@ fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
             if led { format!("{who}, the leader, crashes.") } else { format!("{who} crashes.") }
         }
         (Event::Recover, _) => format!("{who} comes back."),
+        (Event::Pause, _) => format!("{who} is paused."),
+        (Event::Resume, _) => format!("{who} goes on."),
         (Event::Cut { link: [a, b] }, _) => format!("The link between {a} and {b} is cut."),
         (Event::Heal { link: [a, b] }, _) => format!("The link between {a} and {b} heals."),
         (Event::Tick, _) => "A tick passes.".to_owned(),

@@ -99,29 +99,46 @@ fn band(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
     pen.text(text, "bw-verdict", words);
 }
 
-/// Solid while a process is up, dotted while it is down.
+/// Solid while a process is up, dashed while it is paused, dotted while it is down.
 fn lifelines(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
-    let first = |id: &u8| layout.trace.header.initial.get(id).is_some_and(|l| l.up);
-    let mut since: BTreeMap<u8, (i32, bool)> =
+    let alive = |lifeline: &Lifeline| match (lifeline.up, lifeline.paused) {
+        (true, false) => Alive::Up,
+        (true, true) => Alive::Paused,
+        (false, _) => Alive::Down,
+    };
+    let first = |id: &u8| layout.trace.header.initial.get(id).map_or(Alive::Down, alive);
+    let mut since: BTreeMap<u8, (i32, Alive)> =
         layout.ids.iter().map(|id| (*id, (geometry.start, first(id)))).collect();
-    let stroke = |pen: &mut Pen, id: u8, from: i32, to: i32, up: bool| {
+    let stroke = |pen: &mut Pen, id: u8, from: i32, to: i32, alive: Alive| {
         let x = geometry.x(layout.column(id));
-        let (class, ink) = if up { ("bw-up", Ink::Line) } else { ("bw-down", Ink::Dead) };
-        pen.line(class, ((x, from), (x, to)), ink, if up { "" } else { "2 4" });
+        let (class, ink, dashes) = match alive {
+            Alive::Up => ("bw-up", Ink::Line, ""),
+            Alive::Paused => ("bw-paused", Ink::Dead, "7 5"),
+            Alive::Down => ("bw-down", Ink::Dead, "2 4"),
+        };
+        pen.line(class, ((x, from), (x, to)), ink, dashes);
     };
     for (at, row) in layout.rows.iter().enumerate() {
         for change in &row.changes {
-            let Some((from, up)) = since.get_mut(&change.id) else { continue };
-            if *up != change.after.up {
+            let Some((from, before)) = since.get_mut(&change.id) else { continue };
+            if *before != alive(change.after) {
                 let y = geometry.slot(at).tip;
-                stroke(pen, change.id, *from, y, *up);
-                (*from, *up) = (y, change.after.up);
+                stroke(pen, change.id, *from, y, *before);
+                (*from, *before) = (y, alive(change.after));
             }
         }
     }
-    for (id, (from, up)) in since {
-        stroke(pen, id, from, geometry.end + 16, up);
+    for (id, (from, alive)) in since {
+        stroke(pen, id, from, geometry.end + 16, alive);
     }
+}
+
+/// How a lifeline is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alive {
+    Up,
+    Paused,
+    Down,
 }
 
 /// The processes at the top, and what each is at the beginning and at the end.

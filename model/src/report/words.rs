@@ -69,6 +69,11 @@ pub(super) fn is(id: u8, lifeline: &Lifeline) -> String {
 
 /// Like [`is`], of several processes if `many`.
 pub(super) fn standing(id: u8, lifeline: &Lifeline, many: bool) -> String {
+    let paused = if lifeline.paused { " (paused)" } else { "" };
+    format!("{}{paused}", running(id, lifeline, many))
+}
+
+fn running(id: u8, lifeline: &Lifeline, many: bool) -> String {
     let (be, s) = if many { ("are", "") } else { ("is", "s") };
     if !lifeline.up {
         return format!("{be} down");

@@ -1,7 +1,9 @@
 //! The worlds of the survey.
 
 use crate::protocol::Protocol;
-use crate::world::{Delay, Dials, Durations, Faults, Heals, Network, Timed, Timing, WorldError};
+use crate::world::{
+    Delay, Dials, Drift, Durations, Faults, Heals, Network, Timed, Timing, WorldError,
+};
 
 /// A world, whatever the protocol.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +30,13 @@ impl Surrounding {
             return Ok(None);
         }
         let durations = Durations::of(P::ENOUGH.iter().copied()).map_err(WorldError::Durations)?;
-        let timed = Timed { delay: Delay::AtMost(1), processing: 0, durations, within: None };
+        let timed = Timed {
+            delay: Delay::AtMost(1),
+            processing: 0,
+            drift: Drift::NONE,
+            durations,
+            within: None,
+        };
         Ok(Some(Dials { timing: Timing::Timed(timed), ..self.dials }))
     }
 }

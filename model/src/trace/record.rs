@@ -132,7 +132,7 @@ impl<'a, P: Protocol> Recorder<'a, P> {
         self.state = state;
         self.seq += 1;
         let node = actor.or(match action {
-            Action::Crash(id) => Some(*id),
+            Action::Crash(id) | Action::Pause(id) | Action::Resume(id) => Some(*id),
             Action::Deliver(e) => Some(e.to),
             _ => None,
         });
@@ -143,11 +143,11 @@ impl<'a, P: Protocol> Recorder<'a, P> {
             event,
             sent,
             armed: timers(&effects, |e| match e {
-                Effect::Arm(timer) => Some(*timer),
+                Effect::Arm(timer) | Effect::ArmSince { timer, .. } => Some(*timer),
                 _ => None,
             }),
             cancelled: timers(&effects, |e| match e {
-                Effect::Cancel(timer) => Some(*timer),
+                Effect::Cancel(timer) | Effect::ArmSince { since: timer, .. } => Some(*timer),
                 _ => None,
             }),
             changed,
@@ -169,6 +169,8 @@ impl<'a, P: Protocol> Recorder<'a, P> {
             }
             Action::Crash(_) => Event::Crash,
             Action::Recover(_) => Event::Recover,
+            Action::Pause(_) => Event::Pause,
+            Action::Resume(_) => Event::Resume,
             Action::Cut(a, b) => Event::Cut { link: [*a, *b] },
             Action::Heal(a, b) => Event::Heal { link: [*a, *b] },
             Action::Tick => Event::Tick,
@@ -254,6 +256,8 @@ fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
         }
         Event::Crash => Action::Crash(node()?),
         Event::Recover => Action::Recover(node()?),
+        Event::Pause => Action::Pause(node()?),
+        Event::Resume => Action::Resume(node()?),
         Event::Cut { link: [a, b] } => Action::Cut(*a, *b),
         Event::Heal { link: [a, b] } => Action::Heal(*a, *b),
         Event::Tick => Action::Tick,
@@ -277,6 +281,10 @@ pub fn describe<P: Protocol>(world: &World<P>, state: &State<P>, action: &Action
             Effect::Persist(value) => format!("  {actor} writes {value:?}"),
             Effect::Send { to, message } => format!("  {actor} sends {} to {to}", label(message)),
             Effect::Arm(timer) => format!("  {actor} arms its {} timer", plain(timer)),
+            Effect::ArmSince { timer, since } => {
+                let (timer, since) = (plain(timer), plain(since));
+                format!("  {actor} arms its {timer} timer since it armed {since}")
+            }
             Effect::Cancel(timer) => format!("  {actor} cancels its {} timer", plain(timer)),
         });
     }

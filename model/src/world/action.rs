@@ -27,6 +27,10 @@ pub enum Action<P: Protocol> {
     Crash(Id),
     /// A crashed process starts again.
     Recover(Id),
+    /// A process stops for some time, and loses nothing.
+    Pause(Id),
+    /// A process that was paused goes on.
+    Resume(Id),
     /// The link between two processes is cut; the lower id first.
     Cut(Id, Id),
     /// The link between two processes works again; the lower id first.
@@ -46,6 +50,8 @@ impl<P: Protocol> Action<P> {
             | Action::Duplicate(_)
             | Action::Crash(_)
             | Action::Recover(_)
+            | Action::Pause(_)
+            | Action::Resume(_)
             | Action::Cut(..)
             | Action::Heal(..) => true,
         }
@@ -72,6 +78,8 @@ impl<P: Protocol> fmt::Display for Action<P> {
             }
             Action::Crash(id) => write!(f, "{id} crashes"),
             Action::Recover(id) => write!(f, "{id} comes back"),
+            Action::Pause(id) => write!(f, "{id} is paused"),
+            Action::Resume(id) => write!(f, "{id} goes on"),
             Action::Cut(a, b) => write!(f, "the link between {a} and {b} is cut"),
             Action::Heal(a, b) => write!(f, "the link between {a} and {b} heals"),
             Action::Tick => f.write_str("a tick passes"),

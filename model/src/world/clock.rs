@@ -9,6 +9,9 @@
 //!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
 //! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed.
 //!   It expires when none is left, and the clock waits for that.
+//!   Where clocks [drift](super::Drift), it may expire earlier or later; it has as many ticks left as
+//!   until the latest moment, and may expire once none but those between the earliest and the
+//!   latest are left.
 //! - A **detector** ([`Wait::Detector`]) counts the ticks for which it has been
 //!   [overdue](Protocol::overdue). Overdue, it may expire at any time, and must before the clock
 //!   goes on when it has counted its duration. When it is not overdue, the count starts anew.
@@ -17,6 +20,10 @@
 //! may take is too short, for the two meet. A timer runs from the moment at which its process
 //! handles what makes it arm the timer, even if what the process sends then leaves only after the
 //! processing.
+//!
+//! A **paused** process holds nobody up: for it the clock waits neither for messages nor for timers.
+//! Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and has no
+//! time left happens, in any order, before the clock goes on again.
 //!
 //! All times are relative, so that a world stays finite; a tick at which nobody waits for anything
 //! leads back to the same state. What one process owns depends on its own steps and on ticks, with
@@ -37,12 +44,16 @@ pub(super) struct Times {
     pub(super) clocks: [[u8; MAX_TIMERS]; MAX_NODES],
     /// The ticks since the last fault, as far as somebody asks; otherwise 0.
     pub(super) calm: u8,
+    /// Those that are paused, one bit each.
+    pub(super) paused: u8,
 }
 
 /// How a timer measures time in this world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
-    Fixed(u8),
+    /// It expires after so many ticks at the latest, and may when so many of them are left.
+    Fixed { latest: u8, slack: u8 },
+    /// It notices within so many ticks.
     Detector(u8),
 }
 
@@ -91,7 +102,7 @@ impl Clock {
     /// What a timer shows when it has just been armed.
     fn armed<P: Protocol>(&self, timer: P::Timer) -> u8 {
         match self.measure::<P>(timer) {
-            Measure::Fixed(ticks) => ticks,
+            Measure::Fixed { latest, .. } => latest,
             Measure::Detector(_) => 0,
         }
     }
@@ -135,11 +146,12 @@ fn measure<P: Protocol>(wait: Wait, timed: Timed) -> Result<Measure, WorldError>
     Ok(match wait {
         Wait::Fixed(_) => {
             check(name, ticks, 1)?;
-            Measure::Fixed(ticks)
+            let (earliest, latest) = timed.drift.window(ticks);
+            Measure::Fixed { latest, slack: latest - earliest }
         }
         Wait::Detector(_) => {
             check(name, ticks, 0)?;
-            Measure::Detector(ticks)
+            Measure::Detector(timed.drift.window(ticks).1)
         }
     })
 }
@@ -162,7 +174,7 @@ impl<P: Protocol> World<P> {
         (id, timer): (Id, P::Timer),
     ) -> bool {
         match clock.measure::<P>(timer) {
-            Measure::Fixed(_) => state.clock(id, timer) == Some(0),
+            Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
             Measure::Detector(_) => self.protocol.overdue(view, id, timer),
         }
     }
@@ -175,7 +187,7 @@ impl<P: Protocol> World<P> {
         (id, timer): (Id, P::Timer),
     ) -> bool {
         match clock.measure::<P>(timer) {
-            Measure::Fixed(_) => true,
+            Measure::Fixed { .. } => true,
             Measure::Detector(_) => self.protocol.overdue(view, id, timer),
         }
     }
@@ -183,12 +195,14 @@ impl<P: Protocol> World<P> {
     /// Whether everything has happened that must before the clock goes on.
     pub(super) fn may_tick(&self, clock: &Clock, state: &State<P>, view: &View<'_, P>) -> bool {
         let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>(timer) {
-            Measure::Fixed(_) => state.clock(id, timer) == Some(0),
+            Measure::Fixed { .. } => state.clock(id, timer) == Some(0),
             Measure::Detector(most) => {
                 state.clock(id, timer) >= Some(most) && self.protocol.overdue(view, id, timer)
             }
         };
-        !state.ticks_left().contains(&0) && !armed(state).any(must)
+        let mut messages = state.flight.iter().zip(state.ticks_left());
+        !messages.any(|(e, &left)| left == 0 && !state.paused(e.to))
+            && !armed(state).any(|(id, timer)| !state.paused(id) && must((id, timer)))
     }
 
     /// The clock goes on.
@@ -198,9 +212,11 @@ impl<P: Protocol> World<P> {
         let later = |(id, timer): (Id, P::Timer)| {
             let shows = state.clock(id, timer).unwrap_or(0);
             match clock.measure::<P>(timer) {
-                Measure::Fixed(_) => (id, timer, shows - 1),
-                Measure::Detector(_) => {
-                    (id, timer, shows + u8::from(self.protocol.overdue(&view, id, timer)))
+                // Only those of somebody who is paused show 0.
+                Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
+                Measure::Detector(most) => {
+                    let counts = u8::from(self.protocol.overdue(&view, id, timer));
+                    (id, timer, (shows + counts).min(most))
                 }
             }
         };
@@ -209,8 +225,12 @@ impl<P: Protocol> World<P> {
             state.set_clock(id, timer, shows);
         }
         if let Some(times) = &mut state.times {
-            times.left.iter_mut().for_each(|left| *left -= 1);
-            times.calm = (times.calm + 1).min(clock.calm());
+            times.left.iter_mut().for_each(|left| *left = left.saturating_sub(1));
+            // A pause is a fault for as long as it lasts.
+            times.calm = if times.paused == 0 { (times.calm + 1).min(clock.calm()) } else { 0 };
+        }
+        if self.dials.network == super::Network::Set {
+            state.merge();
         }
     }
 
@@ -243,13 +263,16 @@ impl<P: Protocol> World<P> {
 
 /// What the properties of timed worlds ask.
 impl<P: Protocol> World<P> {
-    /// The time-outs that expire before the clock goes on: fixed timers that wait for others.
+    /// The time-outs that may expire: fixed timers that wait for others.
     fn time_outs<'a>(&'a self, state: &'a State<P>) -> impl Iterator<Item = (Id, P::Timer)> {
         let waits = move |&(id, timer): &(Id, P::Timer)| {
-            let clock = self.clock.as_ref();
-            clock.is_some_and(|c| matches!(c.measure::<P>(timer), Measure::Fixed(_)))
+            let due = |clock: &Clock| match clock.measure::<P>(timer) {
+                Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
+                Measure::Detector(_) => false,
+            };
+            self.clock.as_ref().is_some_and(due)
                 && !self.protocol.periodic(timer)
-                && state.clock(id, timer) == Some(0)
+                && !state.paused(id)
         };
         armed(state).filter(waits)
     }

@@ -24,6 +24,10 @@ pub struct Faults {
     /// A timer expires although what it waits for could still come (with perfect timing; with
     /// asynchronous timing this happens without bound).
     pub suspicions: u8,
+    /// A process stops for any time and then goes on as if nothing had happened, as if the garbage
+    /// collector or the hypervisor held it; only in timed worlds.
+    #[serde(skip_serializing_if = "none")]
+    pub pauses: u8,
 }
 
 impl Faults {
@@ -35,11 +39,12 @@ impl Faults {
         duplicates: 0,
         cuts: 0,
         suspicions: 0,
+        pauses: 0,
     };
 
     /// The budgets with their names, in the order in which they are printed.
     #[must_use]
-    pub fn named(self) -> [(&'static str, Budget); 6] {
+    pub fn named(self) -> [(&'static str, Budget); 7] {
         [
             ("crashes", self.crashes.into()),
             ("recoveries", self.recoveries.into()),
@@ -47,8 +52,14 @@ impl Faults {
             ("duplicates", self.duplicates.into()),
             ("cuts", self.cuts.into()),
             ("suspicions", self.suspicions.into()),
+            ("pauses", self.pauses.into()),
         ]
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn none(faults: &u8) -> bool {
+    *faults == 0
 }
 
 impl fmt::Display for Faults {

@@ -33,6 +33,19 @@ pub enum WorldError {
          budget; leave --suspicions out, or use --timing perfect"
     )]
     SuspicionsUnbounded,
+    /// Pauses where nobody counts how long they take.
+    #[error(
+        "--pauses: with {timing} timing {}; leave it out, or add --timing timed",
+        if *timing == "perfect" {
+            "no answer is late, so nobody stops for longer than time-outs allow"
+        } else {
+            "everybody may take any time for everything, and a pause adds nothing"
+        }
+    )]
+    PausesUntimed {
+        /// The timing.
+        timing: &'static str,
+    },
     /// A link on which nothing fits.
     #[error("a capacity of 0 lets no message be sent; use at least 1")]
     NoCapacity,

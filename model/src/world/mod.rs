@@ -12,6 +12,7 @@ mod budget;
 mod clock;
 mod condition;
 mod dials;
+mod drift;
 mod error;
 mod missing;
 mod network;
@@ -25,6 +26,7 @@ pub use action::Action;
 pub use budget::Budget;
 pub use condition::Condition;
 pub use dials::{DeliveryFairness, Dials, Faults, Heals, Names, Network, Start, Timing};
+pub use drift::Drift;
 pub use error::WorldError;
 pub use missing::Missing;
 pub use state::State;
@@ -67,6 +69,9 @@ impl<P: Protocol> World<P> {
         }
         if dials.faults.suspicions > 0 && dials.timing == Timing::Asynchronous {
             return Err(WorldError::SuspicionsUnbounded);
+        }
+        if dials.faults.pauses > 0 && dials.timing.timed().is_none() {
+            return Err(WorldError::PausesUntimed { timing: dials.timing.kind() });
         }
         if dials.capacity == Some(0) {
             return Err(WorldError::NoCapacity);

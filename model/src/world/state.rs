@@ -98,6 +98,12 @@ impl<P: Protocol> State<P> {
         self.times.as_ref().map(|times| times.clocks[id.index()][place])
     }
 
+    /// Whether `id` is paused; never in a world without a clock.
+    #[must_use]
+    pub fn paused(&self, id: Id) -> bool {
+        self.times.as_ref().is_some_and(|times| times.paused & (1 << id.index()) != 0)
+    }
+
     /// How often each fault has struck.
     #[must_use]
     pub fn spent(&self) -> Faults {
@@ -116,6 +122,15 @@ impl<P: Protocol> State<P> {
             self.up |= 1 << id.index();
         } else {
             self.up &= !(1 << id.index());
+        }
+    }
+
+    pub(super) fn set_paused(&mut self, id: Id, paused: bool) {
+        let Some(times) = &mut self.times else { return };
+        if paused {
+            times.paused |= 1 << id.index();
+        } else {
+            times.paused &= !(1 << id.index());
         }
     }
 
@@ -151,6 +166,16 @@ impl<P: Protocol> State<P> {
         }
     }
 
+    /// Identical messages that have the same time left become one.
+    pub(super) fn merge(&mut self) {
+        let Some(times) = self.times.as_mut().filter(|times| !times.left.is_empty()) else {
+            return;
+        };
+        let mut all: Vec<_> = self.flight.drain(..).zip(times.left.drain(..)).collect();
+        all.dedup();
+        (self.flight, times.left) = all.into_iter().unzip();
+    }
+
     /// What is in flight between two processes is lost.
     pub(super) fn clear(&mut self, a: Id, b: Id) {
         let stays = |e: &Envelope<P::Message>| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a);
@@ -176,6 +201,9 @@ impl<P: Protocol> fmt::Debug for State<P> {
         for id in self.ids() {
             let role = if self.up(id) { P::role(self.process(id)) } else { "down" };
             write!(f, "{id}: {role}")?;
+            if self.paused(id) {
+                f.write_str(" (paused)")?;
+            }
             if let Some(Standing::Follows(leader)) = self.standing(id) {
                 write!(f, " of {leader}")?;
             }

@@ -71,7 +71,7 @@ impl<P: Protocol> World<P> {
     /// Everything that can happen in `state`, in an order that is always the same.
     pub fn enabled(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
         let next = || deliverable::<P>(self.dials.network, &state.flight);
-        actions.extend(next().map(Action::Deliver));
+        actions.extend(next().filter(|e| !state.paused(e.to)).map(Action::Deliver));
         self.expiries(state, actions);
         if let Some(clock) = &self.clock
             && self.may_tick(clock, state, &self.view(state))
@@ -94,11 +94,24 @@ impl<P: Protocol> World<P> {
         if may.cuts > 0 {
             self.cuts_and_heals(state, actions);
         }
+        if may.pauses > 0 {
+            self.pauses(state, actions);
+        }
+    }
+
+    fn pauses(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
+        for id in self.mortals().filter(|&id| state.up(id)) {
+            if state.paused(id) {
+                actions.push(Action::Resume(id));
+            } else if state.spent.pauses < self.dials.faults.pauses {
+                actions.push(Action::Pause(id));
+            }
+        }
     }
 
     fn expiries(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
         let view = self.view(state);
-        for id in self.ids() {
+        for id in self.ids().filter(|&id| !state.paused(id)) {
             for timer in state.timers(id).iter::<P>() {
                 let due = match (&self.clock, self.dials.timing) {
                     (Some(clock), _) => self.has_expired(clock, state, &view, (id, timer)),
@@ -191,7 +204,13 @@ impl<P: Protocol> World<P> {
                 state.processes[id.index()] = P::Process::default();
                 state.timers[id.index()] = crate::protocol::Timers::NONE;
                 state.stop_clocks(id);
+                state.set_paused(id, false);
             }
+            Action::Pause(id) => {
+                state.spent.pauses += 1;
+                state.set_paused(id, true);
+            }
+            Action::Resume(id) => state.set_paused(id, false),
             Action::Cut(a, b) => {
                 state.spent.cuts += 1;
                 self.link(state, a, b, false);
@@ -234,6 +253,11 @@ impl<P: Protocol> World<P> {
                 }
                 Effect::Send { .. } => {}
                 Effect::Arm(timer) => self.start_clock(state, id, timer),
+                Effect::ArmSince { timer, since } => {
+                    let shows = state.clock(id, since).unwrap_or(0);
+                    state.set_clock(id, since, 0);
+                    state.set_clock(id, timer, shows);
+                }
                 Effect::Cancel(timer) => state.set_clock(id, timer, 0),
             }
         }
@@ -245,6 +269,7 @@ impl<P: Protocol> World<P> {
         View {
             nodes: self.dials().nodes,
             up: state.up,
+            paused: state.times.as_ref().map_or(0, |times| times.paused),
             cut: &state.cut,
             processes: &state.processes,
             stable: &state.stable,
@@ -254,22 +279,25 @@ impl<P: Protocol> World<P> {
     }
 
     /// Whether the world owes `action` to the processes: deliveries, expiries that are due, ticks,
-    /// and if links must heal, that. Faults owe nothing.
+    /// that who is paused goes on, and if links must heal, that. Faults owe nothing.
     #[must_use]
     pub fn owes(&self, action: &Action<P>) -> bool {
         match action {
-            Action::Deliver(_) | Action::Expire { early: false, .. } | Action::Tick => true,
+            Action::Deliver(_)
+            | Action::Expire { early: false, .. }
+            | Action::Resume(_)
+            | Action::Tick => true,
             Action::Heal(..) => self.dials().heals == Heals::Must,
             _ => false,
         }
     }
 
-    /// Whether nothing is left to happen but faults: no message is in flight, and no timer is due
-    /// but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
+    /// Whether nothing is left to happen but faults: no message is in flight, nobody is paused, and
+    /// no timer is due but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
     /// always due; in a timed world one is that will expire by itself.
     #[must_use]
     pub fn at_rest(&self, state: &State<P>) -> bool {
-        if !state.flight.is_empty() {
+        if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {
             return false;
         }
         let view = self.view(state);

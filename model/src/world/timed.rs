@@ -1,6 +1,7 @@
 //! The dials of a timed world: how long a message, its processing and each wait may take, in
 //! ticks. What they mean is in [the clock](super::clock).
 
+use super::Drift;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +18,9 @@ pub struct Timed {
     /// `Tp`: how long a process may take before what it sends in answer to a message leaves.
     #[serde(default)]
     pub processing: u8,
+    /// How far processes' clocks run from the right speed.
+    #[serde(default, skip_serializing_if = "Drift::is_none")]
+    pub drift: Drift,
     /// The durations of the protocol's timers.
     pub durations: Durations,
     /// If given, how long after the last fault everybody should agree.
@@ -29,6 +33,9 @@ impl fmt::Display for Timed {
         match self.delay {
             Delay::AtMost(ticks) => write!(f, "Tm {ticks}, Tp {}", self.processing)?,
             Delay::Unbounded => f.write_str("Tm unbounded")?,
+        }
+        if !self.drift.is_none() {
+            write!(f, ", drift {}", self.drift)?;
         }
         for (name, ticks) in self.durations.iter() {
             write!(f, ", {name} {ticks}")?;

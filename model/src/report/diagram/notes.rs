@@ -32,6 +32,8 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
     match &row.step.event {
         Event::Crash => note(own, "crashes", Paint::Bad),
         Event::Recover => note(own, "comes back", Paint::Bold),
+        Event::Pause => note(own, "is paused", Paint::Bad),
+        Event::Resume => note(own, "goes on", Paint::Bold),
         Event::Expire { timer, early } => {
             let timer = plain_value(timer);
             note(own, &format!("{} expires", words::clean(&timer)), Paint::Timer);

@@ -116,6 +116,8 @@ fn happened(row: &Row<'_>) -> Vec<Note> {
     match &row.step.event {
         Event::Crash => vec![Note::Words("crashes".to_owned(), Ink::Bad)],
         Event::Recover => vec![Note::Words("comes back".to_owned(), Ink::Plain)],
+        Event::Pause => vec![Note::Words("is paused".to_owned(), Ink::Bad)],
+        Event::Resume => vec![Note::Words("goes on".to_owned(), Ink::Plain)],
         Event::Expire { timer, early } => {
             let timer = plain_value(timer);
             let text = format!("{} timer expires", words::clean(&timer));
@@ -217,7 +219,8 @@ fn mark(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize) {
     }
     match &row.step.event {
         Event::Crash => pen.cross((x, slot.tip), 7, Ink::Bad),
-        Event::Recover => pen.dot((x, slot.tip), Ink::Plain, true),
+        Event::Recover | Event::Resume => pen.dot((x, slot.tip), Ink::Plain, true),
+        Event::Pause => pen.dot((x, slot.tip), Ink::Bad, false),
         Event::Expire { early, .. } => {
             pen.clock((x, slot.tip), if *early { Ink::Bad } else { Ink::Timer }, true);
         }

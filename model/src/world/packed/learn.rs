@@ -110,8 +110,8 @@ impl<P: Protocol> Packed<P> {
             }
             Action::Cut(a, b) => self.note_fault(state, fault::cut(a, b), outcome),
             Action::Heal(a, b) => self.note_fault(state, fault::heal(a, b), outcome),
-            // A world without a clock has none.
-            Action::Tick => {}
+            // A world without a clock has none of these.
+            Action::Pause(_) | Action::Resume(_) | Action::Tick => {}
         }
     }
 
@@ -291,6 +291,7 @@ impl<P: Protocol> Own<P> {
     fn of(state: &State<P>, id: Id) -> Self {
         Own {
             up: state.up(id),
+            paused: state.paused(id),
             process: *state.process(id),
             stable: *state.stable(id),
             timers: state.timers(id),

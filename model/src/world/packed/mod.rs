@@ -227,6 +227,7 @@ impl<P: Protocol> Packed<P> {
         for (at, (process, &part)) in self.processes.iter().zip(own).enumerate() {
             let own = &process.known[part as usize];
             state.set_up(Id::at(at), own.up);
+            state.set_paused(Id::at(at), own.paused);
             state.processes[at] = own.process;
             state.stable[at] = own.stable;
             state.timers[at] = own.timers;

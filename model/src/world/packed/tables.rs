@@ -65,6 +65,8 @@ impl Table {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Own<P: Protocol> {
     pub(super) up: bool,
+    /// Only in a timed world.
+    pub(super) paused: bool,
     pub(super) process: P::Process,
     pub(super) stable: P::Stable,
     pub(super) timers: Timers,

@@ -1,0 +1,252 @@
+//! Pauses and clocks that drift: what they do to time, that nothing is lost in them, and that all
+//! searches know them.
+
+use bellwether_model::check::{Engine, Options, Report, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::Id;
+use bellwether_model::protocol::bully::{Bully, Message, Timer};
+use bellwether_model::report::story::tell;
+use bellwether_model::trace::Trace;
+use bellwether_model::world::{
+    Action, Delay, Dials, Drift, Durations, Envelope, Faults, Network, State, Timed, Timing, World,
+    WorldError,
+};
+
+const ONE: Id = Id::at(0);
+const TWO: Id = Id::at(1);
+const THREE: Id = Id::at(2);
+
+/// The baseline of the bully, with durations that are enough as long as nobody is paused and no
+/// clock drifts.
+fn dials(pauses: u8, drift: &str) -> Dials {
+    let drift: Drift = drift.parse().expect("a ratio");
+    let durations = [("t-elec", 3), ("t-coord", 5), ("t-detect", 2)];
+    let durations = Durations::of(durations).expect("short names");
+    let timed = Timed { delay: Delay::AtMost(1), processing: 0, drift, durations, within: None };
+    let faults = Faults { crashes: 1, pauses, ..Faults::NONE };
+    Dials { timing: Timing::Timed(timed), faults, ..Dials::calm(3) }
+}
+
+fn world(dials: Dials) -> World<Bully> {
+    World::new(Bully::BASELINE, dials).expect("possible")
+}
+
+fn ask(dials: Dials, name: &str, engine: Engine) -> Report<Bully> {
+    let world = world(dials);
+    let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
+    let options = Options { engine, ..Options::default() };
+    check(&world, &asked, &options, &mut |_| {}).expect("something is asked")
+}
+
+fn enabled(world: &World<Bully>, state: &State<Bully>) -> Vec<Action<Bully>> {
+    let mut actions = Vec::new();
+    world.enabled(state, &mut actions);
+    actions
+}
+
+/// Takes these steps from the beginning, each of which must be possible.
+fn after(world: &World<Bully>, actions: &[Action<Bully>]) -> State<Bully> {
+    actions.iter().fold(world.initial(), |state, action| {
+        assert!(enabled(world, &state).contains(action), "{action}: {state:?}");
+        world.apply(&state, action).state
+    })
+}
+
+const NOTICES: Action<Bully> = Action::Expire { id: TWO, timer: Timer::Watch, early: false };
+
+#[test]
+fn what_is_sent_to_somebody_who_is_paused_waits_and_arrives_in_the_end() {
+    let world = world(dials(1, "0"));
+    let asked = [Action::Crash(THREE), Action::Pause(TWO)];
+    let state = after(&world, &asked);
+    let notices = Action::Expire { id: ONE, timer: Timer::Watch, early: false };
+    let waiting = world.apply(&state, &notices).state;
+    let election = Envelope { from: ONE, to: TWO, message: Message::Election };
+    let mut state = waiting;
+    for _ in 0..3 {
+        assert!(!enabled(&world, &state).contains(&Action::Deliver(election)), "{state:?}");
+        assert!(state.in_flight().contains(&election));
+        // What is sent to 3, which is down, arrives like anything else.
+        for e in state.in_flight().to_vec().into_iter().filter(|e| e.to == THREE) {
+            state = world.apply(&state, &Action::Deliver(e)).state;
+        }
+        state = world.apply(&state, &Action::Tick).state;
+    }
+    let awake = world.apply(&state, &Action::Resume(TWO)).state;
+    assert!(enabled(&world, &awake).contains(&Action::Deliver(election)), "{awake:?}");
+    assert!(!enabled(&world, &awake).contains(&Action::Tick), "it is late already: {awake:?}");
+}
+
+/// Its detector has long had to notice that 3 is gone, and the clock has not waited for it.
+#[test]
+fn whoever_is_paused_takes_no_step_and_holds_no_time_up() {
+    let world = world(dials(1, "0"));
+    let tick = [Action::Tick; 6];
+    let state = after(&world, &[&[Action::Crash(THREE), Action::Pause(TWO)], &tick[..2]].concat());
+    let others: Vec<_> =
+        enabled(&world, &state).into_iter().filter(|a| a.to_string().starts_with("2")).collect();
+    assert_eq!(others, [Action::Resume(TWO)]);
+    assert!(!enabled(&world, &state).contains(&Action::Tick), "1 has to notice: {state:?}");
+    let both = Faults { crashes: 1, pauses: 2, ..Faults::NONE };
+    let world = World::new(Bully::BASELINE, Dials { faults: both, ..world.dials() }).expect("one");
+    let stopped = [Action::Crash(THREE), Action::Pause(TWO), Action::Pause(ONE)];
+    let state = after(&world, &[&stopped, &tick[..]].concat());
+    assert_eq!(enabled(&world, &state), [Action::Tick, Action::Resume(ONE), Action::Resume(TWO)]);
+    let awake = world.apply(&state, &Action::Resume(TWO)).state;
+    assert_eq!(enabled(&world, &awake), [NOTICES, Action::Resume(ONE)]);
+}
+
+#[test]
+fn a_pause_keeps_everything_but_the_time() {
+    let world = world(dials(1, "0"));
+    let before = after(&world, &[Action::Crash(THREE)]);
+    let paused = world.apply(&before, &Action::Pause(TWO)).state;
+    assert!(paused.paused(TWO) && !paused.paused(ONE));
+    let again = world.apply(&paused, &Action::Resume(TWO)).state;
+    assert_eq!(again.process(TWO), before.process(TWO));
+    assert_eq!(again.timers(TWO), before.timers(TWO));
+    assert_eq!(again.clock(TWO, Timer::Watch), before.clock(TWO, Timer::Watch));
+    assert_eq!(again.spent().pauses, 1);
+    assert!(!enabled(&world, &again).contains(&Action::Pause(TWO)), "the budget is spent");
+}
+
+#[test]
+fn nobody_stays_paused_for_ever_and_nobody_rests_meanwhile() {
+    let world = world(dials(1, "0"));
+    let paused = after(&world, &[Action::Pause(ONE)]);
+    assert!(world.owes(&Action::Resume(ONE)) && !world.owes(&Action::Pause(ONE)));
+    assert!(world.at_rest(&world.initial()) && !world.at_rest(&paused));
+}
+
+#[test]
+fn whoever_is_paused_may_crash_and_comes_back_awake() {
+    let dials = Dials { faults: Faults { recoveries: 1, ..dials(1, "0").faults }, ..dials(1, "0") };
+    let world = world(dials);
+    let state = after(&world, &[Action::Pause(ONE), Action::Crash(ONE)]);
+    assert!(!state.paused(ONE) && !enabled(&world, &state).contains(&Action::Resume(ONE)));
+    let back = world.apply(&state, &Action::Recover(ONE)).state;
+    assert!(back.up(ONE) && !back.paused(ONE));
+}
+
+#[test]
+fn a_pause_of_the_leader_makes_two_and_of_nobody_none() {
+    let verdict = |pauses| ask(dials(pauses, "0"), "at-most-one-leader", Engine::Exact).verdict();
+    assert_eq!((verdict(0), verdict(1)), (Verdict::Holds, Verdict::Violated));
+}
+
+#[test]
+fn pauses_need_a_clock() {
+    for (timing, why) in
+        [(Timing::Perfect, "no answer is late"), (Timing::Asynchronous, "adds nothing")]
+    {
+        let dials = Dials { timing, ..dials(1, "0") };
+        let refused = World::new(Bully::BASELINE, dials).map(drop).expect_err("no clock");
+        assert_eq!(refused, WorldError::PausesUntimed { timing: timing.kind() });
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}
+
+/// d/(1+ρ) and d/(1−ρ), rounded outwards; by hand.
+#[test]
+fn a_drifting_clock_is_early_or_late_by_its_ratio() {
+    let window = |drift: &str, ticks| drift.parse::<Drift>().expect("a ratio").window(ticks);
+    assert_eq!(window("0", 7), (7, 7));
+    assert_eq!(window("10%", 10), (9, 12));
+    assert_eq!(window("1/10", 11), (10, 13));
+    assert_eq!(window("1/10", 9), (8, 10));
+    assert_eq!(window("1/3", 4), (3, 6));
+    assert_eq!(window("1/2", 100), (66, 200));
+    assert_eq!(window("1/100", 1), (1, 2), "what takes time at all takes a tick");
+    assert_eq!(window("1/2", 0), (0, 0));
+}
+
+#[test]
+fn a_drift_is_a_ratio_up_to_a_half() {
+    assert_eq!("2/20".parse(), Drift::of(1, 10));
+    assert_eq!("20%".parse(), Drift::of(1, 5));
+    assert_eq!("0%".parse(), Ok(Drift::NONE));
+    for wrong in ["2/3", "51%", "1", "1/0", "-1/10", "0.1", "", "/", "%"] {
+        assert!(wrong.parse::<Drift>().is_err(), "{wrong}");
+    }
+}
+
+/// From the first tick of its window on it may, at the last it must.
+#[test]
+fn a_timer_expires_anywhere_in_its_window() {
+    let world = world(dials(0, "1/3"));
+    let held = Action::Expire { id: TWO, timer: Timer::Election, early: false };
+    let mut state = after(&world, &[Action::Crash(THREE), NOTICES]);
+    for e in state.in_flight().to_vec() {
+        state = world.apply(&state, &Action::Deliver(e)).state;
+    }
+    let one = Action::Expire { id: ONE, timer: Timer::Watch, early: false };
+    state = world.apply(&state, &one).state;
+    // 1's own election ends at once: it cannot be the one that the clock waits for.
+    for e in [(ONE, THREE), (ONE, TWO)].map(|(from, to)| Envelope {
+        from,
+        to,
+        message: Message::Election,
+    }) {
+        state = world.apply(&state, &Action::Deliver(e)).state;
+    }
+    let ok = Envelope { from: TWO, to: ONE, message: Message::Ok };
+    state = world.apply(&state, &Action::Deliver(ok)).state;
+    let may: Vec<_> = (0..=5)
+        .map(|_| {
+            let actions = enabled(&world, &state);
+            let now = (actions.contains(&held), actions.contains(&Action::Tick));
+            state = world.apply(&state, &Action::Tick).state;
+            now
+        })
+        .collect();
+    // 3 ticks at a third: 3/(4/3) is 2.25, 3/(2/3) is 4.5.
+    let (no, may_be, must) = ((false, true), (true, true), (true, false));
+    assert_eq!(may, [no, no, may_be, may_be, may_be, must]);
+}
+
+#[test]
+fn time_outs_that_are_just_enough_are_too_short_for_clocks_that_drift() {
+    for (drift, verdict) in [("0", Verdict::Holds), ("1/10", Verdict::Violated)] {
+        let found = ask(dials(0, drift), "timeouts-accurate", Engine::Exact);
+        assert_eq!(found.verdict(), verdict, "{drift}");
+    }
+}
+
+/// With liveness asked, both searches run, and `check` fails if they count differently.
+#[test]
+fn stateright_and_the_state_graph_count_the_same() {
+    let set = Dials { network: Network::Set, ..dials(1, "0") };
+    let two = |dials| Dials { nodes: 2, ..dials };
+    for dials in [two(dials(1, "0")), two(dials(2, "1/4")), two(set), dials(0, "1/4")] {
+        let report = ask(dials, "stabilises", Engine::Bfs);
+        assert!(report.counts.distinct > 20, "{dials}: {:?}", report.counts);
+    }
+}
+
+#[test]
+fn no_drift_and_no_pause_change_nothing() {
+    let counts = |dials| ask(dials, "timeouts-accurate", Engine::Exact).counts;
+    let calm = counts(dials(0, "0"));
+    assert_eq!((calm.distinct, calm.generated), (143, 284));
+    assert!(counts(dials(0, "1/10")).distinct > calm.distinct);
+    assert!(counts(dials(1, "0")).distinct > calm.distinct);
+}
+
+#[test]
+fn pauses_and_drift_stand_in_dials_traces_and_stories() {
+    let report = ask(dials(1, "1/10"), "at-most-one-leader", Engine::Exact);
+    let said = report.world.dials().to_string();
+    assert!(said.contains("1 pause;") && said.contains("drift 1/10"), "{said}");
+    let decision = &report.decisions[0];
+    let found = decision.counterexample.as_ref().expect("it is violated");
+    let trace = found.trace(&report.world, &decision.property);
+    let mut file = Vec::new();
+    trace.write(&mut file).expect("it is written");
+    let again = Trace::read(file.as_slice()).expect("it is read");
+    assert_eq!(again, trace);
+    let world: World<Bully> = again.world().expect("the same world");
+    assert_eq!(again.actions(&world).expect("it can happen"), found.steps);
+    assert!(found.steps.iter().any(|step| matches!(step, Action::Pause(_))));
+    let story = tell(&trace);
+    assert!(story.contains(" is paused.") && story.contains("(paused)"), "{story}");
+}
