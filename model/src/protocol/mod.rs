@@ -7,6 +7,7 @@
 //! To add a protocol, add its file here and one line to the `registry!` below.
 
 pub mod bully;
+pub mod garcia_molina;
 
 mod asked;
 mod id;
@@ -232,7 +233,7 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully];
+registry![bully::Bully, garcia_molina::GarciaMolina];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

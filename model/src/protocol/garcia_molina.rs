@@ -1,0 +1,208 @@
+//! The bully algorithm as it was published: five calls, four states.
+//!
+//! H. Garcia-Molina, *Elections in a Distributed Computing System*, IEEE Transactions on Computers
+//! C-31(1), 1982, the bully algorithm; its procedures as programs that follow them one by one hand
+//! them down. What the textbooks tell under the same name, with three messages, is [another
+//! protocol](super::bully).
+//!
+//! A process asks the higher ones whether they are there. If none is, it *halts* all lower ones,
+//! tells them that it is the coordinator, and makes them ready to work. Each of these is a call
+//! that is answered or times out, and a procedure makes one call after the other. Here a call and
+//! its answer are two messages. So what a process is doing is part of its state: its [`Step`].
+//!
+//! A process answers the five calls at once, whatever it is doing: in the paper they are *immediate
+//! procedures*. An answer says what it answers, and by whom, but not which call: each process has
+//! at most one call outstanding, and begins another only when no old answer is on its way, because
+//! the time-outs are longer than that takes. Only a crash could break this; the rule `recovery`
+//! says how it does not.
+
+use super::{Asked, Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
+use serde::{Deserialize, Serialize};
+
+mod assertions;
+mod durations;
+mod patience;
+mod procedures;
+mod rules;
+mod state;
+mod variants;
+
+use procedures::how;
+
+pub use rules::{Answered, Check, GarciaMolina, Halt, Recovery, Unfinished};
+pub use state::{Coordinator, Process, Set, Status, Step, Task, Tasks};
+
+/// What processes send to each other: the five calls, and their answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// Call: is the process up?
+    AreYouThere,
+    /// Call: is it normal, and at what?
+    AreYouNormal,
+    /// Call: the caller is about to become the coordinator; stop.
+    Halt,
+    /// Call: the caller is the coordinator.
+    NewCoordinator,
+    /// Call: work on the caller's task of this number.
+    Ready(u8),
+    /// Answer to AreYouThere.
+    Here,
+    /// Answer to AreYouNormal: yes, and this is its task, if it has been given one. The paper's
+    /// answer is yes or no; only the rule `check` looks at the task.
+    Normal(Option<Task>),
+    /// Answer to AreYouNormal: no.
+    NotNormal,
+    /// Answer to Halt.
+    Halted,
+    /// Answer to NewCoordinator, obeyed or not.
+    Noted,
+    /// Answer to Ready, obeyed or not.
+    Started,
+}
+
+impl Message {
+    /// Whether it is a call, and not an answer.
+    #[must_use]
+    pub fn is_call(self) -> bool {
+        use Message::{AreYouNormal, AreYouThere, Halt, NewCoordinator, Ready};
+        matches!(self, AreYouThere | AreYouNormal | Halt | NewCoordinator | Ready(_))
+    }
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// `T`: who called waits for the answer.
+    Answer,
+    /// Who came back waits until nobody answers what it called before ([`Recovery::Quiet`]).
+    Recovery,
+    /// Timeout: a process has heard nothing of its coordinator for long.
+    Silence,
+    /// Timeout: a process that has no coordinator, or has left the election to a higher one, has
+    /// not been called for long.
+    Election,
+    /// Check: the coordinator asks the others how they are.
+    Check,
+}
+
+impl Protocol for GarciaMolina {
+    const NAME: &'static str = "garcia-molina";
+    const SUMMARY: &'static str =
+        "the highest live id leads: the bully algorithm of 1982, with its calls and states";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] =
+        &[Timer::Answer, Timer::Recovery, Timer::Silence, Timer::Election, Timer::Check];
+    const DURATIONS: &'static [Duration] = durations::ALL;
+    const ENOUGH: &'static [(&'static str, u8)] =
+        &[("t-call", 3), ("t-silence", 1), ("t-election", 7), ("t-check", 1)];
+    const PROPERTIES: &'static [Asked<Self>] = assertions::ALL;
+
+    type Process = Process;
+    type Stable = Tasks;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Everybody is normal under the highest id, which has handed out its first task.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        let highest = p.higher().last().unwrap_or(p.id());
+        let first = Tasks::default().next();
+        if p.is_highest() {
+            p.persist(first);
+        }
+        *p.state = Process {
+            status: Status::Normal,
+            coordinator: Coordinator::seen_by(p.id(), highest),
+            halter: Some(highest),
+            task: Some(Task { by: highest, number: first.0 }),
+            up: if p.is_highest() { p.lower().collect() } else { Set::EMPTY },
+            step: Step::Idle,
+        };
+        self.rest(p);
+    }
+
+    /// Recovery: nobody has halted this process yet; it holds an election.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        match self.recovery {
+            Recovery::AtOnce => self.election(p),
+            Recovery::Quiet => {
+                p.state.step = Step::Recovering;
+                p.arm(Timer::Recovery);
+            }
+        }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        self.hear(p, from);
+        match message {
+            Message::AreYouThere => p.send(from, Message::Here),
+            Message::AreYouNormal => p.send(from, how(p.state)),
+            Message::Halt => self.on_halt(p, from),
+            Message::NewCoordinator => self.on_new_coordinator(p, from),
+            Message::Ready(number) => self.on_ready(p, from, Task { by: from, number }),
+            answer => self.on_answer(p, from, answer),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Answer => self.on_no_answer(p),
+            Timer::Recovery => self.election(p),
+            Timer::Silence | Timer::Election => self.timeout(p),
+            Timer::Check => self.check_above(p, None),
+        }
+    }
+
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        patience::is_over(self, view, me, timer)
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        durations::of(self, timer)
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        timer == Timer::Check
+    }
+
+    /// A check tells the coordinator nothing new if all whom it reaches are well.
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        let reached = |id: Id| id != me && view.hears(id, me) && view.hears(me, id);
+        timer == Timer::Check
+            && view
+                .ids()
+                .filter(|&id| reached(id))
+                .all(|id| self.is_well(me, view.process(me), how(view.process(id))))
+    }
+
+    fn standing(process: &Process) -> Standing {
+        match (process.status, process.coordinator) {
+            (Status::Normal, Coordinator::Myself) => Standing::Leads,
+            (Status::Normal, Coordinator::Other(leader)) => Standing::Follows(leader),
+            _ => Standing::Undecided,
+        }
+    }
+
+    /// Its first call is to the next higher process or, if there is none, to the next lower.
+    fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
+        let asks = |step| matches!(step, Step::Asking(_));
+        let halts = |step| matches!(step, Step::Halting(_));
+        match after.step {
+            step if asks(step) => !asks(before.step),
+            step if halts(step) => !asks(before.step) && !halts(before.step),
+            _ => false,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match (process.status, process.coordinator) {
+            (Status::Down, _) => "starting",
+            (Status::Election, _) if process.step.halts() => "candidate",
+            (Status::Election, _) => "halted",
+            (Status::Reorganization, _) => "reorganizing",
+            (Status::Normal, Coordinator::Myself) => "leader",
+            (Status::Normal, _) => "follower",
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The rules in which the tellings of the paper's algorithm differ, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules in which the tellings of the paper's algorithm differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GarciaMolina {
+    /// What Halt does to the election that its target is holding.
+    pub halt: Halt,
+    /// What a coordinator asks of the others, again and again.
+    pub check: Check,
+    /// What a process does that has come back, and whose first election a higher one answers.
+    pub answered: Answered,
+    /// When a process that has come back begins.
+    pub recovery: Recovery,
+    /// NewCoordinator is obeyed only if its sender was the last to halt the process, and Ready only
+    /// if its sender is the coordinator.
+    pub guard: bool,
+    /// What Timeout does in a process that is its own coordinator but not ready.
+    pub unfinished: Unfinished,
+}
+
+/// What Halt does to the election that its target is holding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halt {
+    /// It ends it, and whatever else the target is doing.
+    Aborts,
+    /// It sets two variables, and the target's election goes on.
+    GoesOn,
+}
+
+/// What a coordinator asks of the others, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// "Are you normal, and at the task that I handed out?"
+    SameTask,
+    /// "Are you normal, and am I your coordinator?"
+    LedByMe,
+    /// "Are you normal?"
+    Normal,
+    /// Nothing.
+    Never,
+}
+
+/// What a process does that has come back, and whose first election a higher one answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answered {
+    /// It waits to be halted.
+    Waits,
+    /// It takes the one that answered for its coordinator, and is normal.
+    Follows,
+}
+
+/// When a process that has come back begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Once what it called before it crashed can no longer be answered.
+    Quiet,
+    /// At once: an answer to what it called before it crashed may pass for another.
+    AtOnce,
+}
+
+/// What Timeout does in a process that is its own coordinator but not ready: its reorganization
+/// failed, and a higher process answered its next election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfinished {
+    /// It holds an election.
+    Elects,
+    /// It asks its coordinator, which is itself, and is there.
+    AsksItself,
+}
