@@ -54,6 +54,10 @@ pub enum Reason {
     NobodyAnswered,
     /// A higher node claims to lead.
     Claimed,
+    /// A higher node is about to lead, and has stopped this one.
+    Halted,
+    /// A leader found out that another node does not follow it.
+    CheckFailed,
 }
 
 impl fmt::Display for Reason {
@@ -67,6 +71,8 @@ impl fmt::Display for Reason {
             Self::NoWinner => "no winner announced itself in time",
             Self::NobodyAnswered => "no higher node answered in time",
             Self::Claimed => "a higher node claims to lead",
+            Self::Halted => "a higher node is about to lead",
+            Self::CheckFailed => "another node does not follow this one",
         })
     }
 }

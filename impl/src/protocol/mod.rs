@@ -34,6 +34,7 @@ use serde::de::DeserializeOwned;
 
 pub mod bully;
 mod event;
+pub mod garcia_molina;
 mod id;
 mod settings;
 mod time;

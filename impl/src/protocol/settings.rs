@@ -143,4 +143,21 @@ pub enum ConfigError {
         /// The follower's patience.
         watch: Duration,
     },
+    /// Something is shorter than what must happen meanwhile.
+    #[error(
+        "timing.{name} ({value:?}) must be longer than timing.{than} ({limit:?}): {why}; try {:?}",
+        *limit * 4
+    )]
+    TooShort {
+        /// Which one.
+        name: &'static str,
+        /// What it is.
+        value: Duration,
+        /// What it must be longer than.
+        than: &'static str,
+        /// How long that is.
+        limit: Duration,
+        /// What would happen otherwise.
+        why: &'static str,
+    },
 }

@@ -1,0 +1,134 @@
+//! What a node must be told, and what can be wrong with it.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::{ConfigError, Members, NodeId, Timing};
+
+/// The configuration of one node: who it is, with whom, how patient, and what it has kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// The node itself; one of the members.
+    pub id: NodeId,
+    /// Everybody who takes part, the node itself included. The same on every node.
+    pub members: Members,
+    /// How long the node waits for what. Best the same on every node.
+    pub patience: Patience,
+    /// What the node made durable last, in any of its lives; the default if nothing.
+    pub computed: Computed,
+}
+
+impl Config {
+    /// Checks everything.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        if !self.members.contains(self.id) {
+            return Err(ConfigError::NotAMember { node: self.id, members: self.members.clone() });
+        }
+        self.patience.validate()
+    }
+}
+
+/// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Computed {
+    count: u64,
+    round: NonZeroU64,
+}
+
+impl Computed {
+    /// So many. At an election in every nanosecond there are numbers for 584 years.
+    #[must_use]
+    pub const fn new(count: u64) -> Self {
+        Self::in_rounds(count, NonZeroU64::MAX)
+    }
+
+    /// So many, counted from 0 up to `round`, which is 0 again: for tasks whose number has to fit a
+    /// narrow field. A task can then be taken for one that is a whole round older.
+    #[must_use]
+    pub const fn in_rounds(count: u64, round: NonZeroU64) -> Self {
+        Self { count: count % round.get(), round }
+    }
+
+    /// How many, which is the number of the last task.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.count
+    }
+
+    /// One more.
+    pub(super) fn next(self) -> Self {
+        Self::in_rounds(self.count.saturating_add(1), self.round)
+    }
+}
+
+/// None yet.
+impl Default for Computed {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+/// How long a node waits for what.
+///
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call` must
+/// exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Patience {
+    /// How long a node waits for the answer to a call, and after a restart before it calls anybody.
+    pub call: Duration,
+    /// How long it bears its coordinator's silence before it asks whether it is there.
+    pub silence: Duration,
+    /// How long it waits for the election of a higher node to reach it. Too short is a nuisance, not a
+    /// danger.
+    pub election: Duration,
+    /// How often a coordinator checks.
+    pub check: Duration,
+}
+
+impl Patience {
+    /// For machines on one network: a handful of nodes has a new leader within about two seconds.
+    pub const DEFAULT: Self = Self {
+        call: Duration::from_millis(200),
+        silence: Duration::from_millis(1_000),
+        election: Duration::from_millis(2_000),
+        check: Duration::from_millis(250),
+    };
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let Self { call, silence, election, check } = *self;
+        let named =
+            [("call", call), ("silence", silence), ("election", election), ("check", check)];
+        for (name, value) in named {
+            if value.is_zero() || value > Timing::MAX {
+                return Err(ConfigError::OutOfRange { name, value });
+            }
+        }
+        let longer = |name, value, than, limit, why| {
+            if value > limit {
+                Ok(())
+            } else {
+                Err(ConfigError::TooShort { name, value, than, limit, why })
+            }
+        };
+        longer("silence", silence, "call", call, "an old answer could pass for a new one")?;
+        longer("election", election, "call", call, "an old answer could pass for a new one")?;
+        longer("silence", silence, "check", check, "a coordinator is heard only when it checks")
+    }
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
