@@ -4,6 +4,7 @@
 //! comparison. To add a protocol, add its file here and one line to the `registry!` below.
 
 pub mod bully;
+pub mod garcia_molina;
 
 use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
 use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
@@ -183,4 +184,4 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![bully::BullyMapping];
+registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping];

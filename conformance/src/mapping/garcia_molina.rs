@@ -1,0 +1,227 @@
+//! The bully algorithm of 1982: the repaired rules against the core.
+
+use super::{Happening, Mapping, node_id, process_id};
+use bellwether::protocol::garcia_molina as program;
+use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _, Role};
+use bellwether_model::protocol::Id;
+use bellwether_model::protocol::garcia_molina as spec;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+/// So many tasks of one process does the model tell apart.
+const ROUND: NonZeroU64 = match NonZeroU64::new(spec::Tasks::TOLD_APART as u64) {
+    Some(round) => round,
+    None => unreachable!(),
+};
+
+/// How a node reads as a process of [`spec::GarciaMolina`].
+///
+/// | program                          | model                                        |
+/// |----------------------------------|----------------------------------------------|
+/// | not started                      | down                                         |
+/// | phase, coordinator, halted by    | status, coordinator, halter                  |
+/// | task, halted                     | task, up                                     |
+/// | activity, or none                | step, or idle                                |
+/// | tasks computed, which is durable | the same, on stable storage                  |
+/// | timers Call, Restart, Silence, Election, Check | Answer, Recovery, and the same |
+///
+/// A node remembers nothing else. It counts its tasks in rounds as short as the model's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GarciaMolinaMapping;
+
+impl GarciaMolinaMapping {
+    /// The process that a node stands for.
+    #[must_use]
+    pub fn stands_for(node: &program::GarciaMolina) -> spec::Process {
+        let status = node.status();
+        if status.role == Role::NotStarted {
+            return spec::Process::default();
+        }
+        let me = process_id(status.id);
+        spec::Process {
+            status: match node.phase() {
+                program::Phase::Down => spec::Status::Down,
+                program::Phase::Election => spec::Status::Election,
+                program::Phase::Reorganization => spec::Status::Reorganization,
+                program::Phase::Normal => spec::Status::Normal,
+            },
+            coordinator: match node.coordinator().and_then(process_id) {
+                None => spec::Coordinator::Unknown,
+                it if it == me => spec::Coordinator::Myself,
+                Some(it) => spec::Coordinator::Other(it),
+            },
+            halter: node.halted_by().and_then(process_id),
+            task: node.task().map(spec_task),
+            up: node.halted().iter().copied().filter_map(process_id).collect(),
+            step: node.activity().map_or(spec::Step::Idle, step),
+        }
+    }
+
+    /// The configuration of a node. That the time-outs are valid is all that matters in a world
+    /// without a clock.
+    #[must_use]
+    pub fn config(
+        id: NodeId,
+        members: &Members,
+        computed: Option<&program::Computed>,
+    ) -> program::Config {
+        program::Config {
+            id,
+            members: members.clone(),
+            patience: program::Patience::DEFAULT,
+            computed: computed.copied().unwrap_or(program::Computed::in_rounds(0, ROUND)),
+        }
+    }
+}
+
+impl Mapping for GarciaMolinaMapping {
+    type Spec = spec::GarciaMolina;
+    type Program = program::GarciaMolina;
+    type Memory = ();
+
+    const RULES: spec::GarciaMolina = spec::GarciaMolina::REPAIRED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&program::Computed>,
+    ) -> Result<program::GarciaMolina, ConfigError> {
+        program::GarciaMolina::new(Self::config(id, members, durable), 0)
+    }
+
+    /// The highest halts all others, one by one, and they obey it.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        use program::Message::{Halt, Halted, NewCoordinator, Noted, Ready, Started};
+        let receive = |from, message| Input::Receive { from, message };
+        let highest = members.iter().max().filter(|&highest| highest != id);
+        if let Some(highest) = highest {
+            let calls = [Halt, NewCoordinator, Ready(1)].map(|message| receive(highest, message));
+            let inputs = [Input::Boot].into_iter().chain(calls);
+            return inputs.map(|input| (Duration::ZERO, input)).collect();
+        }
+        let quiet = program::Patience::DEFAULT.call;
+        let answers = [Halted, Noted, Started].into_iter().flat_map(|answer| {
+            let lower = members.below(id).iter().rev();
+            lower.map(move |&from| (quiet, receive(from, answer)))
+        });
+        [(Duration::ZERO, Input::Boot), (quiet, Input::Wake)].into_iter().chain(answers).collect()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        Some(match message {
+            spec::Message::AreYouThere => program::Message::AreYouThere,
+            spec::Message::AreYouNormal => program::Message::AreYouNormal,
+            spec::Message::Halt => program::Message::Halt,
+            spec::Message::NewCoordinator => program::Message::NewCoordinator,
+            spec::Message::Ready(number) => program::Message::Ready(number.into()),
+            spec::Message::Here => program::Message::Here,
+            spec::Message::Normal(Some(spec::Task { by, number })) => {
+                let number = number.into();
+                program::Message::Normal(program::Task { coordinator: node_id(by), number })
+            }
+            // By these rules whoever is normal has a task.
+            spec::Message::Normal(None) => return None,
+            spec::Message::NotNormal => program::Message::NotNormal,
+            spec::Message::Halted => program::Message::Halted,
+            spec::Message::Noted => program::Message::Noted,
+            spec::Message::Started => program::Message::Started,
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        match message {
+            program::Message::AreYouThere => spec::Message::AreYouThere,
+            program::Message::AreYouNormal => spec::Message::AreYouNormal,
+            program::Message::Halt => spec::Message::Halt,
+            program::Message::NewCoordinator => spec::Message::NewCoordinator,
+            program::Message::Ready(number) => spec::Message::Ready(small(number)),
+            program::Message::Here => spec::Message::Here,
+            program::Message::Normal(task) => spec::Message::Normal(Some(spec_task(task))),
+            program::Message::NotNormal => spec::Message::NotNormal,
+            program::Message::Halted => spec::Message::Halted,
+            program::Message::Noted => spec::Message::Noted,
+            program::Message::Started => spec::Message::Started,
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Call => spec::Timer::Answer,
+            program::Timer::Restart => spec::Timer::Recovery,
+            program::Timer::Silence => spec::Timer::Silence,
+            program::Timer::Election => spec::Timer::Election,
+            program::Timer::Check => spec::Timer::Check,
+        }
+    }
+
+    fn process(&self, program: &program::GarciaMolina) -> spec::Process {
+        Self::stands_for(program)
+    }
+
+    fn stable(&self, durable: &program::Computed) -> spec::Tasks {
+        spec::Tasks(small(durable.count()))
+    }
+
+    fn memory(&self, _: &program::GarciaMolina) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{
+            AreYouNormal, AreYouThere, Halt, Halted, Here, NewCoordinator, Normal, NotNormal,
+            Noted, Ready, Started,
+        };
+        let tasks = Id::all(3).flat_map(|by| [1, 2].map(|number| spec::Task { by, number }));
+        let mut all = vec![AreYouThere, AreYouNormal, Halt, NewCoordinator, Ready(1), Ready(2)];
+        all.extend([Here, NotNormal, Halted, Noted, Started, Normal(None)]);
+        all.extend(tasks.map(|task| Normal(Some(task))));
+        all
+    }
+
+    fn rules(&self, happening: &Happening<spec::GarciaMolina>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot => &["recovery"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Halt => &["halt"],
+                spec::Message::NewCoordinator | spec::Message::Ready(_) => &["guard"],
+                spec::Message::Here => &["answered"],
+                spec::Message::Normal(_) | spec::Message::NotNormal => &["check"],
+                _ => &[],
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Recovery => &["recovery"],
+                spec::Timer::Election => &["unfinished"],
+                spec::Timer::Check => &["check"],
+                spec::Timer::Answer | spec::Timer::Silence => &[],
+            },
+            Happening::Crash => &[],
+        }
+    }
+}
+
+/// A number of the program's; the model has none as large as what does not fit.
+fn small(number: u64) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
+}
+
+fn spec_task(task: program::Task) -> spec::Task {
+    match process_id(task.coordinator) {
+        Some(by) => spec::Task { by, number: small(task.number) },
+        None => unreachable!("only members hand out tasks"),
+    }
+}
+
+fn step(activity: program::Activity) -> spec::Step {
+    let id = |node| match process_id(node) {
+        Some(id) => id,
+        None => unreachable!("only members are called"),
+    };
+    match activity {
+        program::Activity::Restart => spec::Step::Recovering,
+        program::Activity::Probe(node) => spec::Step::Probing(id(node)),
+        program::Activity::Ask(node) => spec::Step::Asking(id(node)),
+        program::Activity::Halt(node) => spec::Step::Halting(id(node)),
+        program::Activity::Announce(node) => spec::Step::Announcing(id(node)),
+        program::Activity::HandOut(node) => spec::Step::HandingOut(id(node)),
+        program::Activity::Check(node) => spec::Step::Checking(id(node)),
+    }
+}

@@ -1,0 +1,167 @@
+//! The core of the 1982 bully against its model: every transition of bounded worlds, and programs
+//! with one mistake each, all of which are caught.
+
+mod wrong;
+
+use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Dials, Faults, Network, Start, Timing, World};
+use wrong::{Mistake, WrongMapping};
+
+/// The program takes every transition of this world as the model does.
+#[track_caller]
+fn conforms(dials: Dials) -> Summary {
+    let world = World::new(GarciaMolinaMapping::RULES, dials).expect("possible");
+    let walked = lockstep(&world, &GarciaMolinaMapping, &Limits::NONE, &mut |_| {});
+    let Outcome { summary, divergence } = walked.expect("comparable");
+    if let Some(divergence) = divergence {
+        panic!("{}", divergence.report(false));
+    }
+    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    assert!(summary.probes > 0);
+    println!("{dials}: {summary:?}");
+    summary
+}
+
+fn with(change: impl FnOnce(&mut Faults)) -> Dials {
+    let mut dials = Dials::calm(3);
+    change(&mut dials.faults);
+    dials
+}
+
+const CRASH_AND_RECOVERY: Dials = Dials::calm(3).with_crashes(1, 1);
+
+#[test]
+fn a_crash_and_a_recovery() {
+    assert!(conforms(CRASH_AND_RECOVERY).transitions > 3_000);
+    conforms(Dials { network: Network::Unordered, ..CRASH_AND_RECOVERY });
+    conforms(Dials { network: Network::Set, ..CRASH_AND_RECOVERY });
+}
+
+#[test]
+fn two_crashes_two_recoveries_and_a_task_number_that_must_not_be_forgotten() {
+    let kinds = conforms(Dials::calm(2).with_crashes(2, 2)).kinds;
+    let kinds: Vec<&str> = kinds.keys().copied().collect();
+    assert_eq!(kinds, ["crash", "deliver", "expire", "recover"]);
+}
+
+#[test]
+fn a_cold_start() {
+    conforms(Dials { start: Start::Cold, ..with(|f| f.crashes = 1) });
+}
+
+#[test]
+fn time_outs_that_are_wrong() {
+    conforms(with(|f| (f.crashes, f.suspicions) = (1, 1)));
+    let asynchronous = Dials { timing: Timing::Asynchronous, ..Dials::calm(2) };
+    let summary = conforms(Dials { capacity: Some(1), ..asynchronous });
+    assert!(summary.outside > 0, "what leaves the boundary is compared as well");
+}
+
+#[test]
+fn losses_duplicates_and_cuts() {
+    conforms(with(|f| (f.crashes, f.losses) = (1, 1.into())));
+    conforms(with(|f| (f.crashes, f.duplicates) = (1, 1)));
+    conforms(Dials { capacity: Some(2), ..with(|f| f.cuts = 1) });
+}
+
+#[test]
+fn four_nodes_and_a_crash() {
+    conforms(Dials::calm(4).with_crashes(1, 0));
+}
+
+fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
+    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
+    outcome.expect("comparable").divergence
+}
+
+/// The mistake is caught; what is told is of this kind and about this.
+#[track_caller]
+fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
+    let divergence = first_difference(mistake, CRASH_AND_RECOVERY);
+    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
+    assert_eq!(divergence.kind, kind, "{divergence}");
+    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+    divergence
+}
+
+#[test]
+fn without_a_mistake_the_wrapper_conforms() {
+    assert_eq!(first_difference(Mistake::None, CRASH_AND_RECOVERY), None);
+}
+
+#[test]
+fn halt_is_answered_but_the_election_goes_on() {
+    let found = caught(Mistake::GoesOnAfterHalt, Kind::Different, "status");
+    assert!(found.happened.contains("gets HALT"), "{found}");
+    assert!(found.rules.contains(&("halt".into(), "aborts".into())), "{found}");
+}
+
+#[test]
+fn a_node_that_holds_an_election_does_not_answer() {
+    let found = caught(Mistake::DeafInElections, Kind::Missing, "missing message of 3: HERE to 1");
+    assert!(found.happened.contains("gets ARE_YOU_THERE"), "{found}");
+}
+
+#[test]
+fn whoever_says_that_it_coordinates_is_believed() {
+    let found = caught(Mistake::ObeysAnybody, Kind::Different, "status");
+    assert!(found.happened.contains("gets NEW_COORDINATOR"), "{found}");
+    assert!(found.rules.contains(&("guard".into(), "true".into())), "{found}");
+}
+
+#[test]
+fn the_number_of_the_task_is_not_kept() {
+    caught(Mistake::KeepsNothing, Kind::Missing, "missing write of 2");
+}
+
+#[test]
+fn the_task_is_told_before_its_number_is_kept() {
+    caught(Mistake::KeepsLast, Kind::Different, "different order of effects");
+}
+
+#[test]
+fn the_number_of_the_task_is_forgotten_in_a_crash() {
+    let found = caught(Mistake::ForgetsTasks, Kind::Missing, "missing message of 3: READY(2) to 2");
+    let number = "different state of 3: 2 in the model, 1 in the program";
+    assert!(found.to_string().contains(number), "{found}");
+}
+
+#[test]
+fn the_check_asks_only_whether_a_node_works() {
+    let found = caught(Mistake::ChecksNoTask, Kind::Missing, "missing message");
+    assert!(found.rules.contains(&("check".into(), "same task".into())), "{found}");
+}
+
+#[test]
+fn a_node_that_does_not_work_is_taken_to_work() {
+    let found = caught(Mistake::ContentWithAll, Kind::Missing, "missing message");
+    assert!(found.happened.contains("gets NOT_NORMAL"), "{found}");
+}
+
+#[test]
+fn a_restarted_node_calls_at_once() {
+    let found = caught(Mistake::RestartsAtOnce, Kind::Unexpected, "unexpected message");
+    assert!(found.happened.contains("comes back"), "{found}");
+}
+
+#[test]
+fn any_answer_to_the_right_question_will_do() {
+    let found = caught(Mistake::TakesAnyAnswer, Kind::Unexpected, "unexpected message");
+    assert!(found.probe, "with perfect time-outs nobody answers who was not asked:\n{found}");
+}
+
+#[test]
+fn all_lower_nodes_are_halted_at_once() {
+    caught(Mistake::HaltsAllAtOnce, Kind::Unexpected, "unexpected message of 3: HALT to 1");
+}
+
+#[test]
+fn a_coordinator_is_not_asked_before_it_is_given_up() {
+    let found = caught(Mistake::DoesNotProbe, Kind::Missing, "missing message of 1: ARE_YOU_THERE");
+    assert!(found.happened.contains("silence"), "{found}");
+}
