@@ -143,6 +143,16 @@ fn the_pictures_are_what_the_checker_draws() {
             "following-each-other.svg",
             "check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement",
         ),
+        (
+            "halt-that-does-not-halt.svg",
+            "check garcia-molina --variant published --rule halt=goes-on --nodes 2 --recoveries 1 \
+             --property assertion-1",
+        ),
+        (
+            "one-late-answer.svg",
+            "check garcia-molina --variant published --nodes 2 --recoveries 1 --suspicions 1 \
+             --property assertion-2",
+        ),
     ];
     for (name, args) in pictures {
         let folder = tempfile::tempdir().expect("a temporary folder");
