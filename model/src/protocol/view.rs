@@ -66,6 +66,12 @@ impl<P: Protocol> View<'_, P> {
             && self.cut[other.index()] & (1 << me.index()) == 0
     }
 
+    /// Whether two that are up hear each other.
+    #[must_use]
+    pub fn links(&self, a: Id, b: Id) -> bool {
+        self.hears(a, b) && self.hears(b, a)
+    }
+
     /// Whether process `id` has armed `timer`.
     #[must_use]
     pub fn armed(&self, id: Id, timer: P::Timer) -> bool {
