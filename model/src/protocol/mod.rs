@@ -8,6 +8,7 @@
 
 pub mod bully;
 pub mod garcia_molina;
+pub mod invitation;
 
 mod asked;
 mod id;
@@ -233,7 +234,7 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, garcia_molina::GarciaMolina];
+registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation];
 
 /// The named variant of a protocol, with single rules replaced.
 ///
