@@ -38,7 +38,7 @@ impl fmt::Display for Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The node started, and holds an election.
+    /// The node started.
     Booted,
     /// The node started with the highest id of all, so it leads at once.
     HighestId,
@@ -58,6 +58,14 @@ pub enum Reason {
     Halted,
     /// A leader found out that another node does not follow it.
     CheckFailed,
+    /// Another coordinator was found, so the groups are merged.
+    Found,
+    /// A coordinator invited the node into its group.
+    Invited,
+    /// The group is formed, and works.
+    GroupFormed,
+    /// A member of the group that was being formed did not answer.
+    MemberSilent,
 }
 
 impl fmt::Display for Reason {
@@ -73,6 +81,10 @@ impl fmt::Display for Reason {
             Self::Claimed => "a higher node claims to lead",
             Self::Halted => "a higher node is about to lead",
             Self::CheckFailed => "another node does not follow this one",
+            Self::Found => "another coordinator was found",
+            Self::Invited => "a coordinator invited the node",
+            Self::GroupFormed => "the group is formed",
+            Self::MemberSilent => "a member did not answer",
         })
     }
 }
@@ -89,6 +101,8 @@ pub enum Ignored {
     WrongDirection,
     /// A `COORDINATOR` from below the leader that the node follows.
     BelowLeader,
+    /// The message is of a group that its sender cannot speak of.
+    WrongGroup,
 }
 
 impl fmt::Display for Ignored {
@@ -98,6 +112,7 @@ impl fmt::Display for Ignored {
             Self::OwnId => "the sender has this node's own id",
             Self::WrongDirection => "no correct node with that id sends this to this node",
             Self::BelowLeader => "the node follows a higher leader",
+            Self::WrongGroup => "no correct node with that id says this of that group",
         })
     }
 }

@@ -36,6 +36,7 @@ pub mod bully;
 mod event;
 pub mod garcia_molina;
 mod id;
+pub mod invitation;
 mod settings;
 mod time;
 mod timers;

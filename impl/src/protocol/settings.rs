@@ -131,6 +131,18 @@ pub enum ConfigError {
         /// `T_elec`.
         election: Duration,
     },
+    /// An invitation that is passed on would be answered too late.
+    #[error(
+        "timing.accept ({accept:?}) must be longer than timing.answer ({answer:?}): an invitation \
+         is passed on once before it is accepted; try {:?}",
+        *answer * 3 / 2
+    )]
+    AcceptTooShort {
+        /// How long acceptances are waited for.
+        accept: Duration,
+        /// How long answers are waited for.
+        answer: Duration,
+    },
     /// One late heartbeat would start an election.
     #[error(
         "timing.heartbeat ({heartbeat:?}) must be shorter than half of timing.watch ({watch:?}), \
