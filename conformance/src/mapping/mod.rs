@@ -5,6 +5,7 @@
 
 pub mod bully;
 pub mod garcia_molina;
+pub mod invitation;
 
 use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
 use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
@@ -184,4 +185,4 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping];
+registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping];

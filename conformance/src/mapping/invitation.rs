@@ -1,0 +1,244 @@
+//! The invitation algorithm: the paper's rules against the program's core.
+
+use super::{Happening, Mapping, node_id, process_id};
+use bellwether::protocol::invitation as program;
+use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _};
+use bellwether_model::protocol::{Id, MAX_NODES, invitation as spec};
+use std::time::Duration;
+
+/// How a node reads as a process of [`spec::Invitation`].
+///
+/// | program                       | model                                             |
+/// |-------------------------------|---------------------------------------------------|
+/// | not started                   | down                                              |
+/// | coordinator, member           | normal, coordinated by itself, by another         |
+/// | inviting                      | election                                          |
+/// | handing out, joining          | reorganization, coordinated by itself, by another |
+/// | group `(c, n)`                | group `c.n`                                       |
+/// | durable: groups formed        | stable: counter                                   |
+/// | timers Silence and the others | Watch, and those of the same names                |
+///
+/// A roster reads as a set only beside the configured members, so messages are translated for the
+/// members 1, 2, 3, …, which are those of every world. A node remembers nothing besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InvitationMapping;
+
+impl InvitationMapping {
+    /// The configuration of a node. The durations are the default ones: that they are positive and
+    /// different is all that matters in a world without a clock.
+    #[must_use]
+    pub fn config(
+        id: NodeId,
+        members: &Members,
+        durable: Option<&program::Durable>,
+    ) -> program::Config {
+        program::Config {
+            id,
+            members: members.clone(),
+            timing: program::Timing::DEFAULT,
+            durable: durable.copied().unwrap_or_default(),
+        }
+    }
+
+    /// The process that a node stands for.
+    #[must_use]
+    pub fn stands_for(node: &program::Invitation) -> spec::Process {
+        use program::State;
+        let me = node.status().id;
+        let group = node.group().map(to_group);
+        let itself = Some(spec::Coordinator::Itself);
+        let other = group.map(|group| spec::Coordinator::Other(group.coordinator));
+        let process = |state, coordinator| spec::Process {
+            state,
+            coordinator,
+            group,
+            ..spec::Process::default()
+        };
+        let election = spec::State::Election;
+        let (reorganization, normal) = (spec::State::Reorganization, spec::State::Normal);
+        match *node.state() {
+            State::NotStarted => spec::Process::default(),
+            State::Coordinator { members, task, found, delays } => spec::Process {
+                members: set(members),
+                task: set(task),
+                found: set(found),
+                delays: u8::try_from(delays).unwrap_or(u8::MAX),
+                ..process(normal, itself)
+            },
+            State::Inviting { accepted } => {
+                spec::Process { members: set(accepted), ..process(election, itself) }
+            }
+            State::HandingOut { members, missing } => spec::Process {
+                members: set(members),
+                task: process_id(me).map_or(set(members), |me| set(members).with(me)),
+                pending: set(missing),
+                ..process(reorganization, itself)
+            },
+            State::Joining => process(reorganization, other),
+            State::Member { task } => spec::Process { task: set(task), ..process(normal, other) },
+        }
+    }
+}
+
+impl Mapping for InvitationMapping {
+    type Spec = spec::Invitation;
+    type Program = program::Invitation;
+    type Memory = ();
+
+    const RULES: spec::Invitation = spec::Invitation::PAPER;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&program::Durable>,
+    ) -> Result<program::Invitation, ConfigError> {
+        program::Invitation::new(Self::config(id, members, durable), 0)
+    }
+
+    /// It starts, and joins a group of the highest; the highest finds the others, who accept.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        settle(id, members)
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        use program::Message as P;
+        use spec::Message as S;
+        Some(match message {
+            S::AreYouCoordinator => P::AreYouCoordinator,
+            S::Coordinator => P::IAm,
+            S::Invitation(group) => P::Invitation(from_group(group)),
+            S::Accept(group) => P::Accept(from_group(group)),
+            S::Ready { group, task } => P::Ready(from_group(group), roster(task)),
+            S::Done(group) => P::Done(from_group(group)),
+            S::AreYouThere(group) => P::AreYouThere(from_group(group)),
+            S::Here(group) => P::Here(from_group(group)),
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        use program::Message as P;
+        use spec::Message as S;
+        match message {
+            P::AreYouCoordinator => S::AreYouCoordinator,
+            P::IAm => S::Coordinator,
+            P::Invitation(group) => S::Invitation(to_group(group)),
+            P::Accept(group) => S::Accept(to_group(group)),
+            P::Ready(group, task) => S::Ready { group: to_group(group), task: set(task) },
+            P::Done(group) => S::Done(to_group(group)),
+            P::AreYouThere(group) => S::AreYouThere(to_group(group)),
+            P::Here(group) => S::Here(to_group(group)),
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Check => spec::Timer::Check,
+            program::Timer::Answers => spec::Timer::Answers,
+            program::Timer::Delay => spec::Timer::Delay,
+            program::Timer::Accepts => spec::Timer::Accepts,
+            program::Timer::Ready => spec::Timer::Ready,
+            program::Timer::Silence => spec::Timer::Watch,
+            program::Timer::There => spec::Timer::There,
+        }
+    }
+
+    fn process(&self, node: &program::Invitation) -> spec::Process {
+        Self::stands_for(node)
+    }
+
+    /// What nobody reads, whether a number was used twice, is not in the program; with a durable
+    /// counter it never is.
+    fn stable(&self, durable: &program::Durable) -> spec::Stable {
+        spec::Stable { counter: number(durable.groups), reused: false }
+    }
+
+    fn memory(&self, _: &program::Invitation) {}
+
+    /// About the first groups of 1 and 2, who are members of every world.
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{
+            Accept, AreYouCoordinator, AreYouThere, Coordinator, Done, Here, Invitation, Ready,
+        };
+        let coordinators = [Id::at(0), Id::at(1)].into_iter();
+        let groups = coordinators
+            .flat_map(|coordinator| [1, 2].map(|number| spec::Group { coordinator, number }));
+        let task = spec::Members::from_iter([Id::at(0), Id::at(1)]);
+        let about = groups.flat_map(|group| {
+            let ready = Ready { group, task };
+            let others = [Invitation, Accept, Done, AreYouThere, Here].map(|about| about(group));
+            others.into_iter().chain([ready])
+        });
+        [AreYouCoordinator, Coordinator].into_iter().chain(about).collect()
+    }
+
+    fn rules(&self, happening: &Happening<spec::Invitation>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot => &["counter"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::AreYouCoordinator => &["priority"],
+                spec::Message::Ready { .. } => &["acknowledge"],
+                _ => &[],
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Answers | spec::Timer::Delay => &["priority", "counter"],
+                spec::Timer::Accepts => &["acknowledge"],
+                spec::Timer::Ready | spec::Timer::There => &["counter"],
+                spec::Timer::Check | spec::Timer::Watch => &[],
+            },
+            Happening::Crash => &[],
+        }
+    }
+}
+
+/// What happens to a node before it is in the first group of the highest.
+fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+    use program::Message as P;
+    let program::Timing { check, answer, accept, .. } = program::Timing::DEFAULT;
+    let highest = members.iter().max().unwrap_or(id);
+    let group = program::GroupNumber { coordinator: highest, count: 2 };
+    let everybody = program::Roster::of(members, members.iter());
+    let hears = |from, message| Input::Receive { from, message };
+    if id != highest {
+        let ready = P::Ready(group, everybody);
+        let joins = [Input::Boot, hears(highest, P::Invitation(group)), hears(highest, ready)];
+        return joins.map(|input| (Duration::ZERO, input)).into();
+    }
+    let others = || members.iter().filter(|&other| other != id);
+    let all_say = |at, message| others().map(move |from| (at, hears(from, message)));
+    let (asks, invites, begins) = (check, check + answer, check + answer + accept);
+    let mut inputs = vec![(Duration::ZERO, Input::Boot), (asks, Input::Wake)];
+    inputs.extend(all_say(asks, P::IAm));
+    inputs.push((invites, Input::Wake));
+    inputs.extend(all_say(invites, P::Accept(group)));
+    inputs.push((begins, Input::Wake));
+    inputs.extend(all_say(begins, P::Done(group)));
+    inputs
+}
+
+/// The members of a world are 1, 2, 3, …; a smaller world has the first of them.
+fn all() -> Members {
+    Members::new(Id::all(MAX_NODES).map(node_id)).unwrap_or_else(|_| unreachable!("2 to 255 ids"))
+}
+
+fn set(roster: program::Roster) -> spec::Members {
+    roster.iter(&all()).filter_map(process_id).collect()
+}
+
+fn roster(set: spec::Members) -> program::Roster {
+    program::Roster::of(&all(), set.iter().map(node_id))
+}
+
+fn number(count: u64) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
+fn to_group(group: program::GroupNumber) -> spec::Group {
+    let coordinator = process_id(group.coordinator).unwrap_or(Id::at(MAX_NODES - 1));
+    spec::Group { coordinator, number: number(group.count) }
+}
+
+fn from_group(group: spec::Group) -> program::GroupNumber {
+    let coordinator = node_id(group.coordinator);
+    program::GroupNumber { coordinator, count: u64::from(group.number) }
+}

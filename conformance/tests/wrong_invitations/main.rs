@@ -1,0 +1,156 @@
+//! The program of the invitation algorithm against its model, and programs with one realistic
+//! mistake each, of which every one is caught.
+
+mod wrong;
+
+use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::invitation::InvitationMapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Dials, Faults, Start, World};
+use wrong::{Mistake, WrongMapping};
+
+fn cold(nodes: usize) -> Dials {
+    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+}
+
+fn crash() -> Dials {
+    Dials::calm(3).with_crashes(1, 0)
+}
+
+/// Every transition of this world is taken in both, and there are transitions of these kinds.
+#[track_caller]
+fn conforms(dials: Dials, kinds: &[&str]) -> Summary {
+    let world = World::new(InvitationMapping::RULES, dials).expect("possible");
+    let walked = lockstep(&world, &InvitationMapping, &Limits::NONE, &mut |_| {});
+    let Outcome { summary, divergence } = walked.expect("comparable");
+    if let Some(divergence) = divergence {
+        panic!("{}", divergence.report(false));
+    }
+    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    assert!(summary.probes > 0);
+    let found: Vec<&str> = summary.kinds.keys().copied().collect();
+    let mut expected = kinds.to_vec();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{dials}");
+    println!("{dials}: {summary:?}");
+    summary
+}
+
+#[test]
+fn cold_start_of_three() {
+    conforms(cold(3), &["deliver", "expire"]);
+}
+
+#[test]
+fn crash_and_recovery_of_two() {
+    let dials = Dials::calm(2).with_crashes(1, 1);
+    conforms(dials, &["crash", "deliver", "expire", "recover"]);
+}
+
+#[test]
+fn crash_among_three() {
+    conforms(crash(), &["crash", "deliver", "expire"]);
+}
+
+#[test]
+fn lost_doubled_and_suspected() {
+    let faults = Faults { losses: 1.into(), duplicates: 1, suspicions: 1, ..Faults::NONE };
+    let dials = Dials { faults, ..Dials::calm(2) };
+    conforms(dials, &["deliver", "duplicate", "expire", "lose"]);
+}
+
+fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
+    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
+    outcome.expect("comparable").divergence
+}
+
+/// The mistake is caught; what is told is of this kind and about this.
+#[track_caller]
+fn caught(mistake: Mistake, dials: Dials, kind: Kind, about: &str) -> Box<Divergence> {
+    let divergence = first_difference(mistake, dials);
+    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
+    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+    assert_eq!(divergence.kind, kind, "{divergence}");
+    divergence
+}
+
+#[test]
+fn without_a_mistake_the_wrapper_conforms() {
+    assert_eq!(first_difference(Mistake::None, cold(3)), None);
+}
+
+#[test]
+fn acceptances_ignored() {
+    caught(Mistake::IgnoresAcceptances, cold(3), Kind::Different, "members");
+}
+
+#[test]
+fn invitations_not_passed_on() {
+    let found = caught(Mistake::KeepsInvitationsToItself, crash(), Kind::Missing, "INVITATION(");
+    assert!(found.happened.contains("gets INVITATION("), "{found}");
+}
+
+#[test]
+fn old_members_not_invited() {
+    caught(Mistake::LeavesItsOldMembersOut, recovery(), Kind::Missing, "INVITATION(");
+}
+
+#[test]
+fn says_that_it_coordinates_while_it_merges() {
+    caught(Mistake::SaysItCoordinatesWhileBusy, cold(3), Kind::Unexpected, "COORDINATOR to");
+}
+
+#[test]
+fn task_not_acknowledged() {
+    let found = caught(Mistake::DoesNotAcknowledge, cold(3), Kind::Missing, "DONE(");
+    assert!(found.rules.contains(&("acknowledge".into(), "true".into())), "{found}");
+}
+
+#[test]
+fn numbers_from_the_beginning_after_a_crash() {
+    caught(Mistake::CountsFromTheBeginning, recovery(), Kind::Different, "counter");
+}
+
+#[test]
+fn number_not_made_durable() {
+    caught(Mistake::DoesNotPersist, cold(3), Kind::Missing, "counter");
+}
+
+#[test]
+fn number_told_before_it_is_durable() {
+    caught(Mistake::SendsBeforeItPersists, cold(3), Kind::Different, "order of effects");
+}
+
+#[test]
+fn merges_without_a_delay() {
+    let found = caught(Mistake::MergesWithoutDelay, cold(3), Kind::Unexpected, "INVITATION(");
+    assert!(found.rules.contains(&("priority".into(), "delay".into())), "{found}");
+}
+
+#[test]
+fn answers_for_groups_that_are_no_more() {
+    caught(Mistake::AnswersForAnyGroup, crash(), Kind::Unexpected, "HERE(");
+}
+
+#[test]
+fn task_empty() {
+    caught(Mistake::HandsOutAnEmptyTask, cold(3), Kind::Different, "READY(");
+}
+
+#[test]
+fn accepts_twice() {
+    caught(Mistake::AcceptsTwice, cold(3), Kind::Unexpected, "ACCEPT(");
+}
+
+#[test]
+fn task_ignored() {
+    caught(Mistake::IgnoresTheTask, cold(3), Kind::Missing, "DONE(");
+}
+
+/// The walk is broken off at the first difference, long before the end of this world.
+fn recovery() -> Dials {
+    Dials::calm(3).with_crashes(1, 1)
+}
