@@ -152,6 +152,13 @@ fn the_pictures_are_what_the_checker_draws() {
             "one-late-answer.svg",
             "check garcia-molina --variant published --nodes 2 --recoveries 1 --suspicions 1 \
              --property assertion-2",
+            "invitation-livelock.svg",
+            "check invitation --variant no-delay --nodes 2 --start cold --crashes 0 \
+             --property assertion-4",
+            "invitation-number-again.svg",
+            "check invitation --variant volatile --recoveries 1 --property assertion-3",
+            "invitation-path.svg",
+            "check invitation --start cold --crashes 0 --without 1-3 --property assertion-4",
         ),
     ];
     for (name, args) in pictures {
