@@ -133,35 +133,23 @@ fn the_rust_code_in_the_readme_is_compiled_elsewhere() {
     }
 }
 
+/// The pictures in the documents, and the command that draws each.
+const PICTURES: &str = "
+two-leaders.svg: check bully --recoveries 1 --property at-most-one-leader
+leaderless.svg: check bully --rule t_coord=false --crashes 2 --property decided
+following-each-other.svg: check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement
+halt-that-does-not-halt.svg: check garcia-molina --variant published --rule halt=goes-on --nodes 2 --recoveries 1 --property assertion-1
+one-late-answer.svg: check garcia-molina --variant published --nodes 2 --recoveries 1 --suspicions 1 --property assertion-2
+invitation-livelock.svg: check invitation --variant no-delay --nodes 2 --start cold --crashes 0 --property assertion-4
+invitation-number-again.svg: check invitation --variant volatile --recoveries 1 --property assertion-3
+invitation-path.svg: check invitation --start cold --crashes 0 --without 1-3 --property assertion-4
+";
+
 /// The pictures in the documents are what the checker draws today.
 #[test]
 fn the_pictures_are_what_the_checker_draws() {
-    let pictures = [
-        ("two-leaders.svg", "check bully --recoveries 1 --property at-most-one-leader"),
-        ("leaderless.svg", "check bully --rule t_coord=false --crashes 2 --property decided"),
-        (
-            "following-each-other.svg",
-            "check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement",
-        ),
-        (
-            "halt-that-does-not-halt.svg",
-            "check garcia-molina --variant published --rule halt=goes-on --nodes 2 --recoveries 1 \
-             --property assertion-1",
-        ),
-        (
-            "one-late-answer.svg",
-            "check garcia-molina --variant published --nodes 2 --recoveries 1 --suspicions 1 \
-             --property assertion-2",
-            "invitation-livelock.svg",
-            "check invitation --variant no-delay --nodes 2 --start cold --crashes 0 \
-             --property assertion-4",
-            "invitation-number-again.svg",
-            "check invitation --variant volatile --recoveries 1 --property assertion-3",
-            "invitation-path.svg",
-            "check invitation --start cold --crashes 0 --without 1-3 --property assertion-4",
-        ),
-    ];
-    for (name, args) in pictures {
+    for line in PICTURES.lines().filter(|line| !line.is_empty()) {
+        let (name, args) = line.split_once(": ").expect("a name and a command");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
         let out = ["--out", "."];
