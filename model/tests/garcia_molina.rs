@@ -9,7 +9,7 @@ use bellwether_model::protocol::garcia_molina::{
 };
 use bellwether_model::protocol::{Protocol, Wait};
 use bellwether_model::world::{
-    Delay, Dials, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
+    Delay, Dials, Drift, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
 };
 
 const REPAIRED: GarciaMolina = GarciaMolina::REPAIRED;
@@ -344,6 +344,7 @@ fn time_is_sequential() {
         let timing = Timing::Timed(Timed {
             delay: Delay::AtMost(delay),
             processing: 0,
+            drift: Drift::NONE,
             durations: durations.expect("few enough"),
             within: Some(within),
         });
