@@ -9,6 +9,9 @@
 pub mod bully;
 pub mod garcia_molina;
 pub mod invitation;
+pub mod chang_roberts;
+pub mod list_ring;
+pub mod ring;
 
 mod asked;
 mod id;
@@ -234,7 +237,7 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation];
+registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

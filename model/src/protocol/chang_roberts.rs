@@ -1,0 +1,215 @@
+//! The ring of Chang and Roberts: ids go round, lower ones are swallowed, and whose own id comes
+//! home leads.
+//!
+//! E. Chang and R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
+//! configurations of processes*, Communications of the ACM 22(5), 1979; as an election with an
+//! announcement in Coulouris et al., *Distributed Systems: Concepts and Design*, section 15.3. The
+//! paper knows no failures. What it takes to survive them is rules, each a field of
+//! [`ChangRoberts`]; what all rings do alike is told in [`ring`](super::ring).
+//!
+//! State: a process is a follower, a candidate (its own id goes round), waiting (it has let a
+//! higher id pass), or the leader.
+
+use super::ring::{self, Accept, Lap, Process, Ring, Role, Rounds, Rules, Timer};
+use super::{Asked, Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
+use crate::temporal::{Liveness, Temporal};
+use serde::{Deserialize, Serialize};
+
+mod rules;
+mod variants;
+
+pub use rules::{ChangRoberts, Home};
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "This is the highest id so far": goes round until it comes home.
+    Election(Id),
+    /// "This one leads": goes round once.
+    Coordinator(Id),
+    /// "I have it": back to whoever handed it on.
+    Ack(Lap),
+}
+
+impl Rounds for Message {
+    fn lap(&self) -> Option<Lap> {
+        match *self {
+            Message::Election(id) => Some(Lap::Election(id)),
+            Message::Coordinator(id) => Some(Lap::Coordinator(id)),
+            Message::Ack(_) => None,
+        }
+    }
+
+    fn ack(lap: Lap) -> Message {
+        Message::Ack(lap)
+    }
+
+    fn announces(&self) -> Option<Id> {
+        match *self {
+            Message::Coordinator(leader) => Some(leader),
+            Message::Election(_) | Message::Ack(_) => None,
+        }
+    }
+}
+
+impl Protocol for ChangRoberts {
+    const NAME: &'static str = "chang-roberts";
+    const SUMMARY: &'static str =
+        "in a ring, whose own id comes home leads (Chang and Roberts 1979)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] = Timer::ALL;
+    const DURATIONS: &'static [Duration] = ring::DURATIONS;
+    const ENOUGH: &'static [(&'static str, u8)] =
+        &[("t-hop", 3), ("t-lap", 6), ("t-detect", 1), ("t-heartbeat", 5)];
+    const PROPERTIES: &'static [Asked<Self>] = &[
+        ring::laps_end(),
+        Asked {
+            name: "announcements-end",
+            formula: "◇□ ¬∃ announcement in flight: down(its leader)",
+            meaning: "no announcement of a leader that has failed goes round for ever",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
+                let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
+                !view.in_flight(|_, _, message| dead(message))
+            })),
+        },
+        Asked {
+            name: "only-the-highest-leads",
+            formula: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
+            meaning: "nobody leads but the highest live id (E1 in Coulouris et al., section 15.3)",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Always(|_, view| {
+                let mut live = view.ids().rev().filter(|&id| view.up(id)).skip(1);
+                live.all(|id| view.process(id).role != Role::Leader)
+            }),
+        },
+    ];
+
+    type Process = Process<Message>;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Everybody is up and follows the highest id.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        ring::settled(self, p);
+    }
+
+    /// A process comes back: the rule `restart`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        ring::recover(self, p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        ring::acknowledge(self, p, (from, message));
+        match message {
+            Message::Election(id) => self.on_election(p, id),
+            Message::Coordinator(leader) => self.on_coordinator(p, leader),
+            Message::Ack(lap) => ring::acknowledged(p, lap),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Hop => ring::on_silence(self, p),
+            // Somebody who passed the election on has failed; a follower's leader has.
+            Timer::Lap | Timer::Watch => self.start_election(p),
+            Timer::Heartbeat => {
+                ring::hand_on(self, p, Message::Coordinator(p.id()));
+                p.arm(Timer::Heartbeat);
+            }
+        }
+    }
+
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        ring::overdue(self, view, (me, timer))
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        ring::wait(timer, self.ring())
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        timer == Timer::Heartbeat
+    }
+
+    /// A heartbeat tells nobody anything new once everybody follows the leader.
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        let mut live = view.ids().filter(|&id| view.up(id));
+        timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
+    }
+
+    fn standing(process: &Process<Message>) -> Standing {
+        ring::standing(process)
+    }
+
+    fn begins_election(
+        before: &Process<Message>,
+        after: &Process<Message>,
+        effects: &[Effect<Self>],
+    ) -> bool {
+        ring::begins_election(before, after, effects)
+    }
+
+    fn role(process: &Process<Message>) -> &'static str {
+        ring::role(process)
+    }
+}
+
+impl Ring<Message> for ChangRoberts {
+    fn ring(&self) -> Rules {
+        let &ChangRoberts { order, skip, orphans, t_lap, accept, restart, watch, .. } = self;
+        Rules { order, skip, orphans, t_lap, accept, restart, watch }
+    }
+
+    /// It takes part, and sends its own id round.
+    fn start_election(&self, p: &mut Local<'_, Self>) {
+        ring::take_part(self, p, Role::Candidate);
+        ring::hand_on(self, p, Message::Election(p.id()));
+    }
+
+    /// A higher id may win, and so may one's own. A lower one cannot: whoever takes part swallows it.
+    fn may_end_election(&self, me: Id, message: &Message) -> bool {
+        match *message {
+            Message::Election(id) => id >= me,
+            Message::Coordinator(leader) => ring::accepts(self, me, leader),
+            Message::Ack(_) => false,
+        }
+    }
+}
+
+/// What a process does.
+impl ChangRoberts {
+    /// An id comes by. A higher one is let pass. A lower one is replaced by one's own, or swallowed
+    /// if one's own (or a higher one) has gone before. One's own has been all the way round: nobody
+    /// is higher.
+    fn on_election(&self, p: &mut Local<'_, Self>, id: Id) {
+        let takes_part = matches!(p.state.role, Role::Candidate | Role::Waiting);
+        if id > p.id() {
+            ring::take_part(self, p, Role::Waiting);
+            ring::hand_on(self, p, Message::Election(id));
+        } else if id < p.id() {
+            if !takes_part {
+                self.start_election(p);
+            }
+        } else if self.home == Home::Any || p.state.role == Role::Candidate {
+            ring::take_for_leader(self, p, id);
+            ring::hand_on(self, p, Message::Coordinator(id));
+        }
+    }
+
+    /// An announcement comes by, and goes on unless it is one's own; the rule `accept`.
+    fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id) {
+        if !ring::accepts(self, p.id(), leader) {
+            ring::start_election_unless_candidate(self, p);
+        } else if leader != p.id() {
+            ring::take_for_leader(self, p, leader);
+            ring::hand_on(self, p, Message::Coordinator(leader));
+        } else if self.accept == Accept::Any && p.state.role != Role::Leader {
+            ring::take_for_leader(self, p, leader);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The ring with lists: a message collects the ids of all who live; who began it announces the
+//! highest.
+//!
+//! As told by Tanenbaum and van Steen, *Distributed Systems* (election algorithms), who owe the
+//! idea that every id goes all the way round to G. Le Lann, *Distributed systems: towards a formal
+//! approach*, IFIP Congress 1977. Its tellings differ in when a lap is over; what it takes to
+//! survive the failure of somebody on the way is rules too, each a field of [`ListRing`]. What all
+//! rings do alike is told in [`ring`](super::ring).
+//!
+//! State: a process is a follower, a candidate (its list goes round), or the leader. Other
+//! processes' lists pass by and change nothing.
+
+use super::ring::{self, Lap, Process, Ring, Role, Rounds, Rules, Timer};
+use super::{Asked, Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
+use crate::temporal::Temporal;
+use serde::{Deserialize, Serialize};
+
+mod list;
+mod rules;
+mod variants;
+
+pub use list::List;
+pub use rules::{Decides, Home, ListRing};
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "These are up": goes round, and everybody adds itself.
+    Election(List),
+    /// "This one leads": goes round once, and everybody adds itself.
+    Coordinator {
+        /// The leader.
+        leader: Id,
+        /// Whom the announcement has passed.
+        list: List,
+    },
+    /// "I have it": back to whoever handed it on.
+    Ack(Lap),
+}
+
+impl Rounds for Message {
+    fn lap(&self) -> Option<Lap> {
+        match self {
+            Message::Election(list) => Some(Lap::Election(list.first())),
+            Message::Coordinator { list, .. } => Some(Lap::Coordinator(list.first())),
+            Message::Ack(_) => None,
+        }
+    }
+
+    fn ack(lap: Lap) -> Message {
+        Message::Ack(lap)
+    }
+
+    fn announces(&self) -> Option<Id> {
+        match *self {
+            Message::Coordinator { leader, .. } => Some(leader),
+            Message::Election(_) | Message::Ack(_) => None,
+        }
+    }
+}
+
+impl Protocol for ListRing {
+    const NAME: &'static str = "list-ring";
+    const SUMMARY: &'static str =
+        "in a ring, a list of all who live goes round, and the highest in it leads (Tanenbaum)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] = Timer::ALL;
+    const DURATIONS: &'static [Duration] = ring::DURATIONS;
+    const ENOUGH: &'static [(&'static str, u8)] =
+        &[("t-hop", 3), ("t-lap", 8), ("t-detect", 1), ("t-heartbeat", 5)];
+    const PROPERTIES: &'static [Asked<Self>] = &[
+        ring::laps_end(),
+        Asked {
+            name: "one-result",
+            formula: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
+            meaning: "elections that are held at the same time have the same result",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Always(|_, view| {
+                let differ = |a: Option<Id>, b: Option<Id>| a.is_some() && b.is_some() && a != b;
+                let other = |a| view.in_flight(|_, _, b| differ(a, b.announces()));
+                !view.in_flight(|_, _, a| other(a.announces()))
+            }),
+        },
+        Asked {
+            name: "announces-the-living",
+            formula: "□ ∀ announcement a in flight: up(leader(a))",
+            meaning: "whoever is announced is up",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Always(|_, view| {
+                let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
+                !view.in_flight(|_, _, message| dead(message))
+            }),
+        },
+    ];
+
+    type Process = Process<Message>;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Everybody is up and follows the highest id.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        ring::settled(self, p);
+    }
+
+    /// A process comes back: the rule `restart`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        ring::recover(self, p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        ring::acknowledge(self, p, (from, message));
+        match message {
+            Message::Election(list) => self.on_election(p, list),
+            Message::Coordinator { leader, list } => self.on_coordinator(p, leader, list),
+            Message::Ack(lap) => ring::acknowledged(p, lap),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Hop => ring::on_silence(self, p),
+            // Somebody who had the list has failed; a follower's leader has.
+            Timer::Lap | Timer::Watch => self.start_election(p),
+            Timer::Heartbeat => {
+                self.announce(p, p.id());
+                p.arm(Timer::Heartbeat);
+            }
+        }
+    }
+
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        ring::overdue(self, view, (me, timer))
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        ring::wait(timer, self.ring())
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        timer == Timer::Heartbeat
+    }
+
+    /// A heartbeat tells nobody anything new once everybody follows the leader.
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        let mut live = view.ids().filter(|&id| view.up(id));
+        timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
+    }
+
+    fn standing(process: &Process<Message>) -> Standing {
+        ring::standing(process)
+    }
+
+    fn begins_election(
+        before: &Process<Message>,
+        after: &Process<Message>,
+        effects: &[Effect<Self>],
+    ) -> bool {
+        ring::begins_election(before, after, effects)
+    }
+
+    fn role(process: &Process<Message>) -> &'static str {
+        ring::role(process)
+    }
+}
+
+impl Ring<Message> for ListRing {
+    fn ring(&self) -> Rules {
+        let &ListRing { order, skip, orphans, t_lap, accept, restart, watch, .. } = self;
+        Rules { order, skip, orphans, t_lap, accept, restart, watch }
+    }
+
+    /// It sends a list round, itself the first in it.
+    fn start_election(&self, p: &mut Local<'_, Self>) {
+        ring::take_part(self, p, Role::Candidate);
+        ring::hand_on(self, p, Message::Election(List::of(p.id())));
+    }
+
+    /// One's own list may come home, and so may the announcement of somebody else's.
+    fn may_end_election(&self, me: Id, message: &Message) -> bool {
+        match message {
+            Message::Election(list) => list.first() == me,
+            Message::Coordinator { leader, .. } => ring::accepts(self, me, *leader),
+            Message::Ack(_) => false,
+        }
+    }
+}
+
+/// What a process does.
+impl ListRing {
+    /// A list comes by. Whoever is not in it adds itself and hands it on. When it has come home,
+    /// the highest in it leads.
+    fn on_election(&self, p: &mut Local<'_, Self>, list: List) {
+        if !self.is_home(p, list) {
+            ring::hand_on(self, p, Message::Election(list.with(p.id())));
+        } else if self.decides == Decides::Anybody || p.state.role == Role::Candidate {
+            ring::take_for_leader(self, p, list.highest());
+            self.announce(p, list.highest());
+        }
+    }
+
+    /// An announcement comes by, and goes on unless it has come home; the rule `accept`.
+    fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id, list: List) {
+        if self.is_home(p, list) {
+            return;
+        }
+        if !ring::accepts(self, p.id(), leader) {
+            return ring::start_election_unless_candidate(self, p);
+        }
+        ring::take_for_leader(self, p, leader);
+        ring::hand_on(self, p, Message::Coordinator { leader, list: list.with(p.id()) });
+    }
+
+    fn is_home(&self, p: &Local<'_, Self>, list: List) -> bool {
+        match self.home {
+            Home::First => list.first() == p.id(),
+            Home::Listed => list.contains(p.id()),
+        }
+    }
+
+    /// The announcement of `leader` goes round.
+    fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
+        ring::hand_on(self, p, Message::Coordinator { leader, list: List::of(p.id()) });
+    }
+}
