@@ -12,7 +12,7 @@ use super::NodeId;
 pub enum Role {
     /// Not booted: takes no part.
     NotStarted,
-    /// Follows a leader that it knows.
+    /// Follows a leader; on a ring also one that has just started and listens for a leader.
     Follower,
     /// Holds an election and waits for anybody with a better claim to answer.
     Candidate,
@@ -66,6 +66,16 @@ pub enum Reason {
     GroupFormed,
     /// A member of the group that was being formed did not answer.
     MemberSilent,
+    /// A higher node holds an election, and this one takes part.
+    GaveWay,
+    /// The node's own election has been all the way round, so nobody is higher.
+    CameHome,
+    /// A message could not be handed on because whoever began it is silent.
+    OriginatorSilent,
+    /// A lower node claims to lead, so this one holds an election.
+    LowerClaims,
+    /// An election has come home, and has chosen a leader.
+    Chosen,
 }
 
 impl fmt::Display for Reason {
@@ -85,6 +95,11 @@ impl fmt::Display for Reason {
             Self::Invited => "a coordinator invited the node",
             Self::GroupFormed => "the group is formed",
             Self::MemberSilent => "a member did not answer",
+            Self::GaveWay => "a higher node holds an election",
+            Self::CameHome => "the node's own id came home",
+            Self::OriginatorSilent => "who began what was to be handed on is silent",
+            Self::LowerClaims => "a lower node claims to lead",
+            Self::Chosen => "the election has come home",
         })
     }
 }
@@ -103,6 +118,8 @@ pub enum Ignored {
     BelowLeader,
     /// The message is of a group that its sender cannot speak of.
     WrongGroup,
+    /// The message names somebody who is not one of the configured members.
+    UnknownId,
 }
 
 impl fmt::Display for Ignored {
@@ -113,6 +130,7 @@ impl fmt::Display for Ignored {
             Self::WrongDirection => "no correct node with that id sends this to this node",
             Self::BelowLeader => "the node follows a higher leader",
             Self::WrongGroup => "no correct node with that id says this of that group",
+            Self::UnknownId => "it names somebody who is not a configured member",
         })
     }
 }

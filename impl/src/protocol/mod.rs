@@ -33,10 +33,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub mod bully;
+pub mod chang_roberts;
 mod event;
 pub mod garcia_molina;
 mod id;
 pub mod invitation;
+pub mod list_ring;
+pub mod ring;
 mod settings;
 mod time;
 mod timers;

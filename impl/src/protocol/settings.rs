@@ -161,6 +161,11 @@ pub enum ConfigError {
         *limit * 4
     )]
     TooShort {
+    /// A time-out would expire although everybody on a ring did what it should.
+        "timing.{name} ({value:?}) must be longer than timing.hop ({hop:?}) times the {members} \
+         members: a message waits so long on its way round if members are down; try {:?}",
+        *hop * u32::try_from(*members + 1).unwrap_or(u32::MAX)
+    ShorterThanALap {
         /// Which one.
         name: &'static str,
         /// What it is.
@@ -171,5 +176,17 @@ pub enum ConfigError {
         limit: Duration,
         /// What would happen otherwise.
         why: &'static str,
+        /// The time-out of one hop.
+        hop: Duration,
+        /// How many members there are.
+        members: usize,
+    },
+    /// More members than one message can list.
+    #[error("{members} members are more than the {most} that a list holds: use another protocol")]
+    TooManyToList {
+        /// How many there are.
+        members: usize,
+        /// How many there may be.
+        most: usize,
     },
 }
