@@ -73,7 +73,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
             self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake)?;
         }
         let senders: Vec<Id> = Id::all(self.group.size).filter(|&id| id != self.node.id).collect();
-        for message in self.group.mapping.messages() {
+        for message in self.group.mapping.messages_among(self.group.size) {
             for &from in &senders {
                 self.message(from, message)?;
             }
@@ -132,7 +132,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
         }
         let words = format!("{id}'s {name} timer expires, and is noticed an hour late");
         self.answers(words, happening, (due + LATE, Input::Wake), &face, &effects)?;
-        for message in self.group.mapping.messages() {
+        for message in self.group.mapping.messages_among(self.group.size) {
             let Some(late) = self.group.mapping.to_program(message) else { continue };
             for from in Id::all(self.group.size).filter(|&from| from != id) {
                 let (face, then) = self.received(&face, from, message);

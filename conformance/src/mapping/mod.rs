@@ -6,6 +6,9 @@
 pub mod bully;
 pub mod garcia_molina;
 pub mod invitation;
+pub mod chang_roberts;
+pub mod list_ring;
+pub mod ring;
 
 use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
 use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
@@ -88,6 +91,13 @@ pub trait Mapping {
 
     /// Every message that the specification knows, for probing.
     fn messages(&self) -> Vec<SpecMessage<Self>>;
+
+    /// Every message that the specification knows in a group of `nodes`, for probing. To be given
+    /// where messages name members: a program refuses one that names somebody else.
+    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
+        let _ = nodes;
+        self.messages()
+    }
 
     /// The names of the specification's rules that decide what follows from something, for
     /// reports; as they stand in the rules' JSON.
@@ -185,4 +195,4 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping];
+registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping, chang_roberts::ChangRobertsMapping, list_ring::ListRingMapping];

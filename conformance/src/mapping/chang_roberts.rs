@@ -1,0 +1,113 @@
+//! The ring of Chang and Roberts: the recommended rules against the production core.
+
+use super::ring::{config, known, lap_to_model, lap_to_program, process, rules_of, timer_to_model};
+use super::{Happening, Mapping, node_id};
+use bellwether::protocol::chang_roberts as program;
+use bellwether::protocol::ring;
+use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _};
+use bellwether_model::protocol::chang_roberts as spec;
+use bellwether_model::protocol::ring::{Lap, Process, Timer};
+use bellwether_model::protocol::{Id, MAX_NODES};
+use std::convert::Infallible;
+use std::time::Duration;
+
+/// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in [`super::ring`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChangRobertsMapping;
+
+impl Mapping for ChangRobertsMapping {
+    type Spec = spec::ChangRoberts;
+    type Program = program::ChangRoberts;
+    type Memory = ();
+
+    const RULES: spec::ChangRoberts = spec::ChangRoberts::RECOMMENDED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        _: Option<&Infallible>,
+    ) -> Result<program::ChangRoberts, ConfigError> {
+        program::ChangRoberts::new(config(id, members), 0)
+    }
+
+    /// It starts and hears of the highest, and what it hands on arrives. The highest hears of
+    /// nobody for so long that it sends its id round, and that comes home.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        use program::Message::{Ack, Coordinator, Election};
+        let Some(highest) = members.iter().max() else { return Vec::new() };
+        let Some(other) = members.iter().find(|&other| other != id) else { return Vec::new() };
+        let receive = |message| Input::Receive { from: other, message };
+        let arrived = receive(Ack(ring::Lap::Coordinator(highest)));
+        let (listens, then) = match id == highest {
+            false => (Duration::ZERO, vec![receive(Coordinator(highest)), arrived]),
+            true => {
+                let sent = receive(Ack(ring::Lap::Election(id)));
+                let silence = config(id, members).timing.watch;
+                (silence, vec![Input::Wake, sent, receive(Election(id)), arrived])
+            }
+        };
+        let then = then.into_iter().map(|input| (listens, input));
+        [(Duration::ZERO, Input::Boot)].into_iter().chain(then).collect()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        Some(match message {
+            spec::Message::Election(id) => program::Message::Election(node_id(id)),
+            spec::Message::Coordinator(id) => program::Message::Coordinator(node_id(id)),
+            spec::Message::Ack(lap) => program::Message::Ack(lap_to_program(lap)),
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        to_model(message)
+    }
+
+    fn timer(&self, timer: ring::Timer) -> Timer {
+        timer_to_model(timer)
+    }
+
+    fn process(&self, program: &program::ChangRoberts) -> Process<spec::Message> {
+        process(program.status(), program.unacknowledged(), to_model)
+    }
+
+    fn stable(&self, durable: &Infallible) {
+        match *durable {}
+    }
+
+    fn memory(&self, _: &program::ChangRoberts) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        self.messages_among(MAX_NODES)
+    }
+
+    fn messages_among(&self, nodes: usize) -> Vec<spec::Message> {
+        use spec::Message::{Ack, Coordinator, Election};
+        let of = |id| {
+            let laps = [Lap::Election(id), Lap::Coordinator(id)];
+            [Election(id), Coordinator(id), Ack(laps[0]), Ack(laps[1])]
+        };
+        Id::all(nodes).flat_map(of).collect()
+    }
+
+    fn rules(&self, happening: &Happening<spec::ChangRoberts>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot => &["restart", "watch"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Election(_) => &["skip", "home", "t_lap"],
+                spec::Message::Coordinator(_) => &["skip", "accept", "watch"],
+                spec::Message::Ack(_) => &["skip"],
+            },
+            Happening::Expire(timer) => rules_of(*timer),
+            Happening::Crash => &[],
+        }
+    }
+}
+
+fn to_model(message: program::Message) -> spec::Message {
+    match message {
+        program::Message::Election(id) => spec::Message::Election(known(id)),
+        program::Message::Coordinator(id) => spec::Message::Coordinator(known(id)),
+        program::Message::Ack(lap) => spec::Message::Ack(lap_to_model(lap)),
+    }
+}

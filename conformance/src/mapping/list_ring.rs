@@ -1,0 +1,125 @@
+//! The ring with lists: the recommended rules against the production core.
+
+use super::ring::{config, known, lap_to_model, lap_to_program, process, rules_of, timer_to_model};
+use super::{Happening, Mapping, node_id};
+use bellwether::protocol::list_ring as program;
+use bellwether::protocol::ring;
+use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _};
+use bellwether_model::protocol::list_ring as spec;
+use bellwether_model::protocol::ring::{Lap, Process, Timer};
+use bellwether_model::protocol::{Id, MAX_NODES};
+use std::convert::Infallible;
+use std::time::Duration;
+
+/// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in [`super::ring`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListRingMapping;
+
+impl Mapping for ListRingMapping {
+    type Spec = spec::ListRing;
+    type Program = program::ListRing;
+    type Memory = ();
+
+    const RULES: spec::ListRing = spec::ListRing::RECOMMENDED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        _: Option<&Infallible>,
+    ) -> Result<program::ListRing, ConfigError> {
+        program::ListRing::new(config(id, members), 0)
+    }
+
+    /// It starts and hears from another that the highest leads, and what it hands on arrives.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        use program::{List, Message};
+        let Some(leader) = members.iter().max() else { return Vec::new() };
+        let Some(other) = members.iter().find(|&other| other != id) else { return Vec::new() };
+        let receive = |message| Input::Receive { from: other, message };
+        let inputs = [
+            Input::Boot,
+            receive(Message::Coordinator { leader, passed: List::of(other) }),
+            receive(Message::Ack(ring::Lap::Coordinator(other))),
+        ];
+        inputs.into_iter().map(|input| (Duration::ZERO, input)).collect()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        let list =
+            |list: spec::List| program::List::new(&list.ids().map(node_id).collect::<Vec<_>>());
+        Some(match message {
+            spec::Message::Election(passed) => program::Message::Election(list(passed)?),
+            spec::Message::Coordinator { leader, list: passed } => {
+                program::Message::Coordinator { leader: node_id(leader), passed: list(passed)? }
+            }
+            spec::Message::Ack(lap) => program::Message::Ack(lap_to_program(lap)),
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        to_model(message)
+    }
+
+    fn timer(&self, timer: ring::Timer) -> Timer {
+        timer_to_model(timer)
+    }
+
+    fn process(&self, program: &program::ListRing) -> Process<spec::Message> {
+        process(program.status(), program.unacknowledged(), to_model)
+    }
+
+    fn stable(&self, durable: &Infallible) {
+        match *durable {}
+    }
+
+    fn memory(&self, _: &program::ListRing) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        self.messages_among(MAX_NODES)
+    }
+
+    /// Lists of up to three ids: longer ones differ from those in nothing that a rule asks for.
+    fn messages_among(&self, nodes: usize) -> Vec<spec::Message> {
+        use spec::Message::{Ack, Coordinator, Election};
+        let mut lists: Vec<spec::List> = Id::all(nodes).map(spec::List::of).collect();
+        for _ in 0..2 {
+            let longer = lists.iter().flat_map(|list| Id::all(nodes).map(|id| list.with(id)));
+            lists = lists.iter().copied().chain(longer).collect();
+            lists.sort_unstable();
+            lists.dedup();
+        }
+        let elections = lists.iter().map(|&list| Election(list));
+        let announced = |leader| lists.iter().map(move |&list| Coordinator { leader, list });
+        let laps = Id::all(nodes).flat_map(|id| [Lap::Election(id), Lap::Coordinator(id)]);
+        let coordinators = Id::all(nodes).flat_map(announced);
+        elections.chain(coordinators).chain(laps.map(Ack)).collect()
+    }
+
+    fn rules(&self, happening: &Happening<spec::ListRing>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot => &["restart", "watch"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Election(_) => &["skip", "home", "decides"],
+                spec::Message::Coordinator { .. } => &["skip", "home", "accept", "watch"],
+                spec::Message::Ack(_) => &["skip"],
+            },
+            Happening::Expire(timer) => rules_of(*timer),
+            Happening::Crash => &[],
+        }
+    }
+}
+
+fn to_model(message: program::Message) -> spec::Message {
+    let list = |passed: program::List| {
+        let first = spec::List::of(known(passed.origin()));
+        passed.iter().fold(first, |list, id| list.with(known(id)))
+    };
+    match message {
+        program::Message::Election(passed) => spec::Message::Election(list(passed)),
+        program::Message::Coordinator { leader, passed } => {
+            spec::Message::Coordinator { leader: known(leader), list: list(passed) }
+        }
+        program::Message::Ack(lap) => spec::Message::Ack(lap_to_model(lap)),
+    }
+}

@@ -1,0 +1,84 @@
+//! What the mappings of protocols on a ring share: all but the messages that go round.
+//!
+//! | program                                  | model                            |
+//! |------------------------------------------|----------------------------------|
+//! | not started                              | down                             |
+//! | follower of `l`                          | follower, leader `l`             |
+//! | candidate, waiting                       | the same, without a leader       |
+//! | leader                                   | leader, leader is itself         |
+//! | what is not acknowledged, and who should | the outbox, in the same order    |
+//! | timers Hop, Lap, Watch, Beat             | Hop, Lap, Watch, Heartbeat       |
+//!
+//! A node remembers nothing besides these.
+
+use super::{node_id, process_id};
+use bellwether::protocol::ring::{self, Config, Timing};
+use bellwether::protocol::{Members, NodeId, Role, Status};
+use bellwether_model::protocol::ring as spec;
+use bellwether_model::protocol::ring::{Lap, Process, Rounds, Timer};
+use bellwether_model::protocol::{Id, MAX_NODES};
+
+/// The process that a node stands for that tells this of itself, and keeps that.
+pub(super) fn process<P: Copy, M: Rounds>(
+    status: Status,
+    kept: &[(NodeId, P)],
+    to_model: impl Fn(P) -> M,
+) -> Process<M> {
+    let role = match status.role {
+        Role::NotStarted => return Process::default(),
+        Role::Follower => spec::Role::Follower,
+        Role::Candidate => spec::Role::Candidate,
+        Role::Waiting => spec::Role::Waiting,
+        Role::Leader => spec::Role::Leader,
+    };
+    let outbox = kept.iter().map(|&(to, message)| (to_model(message), known(to))).collect();
+    Process { role, leader: status.leader.and_then(process_id), outbox }
+}
+
+/// The rules of every ring that decide what follows when a timer expires.
+pub(super) fn rules_of(timer: Timer) -> &'static [&'static str] {
+    match timer {
+        Timer::Hop => &["skip", "orphans", "order"],
+        Timer::Lap => &["t_lap"],
+        Timer::Watch | Timer::Heartbeat => &["watch"],
+    }
+}
+
+/// The configuration of a node. The time-outs are the default ones: that they are positive, and in
+/// which order they come, is all that matters in a world without a clock.
+#[must_use]
+pub fn config(id: NodeId, members: &Members) -> Config {
+    Config { id, members: members.clone(), timing: Timing::DEFAULT }
+}
+
+/// The program's lap for one of the model's.
+pub(super) fn lap_to_program(lap: Lap) -> ring::Lap {
+    match lap {
+        Lap::Election(id) => ring::Lap::Election(node_id(id)),
+        Lap::Coordinator(id) => ring::Lap::Coordinator(node_id(id)),
+    }
+}
+
+/// The model's lap for one of the program's.
+pub(super) fn lap_to_model(lap: ring::Lap) -> Lap {
+    match lap {
+        ring::Lap::Election(id) => Lap::Election(known(id)),
+        ring::Lap::Coordinator(id) => Lap::Coordinator(known(id)),
+    }
+}
+
+/// The model's timer for one of the program's.
+pub(super) fn timer_to_model(timer: ring::Timer) -> Timer {
+    match timer {
+        ring::Timer::Hop => Timer::Hop,
+        ring::Timer::Lap => Timer::Lap,
+        ring::Timer::Watch => Timer::Watch,
+        ring::Timer::Beat => Timer::Heartbeat,
+    }
+}
+
+/// The process with this id. Messages name members only, and each member is a process; a message
+/// that named somebody else would be told as naming the largest that there can be.
+pub(super) fn known(id: NodeId) -> Id {
+    process_id(id).unwrap_or(Id::at(MAX_NODES - 1))
+}

@@ -1,0 +1,99 @@
+//! Cores of the rings with one realistic mistake each, and the difference by which each is caught.
+
+mod wrong;
+
+use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::lockstep::lockstep;
+use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
+use bellwether_conformance::mapping::list_ring::ListRingMapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Dials, World};
+use wrong::{Mistake, Ring, WrongMapping};
+
+/// A crash and a recovery: enough for every mistake.
+const WORLD: Dials = Dials::calm(3).with_crashes(1, 1);
+
+fn first_difference<M: Ring>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
+    let world = World::new(M::RULES, WORLD).expect("possible");
+    let wrong = WrongMapping(mapping, mistake);
+    lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
+}
+
+/// Both rings are caught with this mistake; what is told is of this kind and about this.
+#[track_caller]
+fn caught(mistake: Mistake, kind: Kind, about: &str) {
+    let of_ids = first_difference(ChangRobertsMapping, mistake);
+    let of_lists = first_difference(ListRingMapping, mistake);
+    for (ring, found) in [("ids", of_ids), ("lists", of_lists)] {
+        let found = found.unwrap_or_else(|| panic!("{mistake:?} was not caught in {ring}"));
+        assert_eq!(found.kind, kind, "{ring}: {found}");
+        assert!(found.to_string().contains(about), "{ring}: {about:?} is not in:\n{found}");
+    }
+}
+
+#[test]
+fn without_a_mistake_the_wrapper_conforms() {
+    assert_eq!(first_difference(ChangRobertsMapping, Mistake::None), None);
+    assert_eq!(first_difference(ListRingMapping, Mistake::None), None);
+}
+
+#[test]
+fn never_acknowledges() {
+    caught(Mistake::NeverAcks, Kind::Missing, "ACK");
+}
+
+#[test]
+fn acknowledges_after_it_has_handed_on() {
+    caught(Mistake::AcksLast, Kind::Different, "order of messages");
+}
+
+#[test]
+fn acknowledges_twice() {
+    caught(Mistake::AcksTwice, Kind::Unexpected, "ACK");
+}
+
+#[test]
+fn takes_no_notice_of_acknowledgements() {
+    caught(Mistake::IgnoresAcks, Kind::Different, "outbox");
+}
+
+#[test]
+fn hands_no_announcement_on() {
+    caught(Mistake::KeepsAnnouncements, Kind::Missing, "COORDINATOR");
+}
+
+#[test]
+fn follows_nobody_that_is_announced() {
+    caught(Mistake::IgnoresAnnouncements, Kind::Missing, "ACK");
+}
+
+#[test]
+fn skips_nobody_and_tries_the_silent_one_again() {
+    caught(Mistake::TriesAgain, Kind::Missing, "missing message");
+}
+
+#[test]
+fn does_not_listen_after_a_restart() {
+    caught(Mistake::NoRestart, Kind::Different, "timers");
+}
+
+#[test]
+fn acknowledges_before_it_has_booted() {
+    caught(Mistake::AcksBeforeBoot, Kind::Unexpected, "ACK");
+}
+
+#[test]
+fn keeps_a_change_of_role_to_itself() {
+    caught(Mistake::NoEvents, Kind::Missing, "missing event");
+}
+
+#[test]
+fn asks_to_be_woken_too_late() {
+    caught(Mistake::WakesLate, Kind::Different, "different wake-up");
+}
+
+#[test]
+fn handles_a_late_message_before_the_deadline_that_has_passed() {
+    caught(Mistake::MessageBeforeDeadline, Kind::Missing, "before a wake-up");
+}
