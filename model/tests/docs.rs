@@ -150,6 +150,23 @@ invitation-path.svg: check invitation --start cold --crashes 0 --without 1-3 --p
 fn the_pictures_are_what_the_checker_draws() {
     for line in PICTURES.lines().filter(|line| !line.is_empty()) {
         let (name, args) = line.split_once(": ").expect("a name and a command");
+    let pictures = [
+        ("two-leaders.svg", "check bully --recoveries 1 --property at-most-one-leader"),
+        ("leaderless.svg", "check bully --rule t_coord=false --crashes 2 --property decided"),
+        (
+            "following-each-other.svg",
+            "check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement",
+        ),
+        (
+            "lap-dies.svg",
+            "check chang-roberts --variant lesson-robust --crashes 2 --property decided",
+        ),
+        (
+            "two-lists.svg",
+            "check list-ring --variant clustering --recoveries 1 --property agreement",
+        ),
+    ];
+    for (name, args) in pictures {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
         let out = ["--out", "."];
