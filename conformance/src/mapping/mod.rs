@@ -4,9 +4,9 @@
 //! comparison. To add a protocol, add its file here and one line to the `registry!` below.
 
 pub mod bully;
+pub mod chang_roberts;
 pub mod garcia_molina;
 pub mod invitation;
-pub mod chang_roberts;
 pub mod list_ring;
 pub mod ring;
 
@@ -195,4 +195,10 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping, chang_roberts::ChangRobertsMapping, list_ring::ListRingMapping];
+registry![
+    bully::BullyMapping,
+    garcia_molina::GarciaMolinaMapping,
+    invitation::InvitationMapping,
+    chang_roberts::ChangRobertsMapping,
+    list_ring::ListRingMapping
+];

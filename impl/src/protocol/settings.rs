@@ -161,11 +161,6 @@ pub enum ConfigError {
         *limit * 4
     )]
     TooShort {
-    /// A time-out would expire although everybody on a ring did what it should.
-        "timing.{name} ({value:?}) must be longer than timing.hop ({hop:?}) times the {members} \
-         members: a message waits so long on its way round if members are down; try {:?}",
-        *hop * u32::try_from(*members + 1).unwrap_or(u32::MAX)
-    ShorterThanALap {
         /// Which one.
         name: &'static str,
         /// What it is.
@@ -176,6 +171,18 @@ pub enum ConfigError {
         limit: Duration,
         /// What would happen otherwise.
         why: &'static str,
+    },
+    /// A time-out would expire although everybody on a ring did what it should.
+    #[error(
+        "timing.{name} ({value:?}) must be longer than timing.hop ({hop:?}) times the {members} \
+         members: a message waits so long on its way round if members are down; try {:?}",
+        *hop * u32::try_from(*members + 1).unwrap_or(u32::MAX)
+    )]
+    ShorterThanALap {
+        /// Which one.
+        name: &'static str,
+        /// What it is.
+        value: Duration,
         /// The time-out of one hop.
         hop: Duration,
         /// How many members there are.

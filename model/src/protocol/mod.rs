@@ -7,9 +7,9 @@
 //! To add a protocol, add its file here and one line to the `registry!` below.
 
 pub mod bully;
+pub mod chang_roberts;
 pub mod garcia_molina;
 pub mod invitation;
-pub mod chang_roberts;
 pub mod list_ring;
 pub mod ring;
 
@@ -237,7 +237,13 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing];
+registry![
+    bully::Bully,
+    garcia_molina::GarciaMolina,
+    invitation::Invitation,
+    chang_roberts::ChangRoberts,
+    list_ring::ListRing
+];
 
 /// The named variant of a protocol, with single rules replaced.
 ///
