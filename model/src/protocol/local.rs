@@ -32,17 +32,17 @@ pub enum Effect<P: Protocol> {
 pub type Effects<P> = SmallVec<[Effect<P>; 12]>;
 
 /// The largest number of timers that a protocol can have.
-pub const MAX_TIMERS: usize = 8;
+pub const MAX_TIMERS: usize = 16;
 
 /// A set of a protocol's timers: those that are armed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Timers(u8);
+pub struct Timers(u16);
 
 impl Timers {
     /// No timer.
     pub const NONE: Timers = Timers(0);
 
-    fn bit<P: Protocol>(timer: P::Timer) -> u8 {
+    fn bit<P: Protocol>(timer: P::Timer) -> u16 {
         Self::place::<P>(timer).map_or(0, |at| 1 << at)
     }
 

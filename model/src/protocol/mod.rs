@@ -12,6 +12,8 @@ pub mod garcia_molina;
 pub mod invitation;
 pub mod list_ring;
 pub mod ring;
+pub mod ospf_dr;
+pub mod vrrp;
 
 mod asked;
 mod id;
@@ -110,6 +112,13 @@ pub trait Protocol:
     /// How `timer` measures time in a timed world; `None` if by these rules nobody ever arms it.
     fn wait(&self, timer: Self::Timer) -> Option<Wait> {
         let _ = timer;
+        None
+    }
+
+    /// By how much longer the process `id` waits than [`wait`](Protocol::wait) says of a fixed timer:
+    /// a duration, and how many times it. So time-outs can be set apart by priority.
+    fn stagger(&self, timer: Self::Timer, id: Id, nodes: usize) -> Option<(&'static str, u8)> {
+        let _ = (timer, id, nodes);
         None
     }
 
@@ -237,13 +246,7 @@ macro_rules! registry {
     };
 }
 
-registry![
-    bully::Bully,
-    garcia_molina::GarciaMolina,
-    invitation::Invitation,
-    chang_roberts::ChangRoberts,
-    list_ring::ListRing
-];
+registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing, ospf_dr::OspfDr, vrrp::Vrrp];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

@@ -7,7 +7,8 @@
 //!   answer to a message, for the processing takes that long at most. It may arrive at any tick
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
 //!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
-//! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed.
+//! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed,
+//!   and more where the processes' time-outs are [set apart](Protocol::stagger).
 //!   It expires when none is left, and the clock waits for that.
 //!   Where clocks [drift](super::Drift), it may expire earlier or later; it has as many ticks left as
 //!   until the latest moment, and may expire once none but those between the earliest and the
@@ -99,10 +100,14 @@ impl Clock {
         self.lasts(false).is_some()
     }
 
-    /// What a timer shows when it has just been armed.
-    fn armed<P: Protocol>(&self, timer: P::Timer) -> u8 {
+    /// What a timer shows when it has just been armed; a fixed one has `more` times a duration.
+    fn armed<P: Protocol>(&self, timer: P::Timer, more: Option<(&str, u8)>) -> u8 {
+        let more = more.map_or(0, |(name, times)| {
+            self.timed.durations.get(name).unwrap_or(0).saturating_mul(times)
+        });
         match self.measure::<P>(timer) {
             Measure::Fixed { latest, .. } => latest,
+            Measure::Fixed(ticks) => ticks.saturating_add(more),
             Measure::Detector(_) => 0,
         }
     }
@@ -237,7 +242,8 @@ impl<P: Protocol> World<P> {
     /// A timer is armed: its clock starts.
     pub(super) fn start_clock(&self, state: &mut State<P>, id: Id, timer: P::Timer) {
         if let Some(clock) = &self.clock {
-            state.set_clock(id, timer, clock.armed::<P>(timer));
+            let more = self.protocol.stagger(timer, id, self.dials.nodes);
+            state.set_clock(id, timer, clock.armed::<P>(timer, more));
         }
     }
 

@@ -97,7 +97,7 @@ impl fmt::Display for Delay {
 }
 
 /// How many durations there can be, and how long their names.
-const MOST: usize = crate::protocol::MAX_TIMERS;
+const MOST: usize = 8;
 const LONGEST_NAME: usize = 24;
 
 /// The ticks of each duration, by name, sorted.

@@ -1,0 +1,153 @@
+//! What the checker decides about the election of VRRP, as the standards have it, as it can be set,
+//! and without what it rests on. Each property has rules or a world in which it fails.
+
+use bellwether_model::check::{Decision, Engine, Options, Report, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::Protocol;
+use bellwether_model::protocol::vrrp::{Priorities, Vrrp};
+use bellwether_model::world::{
+    Delay, Dials, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
+};
+
+fn report(rules: Vrrp, dials: Dials, names: &[&str]) -> Report<Vrrp> {
+    let world = World::new(rules, dials).expect("the dials are possible");
+    let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+    let properties = property::select(&world, &names).expect("all exist");
+    check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
+}
+
+fn decision<'r>(report: &'r Report<Vrrp>, name: &str) -> &'r Decision<Vrrp> {
+    let found = report.decisions.iter().find(|d| d.property.name == name);
+    found.unwrap_or_else(|| panic!("{name} was not checked"))
+}
+
+fn violated(report: &Report<Vrrp>) -> Vec<&'static str> {
+    let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
+    violated.map(|d| d.property.name).collect()
+}
+
+fn verdict(rules: Vrrp, dials: Dials, name: &str) -> Verdict {
+    report(rules, dials, &[name]).verdict()
+}
+
+fn variant(name: &str) -> Vrrp {
+    Vrrp::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
+}
+
+fn cold(nodes: usize) -> Dials {
+    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+}
+
+fn without(nodes: usize, link: &str) -> Dials {
+    Dials { missing: link.parse().expect("a link"), ..Dials::calm(nodes) }
+}
+
+/// The steps of the counterexample, in words.
+fn story(report: &Report<Vrrp>, name: &str) -> Vec<String> {
+    let found = decision(report, name).counterexample.as_ref();
+    let steps = found.unwrap_or_else(|| panic!("{name} is not violated")).steps.iter();
+    steps.map(ToString::to_string).collect()
+}
+
+const BACK: Dials = Dials::calm(3).with_crashes(1, 1);
+
+#[test]
+fn with_perfect_timing_there_is_one_active_router_when_routers_stop_for_good() {
+    for (nodes, crashes) in [(2, 1), (3, 1), (3, 2)] {
+        let found = report(Vrrp::RFC9568, Dials::calm(nodes).with_crashes(crashes, 0), &[]);
+        assert_eq!(violated(&found), [""; 0], "{nodes} nodes, {crashes} crashes");
+        assert_eq!(found.verdict(), Verdict::Holds);
+    }
+    assert_eq!(violated(&report(Vrrp::RFC9568, cold(3), &[])), [""; 0]);
+}
+
+#[test]
+fn preemption_costs_two_active_routers_for_a_moment_and_is_a_switch() {
+    let found = report(Vrrp::RFC9568, BACK, &[]);
+    assert_eq!(violated(&found), ["at-most-one-leader", "follower-bound"]);
+    let stays = report(variant("no-preempt"), BACK, &["at-most-one-leader", "validity", "settles"]);
+    assert_eq!(violated(&stays), ["validity"]);
+}
+
+#[test]
+fn without_skew_a_single_crash_makes_two_active_routers() {
+    let crash = Dials::calm(3).with_crashes(1, 0);
+    let found = report(variant("without-skew"), crash, &["at-most-one-leader", "stabilises"]);
+    assert_eq!(violated(&found), ["at-most-one-leader"]);
+    assert_eq!(story(&found, "at-most-one-leader").len(), 3);
+}
+
+#[test]
+fn a_link_that_is_missing_in_one_direction_makes_two_active_routers_for_good() {
+    for name in ["rfc9568", "rfc5798"] {
+        // The Backup does not hear the Active router; what it says is contradicted in vain.
+        let names = ["at-most-one-leader", "one-active-again", "stabilises"];
+        let deaf = report(variant(name), without(2, "2>1"), &names);
+        assert_eq!(violated(&deaf), names, "{name}");
+        // The other way round nothing is missed: a Backup has nothing to say.
+        let mute = report(variant(name), without(2, "1>2"), &names);
+        assert_eq!(violated(&mute), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn among_equals_the_first_stays_and_the_address_decides_between_two() {
+    let equal = variant("equal-priorities");
+    assert_eq!(equal.priorities, Priorities::Equal);
+    let names = ["at-most-one-leader", "validity", "settles"];
+    let found = report(equal, Dials::calm(3).with_crashes(1, 0), &names);
+    assert_eq!(violated(&found), ["at-most-one-leader"], "their skews are equal, too");
+    let found = report(equal, BACK, &names);
+    assert_eq!(violated(&found), ["at-most-one-leader", "validity"]);
+}
+
+#[test]
+fn the_owner_of_the_address_preempts_whatever_the_switch_says() {
+    let owner = Vrrp { preempt: false, ..variant("owner") };
+    let crash = Dials::calm(2).with_crashes(1, 1);
+    let names = ["at-most-one-leader", "stabilises"];
+    assert_eq!(violated(&report(owner, crash, &names)), ["at-most-one-leader"]);
+    assert_eq!(violated(&report(variant("no-preempt"), crash, &names)), ["stabilises"]);
+}
+
+#[test]
+fn after_a_cut_heals_the_higher_of_two_stays_even_without_preemption() {
+    let cut = Dials {
+        faults: Faults { cuts: 1, ..Faults::NONE },
+        heals: Heals::Must,
+        network: Network::Set,
+        ..Dials::calm(2)
+    };
+    for name in ["rfc9568", "no-preempt"] {
+        let found = report(variant(name), cut, &["at-most-one-leader", "stabilises"]);
+        assert_eq!(violated(&found), ["at-most-one-leader"], "{name}");
+    }
+}
+
+#[test]
+fn an_orderly_restart_is_noticed_within_the_skew() {
+    let found = report(variant("restart"), Dials::calm(3), &[]);
+    assert_eq!(violated(&found), ["at-most-one-leader", "follower-bound"]);
+}
+
+fn timed(rules: Vrrp, (delay, advertise, skew, down): (u8, u8, u8, u8), faults: Faults) -> Dials {
+    let durations = [("t-advertise", advertise), ("t-skew", skew), ("t-down", down)];
+    let needed = durations.into_iter().filter(|(name, _)| rules.skew || *name != "t-skew");
+    let durations = Durations::of(needed).expect("few enough");
+    let timed = Timed { delay: Delay::AtMost(delay), processing: 0, durations, within: None };
+    Dials { timing: Timing::Timed(timed), faults, ..Dials::calm(3) }
+}
+
+#[test]
+fn both_engines_see_the_same_states() {
+    let crash = Faults { crashes: 1, ..Faults::NONE };
+    for dials in [BACK, timed(Vrrp::RFC9568, (1, 2, 3, 4), crash)] {
+        let world = World::new(Vrrp::RFC9568, dials).expect("possible");
+        let asked = property::select(&world, &["follower-bound".to_owned()]).expect("it exists");
+        let states = |engine| {
+            let options = Options { engine, ..Options::default() };
+            check(&world, &asked, &options, &mut |_| {}).expect("asked").counts.distinct
+        };
+        assert_eq!(states(Engine::Exact), states(Engine::Bfs));
+    }
+}
