@@ -107,6 +107,7 @@ impl Protocol for OspfDr {
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [Timer] = timers::ALL;
     const DURATIONS: &'static [Duration] = timers::DURATIONS;
+    const ENOUGH: &'static [(&'static str, u8)] = &[("t-hello", 3), ("t-dead", 5), ("t-wait", 8)];
     const PROPERTIES: &'static [super::Asked<Self>] = properties::ALL;
 
     type Process = Process;
@@ -213,7 +214,10 @@ impl Protocol for OspfDr {
     }
 
     fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let told = |id| id == me || !view.up(id) || !view.hears(id, me) || !self.news(view, me, id);
+        let told = |id| {
+            let hears = id != me && view.up(id) && view.hears(id, me);
+            !hears || !self.is_news(view, (me, id), view.process(me).hello())
+        };
         timer == Timer::Hello && view.ids().all(told)
     }
 
@@ -293,29 +297,32 @@ impl OspfDr {
     /// the other has to say of the DR and BDR has been heard: it does not end the waiting, and will
     /// not because somebody is gone.
     fn has_said_all(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
-        let mutual = view.hears(me, other) && view.hears(other, me);
+        let news = view.in_flight(|from, to, hello| {
+            from == other && to == me && self.is_news(view, (from, to), hello)
+        });
+        if news || !(view.hears(me, other) && view.hears(other, me)) {
+            return !news;
+        }
+        let knows = |a: Id, b: Id| view.process(a).neighbors[b.index()].listed().is_some();
         let is = view.process(other);
-        let both = view.process(me).neighbors[other.index()].listed().is_some()
-            && (is.neighbors[me.index()].listed().is_some());
         let ends = match is.interface {
             Interface::Backup => true,
             Interface::Dr => is.bdr.is_none(),
-            _ => false,
+            Interface::Down | Interface::Waiting | Interface::DrOther => false,
         };
-        let notices =
+        let silent =
             |gone| view.armed(other, Timer::Inactivity(gone)) && is_silent(view, other, gone);
-        let in_flight = view.in_flight(|from, to, _| from == other && to == me);
-        !mutual && !in_flight || both && !ends && !in_flight && !view.ids().any(notices)
+        knows(me, other) && knows(other, me) && !ends && !view.ids().any(silent)
     }
 
-    /// Whether the next Hello of `me` would change what `other` knows.
-    fn news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
-        let mut knows = *view.process(other);
+    /// Whether this Hello would change what its receiver knows.
+    fn is_news(&self, view: &View<'_, Self>, (from, to): (Id, Id), hello: Message) -> bool {
+        let mut knows = *view.process(to);
         let mut effects = Effects::new();
         let nothing = ((), Timers::NONE);
-        let mut p = Local::new(other, view.ids().count(), nothing, &mut knows, &mut effects);
-        self.receive(&mut p, me, view.process(me).hello());
-        knows != *view.process(other)
+        let mut p = Local::new(to, view.ids().count(), nothing, &mut knows, &mut effects);
+        self.receive(&mut p, from, hello);
+        knows != *view.process(to)
     }
 }
 

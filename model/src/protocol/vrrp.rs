@@ -79,6 +79,8 @@ impl Protocol for Vrrp {
     const TIMERS: &'static [Timer] =
         &[Timer::Advertisement, Timer::ActiveDown, Timer::Skew, Timer::Restart];
     const DURATIONS: &'static [Duration] = durations::ALL;
+    const ENOUGH: &'static [(&'static str, u8)] =
+        &[("t-advertise", 2), ("t-skew", 3), ("t-down", 1)];
     const PROPERTIES: &'static [super::Asked<Self>] = properties::ALL;
 
     type Process = Process;
@@ -145,8 +147,7 @@ impl Protocol for Vrrp {
             // It only paces: the last one has arrived everywhere.
             Timer::Advertisement => !view.in_flight(|from, _, _| from == me),
             Timer::ActiveDown | Timer::Skew => {
-                self.nobody_is_active(view, me)
-                    && !view.ids().any(|id| self.comes_first(view, me, id))
+                self.nobody_speaks(view, me) && !view.ids().any(|id| self.comes_first(view, me, id))
             }
             Timer::Restart => true,
         }
@@ -165,7 +166,8 @@ impl Protocol for Vrrp {
     }
 
     fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let told = |id| id == me || !view.up(id) || !view.hears(id, me) || !self.news(view, me, id);
+        let told =
+            |id| id == me || !view.up(id) || !view.hears(id, me) || !self.is_news(view, me, id);
         timer == Timer::Advertisement && !view.process(me).asserted && view.ids().all(told)
     }
 
@@ -291,28 +293,41 @@ fn become_backup(p: &mut Local<'_, Vrrp>, active: Option<Id>) {
 /// When, with perfect timing, a router has waited long enough, and when it tells nothing new.
 impl Vrrp {
     /// No ADVERTISEMENT that a Backup heeds is on its way, and no Active router will send one.
-    fn nobody_is_active(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let nodes = view.ids().count();
-        let heeded = |id| id != me && self.heeds(me, id, nodes);
-        let active = |id: Id| view.hears(me, id) && view.process(id).phase == Phase::Active;
-        !view.ids().any(|id| heeded(id) && active(id))
-            && !view
-                .in_flight(|from, to, m| to == me && m == Message::Advertisement && heeded(from))
+    fn nobody_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let heeded = |id: Id| id != me && self.heeds(me, id, view.ids().count());
+        let on_its_way =
+            |from: Id, to: Id, m: Message| to == me && m == Message::Advertisement && heeded(from);
+        !self.somebody_is_active(view, me) && !view.in_flight(on_its_way)
     }
 
-    /// Whether `other` is heard and its time-out expires before that of `me`: neither has heard of
-    /// an Active router, and its priority is higher, so that its skew is shorter.
+    /// Whether a Backup hears an Active router that it heeds.
+    fn somebody_is_active(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let nodes = view.ids().count();
+        view.ids().any(|id| {
+            let heeded = id != me && self.heeds(me, id, nodes);
+            heeded && view.hears(me, id) && view.process(id).phase == Phase::Active
+        })
+    }
+
+    /// Whether the time-out of `other`, which is heard, expires before that of `me`: nobody that it
+    /// heeds is Active, and it waits for a `Skew_Time` only, or its priority is higher, so that its
+    /// skew is shorter, by more than any ADVERTISEMENT is late.
     fn comes_first(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let nodes = view.ids().count();
+        let resigned = |id: Id| {
+            let zero = |_: Id, to: Id, m: Message| (to, m) == (id, Message::PriorityZero);
+            view.armed(id, Timer::Skew) || view.in_flight(zero)
+        };
+        let soon = |id: Id| (resigned(id), self.priority(id, nodes));
         self.skew
-            && self.priority(other, nodes) > self.priority(me, nodes)
+            && soon(other) > soon(me)
             && view.hears(me, other)
             && view.process(other).phase == Phase::Backup
-            && self.nobody_is_active(view, other)
+            && !self.somebody_is_active(view, other)
     }
 
     /// Whether the next ADVERTISEMENT of `me` would change or move `other`.
-    fn news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
+    fn is_news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let mut knows = *view.process(other);
         let mut effects = Effects::new();
         let nothing = ((), Timers::NONE);
