@@ -26,10 +26,6 @@ fn violated(report: &Report<Vrrp>) -> Vec<&'static str> {
     violated.map(|d| d.property.name).collect()
 }
 
-fn verdict(rules: Vrrp, dials: Dials, name: &str) -> Verdict {
-    report(rules, dials, &[name]).verdict()
-}
-
 fn variant(name: &str) -> Vrrp {
     Vrrp::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
@@ -77,16 +73,29 @@ fn without_skew_a_single_crash_makes_two_active_routers() {
     assert_eq!(story(&found, "at-most-one-leader").len(), 3);
 }
 
+const CUT: Dials = Dials {
+    faults: Faults { cuts: 1, ..Faults::NONE },
+    heals: Heals::Must,
+    network: Network::Set,
+    ..Dials::calm(2)
+};
+
+const LASTING: [&str; 3] = ["at-most-one-leader", "stabilises", "one-active-again"];
+
 #[test]
 fn a_link_that_is_missing_in_one_direction_makes_two_active_routers_for_good() {
-    for name in ["rfc9568", "rfc5798"] {
-        // The Backup does not hear the Active router; what it says is contradicted in vain.
-        let names = ["at-most-one-leader", "one-active-again", "stabilises"];
-        let deaf = report(variant(name), without(2, "2>1"), &names);
-        assert_eq!(violated(&deaf), names, "{name}");
-        // The other way round nothing is missed: a Backup has nothing to say.
-        let mute = report(variant(name), without(2, "1>2"), &names);
-        assert_eq!(violated(&mute), [""; 0], "{name}");
+    // The Backup does not hear the Active router, so what that says against it is in vain.
+    assert_eq!(violated(&report(Vrrp::RFC9568, without(2, "2>1"), &LASTING)), LASTING);
+    // The other way round nothing is missed: a Backup has nothing to say.
+    assert_eq!(violated(&report(Vrrp::RFC9568, without(2, "1>2"), &LASTING)), [""; 0]);
+}
+
+#[test]
+fn to_contradict_at_once_changes_no_verdict() {
+    let crash = Dials::calm(3).with_crashes(1, 0);
+    for dials in [crash, BACK, CUT, without(2, "2>1"), without(2, "1>2")] {
+        let with = |name| violated(&report(variant(name), dials, &LASTING));
+        assert_eq!(with("rfc9568"), with("rfc5798"), "{dials}");
     }
 }
 
@@ -96,13 +105,7 @@ fn among_equals_the_first_stays_and_the_address_decides_between_two() {
     assert_eq!(equal.priorities, Priorities::Equal);
     let names = ["validity", "settles"];
     assert_eq!(violated(&report(equal, BACK, &names)), ["validity"]);
-    let cut = Dials {
-        faults: Faults { cuts: 1, ..Faults::NONE },
-        heals: Heals::Must,
-        network: Network::Set,
-        ..Dials::calm(2)
-    };
-    assert_eq!(violated(&report(equal, cut, &["stabilises"])), [""; 0]);
+    assert_eq!(violated(&report(equal, CUT, &["stabilises"])), [""; 0]);
 }
 
 /// Perfect timing lets nobody's time-out expire while an ADVERTISEMENT that it heeds is on its way.
@@ -130,14 +133,8 @@ fn the_owner_of_the_address_preempts_whatever_the_switch_says() {
 
 #[test]
 fn after_a_cut_heals_the_higher_of_two_stays_even_without_preemption() {
-    let cut = Dials {
-        faults: Faults { cuts: 1, ..Faults::NONE },
-        heals: Heals::Must,
-        network: Network::Set,
-        ..Dials::calm(2)
-    };
     for name in ["rfc9568", "no-preempt"] {
-        let found = report(variant(name), cut, &["at-most-one-leader", "stabilises"]);
+        let found = report(variant(name), CUT, &["at-most-one-leader", "stabilises"]);
         assert_eq!(violated(&found), ["at-most-one-leader"], "{name}");
     }
 }
@@ -146,6 +143,10 @@ fn after_a_cut_heals_the_higher_of_two_stays_even_without_preemption() {
 fn an_orderly_restart_is_noticed_within_the_skew() {
     let found = report(variant("restart"), Dials::calm(3), &[]);
     assert_eq!(violated(&found), ["at-most-one-leader", "follower-bound"]);
+    let stays = Vrrp { preempt: false, ..variant("restart") };
+    let names = ["at-most-one-leader", "settles", "validity"];
+    assert_eq!(violated(&report(stays, Dials::calm(3), &names)), ["validity"]);
+    assert!(story(&found, "at-most-one-leader").contains(&"2's skew timer expires".to_owned()));
 }
 
 fn timed(rules: Vrrp, (delay, advertise, skew, down): (u8, u8, u8, u8), faults: Faults) -> Dials {
@@ -154,6 +155,34 @@ fn timed(rules: Vrrp, (delay, advertise, skew, down): (u8, u8, u8, u8), faults: 
     let durations = Durations::of(needed).expect("few enough");
     let timed = Timed { delay: Delay::AtMost(delay), processing: 0, durations, within: None };
     Dials { timing: Timing::Timed(timed), faults, ..Dials::calm(3) }
+}
+
+/// With two routers, `Active_Down_Interval` is two steps of skew longer than `t-down`.
+#[test]
+fn the_time_out_bears_a_lost_advertisement_for_each_interval_that_it_is_longer() {
+    for (delay, losses) in [(1, 0), (3, 0), (1, 1), (1, 2)] {
+        let (advertise, skew) = (4, 1);
+        let enough = (losses + 1) * advertise + delay + 1 - 2 * skew;
+        let faults = Faults { crashes: 1, losses: losses.into(), ..Faults::NONE };
+        let with = |down| {
+            let durations = (delay, advertise, skew, down);
+            let dials = Dials { nodes: 2, ..timed(Vrrp::RFC9568, durations, faults) };
+            report(Vrrp::RFC9568, dials, &["timeouts-accurate"]).verdict()
+        };
+        let found = (with(enough - 1), with(enough));
+        assert_eq!(found, (Verdict::Violated, Verdict::Holds), "Tm {delay}, {losses} lost");
+    }
+}
+
+#[test]
+fn a_lost_advertisement_undoes_the_order_that_the_skew_makes() {
+    let durations = (1, 4, 3, 12);
+    let losing = |losses: u8| {
+        let faults = Faults { crashes: 1, losses: losses.into(), ..Faults::NONE };
+        let dials = timed(Vrrp::RFC9568, durations, faults);
+        report(Vrrp::RFC9568, dials, &["at-most-one-leader"]).verdict()
+    };
+    assert_eq!((losing(0), losing(1)), (Verdict::Holds, Verdict::Violated));
 }
 
 #[test]

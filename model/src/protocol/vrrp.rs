@@ -292,11 +292,13 @@ fn become_backup(p: &mut Local<'_, Vrrp>, active: Option<Id>) {
 
 /// When, with perfect timing, a router has waited long enough, and when it tells nothing new.
 impl Vrrp {
-    /// No ADVERTISEMENT that a Backup heeds is on its way, and no Active router will send one.
+    /// No Active router that a Backup heeds will send an ADVERTISEMENT, and nothing is on its way that
+    /// would set its time-out anew.
     fn nobody_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let heeded = |id: Id| id != me && self.heeds(me, id, view.ids().count());
-        let on_its_way =
-            |from: Id, to: Id, m: Message| to == me && m == Message::Advertisement && heeded(from);
+        let nodes = view.ids().count();
+        let on_its_way = |from: Id, to: Id, m: Message| {
+            to == me && (m == Message::PriorityZero || self.heeds(me, from, nodes))
+        };
         !self.somebody_is_active(view, me) && !view.in_flight(on_its_way)
     }
 
