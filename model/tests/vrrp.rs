@@ -6,7 +6,7 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::vrrp::{Priorities, Vrrp};
 use bellwether_model::world::{
-    Delay, Dials, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
+    Delay, Dials, Drift, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
 };
 
 fn report(rules: Vrrp, dials: Dials, names: &[&str]) -> Report<Vrrp> {
@@ -153,7 +153,13 @@ fn timed(rules: Vrrp, (delay, advertise, skew, down): (u8, u8, u8, u8), faults: 
     let durations = [("t-advertise", advertise), ("t-skew", skew), ("t-down", down)];
     let needed = durations.into_iter().filter(|(name, _)| rules.skew || *name != "t-skew");
     let durations = Durations::of(needed).expect("few enough");
-    let timed = Timed { delay: Delay::AtMost(delay), processing: 0, durations, within: None };
+    let timed = Timed {
+        delay: Delay::AtMost(delay),
+        processing: 0,
+        drift: Drift::NONE,
+        durations,
+        within: None,
+    };
     Dials { timing: Timing::Timed(timed), faults, ..Dials::calm(3) }
 }
 

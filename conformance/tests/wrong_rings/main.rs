@@ -4,7 +4,6 @@ mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::lockstep;
-use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_model::check::Limits;

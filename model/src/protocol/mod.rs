@@ -11,8 +11,8 @@ pub mod chang_roberts;
 pub mod garcia_molina;
 pub mod invitation;
 pub mod list_ring;
-pub mod ring;
 pub mod ospf_dr;
+pub mod ring;
 pub mod vrrp;
 
 mod asked;
@@ -246,7 +246,15 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing, ospf_dr::OspfDr, vrrp::Vrrp];
+registry![
+    bully::Bully,
+    garcia_molina::GarciaMolina,
+    invitation::Invitation,
+    chang_roberts::ChangRoberts,
+    list_ring::ListRing,
+    ospf_dr::OspfDr,
+    vrrp::Vrrp
+];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

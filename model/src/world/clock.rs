@@ -62,19 +62,28 @@ enum Measure {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     timed: Timed,
-    measures: [Option<Measure>; MAX_TIMERS],
+    /// Of each process, how each of its timers measures time.
+    measures: [[Option<Measure>; MAX_TIMERS]; MAX_NODES],
 }
 
 impl Clock {
-    /// The clock of a world in which processes follow `protocol`.
-    pub(super) fn of<P: Protocol>(protocol: &P, timed: Timed) -> Result<Clock, WorldError> {
+    /// The clock of a world in which so many that elect follow `protocol`.
+    pub(super) fn of<P: Protocol>(
+        protocol: &P,
+        timed: Timed,
+        nodes: usize,
+    ) -> Result<Clock, WorldError> {
         check_messages(timed)?;
         if P::DURATIONS.is_empty() && !P::TIMERS.is_empty() {
             return Err(WorldError::Timeless { protocol: P::NAME });
         }
-        let mut measures = [None; MAX_TIMERS];
-        for (place, &timer) in measures.iter_mut().zip(P::TIMERS) {
-            *place = protocol.wait(timer).map(|wait| measure::<P>(wait, timed)).transpose()?;
+        let mut measures = [[None; MAX_TIMERS]; MAX_NODES];
+        for id in Id::all(nodes + P::SERVICES) {
+            for (place, &timer) in measures[id.index()].iter_mut().zip(P::TIMERS) {
+                let Some(wait) = protocol.wait(timer) else { continue };
+                let more = protocol.stagger(timer, id, nodes);
+                *place = Some(measure::<P>(wait, more, timed)?);
+            }
         }
         for (name, _) in timed.durations.iter() {
             let takes = |timer| protocol.wait(timer).is_some_and(|wait| wait.duration() == name);
@@ -100,20 +109,16 @@ impl Clock {
         self.lasts(false).is_some()
     }
 
-    /// What a timer shows when it has just been armed; a fixed one has `more` times a duration.
-    fn armed<P: Protocol>(&self, timer: P::Timer, more: Option<(&str, u8)>) -> u8 {
-        let more = more.map_or(0, |(name, times)| {
-            self.timed.durations.get(name).unwrap_or(0).saturating_mul(times)
-        });
-        match self.measure::<P>(timer) {
+    /// What a timer shows when it has just been armed.
+    fn armed<P: Protocol>(&self, of: (Id, P::Timer)) -> u8 {
+        match self.measure::<P>(of) {
             Measure::Fixed { latest, .. } => latest,
-            Measure::Fixed(ticks) => ticks.saturating_add(more),
             Measure::Detector(_) => 0,
         }
     }
 
-    fn measure<P: Protocol>(&self, timer: P::Timer) -> Measure {
-        let measure = Timers::place::<P>(timer).and_then(|at| self.measures[at]);
+    fn measure<P: Protocol>(&self, (id, timer): (Id, P::Timer)) -> Measure {
+        let measure = Timers::place::<P>(timer).and_then(|at| self.measures[id.index()][at]);
         measure.expect("Protocol::wait says how long every timer takes that is ever armed")
     }
 
@@ -142,16 +147,24 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
     }
 }
 
-fn measure<P: Protocol>(wait: Wait, timed: Timed) -> Result<Measure, WorldError> {
-    let name = wait.duration();
-    let Some(ticks) = timed.durations.get(name) else {
+/// How a timer measures time that waits as long as `wait` says, and a fixed one so much more.
+fn measure<P: Protocol>(
+    wait: Wait,
+    more: Option<(&'static str, u8)>,
+    timed: Timed,
+) -> Result<Measure, WorldError> {
+    let given = |name: &'static str| {
         let meaning = P::DURATIONS.iter().find(|d| d.name == name).map_or("it", |d| d.meaning);
-        return Err(WorldError::NoDuration { name, meaning });
+        timed.durations.get(name).ok_or(WorldError::NoDuration { name, meaning })
     };
+    let name = wait.duration();
+    let ticks = given(name)?;
     Ok(match wait {
         Wait::Fixed(_) => {
             check(name, ticks, 1)?;
-            let (earliest, latest) = timed.drift.window(ticks);
+            let more =
+                more.map_or(Ok(0), |(name, times)| Ok(given(name)?.saturating_mul(times)))?;
+            let (earliest, latest) = timed.drift.window(ticks.saturating_add(more));
             Measure::Fixed { latest, slack: latest - earliest }
         }
         Wait::Detector(_) => {
@@ -178,7 +191,7 @@ impl<P: Protocol> World<P> {
         view: &View<'_, P>,
         (id, timer): (Id, P::Timer),
     ) -> bool {
-        match clock.measure::<P>(timer) {
+        match clock.measure::<P>((id, timer)) {
             Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
             Measure::Detector(_) => self.protocol.overdue(view, id, timer),
         }
@@ -191,7 +204,7 @@ impl<P: Protocol> World<P> {
         view: &View<'_, P>,
         (id, timer): (Id, P::Timer),
     ) -> bool {
-        match clock.measure::<P>(timer) {
+        match clock.measure::<P>((id, timer)) {
             Measure::Fixed { .. } => true,
             Measure::Detector(_) => self.protocol.overdue(view, id, timer),
         }
@@ -199,7 +212,7 @@ impl<P: Protocol> World<P> {
 
     /// Whether everything has happened that must before the clock goes on.
     pub(super) fn may_tick(&self, clock: &Clock, state: &State<P>, view: &View<'_, P>) -> bool {
-        let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>(timer) {
+        let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>((id, timer)) {
             Measure::Fixed { .. } => state.clock(id, timer) == Some(0),
             Measure::Detector(most) => {
                 state.clock(id, timer) >= Some(most) && self.protocol.overdue(view, id, timer)
@@ -216,7 +229,7 @@ impl<P: Protocol> World<P> {
         let view = self.view(state);
         let later = |(id, timer): (Id, P::Timer)| {
             let shows = state.clock(id, timer).unwrap_or(0);
-            match clock.measure::<P>(timer) {
+            match clock.measure::<P>((id, timer)) {
                 // Only those of somebody who is paused show 0.
                 Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
                 Measure::Detector(most) => {
@@ -242,8 +255,7 @@ impl<P: Protocol> World<P> {
     /// A timer is armed: its clock starts.
     pub(super) fn start_clock(&self, state: &mut State<P>, id: Id, timer: P::Timer) {
         if let Some(clock) = &self.clock {
-            let more = self.protocol.stagger(timer, id, self.dials.nodes);
-            state.set_clock(id, timer, clock.armed::<P>(timer, more));
+            state.set_clock(id, timer, clock.armed::<P>((id, timer)));
         }
     }
 
@@ -253,7 +265,7 @@ impl<P: Protocol> World<P> {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
         let in_vain = |&(id, timer): &(Id, P::Timer)| {
-            matches!(clock.measure::<P>(timer), Measure::Detector(_))
+            matches!(clock.measure::<P>((id, timer)), Measure::Detector(_))
                 && state.clock(id, timer) > Some(0)
                 && !self.protocol.overdue(&view, id, timer)
         };
@@ -272,7 +284,7 @@ impl<P: Protocol> World<P> {
     /// The time-outs that may expire: fixed timers that wait for others.
     fn time_outs<'a>(&'a self, state: &'a State<P>) -> impl Iterator<Item = (Id, P::Timer)> {
         let waits = move |&(id, timer): &(Id, P::Timer)| {
-            let due = |clock: &Clock| match clock.measure::<P>(timer) {
+            let due = |clock: &Clock| match clock.measure::<P>((id, timer)) {
                 Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
                 Measure::Detector(_) => false,
             };

@@ -76,7 +76,8 @@ impl<P: Protocol> World<P> {
         if dials.capacity == Some(0) {
             return Err(WorldError::NoCapacity);
         }
-        let clock = dials.timing.timed().map(|timed| Clock::of(&protocol, timed)).transpose()?;
+        let timed = dials.timing.timed();
+        let clock = timed.map(|timed| Clock::of(&protocol, timed, dials.nodes)).transpose()?;
         let mut world = World { protocol, dials, clock, led_first: 0, asked: Vec::new() };
         let initial = world.initial();
         let leads = |id: &Id| initial.standing(*id) == Some(Standing::Leads);
