@@ -255,13 +255,17 @@ impl<P: Protocol> Answer<'_, P> {
         let rows: Vec<_> = self.rows.iter().map(row_view).collect();
         let forms: serde_json::Map<_, _> =
             self.forms().map(|(name, fit)| (name.to_owned(), json!(fit))).collect();
-        json!({
+        let mut answer = json!({
             "protocol": P::NAME, "variant": variant_name(protocol), "rules": protocol,
             "nodes": dials.nodes, "faults": dials.faults, "heals": dials.heals,
             "network": dials.network, "start": dials.start, "capacity": dials.capacity,
             "property": property, "given": given.durations, "within": given.within,
             "up_to": most, "rows": rows, "forms": forms,
-        })
+        });
+        if !given.drift.is_none() {
+            answer["drift"] = json!(given.drift);
+        }
+        answer
     }
 
     fn print(&self, saved: &[Saved]) -> anyhow::Result<()> {
@@ -299,8 +303,9 @@ impl<P: Protocol> Answer<'_, P> {
         let Question { dials, given, .. } = &self.question;
         let surrounding = dials.to_string();
         let surrounding = surrounding.split("; timing:").next().unwrap_or_default();
-        let mut set: Vec<_> =
-            given.durations.iter().map(|(name, ticks)| format!("{name} {ticks}")).collect();
+        let drift = Some(given.drift).filter(|drift| !drift.is_none());
+        let mut set: Vec<_> = drift.iter().map(|drift| format!("drift {drift}")).collect();
+        set.extend(given.durations.iter().map(|(name, ticks)| format!("{name} {ticks}")));
         set.extend(given.within.map(|within| format!("within {within}")));
         let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
         format!("{surrounding}; timing: timed{set}")
