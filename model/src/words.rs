@@ -24,6 +24,10 @@ pub fn label_of(message: &serde_json::Value) -> String {
                     let inner = inner.iter().map(|(k, v)| format!("{k} {}", plain_value(v)));
                     format!("{}({})", capitals(name), inner.collect::<Vec<_>>().join(", "))
                 }
+                Value::Array(all) => {
+                    let all: Vec<_> = all.iter().map(plain_value).collect();
+                    format!("{}({})", capitals(name), all.join(", "))
+                }
                 other => format!("{}({})", capitals(name), plain_value(other)),
             };
             fields.iter().map(one).collect::<Vec<_>>().join(" ")
@@ -47,6 +51,7 @@ pub fn plain(value: &impl Serialize) -> String {
 pub fn plain_value(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(name) => name.replace('-', " "),
+        serde_json::Value::Null => "none".to_owned(),
         other => other.to_string(),
     }
 }

@@ -14,6 +14,7 @@ pub mod list_ring;
 pub mod ospf_dr;
 pub mod ring;
 pub mod vrrp;
+pub mod lease;
 
 mod asked;
 mod id;
@@ -246,15 +247,7 @@ macro_rules! registry {
     };
 }
 
-registry![
-    bully::Bully,
-    garcia_molina::GarciaMolina,
-    invitation::Invitation,
-    chang_roberts::ChangRoberts,
-    list_ring::ListRing,
-    ospf_dr::OspfDr,
-    vrrp::Vrrp
-];
+registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing, ospf_dr::OspfDr, vrrp::Vrrp, lease::Lease];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

@@ -1,0 +1,224 @@
+//! The lease: whoever a store has granted it leads, until it expires; also called the distributed mutex.
+//!
+//! C. Gray and D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
+//! consistency* (SOSP 1989); M. Burrows, *The Chubby lock service for loosely-coupled distributed
+//! systems* (OSDI 2006), sections 2.4 and 2.8; M. Kleppmann, *How to do distributed locking* (2016);
+//! the leader election of Kubernetes' client-go. Where they differ are rules: the fields of [`Lease`].
+//!
+//! The processes that elect are *clients*: each asks one store, the only service, for the lease, and
+//! whoever holds it renews it and does its work, which is to write to a resource. The store has one
+//! record: to whom the lease is granted, until when, and a token that grows with each grant. The
+//! resource stands in the same service; what it knows of grants is a rule.
+
+use super::{
+    Asked, Duration, Elects, Everything, Id, Local, Protocol, Standing, Variant, View, Wait,
+};
+use serde::{Deserialize, Serialize};
+
+mod client;
+mod durations;
+mod names;
+mod properties;
+mod rules;
+mod store;
+mod timing;
+mod variants;
+
+pub use names::{Number, Token};
+pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
+pub use store::Accepted;
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A client that does not hold the lease.
+    #[default]
+    Follower,
+    /// A client that believes that it holds the lease.
+    Holder,
+    /// The store, and the resource beside it.
+    Store,
+}
+
+/// What one process knows and loses in a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// Who holds the lease: as a client has heard from the store, or as the store has granted it.
+    pub holder: Option<Id>,
+    /// Of a client that holds the lease, its token; of the store, that of the newest grant.
+    pub token: Token,
+    /// How many requests a client has sent since it started.
+    pub requests: u8,
+    /// Those whom the store has granted the lease and whose lease has not expired: one bit each.
+    pub granted: u8,
+    /// The highest token that the resource has accepted a write with.
+    pub written: Token,
+    /// What the last write was that the resource has accepted.
+    pub accepted: Accepted,
+}
+
+/// What a process keeps on stable storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Stable {
+    /// How often a client has started: with it, no two of its requests have the same number.
+    pub incarnation: u8,
+    /// To whom the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
+    pub holder: Option<Id>,
+    /// The token of the store's newest grant ([`StoreFault::CrashesAndKeeps`]).
+    pub token: Token,
+    /// The highest token that the resource has accepted a write with, if the store may crash.
+    pub written: Token,
+}
+
+/// What processes send to each other. What is asked carries a number, and so does its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Give me the lease, if it is free or mine": compare and set, in one step.
+    Acquire(Number),
+    /// "Extend the lease that has this token."
+    Renew(Number, Token),
+    /// "Is the lease free?" ([`Acquire::ReadThenWrite`]).
+    Read(Number),
+    /// "It is" ([`Acquire::ReadThenWrite`]).
+    Free(Number),
+    /// "The lease is mine" ([`Acquire::ReadThenWrite`]).
+    Set(Number),
+    /// "You hold the lease, and this is its token": to whoever has asked for it.
+    Granted(Number, Token),
+    /// "You do not; this one does", if anybody.
+    Refused(Number, Option<Id>),
+    /// A holder's write to the resource, with the token of its lease.
+    Write(Token),
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// A client has asked for the lease, or for more of it: so long would what it is granted last.
+    Asked,
+    /// A holder's lease, by its own clock.
+    Lease,
+    /// A holder does some work, and renews its lease.
+    Renew,
+    /// A client that does not hold the lease asks for it again.
+    Retry,
+    /// The lease that the store has granted, by its clock.
+    Grant,
+}
+
+impl Protocol for Lease {
+    const NAME: &'static str = "lease";
+    const SUMMARY: &'static str =
+        "whom a store has granted the lease leads until it expires (Gray and Cheriton 1989)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] =
+        &[Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry, Timer::Grant];
+    const DURATIONS: &'static [Duration] = durations::ALL;
+    const ENOUGH: &'static [(&'static str, u8)] =
+        &[("t-holder", 8), ("t-grant", 9), ("t-renew", 3), ("t-retry", 2)];
+    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
+    const SERVICES: usize = 1;
+    const RENAMES: bool = true;
+    const BOUNDED: bool = true;
+
+    type Process = Process;
+    type Stable = Stable;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Whoever is first.
+    fn elects(&self) -> Elects {
+        Elects::Any
+    }
+
+    fn services_crash(&self) -> bool {
+        self.store != StoreFault::Lives
+    }
+
+    /// The highest id has just been granted the lease, and everybody knows.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        let highest = Id::at(p.nodes() - 1);
+        if p.is_service() {
+            self.settled_store(p, highest);
+        } else {
+            self.settled_client(p, highest);
+        }
+    }
+
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        if p.is_service() { self.recover_store(p) } else { self.recover_client(p) }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        if p.is_service() {
+            return self.serve(p, from, message);
+        }
+        // Clients listen to the store, and only to answers.
+        match message {
+            _ if p.services().all(|store| store != from) => {}
+            Message::Granted(number, token) => self.on_granted(p, number, token),
+            Message::Refused(number, holder) => self.on_refused(p, number, holder),
+            Message::Free(number) => self.on_free(p, number),
+            _ => {}
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Asked => self.give_up(p),
+            Timer::Lease => self.on_own_expiry(p),
+            Timer::Renew => self.work(p),
+            Timer::Retry => self.ask(p),
+            Timer::Grant => self.on_expiry(p),
+        }
+    }
+
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::overdue(self, view, me, timer)
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        durations::of(self, timer)
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        matches!(timer, Timer::Renew | Timer::Retry)
+    }
+
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::idle(view, me, timer)
+    }
+
+    fn inside(&self, process: &Process, stable: &Stable) -> bool {
+        names::inside(process, stable)
+    }
+
+    fn rename(&self, all: Everything<'_, Self>) {
+        names::rename(self, all);
+    }
+
+    fn standing(process: &Process) -> Standing {
+        match (process.role, process.holder) {
+            (Role::Holder, _) => Standing::Leads,
+            (Role::Follower, Some(holder)) => Standing::Follows(holder),
+            (Role::Follower | Role::Store, _) => Standing::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::Holder => "holder",
+            Role::Store => match process.accepted {
+                Accepted::Fresh => "store",
+                Accepted::Stale => "store with a stale write",
+                Accepted::Backwards => "store with an older write",
+            },
+        }
+    }
+}

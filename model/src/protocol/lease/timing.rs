@@ -1,0 +1,58 @@
+//! When, with perfect timing, somebody has waited long enough, and what tells nobody anything new.
+
+use super::{Accepted, Lease, Message, Process, Renewal, Role, Timer};
+use crate::protocol::{Id, View};
+
+pub(super) fn overdue(rules: &Lease, view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
+    match timer {
+        // Neither the request nor an answer is on its way; a holder asks again before that.
+        Timer::Asked => view.process(me).role == Role::Follower && !asks(view, me),
+        Timer::Retry => !asks(view, me),
+        Timer::Renew => !asks(view, me) && !writes(view, me),
+        Timer::Lease => rules.renewal == Renewal::Asks && !asks(view, me) && !reaches(view, me),
+        Timer::Grant => lease_is_over(view, me),
+    }
+}
+
+/// The store's: its holder has stepped down or is gone, will not hear of another grant, and has
+/// nothing under way to the resource.
+fn lease_is_over(view: &View<'_, Lease>, store: Id) -> bool {
+    let over = |holder: Id| {
+        let holds = view.up(holder) && view.process(holder).role == Role::Holder;
+        !holds && !(view.up(holder) && asks(view, holder)) && !writes(view, holder)
+    };
+    view.process(store).holder.is_none_or(over)
+}
+
+/// Whether a request of `client`, or an answer to one, is on its way.
+fn asks(view: &View<'_, Lease>, client: Id) -> bool {
+    view.in_flight(|from, to, m| {
+        (from == client && !matches!(m, Message::Write(_))) || to == client
+    })
+}
+
+fn writes(view: &View<'_, Lease>, client: Id) -> bool {
+    view.in_flight(|from, _, m| from == client && matches!(m, Message::Write(_)))
+}
+
+/// Whether requests and answers get through.
+fn reaches(view: &View<'_, Lease>, client: Id) -> bool {
+    view.services().all(|store| view.hears(store, client) && view.hears(client, store))
+}
+
+/// What a periodic timer does is nothing new if it gets nowhere, or the store and the client agree
+/// already and the client has written.
+pub(super) fn idle(view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
+    let Some(store) = view.services().next() else { return true };
+    let Process { holder, token, .. } = *view.process(me);
+    let books = view.process(store);
+    let agree = match timer {
+        Timer::Renew => {
+            let written = books.written == token && books.accepted == Accepted::Fresh;
+            written && books.holder == Some(me) && books.token == token
+        }
+        Timer::Retry => holder.is_some() && books.holder == holder,
+        Timer::Asked | Timer::Lease | Timer::Grant => false,
+    };
+    agree || !view.hears(store, me)
+}

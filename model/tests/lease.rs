@@ -1,0 +1,228 @@
+//! The lease: what each telling keeps in the worlds that matter, and how long leases must be.
+
+use Verdict::{Holds, Violated};
+use bellwether_model::check::{Engine, Options, Report, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::lease::{
+    Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault,
+};
+use bellwether_model::trace::Trace;
+use bellwether_model::tune::Question;
+use bellwether_model::world::{
+    Delay, Dials, Drift, Durations, Faults, Network, Start, Timed, Timing, World,
+};
+
+const AMO: &str = "at-most-one-leader";
+const GRANT: &str = "one-grant";
+const FENCE: &str = "tokens-grow";
+const FRESH: &str = "no-stale-write";
+
+fn ask(rules: Lease, dials: Dials, name: &str) -> Report<Lease> {
+    let world = World::new(rules, dials).expect("the dials are possible");
+    let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
+    check(&world, &asked, &Options::default(), &mut |_| {}).expect("something is asked")
+}
+
+fn verdict(rules: Lease, dials: Dials, name: &str) -> Verdict {
+    ask(rules, dials, name).verdict()
+}
+
+fn variant(name: &str) -> Lease {
+    bellwether_model::protocol::variant(name, &[]).expect("there is one")
+}
+
+/// How long a holder counts its lease, and the store. A holder renews its lease a tick after an answer
+/// to the last request must have come.
+fn timed(holder: u8, grant: u8, delay: u8, drift: Drift) -> Timing {
+    let renew = 2 * delay + 1;
+    let all = [("t-holder", holder), ("t-grant", grant), ("t-renew", renew), ("t-retry", 2)];
+    let (delay, durations) = (Delay::AtMost(delay), Durations::of(all).expect("short names"));
+    Timing::Timed(Timed { delay, processing: 0, drift, durations, within: None })
+}
+
+/// Two clients that know how long a message takes, and these faults.
+fn two(holder: u8, grant: u8, faults: Faults) -> Dials {
+    Dials { timing: timed(holder, grant, 1, Drift::NONE), faults, ..Dials::calm(2) }
+}
+
+const CUT: Faults = Faults { cuts: 1, ..Faults::NONE };
+const PAUSE: Faults = Faults { pauses: 1, ..Faults::NONE };
+
+#[test]
+fn crashes_recoveries_and_losses_break_nothing() {
+    let with = |faults| Dials { faults, ..Dials::calm(3) };
+    let worlds = [
+        with(Faults { crashes: 1, ..Faults::NONE }),
+        with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
+        with(Faults { losses: 1.into(), ..Faults::NONE }),
+        with(Faults { duplicates: 1, ..Faults::NONE }),
+        with(Faults { cuts: 1, ..Faults::NONE }),
+        Dials { start: Start::Cold, ..with(Faults { crashes: 1, ..Faults::NONE }) },
+        Dials { network: Network::Unordered, ..Dials::calm(2).with_crashes(1, 1) },
+    ];
+    for dials in worlds {
+        for name in [AMO, GRANT, FENCE, FRESH, "agreement"] {
+            assert_eq!(verdict(Lease::RECOMMENDED, dials, name), Holds, "{name} in {dials}");
+        }
+    }
+}
+
+#[test]
+fn a_holder_that_crashes_is_succeeded() {
+    for dials in [Dials::calm(3).with_crashes(1, 0), Dials::calm(3).with_crashes(1, 1)] {
+        for name in ["settles", "succession", "decided", "lowest-can-lead"] {
+            assert_eq!(verdict(Lease::RECOMMENDED, dials, name), Holds, "{name} in {dials}");
+        }
+    }
+    let alone = Dials::calm(2);
+    assert_eq!(verdict(Lease::RECOMMENDED, alone, "lowest-can-lead"), Violated);
+}
+
+/// The fence lets through what nobody has overtaken yet, unless it knows of the grant.
+#[test]
+fn a_pause_makes_two_holders_and_only_the_fence_tells_them_apart() {
+    let dials = two(8, 10, PAUSE);
+    let found = |name: &str| {
+        [AMO, GRANT, FENCE, FRESH].map(|property| verdict(variant(name), dials, property))
+    };
+    assert_eq!(found("recommended"), [Violated, Holds, Holds, Holds]);
+    assert_eq!(found("fenced"), [Violated, Holds, Holds, Violated]);
+    assert_eq!(found("unfenced"), [Violated, Holds, Violated, Violated]);
+    let calm = two(8, 10, Faults { crashes: 1, ..Faults::NONE });
+    for property in [AMO, FENCE, FRESH] {
+        assert_eq!(verdict(variant("unfenced"), calm, property), Holds, "{property}");
+    }
+}
+
+/// The store's lease must be longer than the holder's even if its clock is as fast, and the holder's
+/// as slow, as may be: L_h/(1−ρ) < L_g/(1+ρ), and the delay of the answer more where the holder
+/// counts from that. One tick less is too short, in each row of the page's table.
+#[test]
+fn the_stores_lease_must_be_longer_than_the_holders_by_the_drift_and_the_delay() {
+    let rows = [
+        (Count::BeforeSending, 8, 1, Drift::NONE, 9),
+        (Count::FromReceipt, 8, 1, Drift::NONE, 10),
+        (Count::BeforeSending, 12, 2, Drift::NONE, 13),
+        (Count::FromReceipt, 12, 2, Drift::NONE, 15),
+        (Count::BeforeSending, 8, 1, Drift::of(1, 5).expect("small"), 14),
+    ];
+    for (count, holder, delay, drift, enough) in rows {
+        let late = if count == Count::FromReceipt { delay } else { 0 };
+        let lasts = drift.window(holder).1 + late;
+        let formula = (1..=40).find(|&ticks| drift.window(ticks).0 > lasts);
+        assert_eq!(formula, Some(enough), "{count:?} of {holder}, Tm {delay}, drift {drift}");
+        let rules = Lease { count, ..Lease::RECOMMENDED };
+        let with = |grant| {
+            let timing = timed(holder, grant, delay, drift);
+            verdict(rules, Dials { timing, faults: CUT, ..Dials::calm(2) }, AMO)
+        };
+        let found = (with(enough - 1), with(enough));
+        assert_eq!(found, (Violated, Holds), "{count:?} of {holder}, Tm {delay}, drift {drift}");
+    }
+}
+
+/// What `tune` finds is the same.
+#[test]
+fn the_smallest_lease_of_the_store_is_found() {
+    let durations = [("t-holder", 8), ("t-renew", 3), ("t-retry", 2)];
+    let durations = Durations::of(durations).expect("short names");
+    let delay = Delay::AtMost(1);
+    let question = Question {
+        protocol: Lease::RECOMMENDED,
+        dials: Dials { faults: CUT, ..Dials::calm(2) },
+        given: Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None },
+        sought: vec!["t-grant"],
+        property: AMO.to_owned(),
+        most: 12,
+        options: Options::default(),
+    };
+    let row = question.row((1, 0), &mut |_, _, _| {}).expect("possible");
+    assert_eq!(row.ticks("t-grant"), Some(9));
+}
+
+#[test]
+fn each_rule_is_there_for_a_reason() {
+    let base = Lease::RECOMMENDED;
+    let cold = Dials { start: Start::Cold, ..Dials::calm(2) };
+    let set = Lease { acquire: Acquire::ReadThenWrite, ..base };
+    assert_eq!((verdict(base, cold, GRANT), verdict(set, cold, GRANT)), (Holds, Violated));
+
+    let local = Lease { renewal: Renewal::Assumes, ..base };
+    let cut = two(8, 10, CUT);
+    assert_eq!((verdict(base, cut, AMO), verdict(local, cut, AMO)), (Holds, Violated));
+
+    let stays = Lease { expiry: Expiry::Ignores, ..base };
+    assert_eq!(verdict(stays, cut, AMO), Violated);
+
+    // An answer may come when it is no longer waited for, and another one is.
+    let slow = Dials { timing: timed(3, 4, 2, Drift::NONE), ..Dials::calm(2) };
+    let any = Lease { answers: Answers::Any, ..base };
+    assert_eq!((verdict(base, slow, AMO), verdict(any, slow, AMO)), (Holds, Violated));
+}
+
+#[test]
+fn a_store_that_crashes_must_remember() {
+    let with = |store| Lease { store, ..Lease::RECOMMENDED };
+    let (keeps, forgets) = (with(StoreFault::CrashesAndKeeps), with(StoreFault::CrashesAndForgets));
+    let worlds =
+        [(AMO, Dials::calm(2).with_crashes(1, 1)), (FENCE, Dials::calm(2).with_crashes(2, 1))];
+    for (name, dials) in worlds {
+        assert_eq!(verdict(keeps, dials, name), Holds, "{name}");
+        assert_eq!(verdict(forgets, dials, name), Violated, "{name}");
+    }
+    let gone = Dials::calm(2).with_crashes(1, 0);
+    assert_eq!(verdict(keeps, gone, "settles"), Violated, "a single point of failure");
+    assert_eq!(verdict(Lease::RECOMMENDED, gone, "settles"), Holds);
+}
+
+/// By default `tune` asks when time-outs are accurate; these durations are enough for the survey.
+#[test]
+fn enough_is_enough() {
+    use bellwether_model::protocol::Protocol;
+    let durations = Durations::of(Lease::ENOUGH.iter().copied()).expect("short names");
+    let delay = Delay::AtMost(1);
+    let timed = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
+    let dials = Dials { timing: Timing::Timed(timed), ..Dials::calm(2).with_crashes(1, 0) };
+    for name in [AMO, FRESH, "settles", "timeouts-accurate"] {
+        assert_eq!(verdict(Lease::RECOMMENDED, dials, name), Holds, "{name}");
+    }
+}
+
+/// With liveness asked, both searches run, and `check` fails if they count differently.
+#[test]
+fn stateright_and_the_state_graph_count_the_same() {
+    let drift = Drift::of(1, 4).expect("small");
+    let drifting = Dials { timing: timed(8, 14, 1, drift), ..two(8, 14, CUT) };
+    for dials in [Dials::calm(2).with_crashes(1, 1), two(8, 10, PAUSE), drifting] {
+        let world = World::new(Lease::RECOMMENDED, dials).expect("possible");
+        let asked = property::select(&world, &["settles".to_owned()]).expect("it can be asked");
+        let options = Options { engine: Engine::Bfs, ..Options::default() };
+        let report = check(&world, &asked, &options, &mut |_| {}).expect("both count the same");
+        assert!(report.counts.distinct > 100, "{dials}: {:?}", report.counts);
+    }
+}
+
+/// Tokens and requests are told by the names that the processes know.
+#[test]
+fn a_stale_write_is_told_in_plain_names() {
+    let report = ask(variant("fenced"), two(8, 10, PAUSE), FRESH);
+    let decision = &report.decisions[0];
+    let found = decision.counterexample.as_ref().expect("it is violated");
+    let trace = found.trace(&report.world, &decision.property);
+    let world: World<Lease> = trace.world().expect("the same world");
+    let actions = trace.actions(&world).expect("it can happen");
+    let state = actions.iter().fold(world.initial(), |state, a| world.apply(&state, a).state);
+    let store = state.ids().last().expect("the store");
+    assert_eq!(state.process(store).written.0, 1, "the first holder's");
+    assert_eq!(state.process(store).token.0, 2, "the second one's");
+    let mut file = Vec::new();
+    trace.write(&mut file).expect("it is written");
+    assert_eq!(Trace::read(file.as_slice()).expect("it is read"), trace);
+}
+
+#[test]
+fn the_variants_differ_in_what_they_say_they_do() {
+    assert_eq!(variant("unfenced").fence, Fence::None);
+    assert_eq!(variant("from-receipt").count, Count::FromReceipt);
+    assert_eq!(variant("lesson").renewal, Renewal::Assumes);
+}
