@@ -76,6 +76,12 @@ pub enum Reason {
     LowerClaims,
     /// An election has come home, and has chosen a leader.
     Chosen,
+    /// The store granted the lease.
+    Granted,
+    /// The store refused the lease, or more of it.
+    Refused,
+    /// The lease has expired.
+    LeaseExpired,
 }
 
 impl fmt::Display for Reason {
@@ -100,6 +106,9 @@ impl fmt::Display for Reason {
             Self::OriginatorSilent => "who began what was to be handed on is silent",
             Self::LowerClaims => "a lower node claims to lead",
             Self::Chosen => "the election has come home",
+            Self::Granted => "the store granted the lease",
+            Self::Refused => "the store refused the lease",
+            Self::LeaseExpired => "the lease has expired",
         })
     }
 }

@@ -40,6 +40,7 @@ mod id;
 pub mod invitation;
 pub mod list_ring;
 pub mod ring;
+pub mod lease;
 mod settings;
 mod time;
 mod timers;

@@ -142,6 +142,26 @@ pub enum ConfigError {
         accept: Duration,
         /// How long answers are waited for.
         answer: Duration,
+    /// The holder would count its lease for longer than the store does.
+        "durations.hold ({hold:?}) must be shorter than durations.keep ({keep:?}), by more than \
+         clocks drift: a client must have stepped down before the store grants the lease to \
+         another; try {:?}",
+        *keep / 3 * 2
+    HeldTooLong {
+        /// How long a client counts a lease.
+        hold: Duration,
+        /// How long the store keeps it.
+        keep: Duration,
+    },
+    /// One lost renewal would end the lease.
+        "durations.renew ({renew:?}) must be at most half of durations.hold ({hold:?}), or one \
+         lost message ends the lease; try {:?}",
+        *hold / 5
+    RenewedTooLate {
+        /// The holder's interval.
+        renew: Duration,
+        /// How long it counts a lease.
+        hold: Duration,
     },
     /// One late heartbeat would start an election.
     #[error(

@@ -1,0 +1,239 @@
+//! Stories: what happens to one client, to the store, and to three of them on virtual time.
+
+use std::time::Duration;
+
+use super::{
+    ClientConfig, Config, Durable, Durations, Lease, Message, Request, StoreConfig, Token,
+};
+use crate::protocol::{ConfigError, Event, Input, Members, NodeId, Output, Protocol, Time};
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
+}
+
+fn at(milliseconds: u64) -> Time {
+    Time::ZERO + Duration::from_millis(milliseconds)
+}
+
+const STORE: u16 = 9;
+
+fn durations() -> Durations {
+    let ms = Duration::from_millis;
+    Durations { hold: ms(1_000), keep: ms(1_500), renew: ms(200), retry: ms(300) }
+}
+
+fn client(number: u16, started: u32) -> Lease {
+    let config = ClientConfig { id: id(number), store: id(STORE), started, durations: durations() };
+    Lease::new(Config::Client(config), 0).expect("valid")
+}
+
+fn store() -> Lease {
+    let clients = Members::new([1, 2, 3].map(id)).expect("valid");
+    let config = StoreConfig { id: id(STORE), clients, durations: durations() };
+    Lease::new(Config::Store(config), 0).expect("valid")
+}
+
+/// One node, told what happens at which millisecond, and the outputs it gave, on one line.
+struct Story(Lease);
+
+impl Story {
+    fn at(&mut self, milliseconds: u64, input: Input<Message>) -> String {
+        self.0.handle(at(milliseconds), input);
+        let outputs: Vec<_> = std::iter::from_fn(|| self.0.poll()).map(|o| line(&o)).collect();
+        outputs.join(", ")
+    }
+
+    fn hears(&mut self, milliseconds: u64, from: u16, message: Message) -> String {
+        self.at(milliseconds, Input::Receive { from: id(from), message })
+    }
+}
+
+fn line(output: &Output<Durable, Message>) -> String {
+    match output {
+        Output::Persist(Durable { started }) => format!("durable: started {started} times"),
+        Output::Send { to, message } => format!("{} to {to}", said(*message)),
+        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
+            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
+            format!("{from} becomes {to}{leader}: {reason}")
+        }
+        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::WakeAt(None) => "no timer".to_owned(),
+        Output::WakeAt(Some(time)) => {
+            format!("wake at {}", time.since(Time::ZERO).as_millis())
+        }
+    }
+}
+
+fn said(message: Message) -> String {
+    let name = |Request { started, number }| format!("{started}.{number}");
+    match message {
+        Message::Acquire(request) => format!("Acquire {}", name(request)),
+        Message::Renew(request, token) => format!("Renew {} of {token}", name(request)),
+        Message::Granted(request, token) => format!("Granted {}: {token}", name(request)),
+        Message::Refused(request, _) => format!("Refused {}", name(request)),
+        Message::Write(token) => format!("Write with {token}"),
+    }
+}
+
+fn request(started: u32, number: u32) -> Request {
+    Request { started, number }
+}
+
+fn granted(started: u32, number: u32, token: u64) -> Message {
+    Message::Granted(request(started, number), Token::new(token))
+}
+
+#[test]
+fn a_client_counts_its_lease_from_before_it_asked() {
+    let mut one = Story(client(1, 0));
+    assert_eq!(
+        one.at(0, Input::Boot),
+        "durable: started 1 times, Acquire 1.1 to 9, \
+         not_started becomes candidate: the node started, wake at 1000"
+    );
+    assert_eq!(
+        one.hears(150, STORE, granted(1, 1, 7)),
+        "candidate becomes leader of 1: the store granted the lease, wake at 350"
+    );
+    assert_eq!(one.at(350, Input::Wake), "Write with 7 to 9, Renew 1.2 of 7 to 9, wake at 550");
+    one.at(550, Input::Wake);
+    one.at(750, Input::Wake);
+    one.at(950, Input::Wake);
+    assert_eq!(
+        one.at(1000, Input::Wake),
+        "Acquire 1.6 to 9, leader becomes candidate: the lease has expired, wake at 2000",
+        "not 1150, which is when it got the answer"
+    );
+}
+
+#[test]
+fn a_renewal_lasts_from_before_it_was_asked_for() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    one.at(210, Input::Wake);
+    assert_eq!(one.hears(220, STORE, granted(1, 2, 7)), "");
+    let until: Vec<_> = one.0.armed().map(|(timer, until)| (timer, until)).collect();
+    assert!(until.contains(&(super::Timer::Lease, at(1_210))), "{until:?}");
+}
+
+#[test]
+fn the_answer_to_an_earlier_request_counts_for_nothing() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    assert_eq!(one.at(1_000, Input::Wake), "Acquire 1.2 to 9, wake at 2000");
+    assert_eq!(one.hears(1_010, STORE, granted(1, 1, 7)), "", "its lease is over at 1000");
+    assert!(one.hears(1_020, STORE, granted(1, 2, 8)).contains("becomes leader"));
+    assert_eq!(one.hears(1_030, STORE, granted(1, 2, 8)), "", "it has had that answer");
+}
+
+#[test]
+fn a_client_that_starts_again_has_requests_that_it_never_had() {
+    let mut again = Story(client(1, 4));
+    assert!(again.at(0, Input::Boot).starts_with("durable: started 5 times, Acquire 5.1"));
+    assert_eq!(again.hears(5, STORE, granted(4, 1, 3)), "", "asked for by its former self");
+}
+
+/// The deadline comes first, however late it is noticed.
+#[test]
+fn a_client_that_slept_finds_its_lease_gone_before_it_hears_anything() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    let Lease::Client(core) = &one.0 else { panic!("a client") };
+    assert_eq!(core.holds(at(999)), Some(Token::new(7)));
+    assert_eq!(core.holds(at(1_000)), None, "also before it has noticed");
+    one.at(210, Input::Wake);
+    let woken = one.hears(9_000, STORE, granted(1, 2, 7));
+    assert!(woken.contains("leader becomes candidate: the lease has expired"), "{woken}");
+    assert!(!woken.contains("becomes leader"), "{woken}");
+}
+
+#[test]
+fn whoever_is_refused_follows_the_holder_and_asks_again() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    let refused = Message::Refused(request(1, 1), Some(id(3)));
+    assert_eq!(
+        one.hears(20, STORE, refused),
+        "candidate becomes follower of 3: the store refused the lease, wake at 320"
+    );
+    assert_eq!(one.at(320, Input::Wake), "Acquire 1.2 to 9, wake at 1320");
+}
+
+#[test]
+fn the_store_grants_what_is_free_or_the_askers_own() {
+    let mut store = Story(store());
+    assert_eq!(store.at(0, Input::Boot), "not_started becomes follower: the node started");
+    assert_eq!(
+        store.hears(10, 1, Message::Acquire(request(1, 1))),
+        "Granted 1.1: 1 to 1, follower becomes follower of 1: the store granted the lease, \
+         wake at 1510"
+    );
+    assert_eq!(store.hears(20, 2, Message::Acquire(request(1, 1))), "Refused 1.1 to 2");
+    assert_eq!(
+        store.hears(30, 1, Message::Acquire(request(2, 1))),
+        "Granted 2.1: 2 to 1, wake at 1530",
+        "it has started again: a new token"
+    );
+    assert_eq!(
+        store.hears(40, 1, Message::Renew(request(1, 2), Token::new(1))),
+        "Refused 1.2 to 1",
+        "its former self"
+    );
+    assert_eq!(
+        store.at(1_530, Input::Wake),
+        "follower becomes follower: the lease has expired, no timer"
+    );
+    assert!(store.hears(1_540, 2, Message::Acquire(request(1, 2))).starts_with("Granted 1.2: 3"));
+}
+
+#[test]
+fn the_fence_knows_of_a_grant_before_its_holder_has_written() {
+    let mut node = Story(store());
+    node.at(0, Input::Boot);
+    node.hears(10, 1, Message::Acquire(request(1, 1)));
+    node.hears(20, 1, Message::Write(Token::new(1)));
+    node.hears(1_600, 2, Message::Acquire(request(1, 1)));
+    node.hears(1_610, 1, Message::Write(Token::new(1)));
+    let Lease::Store(core) = &node.0 else { panic!("a store") };
+    assert_eq!((core.holder(), core.token()), (Some(id(2)), Token::new(2)));
+    assert_eq!(core.written(), Token::new(1), "what came late changed nothing");
+    node.hears(1_620, 2, Message::Write(Token::new(2)));
+    let Lease::Store(core) = &node.0 else { panic!("a store") };
+    assert_eq!(core.written(), Token::new(2));
+}
+
+#[test]
+fn nobody_listens_to_whom_it_should_not() {
+    let mut one = Story(client(1, 0));
+    assert_eq!(one.hears(0, STORE, granted(1, 1, 1)), "", "it has not started");
+    one.at(0, Input::Boot);
+    for (from, message) in
+        [(2, granted(1, 1, 1)), (1, granted(1, 1, 1)), (STORE, Message::Write(Token::new(1)))]
+    {
+        assert!(one.hears(10, from, message).starts_with("ignored"), "{message:?} of {from}");
+    }
+    let mut store = Story(store());
+    store.at(0, Input::Boot);
+    for (from, message) in
+        [(7, Message::Acquire(request(1, 1))), (STORE, granted(1, 1, 1)), (1, granted(1, 1, 1))]
+    {
+        assert!(store.hears(10, from, message).starts_with("ignored"), "{message:?} of {from}");
+    }
+}
+
+#[test]
+fn durations_that_contradict_each_other_are_refused() {
+    let with = |change: fn(&mut Durations)| {
+        let mut durations = durations();
+        change(&mut durations);
+        durations.validate()
+    };
+    assert_eq!(with(|_| {}), Ok(()));
+    assert_eq!(Durations::DEFAULT.validate(), Ok(()));
+    assert!(matches!(with(|d| d.hold = d.keep), Err(ConfigError::HeldTooLong { .. })));
+    assert!(matches!(with(|d| d.renew = d.hold), Err(ConfigError::RenewedTooLate { .. })));
+    let none = with(|d| d.retry = Duration::ZERO).expect_err("no time");
+    assert!(none.to_string().contains("retry"), "{none}");
+}
