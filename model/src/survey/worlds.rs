@@ -24,7 +24,11 @@ impl Surrounding {
     /// If a duration cannot be.
     pub fn dials<P: Protocol>(&self) -> Result<Option<Dials>, WorldError> {
         if !self.timed {
-            return Ok(Some(self.dials));
+            // Whoever uses a service asks it again and again, and each request is another message:
+            // where nothing makes it wait, a link holds one.
+            let asks = P::SERVICES > 0 && self.dials.timing == Timing::Asynchronous;
+            let capacity = if asks { Some(1) } else { self.dials.capacity };
+            return Ok(Some(Dials { capacity, ..self.dials }));
         }
         if P::ENOUGH.is_empty() {
             return Ok(None);
