@@ -33,9 +33,9 @@ const MOST_OUTPUTS: usize = 1 << 12;
 pub struct Group<'a, M: Mapping> {
     /// The mapping.
     pub mapping: &'a M,
-    /// The members, as the program knows them.
+    /// The members, as the program knows them; services are the highest.
     pub members: Members,
-    /// How many there are.
+    /// How many there are, with services.
     pub size: usize,
 }
 
@@ -90,11 +90,12 @@ impl<M: Mapping> Clone for Node<M> {
 }
 
 impl<'a, M: Mapping> Group<'a, M> {
-    /// The processes 1 to `size` as nodes of the program.
+    /// The processes 1 to `nodes`, and the services that they use, as nodes of the program.
     ///
     /// # Errors
     /// If the program has no group of that size.
-    pub fn new(mapping: &'a M, size: usize) -> Result<Self, Error> {
+    pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
+        let size = nodes + M::Spec::SERVICES;
         let members = Members::new(Id::all(size).map(node_id))
             .map_err(|source| Error::Configuration { node: node_id(Id::at(0)), source })?;
         Ok(Group { mapping, members, size })

@@ -213,7 +213,8 @@ pub(crate) fn alone<M: Mapping>(
     let mut after = *before;
     let mut effects = Effects::<M::Spec>::new();
     let has = (before.stable, before.timers);
-    let mut local = Local::new(id, group.size, has, &mut after.process, &mut effects);
+    let nodes = group.size - M::Spec::SERVICES;
+    let mut local = Local::new(id, nodes, has, &mut after.process, &mut effects);
     event(&mut local);
     after.timers = local.timers();
     after.up = true;

@@ -9,6 +9,7 @@ pub mod garcia_molina;
 pub mod invitation;
 pub mod list_ring;
 pub mod ring;
+pub mod lease;
 
 use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
 use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
@@ -55,7 +56,8 @@ pub trait Mapping {
     /// The rules of the specification that the program implements.
     const RULES: Self::Spec;
 
-    /// A node that has not booted, with what it kept through its last crash.
+    /// A node that has not booted, with what it kept through its last crash. The highest members are
+    /// the [services](Specification::SERVICES), if there are any.
     ///
     /// # Errors
     /// If the program refuses the configuration.
@@ -195,10 +197,4 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![
-    bully::BullyMapping,
-    garcia_molina::GarciaMolinaMapping,
-    invitation::InvitationMapping,
-    chang_roberts::ChangRobertsMapping,
-    list_ring::ListRingMapping
-];
+registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping, chang_roberts::ChangRobertsMapping, list_ring::ListRingMapping, lease::LeaseMapping];

@@ -1,0 +1,204 @@
+//! The lease: the recommended rules against the client core, and the store that it relies on.
+
+use super::{Happening, Mapping, node_id, process_id};
+use bellwether::protocol::lease as program;
+use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _, Role};
+use bellwether_model::protocol::{Id, lease as spec};
+use std::time::Duration;
+
+/// How a node of the lease reads as a process of [`spec::Lease`].
+///
+/// | program                                | model                                  |
+/// |----------------------------------------|----------------------------------------|
+/// | not started                            | down                                   |
+/// | client: candidate, follower of `h`     | follower, nobody or `h` as the holder  |
+/// | client: leader with a token            | holder with that token                 |
+/// | store: holder, token, newest write     | the same, and the holder is granted    |
+/// | how often it started, its last request | incarnation, requests                  |
+///
+/// The program's fence lets no write pass but of the newest grant, so the last that it accepted was
+/// fresh when it was. The highest member is the store. A client remembers nothing besides: how often it
+/// has started is durable.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LeaseMapping;
+
+impl LeaseMapping {
+    /// The configuration of a node. All that matters of the durations in a world without a clock is
+    /// that a holder renews its lease before it ends.
+    #[must_use]
+    pub fn config(id: NodeId, members: &Members, started: u32) -> program::Config {
+        let durations = program::Durations::DEFAULT;
+        let store = store(members);
+        if id == store {
+            let clients = Members::new(members.iter().filter(|&id| id != store));
+            let clients = clients.unwrap_or_else(|_| members.clone());
+            return program::Config::Store(program::StoreConfig { id, clients, durations });
+        }
+        program::Config::Client(program::ClientConfig { id, store, started, durations })
+    }
+
+    /// The process that a node stands for.
+    #[must_use]
+    pub fn stands_for(node: &program::Lease) -> spec::Process {
+        let status = node.status();
+        let holder = status.leader.and_then(process_id);
+        match node {
+            _ if status.role == Role::NotStarted => spec::Process::default(),
+            program::Lease::Client(client) => {
+                let held = client.token();
+                let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
+                let (token, requests) =
+                    (token(held.unwrap_or_default()), small(client.latest().number));
+                spec::Process { role, holder, token, requests, ..spec::Process::default() }
+            }
+            program::Lease::Store(store) => spec::Process {
+                role: spec::Role::Store,
+                holder,
+                token: token(store.token()),
+                granted: holder.map_or(0, |id| 1 << id.index()),
+                written: token(store.written()),
+                ..spec::Process::default()
+            },
+        }
+    }
+}
+
+impl Mapping for LeaseMapping {
+    type Spec = spec::Lease;
+    type Program = program::Lease;
+    type Memory = ();
+
+    const RULES: spec::Lease = spec::Lease::RECOMMENDED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&program::Durable>,
+    ) -> Result<program::Lease, ConfigError> {
+        let started = durable.map_or(0, |durable| durable.started);
+        program::Lease::new(Self::config(id, members, started), 0)
+    }
+
+    /// The highest client asks first, and is granted the lease; each other one asks, and is refused.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        let store = store(members);
+        let highest = members.iter().filter(|&id| id != store).max().unwrap_or(id);
+        let first = program::Request { started: 1, number: 1 };
+        let (from, message) = if id == store {
+            (highest, program::Message::Acquire(first))
+        } else if id == highest {
+            (store, program::Message::Granted(first, program::Token::new(1)))
+        } else {
+            (store, program::Message::Refused(first, Some(highest)))
+        };
+        let inputs = [Input::Boot, Input::Receive { from, message }];
+        inputs.map(|input| (Duration::ZERO, input)).to_vec()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        let request = |number: spec::Number| program::Request {
+            started: number.incarnation.into(),
+            number: number.request.into(),
+        };
+        let token = |token: spec::Token| program::Token::new(token.0.into());
+        Some(match message {
+            spec::Message::Acquire(number) => program::Message::Acquire(request(number)),
+            spec::Message::Renew(number, of) => program::Message::Renew(request(number), token(of)),
+            spec::Message::Granted(number, of) => {
+                program::Message::Granted(request(number), token(of))
+            }
+            spec::Message::Refused(number, holder) => {
+                program::Message::Refused(request(number), holder.map(node_id))
+            }
+            spec::Message::Write(of) => program::Message::Write(token(of)),
+            // Other tellings' ways to acquire.
+            spec::Message::Read(_) | spec::Message::Free(_) | spec::Message::Set(_) => return None,
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        let number = |request: program::Request| spec::Number {
+            incarnation: small(request.started),
+            request: small(request.number),
+        };
+        match message {
+            program::Message::Acquire(request) => spec::Message::Acquire(number(request)),
+            program::Message::Renew(request, of) => {
+                spec::Message::Renew(number(request), token(of))
+            }
+            program::Message::Granted(request, of) => {
+                spec::Message::Granted(number(request), token(of))
+            }
+            program::Message::Refused(request, holder) => {
+                spec::Message::Refused(number(request), holder.and_then(process_id))
+            }
+            program::Message::Write(of) => spec::Message::Write(token(of)),
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Asked => spec::Timer::Asked,
+            program::Timer::Lease => spec::Timer::Lease,
+            program::Timer::Renew => spec::Timer::Renew,
+            program::Timer::Retry => spec::Timer::Retry,
+            program::Timer::Grant => spec::Timer::Grant,
+        }
+    }
+
+    fn process(&self, program: &program::Lease) -> spec::Process {
+        Self::stands_for(program)
+    }
+
+    fn stable(&self, durable: &program::Durable) -> spec::Stable {
+        spec::Stable { incarnation: small(durable.started), ..spec::Stable::default() }
+    }
+
+    fn memory(&self, _: &program::Lease) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{Acquire, Free, Granted, Read, Refused, Renew, Set, Write};
+        let numbers = [(0, 1), (1, 1), (1, 2), (2, 1)];
+        let numbers = numbers.map(|(incarnation, request)| spec::Number { incarnation, request });
+        let tokens = [1, 2, 3].map(spec::Token);
+        let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
+        let mut all: Vec<_> = tokens.map(Write).to_vec();
+        for number in numbers {
+            all.extend([Acquire(number), Read(number), Free(number), Set(number)]);
+            all.extend(tokens.iter().flat_map(|&of| [Renew(number, of), Granted(number, of)]));
+            all.extend(holders.map(|holder| Refused(number, holder)));
+        }
+        all
+    }
+
+    fn rules(&self, happening: &Happening<spec::Lease>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot | Happening::Crash => &[],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Granted(..) => &["count", "answers"],
+                spec::Message::Refused(..) => &["answers"],
+                spec::Message::Write(_) => &["fence"],
+                _ => &["acquire"],
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Lease => &["expiry"],
+                spec::Timer::Renew => &["renewal"],
+                spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
+                spec::Timer::Grant => &[],
+            },
+        }
+    }
+}
+
+fn store(members: &Members) -> NodeId {
+    members.iter().max().unwrap_or(node_id(Id::at(0)))
+}
+
+fn token(of: program::Token) -> spec::Token {
+    spec::Token(u8::try_from(of.get()).unwrap_or(u8::MAX))
+}
+
+fn small(number: u32) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,54 @@
+//! The lease's cores against their model: every transition of bounded worlds.
+
+use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Dials, Faults, Network, Start, World};
+
+/// The program conforms in this world, and every transition of the model was taken.
+#[track_caller]
+fn conforms(dials: Dials) -> Summary {
+    let world = World::new(LeaseMapping::RULES, dials).expect("possible");
+    let walked = lockstep(&world, &LeaseMapping, &Limits::NONE, &mut |_| {}).expect("comparable");
+    let Outcome { summary, divergence } = walked;
+    if let Some(divergence) = divergence {
+        panic!("{}", divergence.report(false));
+    }
+    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    assert!(summary.transitions > 300, "{dials}: only {}", summary.transitions);
+    assert!(summary.probes > 0, "{dials}");
+    summary
+}
+
+fn two(faults: Faults) -> Dials {
+    Dials { faults, ..Dials::calm(2) }
+}
+
+/// Two clients and the store.
+#[test]
+fn a_crash_and_a_recovery() {
+    let summary = conforms(Dials::calm(2).with_crashes(1, 1));
+    for kind in ["deliver", "expire", "crash", "recover"] {
+        assert!(summary.kinds[kind] > 0, "{kind}: {summary:?}");
+    }
+    assert!(summary.outside > 0, "what leaves the boundary is compared as well");
+}
+
+#[test]
+fn everybody_starts_at_once() {
+    conforms(Dials { start: Start::Cold, ..Dials::calm(2).with_crashes(1, 0) });
+}
+
+#[test]
+fn messages_are_lost_doubled_and_out_of_order() {
+    conforms(two(Faults { losses: 1.into(), ..Faults::NONE }));
+    conforms(two(Faults { crashes: 1, duplicates: 1, ..Faults::NONE }));
+    conforms(Dials { network: Network::Unordered, ..two(Faults { crashes: 1, ..Faults::NONE }) });
+}
+
+#[test]
+fn three_clients() {
+    let summary = conforms(Dials::calm(3).with_crashes(1, 1));
+    assert!(summary.transitions > 10_000, "only {}", summary.transitions);
+}

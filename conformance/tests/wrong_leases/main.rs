@@ -1,0 +1,84 @@
+//! Leases with one realistic mistake each, and the difference by which each is caught.
+//!
+//! What no world without a clock can tell is a lease that is counted from the wrong moment: deadlines
+//! are compared by whether they are set anew, not by when they are. The program's own tests do that.
+
+mod wrong;
+
+use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::lockstep::lockstep;
+use bellwether_conformance::mapping::Mapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Dials, World};
+use wrong::{Mistake, WrongMapping};
+
+fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
+    let dials = Dials::calm(2).with_crashes(1, 1);
+    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
+    outcome.expect("comparable").divergence
+}
+
+/// The mistake is caught; what is told is of this kind and about this.
+#[track_caller]
+fn caught(mistake: Mistake, kind: Kind, about: &str) {
+    let divergence = first_difference(mistake);
+    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
+    assert_eq!(divergence.kind, kind, "{divergence}");
+    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+}
+
+#[test]
+fn without_a_mistake_the_wrapper_conforms() {
+    assert_eq!(first_difference(Mistake::None), None);
+}
+
+#[test]
+fn a_renewal_that_asks_nobody() {
+    caught(Mistake::RenewsByItself, Kind::Missing, "RENEW");
+}
+
+#[test]
+fn a_write_that_does_not_say_by_which_lease() {
+    caught(Mistake::WritesWithoutToken, Kind::Missing, "WRITE(1)");
+}
+
+#[test]
+fn an_answer_to_an_earlier_request_is_believed() {
+    caught(Mistake::BelievesAnyAnswer, Kind::Different, "GRANTED");
+}
+
+#[test]
+fn a_grant_by_another_client_is_believed() {
+    caught(Mistake::BelievesAnybody, Kind::Different, "GRANTED");
+}
+
+#[test]
+fn a_holder_that_was_refused_goes_on() {
+    caught(Mistake::IgnoresRefusals, Kind::Different, "REFUSED");
+}
+
+#[test]
+fn how_often_it_started_is_not_durable() {
+    caught(Mistake::ForgetsItsStarts, Kind::Different, "different incarnation of 1");
+}
+
+#[test]
+fn the_store_grants_what_another_holds() {
+    caught(Mistake::GrantsToAll, Kind::Missing, "REFUSED");
+}
+
+#[test]
+fn a_holder_that_started_again_gets_its_old_token() {
+    caught(Mistake::ReusesTheToken, Kind::Missing, "GRANTED");
+}
+
+#[test]
+fn the_fence_is_open() {
+    caught(Mistake::LetsAllWritesPass, Kind::Different, "written");
+}
+
+#[test]
+fn a_lease_never_ends_at_the_store() {
+    caught(Mistake::NeverExpires, Kind::Different, "grant in the model, none in the program");
+}
