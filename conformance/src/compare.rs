@@ -61,7 +61,7 @@ pub(crate) fn compare<M: Mapping>(
     sends(group, after.id, outputs, expected, &mut found);
     persists(group, after.id, outputs, expected, &mut found);
     state(after.id, &after.face, expected, &mut found);
-    timers(before, after, expected, &mut found);
+    timers(group, before, after, expected, &mut found);
     wake(before, after, outputs, &mut found);
     events::<M>(&before.face, after, outputs, &mut found);
     order::<M>(after.id, outputs, &mut found);
@@ -183,6 +183,7 @@ fn fields(id: Id, model: &impl Serialize, program: &impl Serialize, found: &mut 
 }
 
 fn timers<M: Mapping>(
+    group: &Group<'_, M>,
     before: &Node<M>,
     after: &Node<M>,
     expected: &Expected<'_, M::Spec>,
@@ -196,8 +197,12 @@ fn timers<M: Mapping>(
             Effect::Persist(_) | Effect::Send { .. } | Effect::Cancel(_) => false,
         };
         let anew = armed && expected.effects.iter().any(arms);
-        let is_armed = after.deadlines[at].is_some();
-        let is_anew = is_armed && after.deadlines[at] != before.deadlines[at];
+        let is_armed = after.face.timers.contains::<M::Spec>(timer);
+        // A detector outside the core runs or does not; whether it was started anew is its affair.
+        let is_anew = match group.mapping.detects(timer) {
+            Some(_) => anew && is_armed,
+            None => is_armed && after.deadlines[at] != before.deadlines[at],
+        };
         if (armed, anew) == (is_armed, is_anew) {
             continue;
         }

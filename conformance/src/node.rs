@@ -131,7 +131,12 @@ impl<'a, M: Mapping> Group<'a, M> {
             deadlines[position::<M::Spec>(timer)] = Some(deadline);
         }
         let Status { role, leader, .. } = core.status();
+        let detects = |timer: &SpecTimer<M>| {
+            let node = self.mapping.detects(*timer);
+            node.is_some_and(|node| core.watched().any(|watched| watched == node))
+        };
         let armed = mapping::armed(self.mapping, core).map(|(timer, _)| timer);
+        let armed = armed.chain(M::Spec::TIMERS.iter().copied().filter(detects));
         let face = Face {
             up: role != Role::NotStarted,
             role,
@@ -237,7 +242,12 @@ impl<M: Mapping> Node<M> {
                 })?;
                 (self.soon(), Input::Receive { from: node_id(from), message: translated })
             }
-            Happening::Expire(timer) => (self.due(timer)?, Input::Wake),
+            Happening::Expire(timer) => match group.mapping.detects(timer) {
+                Some(node) if self.face.timers.contains::<M::Spec>(timer) => {
+                    (self.soon(), Input::Suspect(node))
+                }
+                _ => (self.due(timer)?, Input::Wake),
+            },
             Happening::Crash => return self.crash(group, outputs),
         };
         let mut next = self.clone();

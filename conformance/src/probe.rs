@@ -8,12 +8,15 @@
 //! - the expiry of its first timer, on time, an hour late, and discovered by a message that comes
 //!   after the deadline, which then must have expired first;
 //! - a wake-up too early, and at deadlines that have been cancelled or put off: nothing follows;
+//! - a report of the failure detector, about each member and a stranger;
 //! - a second boot, a message under its own name, one from a stranger: nothing follows;
 //! - before it has booted: everything above, and nothing follows.
 
 use crate::compare::{Expected, compare};
 use crate::divergence::Difference;
-use crate::mapping::{Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, node_id};
+use crate::mapping::{
+    Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, SpecTimer, node_id,
+};
 use crate::node::{Face, Group, Node};
 use crate::pair::{alone, step};
 use bellwether::protocol::{Input, NodeId, Time};
@@ -80,6 +83,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
             self.impostors(message)?;
         }
         self.expiries()?;
+        self.suspicions()?;
         if self.node.face.up {
             self.quiet("a second boot", self.node.soon(), Input::Boot)?;
         }
@@ -145,6 +149,34 @@ impl<M: Mapping> Probe<'_, '_, M> {
                 let input = Input::Receive { from: node_id(from), message: late };
                 self.answers(words, happening, (due + LATE, input), &face, &both)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The failure detector reports somebody: where it was to watch, what the specification says
+    /// follows, and nothing otherwise.
+    fn suspicions(&mut self) -> Checked<M::Spec> {
+        let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
+        for suspect in Id::all(self.group.size).map(node_id).chain([stranger]) {
+            let mapping = self.group.mapping;
+            let watches = |timer: &&SpecTimer<M>| {
+                self.node.face.timers.contains::<M::Spec>(**timer)
+                    && mapping.detects(**timer) == Some(suspect)
+            };
+            let input = Input::Suspect(suspect);
+            let now = self.node.soon();
+            let Some(&timer) = M::Spec::TIMERS.iter().find(watches) else {
+                let words = format!("a report that {suspect}, which is not watched, has failed");
+                self.quiet(&words, now, input)?;
+                continue;
+            };
+            let mut before = self.node.face;
+            before.timers = before.timers.without::<M::Spec>(timer);
+            let rules = self.rules;
+            let (face, effects) =
+                alone(self.group, self.node.id, &before, |p| rules.expire(p, timer));
+            let words = format!("a report that {suspect} has failed");
+            self.answers(words, Some(Happening::Expire(timer)), (now, input), &face, &effects)?;
         }
         Ok(())
     }

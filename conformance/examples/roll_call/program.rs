@@ -123,7 +123,7 @@ impl Protocol for RollCall {
         match input {
             Input::Boot => self.boot(now),
             Input::Receive { from, .. } if self.role != Role::NotStarted => self.receive(from),
-            Input::Receive { .. } | Input::Wake => {}
+            Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

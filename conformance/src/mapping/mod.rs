@@ -82,6 +82,14 @@ pub trait Mapping {
     /// The model's timer for one of the program's.
     fn timer(&self, timer: ProgramTimer<Self>) -> SpecTimer<Self>;
 
+    /// The node whose failure the specification's `timer` detects, where the program leaves that to
+    /// a failure detector outside the core: the timer is armed while the node is
+    /// [watched](Core::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
+    fn detects(&self, timer: SpecTimer<Self>) -> Option<NodeId> {
+        let _ = timer;
+        None
+    }
+
     /// The state that a node stands for; the default if it has not booted.
     fn process(&self, program: &Self::Program) -> Process<Self>;
 

@@ -149,7 +149,7 @@ impl Protocol for Wrong {
                     self.core(now + Patience::DEFAULT.call, Input::Wake);
                 }
             }
-            Input::Boot | Input::Wake => self.core(now, input),
+            Input::Boot | Input::Wake | Input::Suspect(_) => self.core(now, input),
         }
         self.skip_probe(now);
         self.falsify();

@@ -172,7 +172,7 @@ impl Protocol for Wrong {
                 let others: Vec<_> = self.members.above(self.id()).to_vec();
                 self.say(&others, Message::Election);
             }
-            Input::Boot => {}
+            Input::Boot | Input::Suspect(_) => {}
         }
         self.falsify();
     }

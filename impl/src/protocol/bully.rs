@@ -292,7 +292,7 @@ impl Protocol for Bully {
             Input::Receive { from, message } if self.state != State::NotStarted => {
                 self.receive(now, from, message);
             }
-            Input::Receive { .. } | Input::Wake => {}
+            Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

@@ -212,7 +212,7 @@ impl Protocol for ChangRoberts {
             Input::Receive { from, message } if self.state != State::NotStarted => {
                 self.receive(now, from, message);
             }
-            Input::Boot | Input::Receive { .. } | Input::Wake => {}
+            Input::Boot | Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

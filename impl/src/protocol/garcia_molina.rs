@@ -321,7 +321,7 @@ impl Protocol for GarciaMolina {
             Input::Receive { from, message } if self.booted => {
                 self.step(|node| node.receive(now, from, message));
             }
-            Input::Boot | Input::Receive { .. } | Input::Wake => {}
+            Input::Boot | Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

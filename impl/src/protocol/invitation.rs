@@ -540,7 +540,7 @@ impl Protocol for Invitation {
         match input {
             Input::Boot if !started => self.start_anew(now, Reason::Booted),
             Input::Receive { from, message } if started => self.receive(now, from, message),
-            Input::Boot | Input::Receive { .. } | Input::Wake => {}
+            Input::Boot | Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

@@ -234,7 +234,7 @@ impl Protocol for ListRing {
             Input::Receive { from, message } if self.state != State::NotStarted => {
                 self.receive(now, from, message);
             }
-            Input::Boot | Input::Receive { .. } | Input::Wake => {}
+            Input::Boot | Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

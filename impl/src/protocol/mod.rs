@@ -69,6 +69,9 @@ pub enum Input<M> {
     },
     /// Time has passed. May come at any moment: if no deadline has passed, nothing happens.
     Wake,
+    /// The failure detector takes this node for failed. Nothing happens unless the core has it
+    /// [watched](Protocol::watched) at this moment: a report may come late, or twice.
+    Suspect(NodeId),
 }
 
 /// Something a node wants done, in the order in which it must be done.
@@ -136,4 +139,16 @@ pub trait Protocol: Sized {
 
     /// The timers that are armed, with their deadlines, in the order of the timer's definition.
     fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
+
+    /// The nodes that a failure detector outside the core shall watch, and report by
+    /// [`Input::Suspect`]. Look again after every `handle`: whoever is new is to be watched from
+    /// then on, whoever is gone is not. A report ends the watch; who is still listed after it is to
+    /// be watched anew, and reported again.
+    ///
+    /// None for a core that detects failures by its own timers, as the bully does: nothing is
+    /// watched, nothing is reported, and a report would change nothing. The [driver](crate::driver)
+    /// runs such cores only. It has no detector, asks nobody whom to watch, and reports nobody.
+    fn watched(&self) -> impl Iterator<Item = NodeId> {
+        std::iter::empty()
+    }
 }
