@@ -45,21 +45,22 @@ pub(super) fn status(id: u8, lifeline: &Lifeline) -> String {
     }
 }
 
-/// A role as it follows "is" or "becomes": "a candidate", but "waiting".
+/// A role as it follows "is" or "becomes": "a candidate", but "waiting" and "in stage 1".
 pub(super) fn role(role: &str) -> String {
     let role = clean(role);
     if role == "leader" {
         return "the leader".to_owned();
     }
-    if is_participle(&role) {
+    if stands_alone(&role) {
         return role.into_owned();
     }
     let vowel = role.starts_with(|c: char| "aeiouAEIOU".contains(c));
     format!("{} {role}", if vowel { "an" } else { "a" })
 }
 
-fn is_participle(role: &str) -> bool {
-    role.is_empty() || role.ends_with("ing") || role.ends_with("ed") || role == "down"
+fn stands_alone(role: &str) -> bool {
+    let ends = |with| role.ends_with(with);
+    role.is_empty() || ends("ing") || ends("ed") || role == "down" || role.starts_with("in ")
 }
 
 /// What a process is, with its verb: "follows 3", "is waiting".
@@ -81,7 +82,7 @@ fn running(id: u8, lifeline: &Lifeline, many: bool) -> String {
     if leads(id, lifeline) {
         return if many { "lead at the same time" } else { "leads" }.to_owned();
     }
-    let what = if many && !is_participle(&lifeline.role) {
+    let what = if many && !stands_alone(&lifeline.role) {
         format!("{}s", clean(&lifeline.role))
     } else {
         role(&lifeline.role)
@@ -108,7 +109,7 @@ pub(super) fn becomes(id: u8, before: Option<&Lifeline>, after: &Lifeline) -> Op
         return (!already).then(|| "becomes the leader".to_owned());
     }
     let same_role = before.is_some_and(|b| b.up && b.role == after.role);
-    let participle = is_participle(&after.role);
+    let participle = stands_alone(&after.role);
     let role = format!("{} {}", if participle { "is now" } else { "becomes" }, role(&after.role));
     Some(match (other_leader(id, after), same_role) {
         (Some(leader), _) if after.role == "follower" => format!("now follows {leader}"),
