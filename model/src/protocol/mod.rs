@@ -13,6 +13,7 @@ pub mod invitation;
 pub mod list_ring;
 pub mod ospf_dr;
 pub mod ring;
+pub mod stoller;
 pub mod vrrp;
 pub mod lease;
 
@@ -247,7 +248,7 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing, ospf_dr::OspfDr, vrrp::Vrrp, lease::Lease];
+registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing, ospf_dr::OspfDr, vrrp::Vrrp, lease::Lease, stoller::Stoller];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

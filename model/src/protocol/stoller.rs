@@ -1,0 +1,617 @@
+//! Stoller's election: the bully over a failure detector, with elections that have names.
+//!
+//! S. D. Stoller, *Leader Election in Distributed Systems with Crash Failures* (Indiana University,
+//! 1997), rewrites Garcia-Molina's bully: instead of time-outs there is a failure detector that
+//! reports a process as down, and instead of trusting that no message is late, every message
+//! carries the id of the election that it belongs to. Erlang's `gen_leader` descends from it.
+//!
+//! In the paper a *smaller* number has the higher priority. Here a larger id has, as everywhere in
+//! this project: its `lesser` ids are our higher ones, and stage 2 walks downwards.
+//!
+//! State: a process is normal (it leads or follows), in stage 1 of an election (it waits until every
+//! higher process is reported down), in stage 2 (it halts one lower process after the other), or
+//! waiting (it was halted, and waits for the one that halted it to lead).
+
+use super::{Asked, Duration, Effect, Everything, Id, Local, MAX_NODES, Protocol, Standing};
+use super::{Elects, Variant, View, Wait};
+use serde::{Deserialize, Serialize};
+
+mod durations;
+mod election;
+mod names;
+mod properties;
+mod rules;
+mod timers;
+mod variants;
+
+pub use election::{Elid, Ids};
+pub use rules::{
+    Again, Answer, Begins, Counter, Halted, Incarnation, Query, Restart, Stoller, Unanswered,
+};
+pub use timers::Timer;
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It leads or follows.
+    Norm,
+    /// Stage 1: it waits until every higher process is reported down.
+    Elec1,
+    /// Stage 2: it halts the lower processes, one after the other.
+    Elec2,
+    /// It was halted, and waits for whoever did it to lead.
+    #[default]
+    Wait,
+}
+
+/// Whom a process takes for the leader, while it is normal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ldr {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// Itself.
+    Itself,
+    /// This one.
+    Other(Id),
+}
+
+/// The state of one process. What a status has no use for is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub status: Status,
+    /// Whom it takes for the leader.
+    pub ldr: Ldr,
+    /// The election that it holds, was halted by, or whose leader it has; none if it is down.
+    pub elid: Option<Elid>,
+    /// Who was reported down: in stage 1, and with [`Query::Down`] also afterwards.
+    pub down: Ids,
+    /// In stage 2: who gave way.
+    pub acks: Ids,
+    /// In stage 2: whose answer it waits for.
+    pub pendack: Option<Id>,
+    /// Its incarnation.
+    pub incarnation: u8,
+    /// The counter of its next election.
+    pub nextel: u8,
+    /// Whether it is silent towards the detectors of lower ids ([`Stoller::plays_dead`]).
+    pub plays_dead: bool,
+}
+
+/// What processes send to each other; each carries the election that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Give way to my election": to lower ids.
+    Halt(Elid),
+    /// "I did": the answer to a HALT.
+    Ack(Elid),
+    /// "I did not, I have a higher leader": the other answer ([`Halted::Rejects`]).
+    Rej(Elid),
+    /// "I lead": to those that gave way.
+    Ldr(Elid),
+    /// "Do you follow me?", asked by a leader.
+    NormQ(Elid),
+    /// "No."
+    NotNorm(Elid),
+    /// "I have a leader": the election's owner ([`Halted::TellsLeader`], as all that follows).
+    HasLeader(Elid),
+    /// "I hear that you lead."
+    IsLeader(Elid),
+    /// "I do not."
+    NotLeader(Elid),
+    /// What the detectors of the others see of a restart ([`Restart::Reported`]): a connection that
+    /// breaks, before anything is sent on the next one.
+    Restarted,
+}
+
+impl Protocol for Stoller {
+    const NAME: &'static str = "stoller";
+    const SUMMARY: &'static str =
+        "the bully over a failure detector, its elections named (Stoller 1997, gen_leader)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] = timers::ALL;
+    const DURATIONS: &'static [Duration] = durations::ALL;
+    /// A question and its answer take two ticks, and may come in the last moment.
+    const ENOUGH: &'static [(&'static str, u8)] = &[("t-detect", 1), ("t-ask", 3)];
+    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
+    const RENAMES: bool = true;
+    const BOUNDED: bool = true;
+
+    type Process = Process;
+    /// How often it has started: the number of its incarnation, where that is stable.
+    type Stable = u8;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// A leader that tells others whom it has is not replaced by a higher process.
+    fn elects(&self) -> Elects {
+        if self.halted == Halted::TellsLeader { Elects::Any } else { Elects::Highest }
+    }
+
+    /// Everybody has started once and begun one election; that of the highest id was won.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        let incarnation = self.incarnate(p);
+        let owner = p.higher().last().unwrap_or(p.id());
+        let elid = Some(Elid { owner, incarnation, counter: 0 });
+        let ldr = if owner == p.id() { Ldr::Itself } else { Ldr::Other(owner) };
+        *p.state = Process {
+            status: Status::Norm,
+            ldr,
+            elid,
+            incarnation,
+            nextel: self.after(0),
+            plays_dead: self.plays_dead && owner != p.id(),
+            ..Process::default()
+        };
+        if ldr == Ldr::Itself {
+            let lower = p.lower().collect();
+            self.watch_as_leader(p, lower);
+        } else {
+            monitor_only(p, Ids::NONE.with(owner));
+        }
+    }
+
+    /// A process that comes back has a new incarnation, and holds an election. At its first start
+    /// there is nothing before that a detector could have watched.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        let again = p.stable() > 0;
+        p.state.incarnation = self.incarnate(p);
+        if again && self.restart == Restart::Reported {
+            for id in p.others() {
+                p.send(id, Message::Restarted);
+            }
+        }
+        self.begin(p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match message {
+            Message::Halt(t) => self.on_halt(p, from, t),
+            Message::Ack(t) => self.on_ack(p, from, t),
+            Message::Rej(t) => self.on_rej(p, from, t),
+            Message::Ldr(t) => self.on_ldr(p, from, t),
+            Message::NormQ(t) => self.on_norm_q(p, from, t),
+            Message::NotNorm(t) => self.on_not_norm(p, from, t),
+            Message::HasLeader(t) => self.on_has_leader(p, t),
+            Message::IsLeader(t) => self.on_is_leader(p, from, t),
+            Message::NotLeader(t) => self.on_not_leader(p, t),
+            Message::Restarted => self.on_restarted(p, from),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Monitor(j) => self.on_down(p, j),
+            Timer::Ask => self.ask(p),
+        }
+    }
+
+    /// A detector that makes no mistake reports who is down, cannot be reached, or plays dead.
+    /// Questions are repeated once the last ones are answered or lost. A HALT is unanswered once
+    /// neither it nor an answer is on its way, unless its receiver is down: the detector is quicker.
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        match timer {
+            Timer::Monitor(j) => {
+                let reached = view.hears(me, j) && view.hears(j, me);
+                !reached || (me < j && view.process(j).plays_dead)
+            }
+            Timer::Ask => {
+                let answered = !view.in_flight(|from, to, m| match m {
+                    Message::NormQ(_) | Message::Halt(_) => from == me,
+                    Message::NotNorm(_) | Message::Ack(_) | Message::Rej(_) => to == me,
+                    _ => false,
+                });
+                let reached = |asked| view.hears(asked, me) && view.hears(me, asked);
+                answered && view.process(me).pendack.is_none_or(reached)
+            }
+        }
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        durations::of(self, timer)
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        timer == Timer::Ask
+    }
+
+    /// Nobody that would be asked would say no.
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        let Some(elid) = view.process(me).elid.filter(|_| timer == Timer::Ask) else {
+            return false;
+        };
+        let process = view.process(me);
+        let gets = |id| view.up(id) && view.hears(id, me);
+        if process.status == Status::Elec2 {
+            return process.pendack.is_none_or(|asked| !gets(asked));
+        }
+        let asked = self.asked(process, me, view.ids());
+        asked.iter().all(|id| !gets(id) || !self.says_no(view.process(id), (id, me), elid))
+    }
+
+    fn inside(&self, process: &Process, stable: &u8) -> bool {
+        process.nextel <= MOST && *stable <= MOST
+    }
+
+    fn rename(&self, all: Everything<'_, Self>) {
+        if (self.incarnation, self.counter) == (Incarnation::Stable, Counter::Counts) {
+            names::rename(all);
+        }
+    }
+
+    fn standing(process: &Process) -> Standing {
+        match (process.status, process.ldr) {
+            (Status::Norm, Ldr::Itself) => Standing::Leads,
+            (Status::Norm, Ldr::Other(leader)) => Standing::Follows(leader),
+            _ => Standing::Undecided,
+        }
+    }
+
+    /// A process enters stage 1, or stage 2 without it; who has nobody below passes it at once. Who
+    /// holds an election already holds another if that has another name.
+    fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
+        let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
+        let leads = |p: &Process| Self::standing(p) == Standing::Leads;
+        if holds(before) {
+            return holds(after) && after.elid != before.elid;
+        }
+        holds(after) || (leads(after) && !leads(before))
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match (process.status, process.ldr) {
+            (Status::Norm, Ldr::Itself) => "leader",
+            (Status::Norm, _) => "follower",
+            (Status::Elec1, _) => "in stage 1",
+            (Status::Elec2, _) => "in stage 2",
+            (Status::Wait, _) => "waiting",
+        }
+    }
+}
+
+/// Incarnations and counters beyond this are outside the boundary of a search. Where elections are
+/// renamed, so many of one owner are remembered or in flight.
+const MOST: u8 = 6;
+
+/// Elections.
+impl Stoller {
+    /// The number of this incarnation. Where these are volatile, all that is kept is that it has
+    /// started before, which nobody but the detectors of the others asks.
+    fn incarnate(&self, p: &mut Local<'_, Self>) -> u8 {
+        let (starts, incarnation) = match self.incarnation {
+            Incarnation::Stable => {
+                let starts = p.stable().saturating_add(1);
+                (starts, starts)
+            }
+            Incarnation::Volatile => (1, 0),
+        };
+        p.persist(starts);
+        incarnation
+    }
+
+    /// The counter of the election after the one that has this.
+    fn after(&self, counter: u8) -> u8 {
+        match self.counter {
+            Counter::Counts => counter.saturating_add(1),
+            Counter::Stands => counter,
+        }
+    }
+
+    /// An election begins: it gets a name that none had before, and nobody is known to be down.
+    fn begin(&self, p: &mut Local<'_, Self>) {
+        let Process { incarnation, nextel, .. } = *p.state;
+        *p.state = Process {
+            elid: Some(Elid { owner: p.id(), incarnation, counter: nextel }),
+            incarnation,
+            nextel: self.after(nextel),
+            ..Process::default()
+        };
+        if self.begins == Begins::StageTwo || p.is_highest() {
+            return self.stage_two(p);
+        }
+        p.state.status = Status::Elec1;
+        let higher = p.higher().collect();
+        monitor_only(p, higher);
+    }
+
+    /// Stage 2: nobody has given way yet; the lower processes are halted from the top.
+    fn stage_two(&self, p: &mut Local<'_, Self>) {
+        p.state.status = Status::Elec2;
+        p.state.ldr = Ldr::Nobody;
+        p.state.acks = Ids::NONE;
+        p.state.pendack = None;
+        monitor_only(p, Ids::NONE);
+        if self.query != Query::Down {
+            p.state.down = Ids::NONE;
+        }
+        self.continue_stage_two(p);
+    }
+
+    /// The next lower process is halted; if there is none, this one leads, and tells those that
+    /// gave way.
+    fn continue_stage_two(&self, p: &mut Local<'_, Self>) {
+        let me = p.id();
+        let reached = p.state.pendack.unwrap_or(me);
+        let Some(elid) = p.state.elid else { return };
+        if let Some(next) = p.lower().filter(|&id| id < reached).last() {
+            p.state.pendack = Some(next);
+            let before = if self.query == Query::Down { p.state.acks } else { Ids::NONE };
+            monitor_only(p, before.with(next));
+            p.send(next, Message::Halt(elid));
+            if self.unanswered != Unanswered::Waits {
+                p.arm(Timer::Ask);
+            }
+            return;
+        }
+        let acks = p.state.acks;
+        p.state.status = Status::Norm;
+        p.state.ldr = Ldr::Itself;
+        p.state.pendack = None;
+        p.state.acks = Ids::NONE;
+        for id in acks.iter() {
+            p.send(id, Message::Ldr(elid));
+        }
+        self.watch_as_leader(p, acks);
+    }
+
+    /// A leader that asks those that are down has to know who is; and it asks from time to time.
+    fn watch_as_leader(&self, p: &mut Local<'_, Self>, followers: Ids) {
+        monitor_only(p, if self.query == Query::Down { followers } else { Ids::NONE });
+        let asks = match self.query {
+            Query::Nobody => false,
+            Query::Down => true,
+            Query::Lower => p.lower().next().is_some(),
+        };
+        if asks {
+            p.arm(Timer::Ask);
+        }
+    }
+
+    /// It gives way to the election `t`: it waits for its owner, and watches it.
+    fn halt(&self, p: &mut Local<'_, Self>, t: Elid) {
+        let Process { incarnation, nextel, .. } = *p.state;
+        *p.state = Process {
+            status: Status::Wait,
+            elid: Some(t),
+            incarnation,
+            nextel,
+            plays_dead: self.plays_dead,
+            ..Process::default()
+        };
+        monitor_only(p, Ids::NONE.with(t.owner));
+    }
+}
+
+/// What happens to a process.
+impl Stoller {
+    /// The detector reports `j` as down. If it led, or was waited for, there is a new election. If
+    /// it was the last higher one, stage 2 follows; if it was to give way, the next one is halted.
+    fn on_down(&self, p: &mut Local<'_, Self>, j: Id) {
+        let Process { status, elid, pendack, ldr, .. } = *p.state;
+        if status == Status::Elec1 || self.query == Query::Down {
+            p.state.down = p.state.down.with(j);
+        }
+        let down = p.state.down;
+        match status {
+            Status::Norm if ldr == Ldr::Other(j) => self.begin(p),
+            Status::Wait if elid.is_some_and(|t| t.owner == j) => self.begin(p),
+            Status::Elec1 if p.higher().all(|id| down.contains(id)) => self.stage_two(p),
+            Status::Elec2 if pendack == Some(j) => self.continue_stage_two(p),
+            _ => {}
+        }
+    }
+
+    /// `j` is back: if its detector runs, it reports the incarnation that has ended.
+    fn on_restarted(&self, p: &mut Local<'_, Self>, j: Id) {
+        let timer = Timer::Monitor(j);
+        if p.timers().contains::<Self>(timer) {
+            p.cancel(timer);
+            self.on_down(p, j);
+        }
+    }
+
+    /// HALT from a higher process: give way, and say so; or not, by the rule `halted`. No correct
+    /// process sends one upwards, or one that names another's election.
+    fn on_halt(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        if from < p.id() || t.owner != from {
+            return;
+        }
+        let Process { status, elid, .. } = *p.state;
+        match self.halted {
+            Halted::Rejects if led_by(p.state, p.id()) > Some(from) => {
+                p.send(from, Message::Rej(t));
+            }
+            Halted::TellsLeader if status == Status::Norm => {
+                if let Some(leaders) = elid {
+                    p.send(from, Message::HasLeader(leaders));
+                }
+            }
+            _ => {
+                self.halt(p, t);
+                p.send(from, Message::Ack(t));
+            }
+        }
+    }
+
+    /// ACK of the process whose answer is awaited: it gave way; the next one is halted.
+    fn on_ack(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        if p.state.status == Status::Elec2 && awaits(p.state, from, t) {
+            p.state.acks = p.state.acks.with(from);
+            self.continue_stage_two(p);
+        }
+    }
+
+    /// REJ of the process whose answer is awaited: it did not; the next one is halted.
+    fn on_rej(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        if p.state.status == Status::Elec2 && awaits(p.state, from, t) {
+            self.continue_stage_two(p);
+        }
+    }
+
+    /// LDR of the election that it gave way to: the sender leads.
+    fn on_ldr(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        if p.state.status == Status::Wait && p.state.elid == Some(t) && t.owner == from {
+            p.state.status = Status::Norm;
+            p.state.ldr = Ldr::Other(from);
+            monitor_only(p, Ids::NONE.with(from));
+        }
+    }
+
+    /// The leader asks again who does not follow it. In stage 2 a HALT has not been answered. If it
+    /// is sent again too early, the second one may come after a later election's, and be believed,
+    /// because its receiver remembers only one.
+    fn ask(&self, p: &mut Local<'_, Self>) {
+        let Some(elid) = p.state.elid else { return };
+        if let Some(next) = p.state.pendack {
+            if self.unanswered == Unanswered::Elects {
+                return self.begin(p);
+            }
+            p.send(next, Message::Halt(elid));
+        } else {
+            for id in self.asked(p.state, p.id(), Id::all(p.nodes())).iter() {
+                p.send(id, Message::NormQ(elid));
+            }
+        }
+        p.arm(Timer::Ask);
+    }
+
+    /// NORM_Q: who does not follow says so.
+    fn on_norm_q(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        if t.owner != from || !self.says_no(p.state, (p.id(), from), t) {
+            return;
+        }
+        if self.answer == Answer::GivesWay {
+            self.halt(p, t);
+        }
+        p.send(from, Message::NotNorm(t));
+    }
+
+    /// NOT_NORM to the leader: somebody does not follow it.
+    fn on_not_norm(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        let leads = Self::standing(p.state) == Standing::Leads;
+        if !leads || p.state.elid != Some(t) {
+            return;
+        }
+        match self.again {
+            Again::Halts => {
+                p.cancel(Timer::Ask);
+                self.stage_two(p);
+            }
+            Again::Elects => {
+                p.cancel(Timer::Ask);
+                self.begin(p);
+            }
+            Again::Announces => self.admit(p, from, t),
+        }
+    }
+
+    /// Somebody follows from now on.
+    fn admit(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        if self.query == Query::Down {
+            p.state.down = p.state.down.without(from);
+            monitor(p, from);
+        }
+        p.send(from, Message::Ldr(t));
+    }
+
+    /// HAS_LEADER: an election is not needed; the leader is asked whether it is one, and those that
+    /// gave way are told too. Who hears that it led itself, in a life that it forgot, asks itself.
+    fn on_has_leader(&self, p: &mut Local<'_, Self>, t: Elid) {
+        if p.state.status == Status::Norm {
+            return;
+        }
+        for id in p.state.acks.iter() {
+            p.send(id, Message::HasLeader(t));
+        }
+        if t.owner == p.id() {
+            return self.begin(p);
+        }
+        self.halt(p, t);
+        p.send(t.owner, Message::IsLeader(t));
+    }
+
+    /// IS_LEADER: who leads says so, whichever election was meant; who does not says that.
+    fn on_is_leader(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
+        match p.state.elid {
+            Some(elid) if Self::standing(p.state) == Standing::Leads => self.admit(p, from, elid),
+            _ => p.send(from, Message::NotLeader(t)),
+        }
+    }
+
+    /// NOT_LEADER: who waits for it holds an election.
+    fn on_not_leader(&self, p: &mut Local<'_, Self>, t: Elid) {
+        if p.state.status == Status::Wait && p.state.elid == Some(t) {
+            self.begin(p);
+        }
+    }
+}
+
+/// Who asks whom, and who says no.
+impl Stoller {
+    /// Whom a leader asks whether they follow it.
+    fn asked(&self, leader: &Process, me: Id, ids: impl Iterator<Item = Id>) -> Ids {
+        let all: Ids = ids.collect();
+        let highest = all.iter().last();
+        match self.query {
+            Query::Nobody => Ids::NONE,
+            Query::Down => leader.down.iter().filter(|&id| Some(id) != highest).collect(),
+            Query::Lower => all.iter().filter(|&id| id < me).collect(),
+        }
+    }
+
+    /// Whether process `me` says no when `leader` asks whether it follows it in election `t`.
+    fn says_no(&self, process: &Process, (me, leader): (Id, Id), t: Elid) -> bool {
+        let led_by = led_by(process, me);
+        match self.answer {
+            Answer::NotNorm => process.status != Status::Norm,
+            Answer::LedByLower => led_by < Some(leader),
+            Answer::NotFollowing => {
+                let follows = process.status == Status::Norm && process.elid == Some(t);
+                !follows && led_by <= Some(leader)
+            }
+            Answer::GivesWay => match process.status {
+                Status::Elec1 => true,
+                Status::Wait => process.elid == Some(t),
+                Status::Norm | Status::Elec2 => false,
+            },
+        }
+    }
+}
+
+/// The process that one follows or waits for; itself while it leads or holds an election.
+fn led_by(process: &Process, me: Id) -> Option<Id> {
+    match (process.status, process.ldr) {
+        (Status::Norm, Ldr::Other(leader)) => Some(leader),
+        (Status::Wait, _) => process.elid.map(|t| t.owner),
+        _ => Some(me),
+    }
+}
+
+/// Whether an answer of `from` about election `t` is what a process in stage 2 waits for.
+fn awaits(process: &Process, from: Id, t: Elid) -> bool {
+    process.pendack == Some(from) && process.elid == Some(t)
+}
+
+/// Starts the detector of `j`, if it does not run.
+fn monitor(p: &mut Local<'_, Stoller>, j: Id) {
+    let timer = Timer::Monitor(j);
+    if !p.timers().contains::<Stoller>(timer) {
+        p.arm(timer);
+    }
+}
+
+/// Starts the detectors of these and stops all others: what those report would change nothing.
+/// What it asked before, it need not ask again.
+fn monitor_only(p: &mut Local<'_, Stoller>, wanted: Ids) {
+    p.cancel(Timer::Ask);
+    for id in Id::all(MAX_NODES).filter(|&id| !wanted.contains(id)) {
+        p.cancel(Timer::Monitor(id));
+    }
+    for id in wanted.iter() {
+        monitor(p, id);
+    }
+}

@@ -1,0 +1,138 @@
+//! The rules in which the tellings of Stoller's election differ, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules in which the tellings of Stoller's election differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stoller {
+    /// What an election begins with.
+    pub begins: Begins,
+    /// What a process does when it is halted although it follows, or waits for, somebody else.
+    pub halted: Halted,
+    /// Whom a leader asks now and then whether they follow it.
+    pub query: Query,
+    /// Who answers that it does not.
+    pub answer: Answer,
+    /// What a leader does when it is told so.
+    pub again: Again,
+    /// What a process in stage 2 does when its HALT stays unanswered.
+    pub unanswered: Unanswered,
+    /// Whether a process can tell its incarnations apart.
+    pub incarnation: Incarnation,
+    /// Whether the elections of one incarnation have numbers of their own. Without these and with
+    /// volatile incarnations, a message says only whose election it belongs to: its sender's or its
+    /// receiver's, as in the bully.
+    pub counter: Counter,
+    /// Whether a detector notices that a process was down although it is up again.
+    pub restart: Restart,
+    /// A process that has given way is silent towards the detectors of lower ids, so that whoever
+    /// followed it looks for another leader.
+    pub plays_dead: bool,
+}
+
+/// What an election begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begins {
+    /// Stage 1: it waits until every higher process is reported down, or halts it.
+    StageOne,
+    /// Stage 2 at once: it halts the lower ones without asking about the higher.
+    StageTwo,
+}
+
+/// What a process does when it is halted although it follows, or waits for, somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halted {
+    /// It gives way to whoever halts it.
+    Yields,
+    /// It gives way unless the one that it follows or waits for is higher than the one that halts
+    /// it: then it answers REJ.
+    Rejects,
+    /// It gives way unless it leads or follows: then it answers whom (HAS_LEADER).
+    TellsLeader,
+}
+
+/// Whom a leader asks now and then whether they follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Query {
+    /// Nobody.
+    Nobody,
+    /// Those that it was told are down, except the highest id.
+    Down,
+    /// All lower ids.
+    Lower,
+}
+
+/// Who answers a leader's question with NOT_NORM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Whoever neither leads nor follows.
+    NotNorm,
+    /// Whoever leads, follows, or waits for, a lower process than the one that asks.
+    LedByLower,
+    /// Whoever does not follow the one that asks in this very election, unless it follows or waits
+    /// for a higher one.
+    NotFollowing,
+    /// Whoever is in stage 1 or waits for this very election; it gives way before it answers.
+    GivesWay,
+}
+
+/// What a leader does when it is told that somebody does not follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Again {
+    /// Stage 2 once more, under the id of the election that it won.
+    Halts,
+    /// A new election.
+    Elects,
+    /// It tells that process that it leads.
+    Announces,
+}
+
+/// What a process in stage 2 does when its HALT stays unanswered although nobody reports the receiver
+/// as down: that lost it, in a restart or on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unanswered {
+    /// It waits on.
+    Waits,
+    /// It sends the HALT again.
+    Repeats,
+    /// It holds a new election, with a new name.
+    Elects,
+}
+
+/// Whether a detector notices that a process was down although it is up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// It does not: it watches the process, and reports it only while it is down.
+    Unnoticed,
+    /// It does: it watches the incarnation, and reports its end before anything that the next one
+    /// sends, as a connection does that breaks.
+    Reported,
+}
+
+/// Whether a process can tell its incarnations apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Incarnation {
+    /// It counts its starts on stable storage, and each has a higher number.
+    Stable,
+    /// All have the same number.
+    Volatile,
+}
+
+/// Whether the elections of one incarnation have numbers of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// Each has one more than the last.
+    Counts,
+    /// All have the same.
+    Stands,
+}
