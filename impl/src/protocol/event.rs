@@ -82,6 +82,12 @@ pub enum Reason {
     Refused,
     /// The lease has expired.
     LeaseExpired,
+    /// The failure detector reports the leader, or the node that this one gave way to.
+    Suspected,
+    /// Every lower node has given way, or is reported as failed.
+    Won,
+    /// A lower node did not say in time that it gives way.
+    Unanswered,
 }
 
 impl fmt::Display for Reason {
@@ -109,6 +115,9 @@ impl fmt::Display for Reason {
             Self::Granted => "the store granted the lease",
             Self::Refused => "the store refused the lease",
             Self::LeaseExpired => "the lease has expired",
+            Self::Suspected => "the failure detector reports the node that was to lead",
+            Self::Won => "every lower node has given way or failed",
+            Self::Unanswered => "a lower node did not answer in time",
         })
     }
 }
@@ -129,6 +138,8 @@ pub enum Ignored {
     WrongGroup,
     /// The message names somebody who is not one of the configured members.
     UnknownId,
+    /// It belongs to an election that is over, or to another node's.
+    OtherElection,
 }
 
 impl fmt::Display for Ignored {
@@ -140,6 +151,7 @@ impl fmt::Display for Ignored {
             Self::BelowLeader => "the node follows a higher leader",
             Self::WrongGroup => "no correct node with that id says this of that group",
             Self::UnknownId => "it names somebody who is not a configured member",
+            Self::OtherElection => "it belongs to another election",
         })
     }
 }

@@ -42,6 +42,7 @@ pub mod list_ring;
 pub mod ring;
 pub mod lease;
 mod settings;
+pub mod stoller;
 mod time;
 mod timers;
 

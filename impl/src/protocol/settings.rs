@@ -111,6 +111,15 @@ pub enum ConfigError {
         /// Those that are listed.
         members: Members,
     },
+    /// Every number of an incarnation has been used, which no real node lives to see.
+    #[error(
+        "node {node} cannot start again: its last incarnation has the highest number there is; \
+         what it stored is damaged, so give it another id"
+    )]
+    NoIncarnationLeft {
+        /// The node.
+        node: NodeId,
+    },
     /// A time-out of zero, or an absurdly long one.
     #[error("timing.{name} is {value:?}: use more than 0s and at most 24h")]
     OutOfRange {
