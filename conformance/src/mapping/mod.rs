@@ -10,6 +10,7 @@ pub mod invitation;
 pub mod list_ring;
 pub mod ring;
 pub mod lease;
+pub mod stoller;
 
 use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
 use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
@@ -205,4 +206,4 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping, chang_roberts::ChangRobertsMapping, list_ring::ListRingMapping, lease::LeaseMapping];
+registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping, chang_roberts::ChangRobertsMapping, list_ring::ListRingMapping, lease::LeaseMapping, stoller::StollerMapping];

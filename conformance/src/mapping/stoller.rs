@@ -1,0 +1,205 @@
+//! Stoller's election: the recommended rules against the production core.
+
+use super::{Happening, Mapping, node_id, process_id};
+use bellwether::protocol::stoller as program;
+use bellwether::protocol::{
+    ConfigError, Input, Members, NodeId, Protocol as _, Role, Status, Timing,
+};
+use bellwether_model::protocol::stoller as spec;
+use bellwether_model::protocol::{Id, MAX_NODES};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How a node of Stoller's election reads as a process of [`spec::Stoller`].
+///
+/// | program                       | model                                           |
+/// |-------------------------------|-------------------------------------------------|
+/// | not started                   | down                                            |
+/// | follower of `l`               | norm, `ldr` is `l`                              |
+/// | leader                        | norm, `ldr` is itself                           |
+/// | candidate, nobody asked       | elec1                                           |
+/// | candidate, somebody asked     | elec2                                           |
+/// | waiting                       | wait                                            |
+/// | the election, who is down, was asked, gave way | `elid`, `down`, `pendack`, `acks` |
+/// | incarnation, elections begun  | `incarnation`, `nextel`                         |
+/// | watches `j`                   | Monitor(`j`) is armed                           |
+/// | timer Ask                     | Ask                                             |
+///
+/// The program's numbers have 64 bits, the model's eight; worlds are small enough for eight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StollerMapping;
+
+impl StollerMapping {
+    /// The process that a node with this status, which remembers this election, stands for.
+    #[must_use]
+    pub fn stands_for(status: Status, election: &program::Election) -> spec::Process {
+        let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
+            (Role::NotStarted, _) => return spec::Process::default(),
+            (Role::Follower, Some(leader)) => (spec::Status::Norm, spec::Ldr::Other(leader)),
+            (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::Nobody),
+            (Role::Leader, _) => (spec::Status::Norm, spec::Ldr::Itself),
+            (Role::Candidate, _) if election.asked.is_none() => {
+                (spec::Status::Elec1, spec::Ldr::Nobody)
+            }
+            (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::Nobody),
+            (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::Nobody),
+        };
+        spec::Process {
+            status,
+            ldr,
+            elid: election.elid.map(elid),
+            down: ids(&election.down),
+            acks: ids(&election.gave_way),
+            pendack: election.asked.and_then(process_id),
+            incarnation: number(election.incarnation),
+            nextel: number(election.begun),
+            plays_dead: false,
+        }
+    }
+
+    /// The configuration of a node. That the time between questions is positive is all that matters
+    /// in a world without a clock.
+    #[must_use]
+    pub fn config(id: NodeId, members: &Members, incarnation: u64) -> program::Config {
+        let ask = Timing::DEFAULT.heartbeat;
+        program::Config { id, members: members.clone(), ask, incarnation }
+    }
+}
+
+impl Mapping for StollerMapping {
+    type Spec = spec::Stoller;
+    type Program = program::Stoller;
+    type Memory = ();
+
+    const RULES: spec::Stoller = spec::Stoller::RECOMMENDED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&u64>,
+    ) -> Result<program::Stoller, ConfigError> {
+        let incarnation = durable.copied().unwrap_or(0);
+        program::Stoller::new(Self::config(id, members, incarnation), 0)
+    }
+
+    /// It starts. The highest halts all others, who give way; the others are halted and told.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        let Some(highest) = members.iter().max() else { return Vec::new() };
+        let elid = program::Elid { owner: highest, incarnation: 1, counter: 0 };
+        let from = |from, message| Input::Receive { from, message };
+        let then: Vec<_> = if id == highest {
+            let lower = members.below(id).iter().rev();
+            lower.map(|&node| from(node, program::Message::Ack(elid))).collect()
+        } else {
+            [program::Message::Halt(elid), program::Message::Ldr(elid)]
+                .map(|message| from(highest, message))
+                .to_vec()
+        };
+        let inputs = std::iter::once(Input::Boot).chain(then);
+        inputs.map(|input| (Duration::ZERO, input)).collect()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        let elid = |t: spec::Elid| program::Elid {
+            owner: node_id(t.owner),
+            incarnation: t.incarnation.into(),
+            counter: t.counter.into(),
+        };
+        Some(match message {
+            spec::Message::Halt(t) => program::Message::Halt(elid(t)),
+            spec::Message::Ack(t) => program::Message::Ack(elid(t)),
+            spec::Message::Ldr(t) => program::Message::Ldr(elid(t)),
+            spec::Message::NormQ(t) => program::Message::NormQ(elid(t)),
+            spec::Message::NotNorm(t) => program::Message::NotNorm(elid(t)),
+            // Other tellings' answers to a HALT, and what other detectors see.
+            spec::Message::Rej(_)
+            | spec::Message::Restarted
+            | spec::Message::HasLeader(_)
+            | spec::Message::IsLeader(_)
+            | spec::Message::NotLeader(_) => return None,
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        match message {
+            program::Message::Halt(t) => spec::Message::Halt(elid(t)),
+            program::Message::Ack(t) => spec::Message::Ack(elid(t)),
+            program::Message::Ldr(t) => spec::Message::Ldr(elid(t)),
+            program::Message::NormQ(t) => spec::Message::NormQ(elid(t)),
+            program::Message::NotNorm(t) => spec::Message::NotNorm(elid(t)),
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Ask => spec::Timer::Ask,
+        }
+    }
+
+    fn detects(&self, timer: spec::Timer) -> Option<NodeId> {
+        match timer {
+            spec::Timer::Monitor(id) => Some(node_id(id)),
+            spec::Timer::Ask => None,
+        }
+    }
+
+    fn process(&self, program: &program::Stoller) -> spec::Process {
+        Self::stands_for(program.status(), &program.election())
+    }
+
+    fn stable(&self, durable: &u64) -> u8 {
+        number(*durable)
+    }
+
+    fn memory(&self, _: &program::Stoller) {}
+
+    /// Each kind, of the elections that a small world knows, and of one that nobody holds.
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{Ack, Halt, HasLeader, IsLeader, Ldr, NormQ, NotLeader, NotNorm, Rej};
+        let kinds = [Halt, Ack, Rej, Ldr, NormQ, NotNorm, HasLeader, IsLeader, NotLeader];
+        let numbers = [(1, 0), (1, 1), (2, 0), (9, 9)];
+        let elids = Id::all(3).flat_map(|owner| {
+            numbers.map(|(incarnation, counter)| spec::Elid { owner, incarnation, counter })
+        });
+        let named = elids.flat_map(|elid| kinds.map(|kind| kind(elid)));
+        named.chain([spec::Message::Restarted]).collect()
+    }
+
+    fn rules(&self, happening: &Happening<spec::Stoller>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot => &["begins", "incarnation", "counter", "restart", "unanswered"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Halt(_) => &["halted", "plays_dead"],
+                spec::Message::Ack(_) | spec::Message::Rej(_) | spec::Message::Ldr(_) => {
+                    &["query", "unanswered"]
+                }
+                spec::Message::NormQ(_) => &["answer"],
+                spec::Message::NotNorm(_) => &["again", "begins", "counter"],
+                spec::Message::Restarted => &["restart", "begins"],
+                spec::Message::HasLeader(_)
+                | spec::Message::IsLeader(_)
+                | spec::Message::NotLeader(_) => &["halted"],
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Monitor(_) => &["begins", "unanswered"],
+                spec::Timer::Ask => &["query", "unanswered"],
+            },
+            Happening::Crash => &["incarnation"],
+        }
+    }
+}
+
+fn elid(t: program::Elid) -> spec::Elid {
+    // An owner that no world has reads as the last that any can have: a difference all the same.
+    let owner = process_id(t.owner).unwrap_or(Id::at(MAX_NODES - 1));
+    spec::Elid { owner, incarnation: number(t.incarnation), counter: number(t.counter) }
+}
+
+fn ids(nodes: &BTreeSet<NodeId>) -> spec::Ids {
+    nodes.iter().filter_map(|&node| process_id(node)).collect()
+}
+
+fn number(of: u64) -> u8 {
+    u8::try_from(of).unwrap_or(u8::MAX)
+}
