@@ -152,6 +152,8 @@ routers-without-waiting.svg: check ospf-dr --variant without-waiting --nodes 2 -
 preemption.svg: check vrrp --recoveries 1 --property at-most-one-leader
 without-skew.svg: check vrrp --variant without-skew --property at-most-one-leader
 stale-write.svg: check lease --variant fenced --nodes 2 --crashes 0 --pauses 1 --timing timed --delay 1 --t-holder 8 --t-grant 10 --t-renew 3 --t-retry 10 --property no-stale-write
+old-ack.svg: check stoller --rule incarnation=volatile --recoveries 1 --start cold --property at-most-one-leader
+late-halt.svg: check stoller --rule counter=stands --recoveries 1 --start cold --property sle1
 ";
 
 /// The pictures in the documents are what the checker draws today.
