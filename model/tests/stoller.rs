@@ -9,8 +9,8 @@ use bellwether_model::protocol::stoller::{
     Counter, Elid, Incarnation, Message, Process, Query, Restart, Stoller, Unanswered,
 };
 use bellwether_model::world::{
-    Delay, Dials, Durations, Envelope, Faults, Heals, Names, Network, Start, State, Timed, Timing,
-    World,
+    Delay, Dials, Drift, Durations, Envelope, Faults, Heals, Names, Network, Start, State, Timed,
+    Timing, World,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -158,7 +158,13 @@ fn elections_that_are_not_counted_give_followers_of_the_wrong_leader() {
 /// In ticks, where a message takes at most one: a question and its answer take two.
 fn in_ticks(ask: u8, dials: Dials) -> Dials {
     let durations = Durations::of([("t-detect", 1), ("t-ask", ask)]).expect("short enough");
-    let timed = Timed { delay: Delay::AtMost(1), processing: 0, durations, within: None };
+    let timed = Timed {
+        delay: Delay::AtMost(1),
+        processing: 0,
+        drift: Drift::NONE,
+        durations,
+        within: None,
+    };
     Dials { timing: Timing::Timed(timed), ..dials }
 }
 

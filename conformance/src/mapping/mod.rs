@@ -7,9 +7,9 @@ pub mod bully;
 pub mod chang_roberts;
 pub mod garcia_molina;
 pub mod invitation;
+pub mod lease;
 pub mod list_ring;
 pub mod ring;
-pub mod lease;
 pub mod stoller;
 
 use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
@@ -206,4 +206,12 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![bully::BullyMapping, garcia_molina::GarciaMolinaMapping, invitation::InvitationMapping, chang_roberts::ChangRobertsMapping, list_ring::ListRingMapping, lease::LeaseMapping, stoller::StollerMapping];
+registry![
+    bully::BullyMapping,
+    garcia_molina::GarciaMolinaMapping,
+    invitation::InvitationMapping,
+    chang_roberts::ChangRobertsMapping,
+    list_ring::ListRingMapping,
+    stoller::StollerMapping,
+    lease::LeaseMapping,
+];

@@ -151,11 +151,14 @@ pub enum ConfigError {
         accept: Duration,
         /// How long answers are waited for.
         answer: Duration,
+    },
     /// The holder would count its lease for longer than the store does.
+    #[error(
         "durations.hold ({hold:?}) must be shorter than durations.keep ({keep:?}), by more than \
          clocks drift: a client must have stepped down before the store grants the lease to \
          another; try {:?}",
         *keep / 3 * 2
+    )]
     HeldTooLong {
         /// How long a client counts a lease.
         hold: Duration,
@@ -163,9 +166,11 @@ pub enum ConfigError {
         keep: Duration,
     },
     /// One lost renewal would end the lease.
+    #[error(
         "durations.renew ({renew:?}) must be at most half of durations.hold ({hold:?}), or one \
          lost message ends the lease; try {:?}",
         *hold / 5
+    )]
     RenewedTooLate {
         /// The holder's interval.
         renew: Duration,

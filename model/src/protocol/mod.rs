@@ -10,12 +10,12 @@ pub mod bully;
 pub mod chang_roberts;
 pub mod garcia_molina;
 pub mod invitation;
+pub mod lease;
 pub mod list_ring;
 pub mod ospf_dr;
 pub mod ring;
 pub mod stoller;
 pub mod vrrp;
-pub mod lease;
 
 mod asked;
 mod id;
@@ -248,7 +248,17 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, garcia_molina::GarciaMolina, invitation::Invitation, chang_roberts::ChangRoberts, list_ring::ListRing, ospf_dr::OspfDr, vrrp::Vrrp, lease::Lease, stoller::Stoller];
+registry![
+    bully::Bully,
+    garcia_molina::GarciaMolina,
+    invitation::Invitation,
+    chang_roberts::ChangRoberts,
+    list_ring::ListRing,
+    stoller::Stoller,
+    lease::Lease,
+    ospf_dr::OspfDr,
+    vrrp::Vrrp,
+];
 
 /// The named variant of a protocol, with single rules replaced.
 ///

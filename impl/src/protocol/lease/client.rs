@@ -176,7 +176,7 @@ impl Client {
             Input::Receive { from, message } if self.state != State::NotStarted => {
                 self.receive(now, from, message);
             }
-            Input::Receive { .. } | Input::Wake => {}
+            Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

@@ -115,7 +115,7 @@ impl Store {
                 self.out.tell(Event::RoleChanged { from, to, leader: None, reason });
             }
             Input::Receive { from, message } if self.started => self.receive(now, from, message),
-            Input::Boot | Input::Receive { .. } | Input::Wake => {}
+            Input::Boot | Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
         }
     }
 

@@ -184,6 +184,7 @@ mod tests {
         let view = View {
             nodes: 3,
             up: 0b111,
+            paused: 0,
             cut: &[0; 3],
             processes,
             stable: &[0; 3],
