@@ -126,7 +126,7 @@ fn without_timing_assertion_3_stays_and_assertion_4_goes() {
 /// The durations with which the survey asks, and one tick less of each that others depend on.
 #[test]
 fn what_is_enough_is_no_longer_than_it_must_be() {
-    let accurate = |replaced: Option<(&'static str, u8)>| {
+    let accurate = |nodes, replaced: Option<(&'static str, u8)>| {
         let all = Invitation::ENOUGH.iter().copied();
         let durations = all.map(|(name, ticks)| match replaced {
             Some((other, ticks)) if other == name => (name, ticks),
@@ -135,14 +135,14 @@ fn what_is_enough_is_no_longer_than_it_must_be() {
         let durations = Durations::of(durations).expect("possible");
         let (delay, drift) = (Delay::AtMost(1), Drift::NONE);
         let timed = Timed { delay, processing: 0, drift, durations, within: None };
-        let dials = Dials { timing: Timing::Timed(timed), ..Dials::calm(3).with_crashes(1, 1) };
+        let dials = Dials { timing: Timing::Timed(timed), ..Dials::calm(nodes).with_crashes(1, 1) };
         let world = world(Invitation::PAPER, dials);
         let property = property::select(&world, &["timeouts-accurate".to_owned()]);
         violated(&asked(&world, &property.expect("it exists"))).is_empty()
     };
-    assert!(accurate(None));
-    for shorter in [("t-answer", 2), ("t-accept", 3), ("t-delay", 10)] {
-        assert!(!accurate(Some(shorter)), "{shorter:?}");
+    assert!(accurate(3, None));
+    for (nodes, shorter) in [(2, ("t-answer", 2)), (3, ("t-accept", 3)), (3, ("t-delay", 10))] {
+        assert!(!accurate(nodes, Some(shorter)), "{shorter:?}");
     }
 }
 

@@ -34,7 +34,8 @@ impl Known {
 
 /// Replaces every group number by its rank.
 pub(super) fn rank(all: Everything<'_, Invitation>) {
-    for (coordinator, at) in Id::all(all.processes.len()).zip(0..) {
+    let Everything { processes, stable, messages } = all;
+    for (coordinator, at) in Id::all(processes.len()).zip(0..) {
         let mut known = Known([0; 2]);
         let mut note = |group: &mut Group| {
             if group.coordinator == coordinator {
@@ -42,17 +43,17 @@ pub(super) fn rank(all: Everything<'_, Invitation>) {
             }
         };
         let mut groups = |each: &mut dyn FnMut(&mut Group)| {
-            all.processes.iter_mut().filter_map(|p| p.group.as_mut()).for_each(&mut *each);
-            all.messages.iter_mut().filter_map(|e| e.message.group_mut()).for_each(each);
+            processes.iter_mut().filter_map(|p| p.group.as_mut()).for_each(&mut *each);
+            messages.iter_mut().filter_map(|e| e.message.group_mut()).for_each(each);
         };
         groups(&mut note);
-        known.note(all.stable[at].counter);
+        known.note(stable[at].counter);
         groups(&mut |group| {
             if group.coordinator == coordinator {
                 group.number = known.rank(group.number);
             }
         });
-        all.stable[at].counter = known.rank(all.stable[at].counter);
+        stable[at].counter = known.rank(stable[at].counter);
     }
 }
 
