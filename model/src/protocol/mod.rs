@@ -248,6 +248,11 @@ macro_rules! registry {
     };
 }
 
+// Tests beside the code need no more; those in tests/ know all.
+#[cfg(test)]
+registry![bully::Bully];
+
+#[cfg(not(test))]
 registry![
     bully::Bully,
     garcia_molina::GarciaMolina,
