@@ -216,8 +216,8 @@ impl Protocol for Lease {
             Role::Holder => "holder",
             Role::Store => match process.accepted {
                 Accepted::Fresh => "store",
-                Accepted::Stale => "store with a stale write",
-                Accepted::Backwards => "store with an older write",
+                Accepted::Stale => "stale store",
+                Accepted::Backwards => "overwritten store",
             },
         }
     }
