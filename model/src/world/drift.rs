@@ -31,7 +31,6 @@ impl Drift {
 
     /// Whether clocks are perfect.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     pub fn is_none(&self) -> bool {
         *self == Drift::NONE
     }

@@ -17,11 +17,11 @@ pub(super) fn overdue(rules: &Lease, view: &View<'_, Lease>, me: Id, timer: Time
 /// The store's: its holder has stepped down or is gone, will not hear of another grant, and has
 /// nothing under way to the resource.
 fn lease_is_over(view: &View<'_, Lease>, store: Id) -> bool {
-    let over = |holder: Id| {
-        let holds = view.up(holder) && view.process(holder).role == Role::Holder;
-        !holds && !(view.up(holder) && asks(view, holder)) && !writes(view, holder)
+    let goes_on = |holder: Id| {
+        let holds = view.process(holder).role == Role::Holder;
+        (view.up(holder) && (holds || asks(view, holder))) || writes(view, holder)
     };
-    view.process(store).holder.is_none_or(over)
+    !view.process(store).holder.is_some_and(goes_on)
 }
 
 /// Whether a request of `client`, or an answer to one, is on its way.
