@@ -24,6 +24,7 @@ pub mod cli;
 pub mod property;
 pub mod protocol;
 pub mod report;
+mod side_by_side;
 pub mod space;
 pub mod survey;
 pub mod temporal;

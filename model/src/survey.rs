@@ -13,8 +13,8 @@ use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, CheckError, Counts, Limits, Options, Reason, Verdict};
 use crate::property::{self, Kind};
 use crate::protocol::{self, Protocol, Visitor};
+use crate::side_by_side::side_by_side;
 use crate::world::{Dials, World, WorldError};
-use rayon::prelude::*;
 use serde::Serialize;
 
 /// What a protocol does in a world.
@@ -103,15 +103,13 @@ pub fn survey(
     let worlds = surroundings(how.nodes);
     let tasks = || (0..worlds.len()).map(Task::Cell).chain([Task::Messages]);
     let all: Vec<_> = protocols.iter().flat_map(|&name| tasks().map(move |t| (name, t))).collect();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
-    let pool = pool.map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let find = |&(name, task): &(&'static str, Task)| {
         let found = protocol::with_protocol(name, Find { task, worlds: &worlds, how });
         done(name);
         found.unwrap_or_else(|| Err(SurveyError::Protocol { name: name.to_owned() }))
     };
-    // One thing at a time to each thread: what takes long must not wait behind what does.
-    let found: Vec<_> = pool.install(|| all.par_iter().with_max_len(1).map(find).collect());
+    let found = side_by_side(how.threads, &all, &find)
+        .map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let mut found = found.into_iter();
     let row = |&protocol: &&'static str| {
         let mut row = Row { protocol, cells: Vec::new(), messages: Most::Unknown };

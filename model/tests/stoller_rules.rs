@@ -64,7 +64,7 @@ fn combinations() -> Vec<Stoller> {
     };
     vary(&[&|r| r.begins = Begins::StageOne, &|r| r.begins = Begins::StageTwo]);
     vary(&[&|r| r.halted = Halted::Yields, &|r| r.halted = Halted::Rejects, &|r| {
-        r.halted = Halted::TellsLeader
+        r.halted = Halted::TellsLeader;
     }]);
     vary(&[&|r| r.query = Query::Lower, &|r| r.query = Query::Down, &|r| {
         r.query = Query::Nobody;

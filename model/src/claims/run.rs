@@ -9,10 +9,10 @@ use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, Limits, Options, Reason, Verdict};
 use crate::property::{self, Kind};
 use crate::protocol::{self, Protocol, Visitor, with_protocol};
+use crate::side_by_side::side_by_side;
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
 use crate::world::{Delay, Dials, Drift, Durations, Timed, Timing, World};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The longest duration that is tried.
@@ -67,12 +67,10 @@ impl Runner {
             look(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
             outcome
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|error| {
+        let outcomes = side_by_side(self.threads, &jobs, &one).map_err(|error| {
             format!("cannot run {} checks at a time: {error}; try --threads 1", self.threads)
         })?;
-        let outcomes: Result<Vec<Outcome<'a>>, String> =
-            pool.install(|| jobs.par_iter().with_max_len(1).map(one).collect());
+        let outcomes: Result<Vec<Outcome<'a>>, String> = outcomes.into_iter().collect();
         let mut outcomes = outcomes?.into_iter();
         let judged = claims.iter().map(|&(source, claim)| Judged {
             source,

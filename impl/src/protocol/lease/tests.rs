@@ -113,7 +113,7 @@ fn a_renewal_lasts_from_before_it_was_asked_for() {
     one.hears(10, STORE, granted(1, 1, 7));
     one.at(210, Input::Wake);
     assert_eq!(one.hears(220, STORE, granted(1, 2, 7)), "");
-    let until: Vec<_> = one.0.armed().map(|(timer, until)| (timer, until)).collect();
+    let until: Vec<_> = one.0.armed().collect();
     assert!(until.contains(&(super::Timer::Lease, at(1_210))), "{until:?}");
 }
 

@@ -359,7 +359,7 @@ impl Network {
         let up: Vec<NodeId> = self.nodes.keys().copied().collect();
         for &node in &up {
             self.handle(node, Input::Wake);
-            if self.now.since(Time::ZERO).as_millis() % 3 == 0 {
+            if self.now.since(Time::ZERO).as_millis().is_multiple_of(3) {
                 let watched: Vec<_> = self.nodes[&node].watched().collect();
                 for failed in watched.into_iter().filter(|id| !up.contains(id)) {
                     self.handle(node, Input::Suspect(failed));
