@@ -52,6 +52,12 @@ pub fn plain_value(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(name) => name.replace('-', " "),
         serde_json::Value::Null => "none".to_owned(),
+        serde_json::Value::Object(fields) => {
+            let one = |(name, of): (&String, &_)| {
+                format!("{} {}", name.replace('-', " "), plain_value(of))
+            };
+            fields.iter().map(one).collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }

@@ -16,6 +16,7 @@ pub mod ospf_dr;
 pub mod ring;
 pub mod stoller;
 pub mod vrrp;
+pub mod queue;
 
 mod asked;
 mod id;
@@ -248,9 +249,7 @@ macro_rules! registry {
     };
 }
 
-// Tests beside the code need no more; those in tests/ know all.
-#[cfg(test)]
-registry![bully::Bully];
+registry![bully::Bully, queue::Queue];
 
 #[cfg(not(test))]
 registry![

@@ -1,0 +1,242 @@
+//! A queue for the leadership: whoever has the first entry in a store leads (ZooKeeper, *Recipes
+//! and Solutions*, sections on leader election and on locks).
+//!
+//! The clients do not talk to each other but to a store, a [service](Protocol::SERVICES) that does
+//! not fail. A client opens a session and creates an entry in a directory. The store gives each
+//! entry a number larger than all before, and deletes it when the client's session ends. A client
+//! reads the directory: if its entry is the first, it leads, and otherwise it asks to be told, once,
+//! when another entry goes. How programs differ in this is told by eight rules, the fields of
+//! [`Queue`].
+//!
+//! State of a client: its session, its entry, whom it follows, and what it is doing. State of the
+//! store: sessions, each with what its client is to be told of, and entries.
+
+use super::{Asked, Duration, Elects, Everything, Id, Local, Protocol, Standing, Variant};
+use super::{View, Wait};
+use serde::{Deserialize, Serialize};
+
+mod client;
+mod entries;
+mod names;
+mod patience;
+mod properties;
+mod rules;
+mod store;
+mod variants;
+
+pub use client::{Client, Role};
+pub use entries::{Entries, Entry, Number, Session};
+pub use rules::{Alone, Contact, Directory, Gone, Own, Queue, Silence, Told, Watch};
+pub use store::Store;
+
+/// The state of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Process {
+    /// One that queues.
+    Client(Client),
+    /// The store in which they queue.
+    Store(Store),
+}
+
+impl Default for Process {
+    fn default() -> Self {
+        Process::Client(Client::default())
+    }
+}
+
+/// What clients ask of the store, and what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// To the store: a session, please.
+    Open,
+    /// To the store: an entry that lasts as long as the session, with a number of yours.
+    Create(Session),
+    /// To the store: which entries are there?
+    Read(Session),
+    /// The same, and tell me once if one comes or goes.
+    ReadAndWatch(Session),
+    /// To the store: is this entry there? Tell me once when that changes.
+    Watch {
+        /// Whose question it is.
+        session: Session,
+        /// The entry.
+        entry: Number,
+    },
+    /// To the store: I am here.
+    Ping(Session),
+    /// To a client: your session.
+    Opened(Session),
+    /// To a client: your entry.
+    Created(Number),
+    /// To a client: the entries that are there.
+    Children(Entries),
+    /// To a client: it is there, and you will be told.
+    Watching,
+    /// To a client: it is not there.
+    Gone,
+    /// To a client: what you watched for has changed.
+    Changed,
+    /// To a client: this session has ended.
+    Expired(Session),
+    /// To a client: I hear you.
+    Pong,
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// The store waits for a sign of this client.
+    Session(Id),
+    /// A client waits for the store.
+    Silence,
+    /// A client's next ping is due ([`Contact::Pings`]).
+    Ping,
+}
+
+impl Protocol for Queue {
+    const NAME: &'static str = "queue";
+    const SUMMARY: &'static str =
+        "whoever has the first entry in a store leads (ZooKeeper's recipe for elections)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [Timer] = &[
+        Timer::Session(Id::at(0)),
+        Timer::Session(Id::at(1)),
+        Timer::Session(Id::at(2)),
+        Timer::Session(Id::at(3)),
+        Timer::Session(Id::at(4)),
+        Timer::Session(Id::at(5)),
+        Timer::Silence,
+        Timer::Ping,
+    ];
+    const DURATIONS: &'static [Duration] = patience::DURATIONS;
+    const ENOUGH: &'static [(&'static str, u8)] = &[("t-contact", 1), ("t-session", 1)];
+    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
+    const SERVICES: usize = 1;
+    const RENAMES: bool = true;
+    const BOUNDED: bool = true;
+
+    type Process = Process;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Whoever entered first leads.
+    fn elects(&self) -> Elects {
+        Elects::Any
+    }
+
+    /// Everybody has entered in the order of ids: 1 leads.
+    fn settled(&self, p: &mut Local<'_, Self>) {
+        if p.is_service() {
+            let mut store = Store::default();
+            for id in Id::all(p.nodes()) {
+                let session = store.open(id);
+                let before = Number(store.next_entry.0 - 1);
+                store.create(id, session);
+                match self.watch {
+                    Watch::Directory => store.watch(session, store::Watched::Directory),
+                    _ if id == Id::at(0) => {}
+                    Watch::First => store.watch(session, store::Watched::Entry(Number(1))),
+                    Watch::Predecessor => store.watch(session, store::Watched::Entry(before)),
+                }
+                p.arm(Timer::Session(id));
+            }
+            *p.state = Process::Store(store);
+            return;
+        }
+        let first = Id::at(0);
+        let role = if p.id() == first { Role::Leader } else { Role::Follower };
+        let (session, entry) = (Some(Session(p.id().number())), Some(Number(p.id().number())));
+        *p.state = Process::Client(Client { role, session, entry, leader: Some(first) });
+        p.arm(Timer::Silence);
+        if self.contact == Contact::Pings {
+            p.arm(Timer::Ping);
+        }
+    }
+
+    /// A client enters, whatever it was before. The store begins empty.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        if p.is_service() {
+            *p.state = Process::Store(Store::default());
+        } else {
+            self.enter(p);
+        }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match *p.state {
+            Process::Client(client) => self.hear(p, client, message),
+            Process::Store(store) => self.serve(p, (store, from), message),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match (*p.state, timer) {
+            (Process::Store(store), Timer::Session(client)) => {
+                self.on_silent_client(p, (store, client));
+            }
+            (Process::Client(client), Timer::Silence) => self.on_silence(p, client),
+            (Process::Client(client), Timer::Ping) => self.ping(p, client),
+            (Process::Store(_), Timer::Silence | Timer::Ping)
+            | (Process::Client(_), Timer::Session(_)) => {}
+        }
+    }
+
+    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        self.is_overdue(view, me, timer)
+    }
+
+    fn wait(&self, timer: Timer) -> Option<Wait> {
+        patience::wait(self, timer)
+    }
+
+    fn periodic(&self, timer: Timer) -> bool {
+        timer == Timer::Ping
+    }
+
+    /// A ping in a session that has not ended only says what is so anyway.
+    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timer == Timer::Ping
+            && patience::client(view, me).is_some_and(|client| {
+                patience::store(view).is_some_and(|(_, store)| store.has(client.session))
+            })
+    }
+
+    /// The search ends where the store has no room for more sessions or entries.
+    fn inside(&self, process: &Process, (): &()) -> bool {
+        match process {
+            Process::Client(_) => true,
+            Process::Store(store) => store.has_room(),
+        }
+    }
+
+    fn rename(&self, all: Everything<'_, Self>) {
+        names::rename(self, all);
+    }
+
+    fn standing(process: &Process) -> Standing {
+        let Process::Client(client) = process else { return Standing::Undecided };
+        match (client.role, client.leader) {
+            (Role::Leader, _) => Standing::Leads,
+            (Role::Checking | Role::Follower, Some(leader)) => Standing::Follows(leader),
+            _ => Standing::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process {
+            Process::Store(_) => "store",
+            Process::Client(client) => match client.role {
+                Role::Opening => "opening",
+                Role::Creating => "creating",
+                Role::Joining | Role::Reading => "reading",
+                Role::Checking | Role::Follower => "follower",
+                Role::Waiting => "waiting",
+                Role::Leader => "leader",
+            },
+        }
+    }
+}

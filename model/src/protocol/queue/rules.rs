@@ -1,0 +1,111 @@
+//! The rules in which programs that queue for the leadership differ, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules in which programs that queue for the leadership differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Queue {
+    /// Which change a client that does not lead wants to be told of.
+    pub watch: Watch,
+    /// What a client does when it is told of that change.
+    pub told: Told,
+    /// What a client does when the entry that it wants to watch has gone since it read.
+    pub gone: Gone,
+    /// How a client knows its own entry.
+    pub own: Own,
+    /// What a client does that has just entered and finds nobody before it.
+    pub alone: Alone,
+    /// What a leader does while it does not hear from the store, and when its session has ended.
+    pub silence: Silence,
+    /// How the store and its clients know that they hear each other.
+    pub contact: Contact,
+    /// What becomes of the directory when its last entry goes.
+    pub directory: Directory,
+}
+
+/// Which change a client that does not lead wants to be told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watch {
+    /// That the entry before its own goes.
+    Predecessor,
+    /// That the first entry goes: all watch the same one.
+    First,
+    /// That any entry comes or goes.
+    Directory,
+}
+
+/// What a client does when it is told of the change that it watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// It reads the directory again, and leads if its entry is the first.
+    Reads,
+    /// It leads: it takes it for granted that the entry before its own was the leader's.
+    Leads,
+}
+
+/// What a client does when the entry that it wants to watch has gone since it read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gone {
+    /// It reads the directory again.
+    Reads,
+    /// It waits to be told, which never happens.
+    Waits,
+}
+
+/// How a client knows its own entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Own {
+    /// By a name of its own that the entry carries: it finds it although the reply was lost.
+    Named,
+    /// By the number in the reply; if the reply was lost, it creates another.
+    Replied,
+}
+
+/// What a client does that has just entered and finds nobody before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alone {
+    /// It leads.
+    Leads,
+    /// It waits to be told of a change; only then may it find out that it leads.
+    Waits,
+}
+
+/// What a leader does while it does not hear from the store, and when its session has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Silence {
+    /// It stops leading until it hears from the store again; when it hears that its session has
+    /// ended, it enters anew.
+    StandsDown,
+    /// It goes on leading until it hears that its session has ended; then it enters anew.
+    GoesOn,
+    /// It goes on leading, and takes no notice of the end of its session.
+    Ignores,
+}
+
+/// How the store and its clients know that they hear each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Contact {
+    /// By means that are not modelled, as failure detectors: the client notices a broken
+    /// connection before the store gives up its session.
+    Assumed,
+    /// By pings and answers that are messages, and time-outs that they start again.
+    Pings,
+}
+
+/// What becomes of the directory when its last entry goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Directory {
+    /// It stays, and its numbers go on.
+    Stays,
+    /// It goes as well, as a container does; the next one counts from the beginning.
+    GoesToo,
+}
