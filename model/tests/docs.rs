@@ -161,6 +161,23 @@ late-halt.svg: check stoller --rule counter=stands --recoveries 1 --start cold -
 fn the_pictures_are_what_the_checker_draws() {
     for line in PICTURES.lines().filter(|line| !line.is_empty()) {
         let (name, args) = line.split_once(": ").expect("a name and a command");
+    let pictures = [
+        ("two-leaders.svg", "check bully --recoveries 1 --property at-most-one-leader"),
+        ("leaderless.svg", "check bully --rule t_coord=false --crashes 2 --property decided"),
+        (
+            "following-each-other.svg",
+            "check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement",
+        ),
+        (
+            "queue-early-end.svg",
+            "check queue --crashes 0 --suspicions 1 --property at-most-one-leader",
+        ),
+        (
+            "queue-without-re-check.svg",
+            "check queue --variant without-re-check --property at-most-one-leader",
+        ),
+    ];
+    for (name, args) in pictures {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
         let out = ["--out", "."];
@@ -168,12 +185,27 @@ fn the_pictures_are_what_the_checker_draws() {
         let drawn = fs::read_dir(&folder).expect("the folder can be read");
         let drawn = drawn.map(|entry| entry.expect("the entry can be read").path());
         let drawn = drawn.into_iter().find(|p| p.extension().is_some_and(|e| e == "svg"));
-        let drawn = fs::read_to_string(drawn.expect("a picture was saved")).expect("it is text");
-        let kept = root().join("docs/images").join(name);
-        if std::env::var_os("UPDATE_PICTURES").is_some() {
-            fs::write(&kept, &drawn).expect("the picture can be written");
-        }
-        let kept = fs::read_to_string(&kept).expect("the picture is there");
-        assert!(kept == drawn, "docs/images/{name} is old: run the tests with UPDATE_PICTURES=1");
+        is_kept(name, &drawn.expect("a picture was saved"));
     }
+}
+
+/// So is the one of an execution that costs the most.
+#[test]
+fn the_picture_of_the_herd_is_what_the_checker_draws() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
+    let args = ["bounds", "queue", "--variant", "herd", "--nodes", "4", "--out", "."];
+    command.args(args).current_dir(&folder).assert().code(0);
+    is_kept("queue-herd.svg", &folder.path().join("queue-messages.svg"));
+}
+
+/// Compares a picture of the documents with one that was drawn just now.
+fn is_kept(name: &str, drawn: &Path) {
+    let drawn = fs::read_to_string(drawn).expect("it is text");
+    let kept = root().join("docs/images").join(name);
+    if std::env::var_os("UPDATE_PICTURES").is_some() {
+        fs::write(&kept, &drawn).expect("the picture can be written");
+    }
+    let kept = fs::read_to_string(&kept).expect("the picture is there");
+    assert!(kept == drawn, "docs/images/{name} is old: run the tests with UPDATE_PICTURES=1");
 }

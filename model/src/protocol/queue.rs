@@ -117,6 +117,8 @@ impl Protocol for Queue {
     const SERVICES: usize = 1;
     const RENAMES: bool = true;
     const BOUNDED: bool = true;
+    /// Where time-outs cannot be trusted, each client asks again and again.
+    const SURVEYED: u64 = 50_000;
 
     type Process = Process;
     type Stable = ();
@@ -209,7 +211,7 @@ impl Protocol for Queue {
     fn inside(&self, process: &Process, (): &()) -> bool {
         match process {
             Process::Client(_) => true,
-            Process::Store(store) => store.has_room(),
+            Process::Store(store) => store.is_tidy(),
         }
     }
 

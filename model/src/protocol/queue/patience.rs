@@ -91,5 +91,5 @@ fn nothing_will_come(view: &View<'_, Queue>, (id, store): (Id, &Store), me: Id) 
         Role::Follower => store.watches(client.session),
         Role::Waiting | Role::Leader => store.has(client.session),
     };
-    !view.in_flight(on_its_way) && !(heard && idle)
+    !(view.in_flight(on_its_way) || heard && idle)
 }

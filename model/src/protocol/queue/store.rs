@@ -73,9 +73,11 @@ impl Store {
         self.sessions().any(|open| Some(open.session) == session && open.watch.is_some())
     }
 
-    /// Whether there is room for another session and another entry.
-    pub(super) fn has_room(&self) -> bool {
-        self.sessions().count() < MOST && self.entries.iter().count() < MOST
+    /// Whether there are at most two sessions, and two entries, more than clients.
+    pub(super) fn is_tidy(&self) -> bool {
+        let clients = self.sessions().fold(0_u8, |known, open| known | 1 << open.client.index());
+        let most = clients.count_ones() as usize + 2;
+        self.sessions().count() <= most && self.entries.iter().count() <= most
     }
 
     /// A new session of a client.
