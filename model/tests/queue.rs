@@ -6,7 +6,9 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::queue::{Entries, Message, Own, Queue, Silence};
 use bellwether_model::trace::Trace;
-use bellwether_model::world::{Delay, Dials, Durations, Faults, Heals, Names, Network, Start};
+use bellwether_model::world::{
+    Delay, Dials, Drift, Durations, Faults, Heals, Names, Network, Start,
+};
 use bellwether_model::world::{Timed, Timing, World};
 
 fn variant(name: &str) -> Queue {
@@ -250,7 +252,7 @@ fn what_a_reply_lists_survives_being_written() {
         let text = format!("\"{wrong}\"");
         assert!(serde_json::from_str::<Entries>(&text).is_err(), "{wrong}");
     }
-    let many = vec!["1 of 1#1"; 9].join(", ");
+    let many = ["1 of 1#1"; 9].join(", ");
     assert!(serde_json::from_str::<Entries>(&format!("\"{many}\"")).is_err());
 }
 
@@ -281,7 +283,7 @@ fn a_session_must_outlast_the_patience_of_a_leader() {
         let durations = [("t-ping", 1), ("t-contact", 4), ("t-session", t_session)];
         let durations = Durations::of(durations).expect("three");
         let delay = Delay::AtMost(1);
-        let timed = Timed { delay, processing: 0, durations, within: None };
+        let timed = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
         let faults = Faults { cuts: 1, ..Faults::NONE };
         Dials { timing: Timing::Timed(timed), ..with(2, faults) }
     };

@@ -13,10 +13,10 @@ pub mod invitation;
 pub mod lease;
 pub mod list_ring;
 pub mod ospf_dr;
+pub mod queue;
 pub mod ring;
 pub mod stoller;
 pub mod vrrp;
-pub mod queue;
 
 mod asked;
 mod id;
@@ -253,7 +253,9 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, queue::Queue];
+// Tests beside the code need no more; those in tests/ know all.
+#[cfg(test)]
+registry![bully::Bully];
 
 #[cfg(not(test))]
 registry![
@@ -264,6 +266,7 @@ registry![
     list_ring::ListRing,
     stoller::Stoller,
     lease::Lease,
+    queue::Queue,
     ospf_dr::OspfDr,
     vrrp::Vrrp,
 ];
