@@ -17,6 +17,7 @@ pub mod queue;
 pub mod ring;
 pub mod stoller;
 pub mod vrrp;
+pub mod raft_election;
 
 mod asked;
 mod id;
@@ -127,6 +128,12 @@ pub trait Protocol:
     fn stagger(&self, timer: Self::Timer, id: Id, nodes: usize) -> Option<(&'static str, u8)> {
         let _ = (timer, id, nodes);
         None
+    /// Whether `timer` takes a random time, drawn anew whenever it is armed. One that is due again
+    /// and again then expires again and again, however often others come first: the world owes it
+    /// strong fairness.
+    fn randomised(&self, timer: Self::Timer) -> bool {
+        let _ = timer;
+        false
     }
 
     /// Whether `timer` paces something that repeats (a heartbeat) rather than waiting for others.
@@ -253,9 +260,7 @@ macro_rules! registry {
     };
 }
 
-// Tests beside the code need no more; those in tests/ know all.
-#[cfg(test)]
-registry![bully::Bully];
+registry![bully::Bully, raft_election::RaftElection];
 
 #[cfg(not(test))]
 registry![

@@ -132,13 +132,16 @@ impl<P: Protocol> Space for Packed<P> {
         let action = self.action(action);
         match action {
             _ if !self.world.owes(&action) => Fairness::None,
-            Action::Deliver(_) if self.has_strong() => Fairness::Strong,
+            Action::Deliver(_) if self.insists() => Fairness::Strong,
+            Action::Expire { timer, .. } if self.world.protocol.randomised(timer) => {
+                Fairness::Strong
+            }
             _ => Fairness::Weak,
         }
     }
 
     fn has_strong(&self) -> bool {
-        self.world.dials.fairness == DeliveryFairness::Strong
+        self.insists() || P::TIMERS.iter().any(|&timer| self.world.protocol.randomised(timer))
     }
 }
 
@@ -170,6 +173,11 @@ impl<P: Protocol> Packed<P> {
     /// If this space never gave an action one of those numbers.
     pub fn named(&self, ids: &[ActionId]) -> Vec<Action<P>> {
         ids.iter().map(|&id| self.action(id)).collect()
+    }
+
+    /// Whether what is sent again and again arrives.
+    fn insists(&self) -> bool {
+        self.world.dials.fairness == DeliveryFairness::Strong
     }
 
     fn unpacked(&self) -> Unpacked<P> {

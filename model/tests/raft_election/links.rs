@@ -1,0 +1,199 @@
+//! Where not everybody hears everybody: which of the later rules keep a leader, and which do not.
+
+use super::{RaftElection, chances, decision, report, variant, world};
+use bellwether_model::check::Verdict;
+use bellwether_model::protocol::raft_election::Logs;
+use bellwether_model::protocol::{MAX_NODES, Protocol};
+use bellwether_model::world::{Dials, Missing};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// What becomes of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// One leader has a majority behind it in the end, for good.
+    Stable,
+    /// There is no way to a leader that lasts, though others may come and go.
+    Churn,
+    /// It can end where no leader will ever have a majority again.
+    Stuck,
+    /// The boundary hides which.
+    Open,
+}
+
+impl Fate {
+    fn word(self) -> &'static str {
+        match self {
+            Fate::Stable => "**stable**",
+            Fate::Churn => "no leader lasts",
+            Fate::Stuck => "stuck",
+            Fate::Open => "undecided",
+        }
+    }
+}
+
+/// A row of the table: a network, and how fresh the logs are.
+struct Network {
+    name: &'static str,
+    nodes: usize,
+    missing: &'static [&'static str],
+    logs: &'static str,
+}
+
+const NETWORKS: [Network; 6] = [
+    Network { name: "chained", nodes: 3, missing: &["1-3"], logs: "equal" },
+    Network {
+        name: "two at the edge",
+        nodes: 5,
+        missing: &["1-2", "1-3", "1-5", "2-4", "2-5"],
+        logs: "equal",
+    },
+    Network { name: "leader at the edge", nodes: 4, missing: &["1-4", "2-4"], logs: "equal" },
+    Network { name: "quorum loss", nodes: 4, missing: &["2-3", "2-4", "3-4"], logs: "equal" },
+    Network { name: "hub", nodes: 4, missing: &["2-3", "1-4", "2-4", "3-4"], logs: "equal" },
+    Network { name: "constrained", nodes: 4, missing: &["2-3", "1-4", "2-4", "3-4"], logs: "0101" },
+];
+
+impl Network {
+    /// `nodes` processes that have agreed on the highest, just after the links broke.
+    fn dials(&self) -> Dials {
+        let missing = self.missing.iter().map(|link| link.parse::<Missing>().expect("a link"));
+        Dials { missing: missing.fold(Missing::NONE, Missing::and), ..Dials::calm(self.nodes) }
+    }
+
+    fn rules(&self, variant: RaftElection) -> RaftElection {
+        RaftElection { logs: logs(self.logs), ..variant }
+    }
+}
+
+fn logs(digits: &str) -> Logs {
+    serde_json::from_value(serde_json::Value::String(digits.to_owned())).expect("digits")
+}
+
+/// What becomes of a group, by the checker and by chance: both must agree.
+fn fate(rules: RaftElection, dials: Dials) -> Fate {
+    let chance = chances::fate(&world(rules, dials));
+    let report = report(rules, dials, &["stable-leader"]);
+    let verdict = decision(&report, "stable-leader").verdict;
+    match (verdict, chance) {
+        (Verdict::Holds, Fate::Stable) => Fate::Stable,
+        (Verdict::Violated, Fate::Churn | Fate::Stuck) => chance,
+        // What is outside may lead to a leader that lasts.
+        (Verdict::Unknown, Fate::Churn | Fate::Open) => Fate::Open,
+        _ => panic!("{rules:?}; {dials}: {verdict:?}, but by chance {chance:?}"),
+    }
+}
+
+/// `UPDATE_DOCS=1 cargo test --test raft_election` writes the table anew.
+#[test]
+fn the_page_shows_what_becomes_of_a_leader_in_each_network() {
+    let mut table = String::from("| network |");
+    for variant in RaftElection::VARIANTS {
+        let _ = write!(table, " `{}` |", variant.name);
+    }
+    let _ = writeln!(table, "\n|---|{}", "---|".repeat(RaftElection::VARIANTS.len()));
+    for network in &NETWORKS {
+        let _ = write!(table, "| {} |", network.name);
+        for variant in RaftElection::VARIANTS {
+            let fate = fate(network.rules(variant.rules), network.dials());
+            let _ = write!(table, " {} |", fate.word());
+        }
+        table += "\n";
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = root.join("docs/protocols/raft-election.md");
+    let text = fs::read_to_string(&page).expect("the page");
+    let (begin, end) = ("<!-- networks -->\n", "<!-- end of networks -->");
+    let from = text.find(begin).expect("where the table begins") + begin.len();
+    let to = from + text[from..].find(end).expect("where the table ends");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&page, format!("{}{table}{}", &text[..from], &text[to..])).expect("written");
+    } else {
+        assert_eq!(&text[from..to], table, "UPDATE_DOCS=1 writes it anew");
+    }
+}
+
+#[test]
+fn where_nobody_can_be_elected_no_leader_comes_again_and_otherwise_one_may_for_ever() {
+    let recurs = |network: &Network, name| {
+        let rules = network.rules(variant(name));
+        let report = report(rules, network.dials(), &["following-recurs"]);
+        decision(&report, "following-recurs").verdict
+    };
+    let [chained, .., constrained] = &NETWORKS;
+    assert_eq!(recurs(chained, "paper"), Verdict::Holds);
+    for variant in RaftElection::VARIANTS {
+        assert_eq!(recurs(constrained, variant.name), Verdict::Violated, "{}", variant.name);
+    }
+}
+
+/// The links of four processes, each there or not.
+fn networks_of_four() -> impl Iterator<Item = Missing> {
+    let links = ["1-2", "1-3", "1-4", "2-3", "2-4", "3-4"];
+    (0..1_u32 << links.len()).map(move |absent| {
+        let absent = links.iter().enumerate().filter(|(at, _)| absent & (1 << at) != 0);
+        let absent = absent.map(|(_, link)| link.parse::<Missing>().expect("a link"));
+        absent.fold(Missing::NONE, Missing::and)
+    })
+}
+
+/// Whether some process can be elected: as many as make a majority, itself included, have a link to
+/// it and no fresher log.
+fn someone_is_electable(missing: Missing, ranks: [u8; MAX_NODES]) -> bool {
+    let ids = || bellwether_model::protocol::Id::all(4);
+    ids().any(|one| {
+        let votes = ids().filter(|&voter| {
+            let linked = one == voter || !missing.from_to(one, voter);
+            linked && ranks[one.index()] >= ranks[voter.index()]
+        });
+        votes.count() >= 3
+    })
+}
+
+/// Whether three of four hear each other.
+fn a_majority_is_connected(missing: Missing) -> bool {
+    let ids = || bellwether_model::protocol::Id::all(4);
+    ids().any(|out| {
+        let rest = || ids().filter(move |&id| id != out);
+        rest().all(|a| rest().all(|b| a == b || !missing.from_to(a, b)))
+    })
+}
+
+/// Every network of four processes, with all logs that have two degrees of freshness and the
+/// leader's among the freshest.
+#[test]
+fn with_everything_a_leader_lasts_exactly_where_somebody_can_be_elected() {
+    let (mut stable, mut stuck) = (0, 0);
+    for missing in networks_of_four() {
+        for fresh in 0..8_u8 {
+            let ranks = [fresh & 1, fresh >> 1 & 1, fresh >> 2, 1, 0, 0, 0];
+            let rules = RaftElection { logs: Logs::ranked(ranks), ..RaftElection::RECOMMENDED };
+            let dials = Dials { missing, ..Dials::calm(4) };
+            let report = report(rules, dials, &["stable-leader"]);
+            let holds = decision(&report, "stable-leader").verdict == Verdict::Holds;
+            let electable = someone_is_electable(missing, ranks);
+            assert_eq!(holds, electable, "{dials} {ranks:?}");
+            assert!(holds || !a_majority_is_connected(missing), "{dials} {ranks:?}");
+            stable += u32::from(holds);
+            stuck += u32::from(!holds);
+        }
+    }
+    assert_eq!((stable, stuck), (384, 128));
+}
+
+/// In how many of the networks of four a leader lasts if all logs are equal.
+#[test]
+fn without_one_of_the_two_rules_some_networks_have_no_lasting_leader() {
+    let kept = |name| {
+        let lasts = networks_of_four().filter(|&missing| {
+            let dials = Dials { missing, ..Dials::calm(4) };
+            let report = report(variant(name), dials, &["stable-leader"]);
+            decision(&report, "stable-leader").verdict == Verdict::Holds
+        });
+        lasts.count()
+    };
+    let electable = networks_of_four().filter(|&m| someone_is_electable(m, [0; MAX_NODES]));
+    let kept = [electable.count(), kept("recommended"), kept("prevote"), kept("check-quorum")];
+    assert_eq!(kept, [54, 54, 36, 14]);
+}
