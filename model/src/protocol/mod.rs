@@ -14,10 +14,10 @@ pub mod lease;
 pub mod list_ring;
 pub mod ospf_dr;
 pub mod queue;
+pub mod raft_election;
 pub mod ring;
 pub mod stoller;
 pub mod vrrp;
-pub mod raft_election;
 
 mod asked;
 mod id;
@@ -128,6 +128,8 @@ pub trait Protocol:
     fn stagger(&self, timer: Self::Timer, id: Id, nodes: usize) -> Option<(&'static str, u8)> {
         let _ = (timer, id, nodes);
         None
+    }
+
     /// Whether `timer` takes a random time, drawn anew whenever it is armed. One that is due again
     /// and again then expires again and again, however often others come first: the world owes it
     /// strong fairness.
@@ -260,7 +262,9 @@ macro_rules! registry {
     };
 }
 
-registry![bully::Bully, raft_election::RaftElection];
+// Tests beside the code need no more; those in tests/ know all.
+#[cfg(test)]
+registry![bully::Bully];
 
 #[cfg(not(test))]
 registry![
@@ -272,6 +276,7 @@ registry![
     stoller::Stoller,
     lease::Lease,
     queue::Queue,
+    raft_election::RaftElection,
     ospf_dr::OspfDr,
     vrrp::Vrrp,
 ];
