@@ -74,7 +74,7 @@ fn skips_nobody_and_tries_the_silent_one_again() {
 
 #[test]
 fn does_not_listen_after_a_restart() {
-    caught(Mistake::NoRestart, Kind::Different, "timers");
+    caught(Mistake::NoRestart, Kind::Different, "watch is armed now in the model");
 }
 
 #[test]
