@@ -284,7 +284,7 @@ fn incarnations_and_names_of_elections() {
     caught(Mistake::DoesNotPersist, Kind::Different, "different state of 1");
     caught(Mistake::ForgetsItsIncarnation, Kind::Missing, "missing write of");
     caught(Mistake::CountsNothing, Kind::Missing, "HALT(");
-    caught(Mistake::TakesAnyAck, Kind::Missing, "");
+    caught(Mistake::TakesAnyAck, Kind::Unexpected, "unexpected message of");
     caught(Mistake::TakesAnyLdr, Kind::Different, "status");
 }
 

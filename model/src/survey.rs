@@ -149,9 +149,7 @@ fn cell<P: Protocol>(rules: P, world: &Surrounding, how: How) -> Result<Cell, Su
     let Some(dials) = world.dials::<P>()? else { return Ok(cell) };
     let world = World::new(rules, dials)?;
     let asked = property::select(&world, &[])?;
-    let states = how.limits.states.map_or(P::SURVEYED, |most| most.min(P::SURVEYED));
-    let limits = Limits { states: (states < u64::MAX).then_some(states), ..how.limits };
-    let options = Options { limits, ..Options::default() };
+    let options = Options { limits: how.limits, ..Options::default() };
     let report = check::check(&world, &asked, &options, &mut |_| {})?;
     let findings = report.decisions.iter().map(|decision| Finding {
         property: decision.property.name,

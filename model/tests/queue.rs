@@ -92,8 +92,8 @@ fn who_watches_its_predecessor_does_not_learn_who_leads() {
             "1 crashes",
             "4's session(1) timer expires",
             "2 gets CHANGED from 4",
-            "4 gets READ(2) from 2",
-            "2 gets CHILDREN(2 of 2#2, 3 of 3#3) from 4",
+            "4 gets READ(1) from 2",
+            "2 gets CHILDREN(1 of 2#1, 2 of 3#2) from 4",
         ]
     );
     for name in ["first-leads", "at-most-one-leader", "only-the-first-leads"] {

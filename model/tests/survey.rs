@@ -6,7 +6,7 @@ use bellwether_model::survey::{Cell, How, Most, Row, matrix, surroundings, surve
 use std::fs;
 use std::path::Path;
 
-const STATES: Limits = Limits { states: Some(1_000_000), ..Limits::NONE };
+const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
 fn rows(protocols: &[&'static str], threads: usize) -> Vec<Row> {
     let how = How { nodes: 3, limits: STATES, threads };

@@ -57,10 +57,10 @@ Examples:
   bellwether-model survey --show bully crash-recovery
   bellwether-model survey --svg survey.svg --json
 
-Unless a limit says otherwise, a world is given up on after a million states, and is undecided then.";
+Unless a limit says otherwise, a world is given up on after a quarter of a million states, and is undecided then.";
 
 /// How many states of a world are searched if nothing is said.
-const STATES: u64 = 1_000_000;
+const STATES: u64 = 250_000;
 
 pub(super) fn run(args: &SurveyArgs) -> anyhow::Result<u8> {
     if let Some([protocol, world]) = args.show.as_deref() {

@@ -72,10 +72,6 @@ pub trait Protocol:
     /// takes longer.
     const RENAMES: bool = false;
 
-    /// How many states of a world the survey searches before it gives up, if that is fewer than
-    /// usual: where the asynchronous world is too large to be decided, more only take longer.
-    const SURVEYED: u64 = u64::MAX;
-
     /// Whether some number can grow for ever, so that a search needs a [boundary](Protocol::inside).
     const BOUNDED: bool = false;
 

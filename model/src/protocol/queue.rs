@@ -117,8 +117,6 @@ impl Protocol for Queue {
     const SERVICES: usize = 1;
     const RENAMES: bool = true;
     const BOUNDED: bool = true;
-    /// Where time-outs cannot be trusted, each client asks again and again.
-    const SURVEYED: u64 = 50_000;
 
     type Process = Process;
     type Stable = ();
