@@ -5,7 +5,7 @@
 //! configurations of processes*, Communications of the ACM 22(5), 1979; as an election with an
 //! announcement in Coulouris et al., *Distributed Systems: Concepts and Design*, section 15.3. The
 //! paper knows no failures. What it takes to survive them is rules, each a field of
-//! [`ChangRoberts`]; what all rings do alike is told in [`ring`](super::ring).
+//! [`ChangRoberts`]; what all rings do alike is told in [`ring`].
 //!
 //! State: a process is a follower, a candidate (its own id goes round), waiting (it has let a
 //! higher id pass), or the leader.

@@ -5,7 +5,7 @@
 //! idea that every id goes all the way round to G. Le Lann, *Distributed systems: towards a formal
 //! approach*, IFIP Congress 1977. Its tellings differ in when a lap is over; what it takes to
 //! survive the failure of somebody on the way is rules too, each a field of [`ListRing`]. What all
-//! rings do alike is told in [`ring`](super::ring).
+//! rings do alike is told in [`ring`].
 //!
 //! State: a process is a follower, a candidate (its list goes round), or the leader. Other
 //! processes' lists pass by and change nothing.

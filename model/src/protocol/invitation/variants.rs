@@ -37,6 +37,6 @@ impl Invitation {
         Invitation { priority: Priority::Delay, counter: Counter::Stable, acknowledge: true };
 
     /// A process that has formed more groups is outside the boundary of the search. Where groups
-    /// are [called by their ranks](super::names), none comes near it.
+    /// are called by their ranks, none comes near it.
     pub const MOST_GROUPS: u8 = 6;
 }
