@@ -14,9 +14,9 @@
 //! use bellwether_conformance::lockstep::{Outcome, lockstep};
 //! use bellwether_conformance::mapping::{Mapping, bully::BullyMapping};
 //! use bellwether_model::check::Limits;
-//! use bellwether_model::world::{Dials, World};
+//! use bellwether_model::world::{Scenario, World};
 //!
-//! let world = World::new(BullyMapping::RULES, Dials::calm(3).with_crashes(1, 0))?;
+//! let world = World::new(BullyMapping::RULES, Scenario::calm(3).with_crashes(1, 0))?;
 //! let Outcome { summary, divergence } =
 //!     lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {})?;
 //! assert!(divergence.is_none());

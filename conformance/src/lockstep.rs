@@ -90,7 +90,7 @@ impl Summary {
             return Ok(());
         }
         let how = How { limits: Limits::NONE, edges: false, threads: 1, look };
-        let exact = Exact::search(&mut Packed::new(&world.plain(), Vec::new()), how)
+        let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), how)
             .map_err(|error| Error::Threads(error.to_string()))?;
         let counts = exact.counts();
         // The model counts its initial state as generated.
@@ -104,7 +104,7 @@ impl Summary {
 
 /// Takes every transition of `world` in model and program, and then
 /// [probes](crate::probe) every node that was met. Programs do not rename, so the world is the
-/// [plain](World::plain) one.
+/// [concrete](World::concrete) one.
 ///
 /// # Errors
 /// If the program does not implement the world's rules or refuses its configuration, or if there
@@ -116,7 +116,7 @@ pub fn lockstep<M: Mapping>(
     look: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
     let started = Instant::now();
-    let world = &world.plain();
+    let world = &world.concrete();
     let group = pair::group(mapping, world)?;
     let nodes = match pair::beginning(&group, world)? {
         Ok(nodes) => nodes,
@@ -264,7 +264,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
                 self.diverges(&path, found)
             })?;
             self.kinds[kind(action)] += 1;
-            if self.world.inside(&outcome.state) {
+            if self.world.within_bounds(&outcome.state) {
                 self.summary.covered += u64::from(counts);
                 let position = u16::try_from(position).unwrap_or(u16::MAX);
                 self.reach(outcome.state, after, (at, position));

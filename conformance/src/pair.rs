@@ -96,10 +96,10 @@ pub(crate) fn group<'a, M: Mapping>(
             asked: variant_name(world.protocol()),
         });
     }
-    if world.dials().timing.timed().is_some() {
+    if world.scenario().timing.timed().is_some() {
         return Err(Error::Timed);
     }
-    Group::new(mapping, world.dials().nodes)
+    Group::new(mapping, world.scenario().nodes)
 }
 
 /// What process `id` must be and have done after `outcome`.
@@ -164,8 +164,8 @@ pub(crate) fn beginning<M: Mapping>(
     let mut found = Vec::new();
     for id in world.ids() {
         let fresh = group.fresh(id)?;
-        let begun = match world.dials().start {
-            Start::Settled => settled(group, fresh),
+        let begun = match world.scenario().start {
+            Start::Converged => converged(group, fresh),
             Start::Cold => booted(group, world.protocol(), &fresh),
         };
         match begun {
@@ -180,7 +180,7 @@ pub(crate) fn beginning<M: Mapping>(
 }
 
 /// A node in a group that has long agreed. The way there is not compared, the result is.
-fn settled<M: Mapping>(
+fn converged<M: Mapping>(
     group: &Group<'_, M>,
     mut node: Node<M>,
 ) -> Result<Node<M>, Vec<Difference>> {

@@ -26,7 +26,7 @@ fn refused(args: &[&str], says: &str) {
 fn lockstep_prints_its_assumptions_and_its_figures() {
     let says = |what: &'static str| predicate::str::contains(what);
     bellwether().args(["lockstep", "--recoveries", "1"]).assert().code(0).stderr("").stdout(
-        says("bully, recommended: model and program\n3 nodes, settled start; faults: 1 crash")
+        says("bully, recommended: model and program\n3 nodes, converged start; faults: 1 crash")
             .and(says("transitions compared:"))
             .and(says("off-path probes:"))
             .and(says("The program conforms")),
@@ -111,10 +111,10 @@ fn bad_worlds_are_refused() {
 fn saved(dir: &Path) -> PathBuf {
     use bellwether_conformance::mapping::{Mapping, bully::BullyMapping};
     use bellwether_model::trace::Trace;
-    use bellwether_model::world::{Dials, World};
+    use bellwether_model::world::{Scenario, World};
 
-    let dials = Dials::calm(3).with_crashes(1, 0);
-    let world = World::new(BullyMapping::RULES, dials).expect("possible");
+    let scenario = Scenario::calm(3).with_crashes(1, 0);
+    let world = World::new(BullyMapping::RULES, scenario).expect("possible");
     let (mut state, mut actions) = (world.initial(), Vec::new());
     for _ in 0..12 {
         let mut enabled = Vec::new();

@@ -4,31 +4,31 @@ use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_model::check::Limits;
-use bellwether_model::world::{Dials, Faults, Network, Start, World};
+use bellwether_model::world::{Faults, Network, Scenario, Start, World};
 
 /// The program conforms in this world, and every transition of the model was taken.
 #[track_caller]
-fn conforms(dials: Dials) -> Summary {
-    let world = World::new(LeaseMapping::RULES, dials).expect("possible");
+fn conforms(scenario: Scenario) -> Summary {
+    let world = World::new(LeaseMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &LeaseMapping, &Limits::NONE, &mut |_| {}).expect("comparable");
     let Outcome { summary, divergence } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
     summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
-    assert!(summary.transitions > 300, "{dials}: only {}", summary.transitions);
-    assert!(summary.probes > 0, "{dials}");
+    assert!(summary.transitions > 300, "{scenario}: only {}", summary.transitions);
+    assert!(summary.probes > 0, "{scenario}");
     summary
 }
 
-fn two(faults: Faults) -> Dials {
-    Dials { faults, ..Dials::calm(2) }
+fn two(faults: Faults) -> Scenario {
+    Scenario { faults, ..Scenario::calm(2) }
 }
 
 /// Two clients and the store.
 #[test]
 fn a_crash_and_a_recovery() {
-    let summary = conforms(Dials::calm(2).with_crashes(1, 1));
+    let summary = conforms(Scenario::calm(2).with_crashes(1, 1));
     for kind in ["deliver", "expire", "crash", "recover"] {
         assert!(summary.kinds[kind] > 0, "{kind}: {summary:?}");
     }
@@ -37,18 +37,21 @@ fn a_crash_and_a_recovery() {
 
 #[test]
 fn everybody_starts_at_once() {
-    conforms(Dials { start: Start::Cold, ..Dials::calm(2).with_crashes(1, 0) });
+    conforms(Scenario { start: Start::Cold, ..Scenario::calm(2).with_crashes(1, 0) });
 }
 
 #[test]
 fn messages_are_lost_doubled_and_out_of_order() {
     conforms(two(Faults { losses: 1.into(), ..Faults::NONE }));
     conforms(two(Faults { crashes: 1, duplicates: 1, ..Faults::NONE }));
-    conforms(Dials { network: Network::Unordered, ..two(Faults { crashes: 1, ..Faults::NONE }) });
+    conforms(Scenario {
+        network: Network::Unordered,
+        ..two(Faults { crashes: 1, ..Faults::NONE })
+    });
 }
 
 #[test]
 fn three_clients() {
-    let summary = conforms(Dials::calm(3).with_crashes(1, 1));
+    let summary = conforms(Scenario::calm(3).with_crashes(1, 1));
     assert!(summary.transitions > 10_000, "only {}", summary.transitions);
 }

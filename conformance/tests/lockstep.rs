@@ -6,10 +6,10 @@ use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Dials, Faults, Network, Start, Timing, World};
+use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
 
-fn walk(dials: Dials, limits: Limits) -> Summary {
-    let world = World::new(BullyMapping::RULES, dials).expect("possible");
+fn walk(scenario: Scenario, limits: Limits) -> Summary {
+    let world = World::new(BullyMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &BullyMapping, &limits, &mut |_| {}).expect("comparable");
     let Outcome { summary, divergence } = walked;
     if let Some(divergence) = divergence {
@@ -21,27 +21,27 @@ fn walk(dials: Dials, limits: Limits) -> Summary {
 
 /// The program conforms in this world; it has transitions of these kinds and no others.
 #[track_caller]
-fn conforms(dials: Dials, kinds: &[&str]) -> Summary {
-    let summary = walk(dials, Limits::NONE);
+fn conforms(scenario: Scenario, kinds: &[&str]) -> Summary {
+    let summary = walk(scenario, Limits::NONE);
     let all: u64 = summary.kinds.values().sum();
     assert_eq!(summary.transitions, all, "each transition has one kind");
-    assert!(summary.transitions > 1_000, "{dials}: only {}", summary.transitions);
+    assert!(summary.transitions > 1_000, "{scenario}: only {}", summary.transitions);
     assert!(summary.probes > 0);
     let mut expected = kinds.to_vec();
     expected.sort_unstable();
     let found: Vec<&str> = summary.kinds.keys().copied().collect();
-    assert_eq!(found, expected, "{dials}");
-    println!("{dials}: {summary:?}");
+    assert_eq!(found, expected, "{scenario}");
+    println!("{scenario}: {summary:?}");
     summary
 }
 
-const CRASH_AND_RECOVERY: Dials = Dials::calm(3).with_crashes(1, 1);
+const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 const ALWAYS: [&str; 4] = ["deliver", "expire", "crash", "recover"];
 
-fn with(change: impl FnOnce(&mut Faults)) -> Dials {
-    let mut dials = Dials::calm(3);
-    change(&mut dials.faults);
-    dials
+fn with(change: impl FnOnce(&mut Faults)) -> Scenario {
+    let mut scenario = Scenario::calm(3);
+    change(&mut scenario.faults);
+    scenario
 }
 
 #[test]
@@ -51,46 +51,46 @@ fn fifo_perfect() {
 
 #[test]
 fn unordered_perfect() {
-    conforms(Dials { network: Network::Unordered, ..CRASH_AND_RECOVERY }, &ALWAYS);
+    conforms(Scenario { network: Network::Unordered, ..CRASH_AND_RECOVERY }, &ALWAYS);
 }
 
 #[test]
 fn fifo_asynchronous() {
     let timing = Timing::Asynchronous;
-    let summary = conforms(Dials { timing, capacity: Some(2), ..CRASH_AND_RECOVERY }, &ALWAYS);
+    let summary = conforms(Scenario { timing, capacity: Some(2), ..CRASH_AND_RECOVERY }, &ALWAYS);
     assert!(summary.outside > 0, "what leaves the boundary is compared as well");
 }
 
 #[test]
 fn unordered_asynchronous() {
     let (network, timing) = (Network::Unordered, Timing::Asynchronous);
-    let bounded = Dials { network, timing, capacity: Some(2), ..CRASH_AND_RECOVERY };
+    let bounded = Scenario { network, timing, capacity: Some(2), ..CRASH_AND_RECOVERY };
     let summary = conforms(bounded, &ALWAYS);
     assert!(summary.outside > 0, "what leaves the boundary is compared as well");
 }
 
 #[test]
 fn set_network() {
-    conforms(Dials { network: Network::Set, ..CRASH_AND_RECOVERY }, &ALWAYS);
+    conforms(Scenario { network: Network::Set, ..CRASH_AND_RECOVERY }, &ALWAYS);
 }
 
 #[test]
 fn cold_start() {
-    conforms(Dials { start: Start::Cold, ..with(|f| f.crashes = 1) }, &ALWAYS[..3]);
+    conforms(Scenario { start: Start::Cold, ..with(|f| f.crashes = 1) }, &ALWAYS[..3]);
 }
 
 #[test]
 fn loss() {
     let kinds = ["deliver", "expire", "crash", "lose"];
-    let dials = with(|f| (f.crashes, f.losses) = (1, 1.into()));
-    conforms(Dials { network: Network::Set, ..dials }, &kinds);
+    let scenario = with(|f| (f.crashes, f.losses) = (1, 1.into()));
+    conforms(Scenario { network: Network::Set, ..scenario }, &kinds);
 }
 
 #[test]
 fn cut_and_heal() {
     let kinds = ["deliver", "expire", "crash", "cut", "heal"];
-    let dials = with(|f| (f.crashes, f.cuts) = (1, 1));
-    conforms(Dials { network: Network::Set, ..dials }, &kinds);
+    let scenario = with(|f| (f.crashes, f.cuts) = (1, 1));
+    conforms(Scenario { network: Network::Set, ..scenario }, &kinds);
 }
 
 #[test]
@@ -100,13 +100,16 @@ fn false_suspicion() {
 
 #[test]
 fn duplicate() {
-    let dials = with(|f| (f.crashes, f.duplicates) = (1, 1));
-    conforms(dials, &["deliver", "expire", "crash", "duplicate"]);
+    let scenario = with(|f| (f.crashes, f.duplicates) = (1, 1));
+    conforms(scenario, &["deliver", "expire", "crash", "duplicate"]);
 }
 
 #[test]
 fn four_nodes_and_a_crash() {
-    conforms(Dials { network: Network::Set, ..Dials::calm(4).with_crashes(1, 0) }, &ALWAYS[..3]);
+    conforms(
+        Scenario { network: Network::Set, ..Scenario::calm(4).with_crashes(1, 0) },
+        &ALWAYS[..3],
+    );
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn a_walk_that_is_cut_short_says_so() {
 
 #[test]
 fn rules_that_the_program_does_not_implement_are_refused() {
-    let world = World::new(Bully::BASELINE, Dials::calm(3)).expect("possible");
+    let world = World::new(Bully::BASELINE, Scenario::calm(3)).expect("possible");
     let refused = lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {}).expect_err("refused");
     assert!(matches!(refused, Error::Rules { .. }), "{refused}");
     let words = refused.to_string();
@@ -127,7 +130,7 @@ fn rules_that_the_program_does_not_implement_are_refused() {
 #[test]
 fn a_recount_that_differs_is_an_error() {
     let summary = walk(CRASH_AND_RECOVERY, Limits::NONE);
-    let other = World::new(BullyMapping::RULES, Dials::calm(3)).expect("possible");
+    let other = World::new(BullyMapping::RULES, Scenario::calm(3)).expect("possible");
     let error = summary.recount(&other, &mut |_| {}).expect_err("another world");
     assert!(matches!(error, Error::Recount { .. }), "{error}");
 }

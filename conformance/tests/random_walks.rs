@@ -9,12 +9,12 @@ use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::pair::Pair;
 use bellwether_conformance::replay::replay;
 use bellwether_model::trace::Trace;
-use bellwether_model::world::{Dials, Faults, Network, Start, Timing, World};
+use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
 use proptest::prelude::*;
 
-fn dials() -> impl Strategy<Value = Dials> {
+fn scenario() -> impl Strategy<Value = Scenario> {
     let network = prop_oneof![Just(Network::Fifo), Just(Network::Unordered), Just(Network::Set)];
-    let start = prop_oneof![Just(Start::Settled), Just(Start::Cold)];
+    let start = prop_oneof![Just(Start::Converged), Just(Start::Cold)];
     let timing = prop_oneof![Just(Timing::Perfect), Just(Timing::Asynchronous)];
     let budgets = (0..4u8, 0..4u8, 0..4u8, 0..3u8, 0..3u8, 0..6u8);
     (2..=7usize, network, start, timing, budgets).prop_map(
@@ -30,7 +30,7 @@ fn dials() -> impl Strategy<Value = Dials> {
             let losses = losses.into();
             let faults =
                 Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 };
-            Dials { network, start, timing, faults, ..Dials::calm(nodes) }
+            Scenario { network, start, timing, faults, ..Scenario::calm(nodes) }
         },
     )
 }
@@ -40,10 +40,10 @@ proptest! {
 
     #[test]
     fn the_program_follows_any_execution(
-        dials in dials(),
+        scenario in scenario(),
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..250),
     ) {
-        let world = World::new(BullyMapping::RULES, dials).expect("possible");
+        let world = World::new(BullyMapping::RULES, scenario).expect("possible");
         let mut pair = Pair::begin(&BullyMapping, &world)
             .expect("comparable")
             .map_err(|divergence| TestCaseError::fail(divergence.to_string()))?;

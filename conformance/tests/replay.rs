@@ -8,7 +8,7 @@ use bellwether_model::check::{Options, check};
 use bellwether_model::property;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Shows, Trace, TraceError};
-use bellwether_model::world::{Action, Dials, Faults, Network, World};
+use bellwether_model::world::{Action, Faults, Network, Scenario, World};
 
 /// What `chosen` picks from what is possible, until it picks nothing.
 fn record(
@@ -26,7 +26,7 @@ fn record(
 }
 
 fn world() -> World<Bully> {
-    World::new(BullyMapping::RULES, Dials::calm(3).with_crashes(1, 1)).expect("possible")
+    World::new(BullyMapping::RULES, Scenario::calm(3).with_crashes(1, 1)).expect("possible")
 }
 
 /// The leader crashes, and then whatever is possible first happens.
@@ -52,8 +52,8 @@ fn an_execution_of_the_model_is_one_of_the_program() {
 #[test]
 fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
     let faults = Faults { cuts: 1, ..Faults::NONE };
-    let dials = Dials { faults, network: Network::Set, ..Dials::calm(3) };
-    let world = World::new(BullyMapping::RULES, dials).expect("possible");
+    let scenario = Scenario { faults, network: Network::Set, ..Scenario::calm(3) };
+    let world = World::new(BullyMapping::RULES, scenario).expect("possible");
     let report = check(&world, &property::all(), &Options::default(), &mut |_| {});
     let mut replays = 0;
     for decision in report.expect("decided").decisions {
@@ -70,7 +70,7 @@ fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
 #[test]
 fn a_cycle_is_taken_several_times() {
     // A heartbeat and its deliveries, for ever.
-    let world = World::new(BullyMapping::RULES, Dials::calm(3)).expect("possible");
+    let world = World::new(BullyMapping::RULES, Scenario::calm(3)).expect("possible");
     let mut steps = 0;
     let actions = record(&world, |enabled| {
         steps += 1;
@@ -96,7 +96,8 @@ fn a_cycle_is_taken_several_times() {
 
 #[test]
 fn a_trace_of_other_rules_is_refused() {
-    let world = World::new(Bully::BASELINE, Dials::calm(3).with_crashes(1, 0)).expect("possible");
+    let world =
+        World::new(Bully::BASELINE, Scenario::calm(3).with_crashes(1, 0)).expect("possible");
     let actions = record(&world, |enabled| enabled.first().copied());
     let refused = replay(&BullyMapping, &Trace::record(&world, &actions[..], None));
     assert!(matches!(refused, Err(Error::Rules { .. })), "{refused:?}");

@@ -13,15 +13,15 @@ use bellwether_conformance::lockstep::{Outcome, lockstep};
 use bellwether_conformance::mapping::Mapping;
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::property;
-use bellwether_model::world::{Dials, Network, Start, Timing, World};
+use bellwether_model::world::{Network, Scenario, Start, Timing, World};
 use mapping::RollCallMapping;
 use spec::RollCall;
 
-const COLD: Dials = Dials { start: Start::Cold, ..Dials::calm(3) };
+const COLD: Scenario = Scenario { start: Start::Cold, ..Scenario::calm(3) };
 
 /// The properties that the protocol breaks in this world.
-fn broken(rules: RollCall, dials: Dials) -> Vec<&'static str> {
-    let world = World::new(rules, dials).expect("possible");
+fn broken(rules: RollCall, scenario: Scenario) -> Vec<&'static str> {
+    let world = World::new(rules, scenario).expect("possible");
     let properties = property::select(&world, &[]).expect("known");
     let report = check(&world, &properties, &Options::default(), &mut |_| {}).expect("decided");
     let broken = report.decisions.iter().filter(|d| d.verdict != Verdict::Holds);
@@ -41,12 +41,12 @@ fn it_elects_but_does_not_watch_and_must_answer() {
 
 #[test]
 fn the_program_conforms() {
-    for start in [Start::Settled, Start::Cold] {
+    for start in [Start::Converged, Start::Cold] {
         for (network, timing) in
             [(Network::Fifo, Timing::Perfect), (Network::Unordered, Timing::Asynchronous)]
         {
-            let dials = Dials { start, network, timing, ..COLD.with_crashes(1, 1) };
-            let world = World::new(RollCallMapping::RULES, dials).expect("possible");
+            let scenario = Scenario { start, network, timing, ..COLD.with_crashes(1, 1) };
+            let world = World::new(RollCallMapping::RULES, scenario).expect("possible");
             let walked = lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {});
             let Outcome { summary, divergence } = walked.expect("comparable");
             assert_eq!(divergence, None);
@@ -58,7 +58,7 @@ fn the_program_conforms() {
 
 #[test]
 fn a_world_in_which_nothing_can_happen_is_no_success() {
-    let world = World::new(RollCallMapping::RULES, Dials::calm(3)).expect("possible");
+    let world = World::new(RollCallMapping::RULES, Scenario::calm(3)).expect("possible");
     let nothing = lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {});
     let error = nothing.expect_err("nobody calls in a settled group").to_string();
     assert!(error.starts_with("nothing was compared"), "{error}");

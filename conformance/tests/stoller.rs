@@ -9,15 +9,15 @@ use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::stoller as spec;
-use bellwether_model::world::{Dials, Faults, Start, World};
+use bellwether_model::world::{Faults, Scenario, Start, World};
 use std::time::Duration;
 
-const CRASH_AND_RECOVERY: Dials = Dials::calm(3).with_crashes(1, 1);
+const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 /// The program conforms in this world; it has transitions of these kinds and no others.
 #[track_caller]
-fn conforms(dials: Dials, kinds: &[&str]) -> Summary {
-    let world = World::new(StollerMapping::RULES, dials).expect("possible");
+fn conforms(scenario: Scenario, kinds: &[&str]) -> Summary {
+    let world = World::new(StollerMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &StollerMapping, &Limits::NONE, &mut |_| {});
     let Outcome { summary, divergence } = walked.expect("comparable");
     if let Some(divergence) = divergence {
@@ -25,9 +25,9 @@ fn conforms(dials: Dials, kinds: &[&str]) -> Summary {
     }
     summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
     let found: Vec<&str> = summary.kinds.keys().copied().collect();
-    assert_eq!(found, kinds, "{dials}");
-    assert!(summary.probes > 1_000, "{dials}: only {} probes", summary.probes);
-    println!("{dials}: {summary:?}");
+    assert_eq!(found, kinds, "{scenario}");
+    assert!(summary.probes > 1_000, "{scenario}: only {} probes", summary.probes);
+    println!("{scenario}: {summary:?}");
     summary
 }
 
@@ -39,26 +39,26 @@ fn a_crash_and_a_recovery() {
 
 #[test]
 fn two_crashes_and_a_recovery() {
-    let dials = CRASH_AND_RECOVERY.with_crashes(2, 1);
-    conforms(dials, &["crash", "deliver", "expire", "recover"]);
+    let scenario = CRASH_AND_RECOVERY.with_crashes(2, 1);
+    conforms(scenario, &["crash", "deliver", "expire", "recover"]);
 }
 
 #[test]
 fn a_cold_start_with_a_crash() {
-    let dials = Dials { start: Start::Cold, ..CRASH_AND_RECOVERY.with_crashes(1, 0) };
-    conforms(dials, &["crash", "deliver", "expire"]);
+    let scenario = Scenario { start: Start::Cold, ..CRASH_AND_RECOVERY.with_crashes(1, 0) };
+    conforms(scenario, &["crash", "deliver", "expire"]);
 }
 
 #[test]
 fn false_suspicions() {
     let faults = Faults { suspicions: 2, ..Faults::NONE };
-    conforms(Dials { faults, ..CRASH_AND_RECOVERY }, &["deliver", "expire"]);
+    conforms(Scenario { faults, ..CRASH_AND_RECOVERY }, &["deliver", "expire"]);
 }
 
 #[test]
 fn four_nodes_and_a_crash() {
-    let dials = Dials { nodes: 4, ..CRASH_AND_RECOVERY.with_crashes(1, 0) };
-    conforms(dials, &["crash", "deliver", "expire"]);
+    let scenario = Scenario { nodes: 4, ..CRASH_AND_RECOVERY.with_crashes(1, 0) };
+    conforms(scenario, &["crash", "deliver", "expire"]);
 }
 
 /// What is wrong with a program.

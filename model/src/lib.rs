@@ -10,9 +10,9 @@
 //! use bellwether_model::check::{Options, Verdict, check};
 //! use bellwether_model::property;
 //! use bellwether_model::protocol::bully::Bully;
-//! use bellwether_model::world::{Dials, World};
+//! use bellwether_model::world::{Scenario, World};
 //!
-//! let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0))?;
+//! let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0))?;
 //! let report = check(&world, &property::all(), &Options::default(), &mut |_| {})?;
 //! assert_eq!(report.verdict(), Verdict::Holds);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

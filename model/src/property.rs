@@ -70,9 +70,9 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
             meaning: "no two live processes settle on different leaders and stay so",
             by_default: true,
-            premise: Some(("at rest", World(crate::world::World::at_rest))),
+            premise: Some(("at rest", World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
-                !world.at_rest(state) || agreement(state)
+                !world.is_quiescent(state) || agreement(state)
             })),
         },
         Property {
@@ -80,9 +80,9 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
             meaning: "a live process that is settled on stays so only as the highest live one",
             by_default: true,
-            premise: Some(("at rest", World(crate::world::World::at_rest))),
+            premise: Some(("at rest", World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
-                !world.at_rest(state) || validity(state)
+                !world.is_quiescent(state) || validity(state)
             })),
         },
         Property {
@@ -90,9 +90,9 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
             by_default: true,
-            premise: Some(("at rest", World(crate::world::World::at_rest))),
+            premise: Some(("at rest", World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
-                !world.at_rest(state) || decided(state)
+                !world.is_quiescent(state) || decided(state)
             })),
         },
         Property {
@@ -169,7 +169,7 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
     vec![
         Property {
             name: TIMEOUTS_ACCURATE,
-            formula: "□ ∀ time-out t: due(t) ⇒ overdue(t)",
+            formula: "□ ∀ time-out t: due(t) ⇒ may_time_out(t)",
             meaning: "no time-out expires while what it waits for could still come",
             by_default: true,
             premise: Some(("a time-out is due", Condition::World(World::some_time_out_is_due))),
@@ -208,7 +208,7 @@ pub fn select<P: Protocol>(
     let known = || all::<P>().into_iter().chain(timed());
     if names.is_empty() {
         // Without a crash nobody else need ever lead.
-        let crashes = world.dials().faults.crashes > 0;
+        let crashes = world.scenario().faults.crashes > 0;
         let elects = world.protocol().elects();
         let wanted = |p: &Property<P>| {
             p.by_default
@@ -234,7 +234,7 @@ pub fn select<P: Protocol>(
 
 /// Whether `world` measures what the property of this name speaks of.
 fn answerable<P: Protocol>(world: &World<P>, name: &'static str) -> Result<(), PropertyError> {
-    let timed = world.dials().timing.timed();
+    let timed = world.scenario().timing.timed();
     match name {
         TIMEOUTS_ACCURATE | AGREED_WITHIN if timed.is_none() => {
             Err(PropertyError::Untimed { name })

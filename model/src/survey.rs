@@ -14,7 +14,7 @@ use crate::check::{self, CheckError, Counts, Limits, Options, Reason, Verdict};
 use crate::property::{self, Kind};
 use crate::protocol::{self, Protocol, Visitor};
 use crate::side_by_side::side_by_side;
-use crate::world::{Dials, World, WorldError};
+use crate::world::{Scenario, World, WorldError};
 use serde::Serialize;
 
 /// What a protocol does in a world.
@@ -146,8 +146,8 @@ impl Visitor for Find<'_> {
 
 fn cell<P: Protocol>(rules: P, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
     let mut cell = Cell { world: world.name, findings: None, states: None };
-    let Some(dials) = world.dials::<P>()? else { return Ok(cell) };
-    let world = World::new(rules, dials)?;
+    let Some(scenario) = world.scenario::<P>()? else { return Ok(cell) };
+    let world = World::new(rules, scenario)?;
     let asked = property::select(&world, &[])?;
     let options = Options { limits: how.limits, ..Options::default() };
     let report = check::check(&world, &asked, &options, &mut |_| {})?;
@@ -168,7 +168,7 @@ fn cell<P: Protocol>(rules: P, world: &Surrounding, how: How) -> Result<Cell, Su
 }
 
 fn messages<P: Protocol>(rules: P, how: How) -> Result<Most, SurveyError> {
-    let world = World::new(rules, Dials::calm(how.nodes).with_crashes(1, 0))?;
+    let world = World::new(rules, Scenario::calm(how.nodes).with_crashes(1, 0))?;
     let found = bounds(&world, Until::Rest, (how.limits, 1), &mut |_| {})?;
     let line = found.lines.iter().find(|line| line.name() == "messages");
     Ok(match (found.incomplete, line.map(|line| &line.bound)) {

@@ -1,7 +1,7 @@
 //! Executions as data: NDJSON, one header line and one line for each step.
 //!
 //! A trace says everything that a person or another program needs to follow an execution without
-//! this crate: the protocol and its rules, the dials, who did what, which message is which, and
+//! this crate: the protocol and its rules, the scenario, who did what, which message is which, and
 //! what every process believes after each step. It can be [replayed](Trace::actions) into the
 //! model's actions, and is refused if it does not fit the model any more.
 
@@ -13,8 +13,8 @@ pub use file::TraceError;
 pub use record::describe;
 
 use crate::property::Kind;
-use crate::protocol::{Id, Protocol, Standing};
-use crate::world::{Dials, State};
+use crate::protocol::{Belief, Id, Protocol};
+use crate::world::{Scenario, State};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,7 @@ pub struct Trace {
 pub struct Header {
     /// [`FORMAT`].
     pub format: String,
-    /// The model that wrote it: a hash over its version, the protocol, its rules and the dials.
+    /// The model that wrote it: a hash over its version, the protocol, its rules and the scenario.
     pub fingerprint: String,
     /// The protocol.
     pub protocol: String,
@@ -46,7 +46,7 @@ pub struct Header {
     /// The rules.
     pub rules: serde_json::Value,
     /// The surrounding.
-    pub world: Dials,
+    pub world: Scenario,
     /// What the execution shows, if it is a counterexample or an example.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<Shows>,
@@ -205,10 +205,10 @@ impl Lifeline {
             up,
             paused: state.paused(id),
             role: if up { P::role(state.process(id)) } else { "down" }.to_owned(),
-            leader: match state.standing(id) {
-                Some(Standing::Leads) => Some(id),
-                Some(Standing::Follows(leader)) => Some(leader),
-                Some(Standing::Undecided) | None => None,
+            leader: match state.belief(id) {
+                Some(Belief::Leads) => Some(id),
+                Some(Belief::Follows(leader)) => Some(leader),
+                Some(Belief::Undecided) | None => None,
             },
             timers: state.timers(id).iter::<P>().map(|t| plain(&t)).collect(),
         }

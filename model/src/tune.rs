@@ -13,7 +13,7 @@ use crate::check::{self, CheckError, Counterexample, Limits, Options};
 use crate::check::{Progress, Reason, Report, Verdict};
 use crate::property::{self, Property, PropertyError};
 use crate::protocol::{Protocol, Wait};
-use crate::world::{Delay, Dials, Durations, Timed, Timing, World, WorldError};
+use crate::world::{Delay, Durations, Scenario, Timed, Timing, World, WorldError};
 use std::time::Instant;
 
 /// How many states of a world are searched before more of it is.
@@ -24,7 +24,7 @@ pub struct Question<P: Protocol> {
     /// The rules.
     pub protocol: P,
     /// The surrounding; its timing says which durations are given, and is filled in for each row.
-    pub dials: Dials,
+    pub scenario: Scenario,
     /// The durations that are given, and what else the timing has besides delay and processing.
     pub given: Timed,
     /// The durations that are looked for, in this order.
@@ -180,7 +180,7 @@ impl<P: Protocol> Question<P> {
 
     /// The world in which everything takes this long.
     fn world(&self, timed: Timed) -> Result<World<P>, WorldError> {
-        World::new(self.protocol, Dials { timing: Timing::Timed(timed), ..self.dials })
+        World::new(self.protocol, Scenario { timing: Timing::Timed(timed), ..self.scenario })
     }
 }
 

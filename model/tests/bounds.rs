@@ -5,7 +5,7 @@ use bellwether_model::check::bounds::{Bound, Bounds, Order, Until, bounds};
 use bellwether_model::check::rows::{Fairness, Rows};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Dials, Network, Start, World};
+use bellwether_model::world::{Network, Scenario, Start, World};
 use proptest::prelude::*;
 
 const STATES: u32 = 6;
@@ -130,9 +130,9 @@ proptest! {
     }
 }
 
-fn costs(variant: &str, dials: Dials, until: Until) -> Bounds<Bully> {
+fn costs(variant: &str, scenario: Scenario, until: Until) -> Bounds<Bully> {
     let rules = Bully::VARIANTS.iter().find(|v| v.name == variant).expect("it exists").rules;
-    let world = World::new(rules, dials).expect("the dials are possible");
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     bounds(&world, until, (Limits::NONE, 2), &mut |_| {}).expect("threads")
 }
 
@@ -161,8 +161,8 @@ fn what_the_crash_of_a_leader_costs_at_most() {
     for network in [Network::Fifo, Network::Set] {
         for (variant, messages) in table {
             for (nodes, messages) in (2..=4).zip(messages) {
-                let dials = Dials { network, ..Dials::calm(nodes) }.with_crashes(1, 0);
-                let costs = costs(variant, dials, Until::Rest);
+                let scenario = Scenario { network, ..Scenario::calm(nodes) }.with_crashes(1, 0);
+                let costs = costs(variant, scenario, Until::Rest);
                 let what = format!("{variant}, {nodes} nodes, {network}");
                 assert_eq!(most(&costs, "messages"), Some(messages), "{what}");
             }
@@ -173,8 +173,8 @@ fn what_the_crash_of_a_leader_costs_at_most() {
 /// The execution is one: its messages, counted in its trace, are as many as the bound says.
 #[test]
 fn an_execution_attains_each_bound() {
-    let dials = Dials::calm(4).with_crashes(1, 0);
-    let costs = costs("baseline", dials, Until::Rest);
+    let scenario = Scenario::calm(4).with_crashes(1, 0);
+    let costs = costs("baseline", scenario, Until::Rest);
     for line in &costs.lines {
         let Bound::Most(most, _) = line.bound else { panic!("{} is bounded", line.name()) };
         let trace = line.trace(&costs.world);
@@ -189,7 +189,7 @@ fn an_execution_attains_each_bound() {
 #[test]
 fn heartbeats_have_no_bound_without_a_clock_and_elections_do() {
     for until in [Until::Rest, Until::Agreed] {
-        let costs = costs("recommended", Dials::calm(3).with_crashes(1, 0), until);
+        let costs = costs("recommended", Scenario::calm(3).with_crashes(1, 0), until);
         assert_eq!(most(&costs, "messages/coordinator"), None);
         assert_eq!(most(&costs, "time-outs/heartbeat"), None);
         assert_eq!(most(&costs, "messages/election"), Some(6));
@@ -200,9 +200,9 @@ fn heartbeats_have_no_bound_without_a_clock_and_elections_do() {
 
 #[test]
 fn peace_costs_nothing_and_a_cold_start_is_counted_from_the_beginning() {
-    let peace = costs("recommended", Dials::calm(3), Until::Rest);
+    let peace = costs("recommended", Scenario::calm(3), Until::Rest);
     assert_eq!((most(&peace, "messages"), most(&peace, "elections")), (Some(0), Some(0)));
-    let cold = costs("baseline", Dials { start: Start::Cold, ..Dials::calm(3) }, Until::Rest);
+    let cold = costs("baseline", Scenario { start: Start::Cold, ..Scenario::calm(3) }, Until::Rest);
     assert_eq!(most(&cold, "messages"), Some(13));
     assert_eq!(most(&cold, "leaderships"), Some(1));
 }
@@ -210,8 +210,8 @@ fn peace_costs_nothing_and_a_cold_start_is_counted_from_the_beginning() {
 #[test]
 fn a_search_that_is_cut_short_claims_no_bound() {
     let limits = Limits { states: Some(10), ..Limits::NONE };
-    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0));
-    let world = world.expect("the dials are possible");
+    let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0));
+    let world = world.expect("the scenario are possible");
     let cut = bounds(&world, Until::Rest, (limits, 1), &mut |_| {}).expect("threads");
     assert!(cut.incomplete.is_some() && cut.lines.is_empty());
 }

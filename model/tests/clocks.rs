@@ -8,8 +8,8 @@ use bellwether_model::protocol::bully::{Bully, Message, Timer};
 use bellwether_model::report::story::tell;
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Action, Delay, Dials, Drift, Durations, Envelope, Faults, Network, State, Timed, Timing, World,
-    WorldError,
+    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, State, Timed, Timing,
+    World, WorldError,
 };
 
 const ONE: Id = Id::at(0);
@@ -18,21 +18,21 @@ const THREE: Id = Id::at(2);
 
 /// The baseline of the bully, with durations that are enough as long as nobody is paused and no
 /// clock drifts.
-fn dials(pauses: u8, drift: &str) -> Dials {
+fn scenario(pauses: u8, drift: &str) -> Scenario {
     let drift: Drift = drift.parse().expect("a ratio");
     let durations = [("t-elec", 3), ("t-coord", 5), ("t-detect", 2)];
     let durations = Durations::of(durations).expect("short names");
     let timed = Timed { delay: Delay::AtMost(1), processing: 0, drift, durations, within: None };
     let faults = Faults { crashes: 1, pauses, ..Faults::NONE };
-    Dials { timing: Timing::Timed(timed), faults, ..Dials::calm(3) }
+    Scenario { timing: Timing::Timed(timed), faults, ..Scenario::calm(3) }
 }
 
-fn world(dials: Dials) -> World<Bully> {
-    World::new(Bully::BASELINE, dials).expect("possible")
+fn world(scenario: Scenario) -> World<Bully> {
+    World::new(Bully::BASELINE, scenario).expect("possible")
 }
 
-fn ask(dials: Dials, name: &str, engine: Engine) -> Report<Bully> {
-    let world = world(dials);
+fn ask(scenario: Scenario, name: &str, engine: Engine) -> Report<Bully> {
+    let world = world(scenario);
     let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
     let options = Options { engine, ..Options::default() };
     check(&world, &asked, &options, &mut |_| {}).expect("something is asked")
@@ -56,7 +56,7 @@ const NOTICES: Action<Bully> = Action::Expire { id: TWO, timer: Timer::Watch, ea
 
 #[test]
 fn what_is_sent_to_somebody_who_is_paused_waits_and_arrives_in_the_end() {
-    let world = world(dials(1, "0"));
+    let world = world(scenario(1, "0"));
     let asked = [Action::Crash(THREE), Action::Pause(TWO)];
     let state = after(&world, &asked);
     let notices = Action::Expire { id: ONE, timer: Timer::Watch, early: false };
@@ -80,7 +80,7 @@ fn what_is_sent_to_somebody_who_is_paused_waits_and_arrives_in_the_end() {
 /// Its detector has long had to notice that 3 is gone, and the clock has not waited for it.
 #[test]
 fn whoever_is_paused_takes_no_step_and_holds_no_time_up() {
-    let world = world(dials(1, "0"));
+    let world = world(scenario(1, "0"));
     let tick = [Action::Tick; 6];
     let state = after(&world, &[&[Action::Crash(THREE), Action::Pause(TWO)], &tick[..2]].concat());
     let others: Vec<_> =
@@ -88,7 +88,8 @@ fn whoever_is_paused_takes_no_step_and_holds_no_time_up() {
     assert_eq!(others, [Action::Resume(TWO)]);
     assert!(!enabled(&world, &state).contains(&Action::Tick), "1 has to notice: {state:?}");
     let both = Faults { crashes: 1, pauses: 2, ..Faults::NONE };
-    let world = World::new(Bully::BASELINE, Dials { faults: both, ..world.dials() }).expect("one");
+    let world =
+        World::new(Bully::BASELINE, Scenario { faults: both, ..world.scenario() }).expect("one");
     let stopped = [Action::Crash(THREE), Action::Pause(TWO), Action::Pause(ONE)];
     let state = after(&world, &[&stopped, &tick[..]].concat());
     assert_eq!(enabled(&world, &state), [Action::Tick, Action::Resume(ONE), Action::Resume(TWO)]);
@@ -98,7 +99,7 @@ fn whoever_is_paused_takes_no_step_and_holds_no_time_up() {
 
 #[test]
 fn a_pause_keeps_everything_but_the_time() {
-    let world = world(dials(1, "0"));
+    let world = world(scenario(1, "0"));
     let before = after(&world, &[Action::Crash(THREE)]);
     let paused = world.apply(&before, &Action::Pause(TWO)).state;
     assert!(paused.paused(TWO) && !paused.paused(ONE));
@@ -112,16 +113,19 @@ fn a_pause_keeps_everything_but_the_time() {
 
 #[test]
 fn nobody_stays_paused_for_ever_and_nobody_rests_meanwhile() {
-    let world = world(dials(1, "0"));
+    let world = world(scenario(1, "0"));
     let paused = after(&world, &[Action::Pause(ONE)]);
-    assert!(world.owes(&Action::Resume(ONE)) && !world.owes(&Action::Pause(ONE)));
-    assert!(world.at_rest(&world.initial()) && !world.at_rest(&paused));
+    assert!(world.is_fair(&Action::Resume(ONE)) && !world.is_fair(&Action::Pause(ONE)));
+    assert!(world.is_quiescent(&world.initial()) && !world.is_quiescent(&paused));
 }
 
 #[test]
 fn whoever_is_paused_may_crash_and_comes_back_awake() {
-    let dials = Dials { faults: Faults { recoveries: 1, ..dials(1, "0").faults }, ..dials(1, "0") };
-    let world = world(dials);
+    let scenario = Scenario {
+        faults: Faults { recoveries: 1, ..scenario(1, "0").faults },
+        ..scenario(1, "0")
+    };
+    let world = world(scenario);
     let state = after(&world, &[Action::Pause(ONE), Action::Crash(ONE)]);
     assert!(!state.paused(ONE) && !enabled(&world, &state).contains(&Action::Resume(ONE)));
     let back = world.apply(&state, &Action::Recover(ONE)).state;
@@ -130,7 +134,8 @@ fn whoever_is_paused_may_crash_and_comes_back_awake() {
 
 #[test]
 fn a_pause_of_the_leader_makes_two_and_of_nobody_none() {
-    let verdict = |pauses| ask(dials(pauses, "0"), "at-most-one-leader", Engine::Exact).verdict();
+    let verdict =
+        |pauses| ask(scenario(pauses, "0"), "at-most-one-leader", Engine::Exact).verdict();
     assert_eq!((verdict(0), verdict(1)), (Verdict::Holds, Verdict::Violated));
 }
 
@@ -139,8 +144,8 @@ fn pauses_need_a_clock() {
     for (timing, why) in
         [(Timing::Perfect, "no answer is late"), (Timing::Asynchronous, "adds nothing")]
     {
-        let dials = Dials { timing, ..dials(1, "0") };
-        let refused = World::new(Bully::BASELINE, dials).map(drop).expect_err("no clock");
+        let scenario = Scenario { timing, ..scenario(1, "0") };
+        let refused = World::new(Bully::BASELINE, scenario).map(drop).expect_err("no clock");
         assert_eq!(refused, WorldError::PausesUntimed { timing: timing.kind() });
         assert!(refused.to_string().contains(why), "{refused}");
     }
@@ -173,7 +178,7 @@ fn a_drift_is_a_ratio_up_to_a_half() {
 /// From the first tick of its window on it may, at the last it must.
 #[test]
 fn a_timer_expires_anywhere_in_its_window() {
-    let world = world(dials(0, "1/3"));
+    let world = world(scenario(0, "1/3"));
     let held = Action::Expire { id: TWO, timer: Timer::Election, early: false };
     let mut state = after(&world, &[Action::Crash(THREE), NOTICES]);
     for e in state.in_flight().to_vec() {
@@ -207,7 +212,7 @@ fn a_timer_expires_anywhere_in_its_window() {
 #[test]
 fn time_outs_that_are_just_enough_are_too_short_for_clocks_that_drift() {
     for (drift, verdict) in [("0", Verdict::Holds), ("1/10", Verdict::Violated)] {
-        let found = ask(dials(0, drift), "timeouts-accurate", Engine::Exact);
+        let found = ask(scenario(0, drift), "timeouts-accurate", Engine::Exact);
         assert_eq!(found.verdict(), verdict, "{drift}");
     }
 }
@@ -215,27 +220,27 @@ fn time_outs_that_are_just_enough_are_too_short_for_clocks_that_drift() {
 /// With liveness asked, both searches run, and `check` fails if they count differently.
 #[test]
 fn stateright_and_the_state_graph_count_the_same() {
-    let set = Dials { network: Network::Set, ..dials(1, "0") };
-    let two = |dials| Dials { nodes: 2, ..dials };
-    for dials in [two(dials(1, "0")), two(dials(2, "1/4")), two(set), dials(0, "1/4")] {
-        let report = ask(dials, "stabilises", Engine::Bfs);
-        assert!(report.counts.distinct > 20, "{dials}: {:?}", report.counts);
+    let set = Scenario { network: Network::Set, ..scenario(1, "0") };
+    let two = |scenario| Scenario { nodes: 2, ..scenario };
+    for scenario in [two(scenario(1, "0")), two(scenario(2, "1/4")), two(set), scenario(0, "1/4")] {
+        let report = ask(scenario, "stabilises", Engine::Bfs);
+        assert!(report.counts.distinct > 20, "{scenario}: {:?}", report.counts);
     }
 }
 
 #[test]
 fn no_drift_and_no_pause_change_nothing() {
-    let counts = |dials| ask(dials, "timeouts-accurate", Engine::Exact).counts;
-    let calm = counts(dials(0, "0"));
+    let counts = |scenario| ask(scenario, "timeouts-accurate", Engine::Exact).counts;
+    let calm = counts(scenario(0, "0"));
     assert_eq!((calm.distinct, calm.generated), (143, 284));
-    assert!(counts(dials(0, "1/10")).distinct > calm.distinct);
-    assert!(counts(dials(1, "0")).distinct > calm.distinct);
+    assert!(counts(scenario(0, "1/10")).distinct > calm.distinct);
+    assert!(counts(scenario(1, "0")).distinct > calm.distinct);
 }
 
 #[test]
 fn pauses_and_drift_stand_in_dials_traces_and_stories() {
-    let report = ask(dials(1, "1/10"), "at-most-one-leader", Engine::Exact);
-    let said = report.world.dials().to_string();
+    let report = ask(scenario(1, "1/10"), "at-most-one-leader", Engine::Exact);
+    let said = report.world.scenario().to_string();
     assert!(said.contains("1 pause;") && said.contains("drift 1/10"), "{said}");
     let decision = &report.decisions[0];
     let found = decision.counterexample.as_ref().expect("it is violated");

@@ -5,10 +5,10 @@ use bellwether_model::check::{Counts, Engine, Options, check};
 use bellwether_model::property::{self, Kind, Property};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Dials, Faults, Heals, Network, Start, Timing, World};
+use bellwether_model::world::{Faults, Heals, Network, Scenario, Start, Timing, World};
 
-fn counts(rules: Bully, dials: Dials, engine: Engine) -> Counts {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn counts(rules: Bully, scenario: Scenario, engine: Engine) -> Counts {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let safety: Vec<Property<Bully>> =
         property::all().into_iter().filter(|p| p.kind() == Kind::Safety).collect();
     let options = Options { engine, ..Options::default() };
@@ -26,14 +26,16 @@ fn the_baseline_has_the_states_and_transitions_that_other_checkers_count() {
         (4, 1, 0, 2_763, 13_221),
     ];
     for (nodes, crashes, recoveries, distinct, generated) in known {
-        let dials =
-            Dials { network: Network::Set, ..Dials::calm(nodes).with_crashes(crashes, recoveries) };
+        let scenario = Scenario {
+            network: Network::Set,
+            ..Scenario::calm(nodes).with_crashes(crashes, recoveries)
+        };
         for engine in [Engine::Exact, Engine::Bfs, Engine::Dfs] {
-            let found = counts(Bully::BASELINE, dials, engine);
+            let found = counts(Bully::BASELINE, scenario, engine);
             assert_eq!(
                 (found.distinct, found.generated),
                 (distinct, generated),
-                "{engine}: {dials}"
+                "{engine}: {scenario}"
             );
         }
     }
@@ -42,34 +44,37 @@ fn the_baseline_has_the_states_and_transitions_that_other_checkers_count() {
 /// Every variant, in worlds that turn every dial.
 #[test]
 fn stateright_and_the_state_graph_count_the_same() {
-    let fault = |faults| Dials { faults, ..Dials::calm(3) };
+    let fault = |faults| Scenario { faults, ..Scenario::calm(3) };
     let worlds = [
-        Dials::calm(3).with_crashes(1, 1),
-        Dials { network: Network::Unordered, ..Dials::calm(3).with_crashes(1, 1) },
-        Dials { network: Network::Set, ..Dials::calm(3).with_crashes(2, 1) },
+        Scenario::calm(3).with_crashes(1, 1),
+        Scenario { network: Network::Unordered, ..Scenario::calm(3).with_crashes(1, 1) },
+        Scenario { network: Network::Set, ..Scenario::calm(3).with_crashes(2, 1) },
         fault(Faults { crashes: 1, losses: 1.into(), suspicions: 1, ..Faults::NONE }),
-        Dials { capacity: Some(2), ..fault(Faults { duplicates: 1, crashes: 1, ..Faults::NONE }) },
-        Dials {
+        Scenario {
+            capacity: Some(2),
+            ..fault(Faults { duplicates: 1, crashes: 1, ..Faults::NONE })
+        },
+        Scenario {
             heals: Heals::Must,
             network: Network::Set,
             ..fault(Faults { cuts: 1, ..Faults::NONE })
         },
-        Dials { start: Start::Cold, ..Dials::calm(3) },
-        Dials { timing: Timing::Asynchronous, capacity: Some(1), ..Dials::calm(3) },
+        Scenario { start: Start::Cold, ..Scenario::calm(3) },
+        Scenario { timing: Timing::Asynchronous, capacity: Some(1), ..Scenario::calm(3) },
     ];
     let mut compared = 0;
     for variant in Bully::VARIANTS {
-        for dials in worlds {
+        for scenario in worlds {
             // Without a guard, and with a leader that holds elections again, some are too large.
-            let dials = Dials { capacity: dials.capacity.or(Some(3)), ..dials };
-            let exact = counts(variant.rules, dials, Engine::Exact);
+            let scenario = Scenario { capacity: scenario.capacity.or(Some(3)), ..scenario };
+            let exact = counts(variant.rules, scenario, Engine::Exact);
             if exact.distinct > 40_000 {
                 continue;
             }
-            let what = format!("{}: {dials}", variant.name);
-            let bfs = counts(variant.rules, dials, Engine::Bfs);
+            let what = format!("{}: {scenario}", variant.name);
+            let bfs = counts(variant.rules, scenario, Engine::Bfs);
             assert_eq!(exact, bfs, "{what}: breadth-first");
-            let dfs = counts(variant.rules, dials, Engine::Dfs);
+            let dfs = counts(variant.rules, scenario, Engine::Dfs);
             assert_eq!(
                 (exact.distinct, exact.generated),
                 (dfs.distinct, dfs.generated),

@@ -5,12 +5,12 @@ use bellwether_model::check::{Options, Reason, Report, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Budget, DeliveryFairness, Dials, Faults, Network, Start, World};
+use bellwether_model::world::{Budget, DeliveryFairness, Faults, Network, Scenario, Start, World};
 
 const LIVENESS: [&str; 4] = ["stabilises", "leader-emerges", "leader-recurs", "failover"];
 
-fn report(rules: Bully, dials: Dials) -> Report<Bully> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn report(rules: Bully, scenario: Scenario) -> Report<Bully> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let named = LIVENESS.map(str::to_owned);
     let properties = property::select(&world, &named).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -26,16 +26,16 @@ fn variant(name: &str) -> Bully {
 }
 
 /// A crash, and links that lose as much as they like.
-fn lossy(fairness: DeliveryFairness, network: Network) -> Dials {
+fn lossy(fairness: DeliveryFairness, network: Network) -> Scenario {
     let faults = Faults { crashes: 1, losses: Budget::Unbounded, ..Faults::NONE };
-    Dials { faults, fairness, network, capacity: Some(3), ..Dials::calm(3) }
+    Scenario { faults, fairness, network, capacity: Some(3), ..Scenario::calm(3) }
 }
 
 #[test]
 fn without_lasting_losses_the_recommended_rules_keep_every_promise() {
-    for start in [Start::Settled, Start::Cold] {
+    for start in [Start::Converged, Start::Cold] {
         let report =
-            report(Bully::RECOMMENDED, Dials { start, ..Dials::calm(3) }.with_crashes(1, 0));
+            report(Bully::RECOMMENDED, Scenario { start, ..Scenario::calm(3) }.with_crashes(1, 0));
         assert_eq!(with(&report, Verdict::Holds), LIVENESS, "{start} start");
     }
 }
@@ -62,14 +62,14 @@ fn an_announcement_that_is_not_repeated_may_be_lost_for_good_however_fair_the_li
 
 #[test]
 fn a_cold_start_that_waits_to_hear_of_a_leader_has_none() {
-    let cold = Dials { start: Start::Cold, ..Dials::calm(3) };
+    let cold = Scenario { start: Start::Cold, ..Scenario::calm(3) };
     assert_eq!(with(&report(variant("clustering"), cold), Verdict::Violated), LIVENESS);
 }
 
 #[test]
 fn without_the_second_time_out_nobody_leads_in_the_end() {
     let rules = Bully { t_coord: false, ..Bully::RECOMMENDED };
-    let report = report(rules, Dials::calm(3).with_crashes(2, 0));
+    let report = report(rules, Scenario::calm(3).with_crashes(2, 0));
     let violated = with(&report, Verdict::Violated);
     assert_eq!(violated, ["stabilises", "leader-recurs", "failover"]);
     // The first leader did lead once.
@@ -78,7 +78,7 @@ fn without_the_second_time_out_nobody_leads_in_the_end() {
 
 #[test]
 fn where_no_leader_is_ever_missed_failover_says_nothing() {
-    let report = report(Bully::RECOMMENDED, Dials::calm(3));
+    let report = report(Bully::RECOMMENDED, Scenario::calm(3));
     let failover = report.decisions.last().expect("it was asked");
     assert_eq!((failover.verdict, failover.reason), (Verdict::Unknown, Some(Reason::Vacuous)));
 }

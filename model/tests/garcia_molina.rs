@@ -9,18 +9,18 @@ use bellwether_model::protocol::garcia_molina::{
 };
 use bellwether_model::protocol::{Protocol, Wait};
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
 };
 
 const REPAIRED: GarciaMolina = GarciaMolina::REPAIRED;
 const PUBLISHED: GarciaMolina = GarciaMolina::PUBLISHED;
 
-fn report(rules: GarciaMolina, dials: Dials) -> Report<GarciaMolina> {
-    asked(rules, dials, &[])
+fn report(rules: GarciaMolina, scenario: Scenario) -> Report<GarciaMolina> {
+    asked(rules, scenario, &[])
 }
 
-fn asked(rules: GarciaMolina, dials: Dials, names: &[&str]) -> Report<GarciaMolina> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn asked(rules: GarciaMolina, scenario: Scenario, names: &[&str]) -> Report<GarciaMolina> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -32,8 +32,8 @@ fn violated(report: &Report<GarciaMolina>) -> Vec<&'static str> {
     violated.map(|d| d.property.name).collect()
 }
 
-fn violates(rules: GarciaMolina, dials: Dials) -> Vec<&'static str> {
-    violated(&report(rules, dials))
+fn violates(rules: GarciaMolina, scenario: Scenario) -> Vec<&'static str> {
+    violated(&report(rules, scenario))
 }
 
 fn decision<'r>(report: &'r Report<GarciaMolina>, name: &str) -> &'r Decision<GarciaMolina> {
@@ -48,12 +48,12 @@ fn story(report: &Report<GarciaMolina>, name: &str) -> Vec<String> {
     steps.map(ToString::to_string).collect()
 }
 
-fn struck(nodes: usize, faults: Faults) -> Dials {
-    Dials { faults, ..Dials::calm(nodes) }
+fn struck(nodes: usize, faults: Faults) -> Scenario {
+    Scenario { faults, ..Scenario::calm(nodes) }
 }
 
-fn crashes(nodes: usize, crashes: u8, recoveries: u8) -> Dials {
-    Dials::calm(nodes).with_crashes(crashes, recoveries)
+fn crashes(nodes: usize, crashes: u8, recoveries: u8) -> Scenario {
+    Scenario::calm(nodes).with_crashes(crashes, recoveries)
 }
 
 /// Nothing that lasts is wrong in the end.
@@ -63,15 +63,15 @@ const LASTING: [&str; 6] =
 #[test]
 fn with_perfect_time_outs_everything_holds_through_crashes_and_recoveries() {
     for rules in [REPAIRED, PUBLISHED] {
-        for dials in [crashes(2, 2, 2), crashes(3, 2, 0), crashes(3, 2, 1), crashes(4, 1, 1)] {
-            assert_eq!(violates(rules, dials), [""; 0], "{dials}");
+        for scenario in [crashes(2, 2, 2), crashes(3, 2, 0), crashes(3, 2, 1), crashes(4, 1, 1)] {
+            assert_eq!(violates(rules, scenario), [""; 0], "{scenario}");
         }
     }
 }
 
 #[test]
 fn messages_that_overtake_each_other_do_no_harm() {
-    let unordered = Dials { network: Network::Unordered, ..crashes(3, 1, 1) };
+    let unordered = Scenario { network: Network::Unordered, ..crashes(3, 1, 1) };
     for rules in [REPAIRED, PUBLISHED] {
         assert_eq!(violates(rules, unordered), [""; 0]);
     }
@@ -80,7 +80,7 @@ fn messages_that_overtake_each_other_do_no_harm() {
 #[test]
 fn from_a_cold_start_the_highest_leads() {
     for nodes in [2, 3, 4] {
-        let cold = Dials { start: Start::Cold, ..Dials::calm(nodes) };
+        let cold = Scenario { start: Start::Cold, ..Scenario::calm(nodes) };
         assert_eq!(violates(PUBLISHED, cold), [""; 0]);
     }
 }
@@ -89,11 +89,11 @@ fn from_a_cold_start_the_highest_leads() {
 fn assertion_1_holds_if_halt_ends_an_election_and_fails_if_it_does_not() {
     let goes_on = GarciaMolina { halt: Halt::GoesOn, ..PUBLISHED };
     for nodes in [2, 3, 4] {
-        let dials = crashes(nodes, 1, 1);
-        let verdict = |rules| asked(rules, dials, &["assertion-1"]).verdict();
-        assert_eq!(verdict(PUBLISHED), Verdict::Holds, "{dials}");
-        assert_eq!(verdict(REPAIRED), Verdict::Holds, "{dials}");
-        assert_eq!(verdict(goes_on), Verdict::Violated, "{dials}");
+        let scenario = crashes(nodes, 1, 1);
+        let verdict = |rules| asked(rules, scenario, &["assertion-1"]).verdict();
+        assert_eq!(verdict(PUBLISHED), Verdict::Holds, "{scenario}");
+        assert_eq!(verdict(REPAIRED), Verdict::Holds, "{scenario}");
+        assert_eq!(verdict(goes_on), Verdict::Violated, "{scenario}");
     }
 }
 
@@ -101,9 +101,9 @@ fn assertion_1_holds_if_halt_ends_an_election_and_fails_if_it_does_not() {
 /// is, the property that watches over it says so.
 #[test]
 fn no_number_of_a_task_comes_round_where_the_assertions_are_said_to_hold() {
-    let verdict = |dials| asked(REPAIRED, dials, &["tasks-told-apart"]).verdict();
-    for dials in [crashes(2, 3, 3), crashes(3, 2, 2), crashes(3, 3, 1), crashes(4, 1, 1)] {
-        assert_eq!(verdict(dials), Verdict::Holds, "{dials}");
+    let verdict = |scenario| asked(REPAIRED, scenario, &["tasks-told-apart"]).verdict();
+    for scenario in [crashes(2, 3, 3), crashes(3, 2, 2), crashes(3, 3, 1), crashes(4, 1, 1)] {
+        assert_eq!(verdict(scenario), Verdict::Holds, "{scenario}");
     }
     assert_eq!(verdict(crashes(2, 4, 4)), Verdict::Violated);
 }
@@ -211,14 +211,14 @@ fn one_late_answer_splits_the_published_group_for_good_and_not_the_repaired_one(
 
 #[test]
 fn a_cut_that_heals_and_a_lost_message_leave_nothing_wrong_but_in_the_published_group() {
-    let cut = Dials { heals: Heals::Must, ..struck(3, Faults { cuts: 1, ..Faults::NONE }) };
+    let cut = Scenario { heals: Heals::Must, ..struck(3, Faults { cuts: 1, ..Faults::NONE }) };
     let loss = struck(3, Faults { crashes: 1, losses: 1.into(), ..Faults::NONE });
-    for dials in [cut, loss] {
-        let repaired = violates(REPAIRED, dials);
-        assert!(LASTING.iter().all(|name| !repaired.contains(name)), "{dials}: {repaired:?}");
-        assert!(repaired.contains(&"assertion-1"), "{dials}");
-        let published = violates(PUBLISHED, dials);
-        assert!(published.contains(&"assertion-2"), "{dials}: {published:?}");
+    for scenario in [cut, loss] {
+        let repaired = violates(REPAIRED, scenario);
+        assert!(LASTING.iter().all(|name| !repaired.contains(name)), "{scenario}: {repaired:?}");
+        assert!(repaired.contains(&"assertion-1"), "{scenario}");
+        let published = violates(PUBLISHED, scenario);
+        assert!(published.contains(&"assertion-2"), "{scenario}: {published:?}");
     }
 }
 
@@ -253,8 +253,8 @@ fn a_coordinator_that_asks_itself_whether_it_is_there_reorganizes_for_ever() {
 /// rules keep and one property more, and none keeps as much.
 #[test]
 fn no_combination_of_the_rules_is_better_than_the_repaired_one() {
-    let holds = |rules, dials| -> Vec<bool> {
-        let decisions = report(rules, dials).decisions;
+    let holds = |rules, scenario| -> Vec<bool> {
+        let decisions = report(rules, scenario).decisions;
         decisions.iter().map(|d| d.verdict == Verdict::Holds).collect()
     };
     let lossy = Faults { crashes: 1, losses: 1.into(), ..Faults::NONE };
@@ -269,12 +269,12 @@ fn no_combination_of_the_rules_is_better_than_the_repaired_one() {
     ];
     let mut left = combinations();
     assert_eq!(left.len(), 128);
-    for dials in worlds {
-        let ours = holds(REPAIRED, dials);
+    for scenario in worlds {
+        let ours = holds(REPAIRED, scenario);
         left.retain(|&rules| {
-            let theirs = holds(rules, dials);
+            let theirs = holds(rules, scenario);
             let keeps_all = ours.iter().zip(&theirs).all(|(ours, theirs)| !ours || *theirs);
-            assert!(!keeps_all || ours == theirs, "{rules:?} is better in {dials}");
+            assert!(!keeps_all || ours == theirs, "{rules:?} is better in {scenario}");
             keeps_all
         });
     }
@@ -311,7 +311,7 @@ fn combinations() -> Vec<GarciaMolina> {
 fn a_crash_costs_at_most_nine_n_minus_sixteen_messages() {
     let rules = GarciaMolina { check: Check::Never, ..PUBLISHED };
     for nodes in 2..=5 {
-        let world = World::new(rules, crashes(nodes, 1, 0)).expect("the dials are possible");
+        let world = World::new(rules, crashes(nodes, 1, 0)).expect("the scenario are possible");
         let costs = bounds(&world, Until::Rest, (Limits::NONE, 1), &mut |_| {}).expect("threads");
         let most = |name: &str| {
             let line = costs.lines.iter().find(|line| line.name() == name);
@@ -348,8 +348,8 @@ fn time_is_sequential() {
             durations: durations.expect("few enough"),
             within: Some(within),
         });
-        let world = World::new(rules, Dials { timing, ..crashes(nodes.into(), 1, 0) });
-        let world = world.expect("the dials are possible");
+        let world = World::new(rules, Scenario { timing, ..crashes(nodes.into(), 1, 0) });
+        let world = world.expect("the scenario are possible");
         let within = property::select(&world, &[AGREED_WITHIN.to_owned()]).expect("it exists");
         let report = check(&world, &within, &Options::default(), &mut |_| {});
         report.expect("something is asked").verdict()

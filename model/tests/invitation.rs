@@ -6,11 +6,11 @@ use bellwether_model::property::{self, Property};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::invitation::{Counter, Group, Invitation, Members, Priority};
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Faults, Heals, Missing, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Missing, Scenario, Start, Timed, Timing, World,
 };
 
-fn world(rules: Invitation, dials: Dials) -> World<Invitation> {
-    World::new(rules, dials).expect("the dials are possible")
+fn world(rules: Invitation, scenario: Scenario) -> World<Invitation> {
+    World::new(rules, scenario).expect("the scenario are possible")
 }
 
 fn asked(world: &World<Invitation>, properties: &[Property<Invitation>]) -> Report<Invitation> {
@@ -18,8 +18,8 @@ fn asked(world: &World<Invitation>, properties: &[Property<Invitation>]) -> Repo
 }
 
 /// What is asked when nothing is named, and what the lecture notes say besides.
-fn report(rules: Invitation, dials: Dials) -> Report<Invitation> {
-    let world = world(rules, dials);
+fn report(rules: Invitation, scenario: Scenario) -> Report<Invitation> {
+    let world = world(rules, scenario);
     let mut properties = property::select(&world, &[]).expect("all exist");
     let more = ["one-group", "halted"].map(str::to_owned);
     properties.extend(property::select(&world, &more).expect("both exist"));
@@ -47,8 +47,8 @@ fn variant(name: &str) -> Invitation {
     Invitation::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
 
-fn cold(nodes: usize) -> Dials {
-    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+fn cold(nodes: usize) -> Scenario {
+    Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
 fn without(links: &[&str]) -> Missing {
@@ -56,8 +56,8 @@ fn without(links: &[&str]) -> Missing {
     links.fold(Missing::NONE, Missing::and)
 }
 
-fn with(faults: Faults, dials: Dials) -> Dials {
-    Dials { faults, ..dials }
+fn with(faults: Faults, scenario: Scenario) -> Scenario {
+    Scenario { faults, ..scenario }
 }
 
 /// What the lecture notes say besides fails as soon as there are three: one may be in two groups
@@ -91,7 +91,7 @@ fn two_that_invite_each_other_do_so_for_ever_without_a_delay() {
 
 #[test]
 fn a_crash_leaves_one_group_also_if_a_message_is_lost() {
-    let crash = Dials::calm(3).with_crashes(1, 0);
+    let crash = Scenario::calm(3).with_crashes(1, 0);
     let loss = Faults { losses: 1.into(), ..crash.faults };
     let after_a_crash = report(Invitation::PAPER, crash);
     assert_eq!(violated(&after_a_crash), ["at-most-one-leader"]);
@@ -104,8 +104,8 @@ fn a_crash_leaves_one_group_also_if_a_message_is_lost() {
 
 #[test]
 fn a_restart_leaves_one_group() {
-    let dials = Dials::calm(3).with_crashes(1, 1);
-    let world = world(Invitation::PAPER, dials);
+    let scenario = Scenario::calm(3).with_crashes(1, 1);
+    let world = world(Invitation::PAPER, scenario);
     let properties = property::select(&world, &[]).expect("all exist");
     let report = asked(&world, &properties);
     assert_eq!((violated(&report), open(&report)), (vec!["at-most-one-leader"], vec![]));
@@ -115,8 +115,9 @@ fn a_restart_leaves_one_group() {
 /// end is not.
 #[test]
 fn without_timing_assertion_3_stays_and_assertion_4_goes() {
-    let dials = Dials { timing: Timing::Asynchronous, capacity: Some(1), ..Dials::calm(2) };
-    let report = report(Invitation::PAPER, dials.with_crashes(1, 1));
+    let scenario =
+        Scenario { timing: Timing::Asynchronous, capacity: Some(1), ..Scenario::calm(2) };
+    let report = report(Invitation::PAPER, scenario.with_crashes(1, 1));
     for kept in ["assertion-3", "numbers-unique"] {
         assert_eq!(decision(&report, kept).verdict, Verdict::Holds, "{kept}");
     }
@@ -135,8 +136,9 @@ fn what_is_enough_is_no_longer_than_it_must_be() {
         let durations = Durations::of(durations).expect("possible");
         let (delay, drift) = (Delay::AtMost(1), Drift::NONE);
         let timed = Timed { delay, processing: 0, drift, durations, within: None };
-        let dials = Dials { timing: Timing::Timed(timed), ..Dials::calm(nodes).with_crashes(1, 1) };
-        let world = world(Invitation::PAPER, dials);
+        let scenario =
+            Scenario { timing: Timing::Timed(timed), ..Scenario::calm(nodes).with_crashes(1, 1) };
+        let world = world(Invitation::PAPER, scenario);
         let property = property::select(&world, &["timeouts-accurate".to_owned()]);
         violated(&asked(&world, &property.expect("it exists"))).is_empty()
     };
@@ -159,7 +161,7 @@ fn a_lost_message_costs_a_new_group_unless_the_task_is_not_acknowledged() {
 #[test]
 fn a_cut_that_heals_leaves_one_group() {
     let cut = Faults { cuts: 1, ..Faults::NONE };
-    let cut = Dials { heals: Heals::Must, capacity: Some(2), ..with(cut, Dials::calm(3)) };
+    let cut = Scenario { heals: Heals::Must, capacity: Some(2), ..with(cut, Scenario::calm(3)) };
     let report = report(Invitation::PAPER, cut);
     assert!(!violated(&report).contains(&"assertion-4"), "{:?}", violated(&report));
     assert_eq!(decision(&report, "assertion-3").verdict, Verdict::Holds);
@@ -167,7 +169,7 @@ fn a_cut_that_heals_leaves_one_group() {
 
 #[test]
 fn a_volatile_counter_gives_a_number_twice_and_a_stable_one_does_not() {
-    let crash = Dials::calm(2).with_crashes(1, 1);
+    let crash = Scenario::calm(2).with_crashes(1, 1);
     let volatile = report(variant("volatile"), crash);
     assert!(violated(&volatile).contains(&"numbers-unique"));
     let paper = report(Invitation::PAPER, crash);
@@ -179,7 +181,7 @@ fn a_volatile_counter_gives_a_number_twice_and_a_stable_one_does_not() {
 /// needed: one that is still in the old group, one that joins the new one of the same number.
 #[test]
 fn a_number_that_is_used_again_names_two_groups_at_once() {
-    let crash = Dials::calm(3).with_crashes(1, 1);
+    let crash = Scenario::calm(3).with_crashes(1, 1);
     let world = world(variant("volatile"), crash);
     let assertion = property::select(&world, &["assertion-3".to_owned()]).expect("it exists");
     let found = asked(&world, &assertion);
@@ -191,7 +193,7 @@ fn a_number_that_is_used_again_names_two_groups_at_once() {
 #[test]
 fn where_hearing_is_not_transitive_assertion_4_fails_unless_the_highest_is_between() {
     for (missing, fails) in [("1-3", true), ("2-3", true), ("1-2", false)] {
-        let path = Dials { missing: without(&[missing]), ..cold(3) };
+        let path = Scenario { missing: without(&[missing]), ..cold(3) };
         let report = report(Invitation::PAPER, path);
         assert_eq!(violated(&report).contains(&"assertion-4"), fails, "without {missing}");
         assert_eq!(decision(&report, "assertion-3").verdict, Verdict::Holds);
@@ -205,7 +207,7 @@ fn where_hearing_is_not_transitive_assertion_4_fails_unless_the_highest_is_betwe
 fn on_a_path_of_four_assertion_4_fails_whoever_is_where() {
     let paths = [["1-3", "1-4", "2-4"], ["1-2", "2-4", "1-3"]];
     for missing in paths {
-        let path = Dials { missing: without(&missing), ..cold(4) };
+        let path = Scenario { missing: without(&missing), ..cold(4) };
         let world = world(Invitation::PAPER, path);
         let assertion = property::select(&world, &["assertion-4".to_owned()]).expect("it exists");
         assert_eq!(violated(&asked(&world, &assertion)), ["assertion-4"], "without {missing:?}");
@@ -214,9 +216,9 @@ fn on_a_path_of_four_assertion_4_fails_whoever_is_where() {
 
 /// Walks the world and its plain twin side by side: the same things can happen in both, one for
 /// one, and every property says the same of both.
-fn twins(rules: Invitation, dials: Dials) -> usize {
-    let world = world(rules, dials);
-    let plain = world.plain();
+fn twins(rules: Invitation, scenario: Scenario) -> usize {
+    let world = world(rules, scenario);
+    let plain = world.concrete();
     let properties: Vec<_> =
         property::all::<Invitation>().into_iter().map(|p| p.temporal).collect();
     let judge = |world: &World<Invitation>, state: &_| -> Vec<bool> {
@@ -229,7 +231,7 @@ fn twins(rules: Invitation, dials: Dials) -> usize {
     let mut renamed = std::collections::HashMap::new();
     let mut left = vec![(plain.initial(), world.initial())];
     while let Some((there, here)) = left.pop() {
-        if !plain.inside(&there) {
+        if !plain.within_bounds(&there) {
             continue;
         }
         match renamed.get(&there) {
@@ -259,28 +261,28 @@ fn twins(rules: Invitation, dials: Dials) -> usize {
 fn calling_groups_by_their_ranks_changes_no_verdict() {
     let merged = twins(variant("no-delay"), cold(2));
     assert!(merged > 0, "where groups are formed for ever, names matter");
-    twins(Invitation::PAPER, Dials::calm(2).with_crashes(1, 1));
+    twins(Invitation::PAPER, Scenario::calm(2).with_crashes(1, 1));
     let faults = Faults { losses: 1.into(), duplicates: 1, suspicions: 1, ..Faults::NONE };
-    twins(Invitation::PAPER, Dials { capacity: Some(2), ..with(faults, cold(2)) });
+    twins(Invitation::PAPER, Scenario { capacity: Some(2), ..with(faults, cold(2)) });
     twins(Invitation::PAPER, cold(3));
 }
 
 /// In worlds in which few groups are formed, both ways of counting reach their end.
 #[test]
 fn the_verdicts_are_those_of_the_plain_world() {
-    for dials in [cold(2), cold(3), Dials::calm(2).with_crashes(1, 1)] {
-        let ranked = world(Invitation::PAPER, dials);
+    for scenario in [cold(2), cold(3), Scenario::calm(2).with_crashes(1, 1)] {
+        let ranked = world(Invitation::PAPER, scenario);
         let properties = property::select(&ranked, &[]).expect("all exist");
-        let (ranked, plain) = (asked(&ranked, &properties), asked(&ranked.plain(), &properties));
-        assert_eq!(violated(&ranked), violated(&plain), "{dials}");
-        assert_eq!((open(&ranked), open(&plain)), (vec![], vec![]), "{dials}");
+        let (ranked, plain) = (asked(&ranked, &properties), asked(&ranked.concrete(), &properties));
+        assert_eq!(violated(&ranked), violated(&plain), "{scenario}");
+        assert_eq!((open(&ranked), open(&plain)), (vec![], vec![]), "{scenario}");
     }
 }
 
 #[test]
 fn a_volatile_counter_is_not_renamed() {
     let rules = Invitation { counter: Counter::Volatile, ..Invitation::PAPER };
-    assert_eq!(twins(rules, Dials::calm(2).with_crashes(1, 1)), 0);
+    assert_eq!(twins(rules, Scenario::calm(2).with_crashes(1, 1)), 0);
 }
 
 #[test]

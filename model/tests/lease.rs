@@ -9,7 +9,7 @@ use bellwether_model::protocol::lease::{
 use bellwether_model::trace::Trace;
 use bellwether_model::tune::Question;
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Faults, Network, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Network, Scenario, Start, Timed, Timing, World,
 };
 
 const AMO: &str = "at-most-one-leader";
@@ -17,14 +17,14 @@ const GRANT: &str = "one-grant";
 const FENCE: &str = "tokens-grow";
 const FRESH: &str = "no-stale-write";
 
-fn ask(rules: Lease, dials: Dials, name: &str) -> Report<Lease> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report<Lease> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
     check(&world, &asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn verdict(rules: Lease, dials: Dials, name: &str) -> Verdict {
-    ask(rules, dials, name).verdict()
+fn verdict(rules: Lease, scenario: Scenario, name: &str) -> Verdict {
+    ask(rules, scenario, name).verdict()
 }
 
 fn variant(name: &str) -> Lease {
@@ -41,8 +41,8 @@ fn timed(holder: u8, grant: u8, delay: u8, drift: Drift) -> Timing {
 }
 
 /// Two clients that know how long a message takes, and these faults.
-fn two(holder: u8, grant: u8, faults: Faults) -> Dials {
-    Dials { timing: timed(holder, grant, 1, Drift::NONE), faults, ..Dials::calm(2) }
+fn two(holder: u8, grant: u8, faults: Faults) -> Scenario {
+    Scenario { timing: timed(holder, grant, 1, Drift::NONE), faults, ..Scenario::calm(2) }
 }
 
 const CUT: Faults = Faults { cuts: 1, ..Faults::NONE };
@@ -50,40 +50,40 @@ const PAUSE: Faults = Faults { pauses: 1, ..Faults::NONE };
 
 #[test]
 fn crashes_recoveries_and_losses_break_nothing() {
-    let with = |faults| Dials { faults, ..Dials::calm(3) };
+    let with = |faults| Scenario { faults, ..Scenario::calm(3) };
     let worlds = [
         with(Faults { crashes: 1, ..Faults::NONE }),
         with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
         with(Faults { losses: 1.into(), ..Faults::NONE }),
         with(Faults { duplicates: 1, ..Faults::NONE }),
         with(Faults { cuts: 1, ..Faults::NONE }),
-        Dials { start: Start::Cold, ..with(Faults { crashes: 1, ..Faults::NONE }) },
-        Dials { network: Network::Unordered, ..Dials::calm(2).with_crashes(1, 1) },
+        Scenario { start: Start::Cold, ..with(Faults { crashes: 1, ..Faults::NONE }) },
+        Scenario { network: Network::Unordered, ..Scenario::calm(2).with_crashes(1, 1) },
     ];
-    for dials in worlds {
+    for scenario in worlds {
         for name in [AMO, GRANT, FENCE, FRESH, "agreement"] {
-            assert_eq!(verdict(Lease::RECOMMENDED, dials, name), Holds, "{name} in {dials}");
+            assert_eq!(verdict(Lease::RECOMMENDED, scenario, name), Holds, "{name} in {scenario}");
         }
     }
 }
 
 #[test]
 fn a_holder_that_crashes_is_succeeded() {
-    for dials in [Dials::calm(3).with_crashes(1, 0), Dials::calm(3).with_crashes(1, 1)] {
+    for scenario in [Scenario::calm(3).with_crashes(1, 0), Scenario::calm(3).with_crashes(1, 1)] {
         for name in ["settles", "succession", "decided", "lowest-can-lead"] {
-            assert_eq!(verdict(Lease::RECOMMENDED, dials, name), Holds, "{name} in {dials}");
+            assert_eq!(verdict(Lease::RECOMMENDED, scenario, name), Holds, "{name} in {scenario}");
         }
     }
-    let alone = Dials::calm(2);
+    let alone = Scenario::calm(2);
     assert_eq!(verdict(Lease::RECOMMENDED, alone, "lowest-can-lead"), Violated);
 }
 
 /// The fence lets through what nobody has overtaken yet, unless it knows of the grant.
 #[test]
 fn a_pause_makes_two_holders_and_only_the_fence_tells_them_apart() {
-    let dials = two(8, 10, PAUSE);
+    let scenario = two(8, 10, PAUSE);
     let found = |name: &str| {
-        [AMO, GRANT, FENCE, FRESH].map(|property| verdict(variant(name), dials, property))
+        [AMO, GRANT, FENCE, FRESH].map(|property| verdict(variant(name), scenario, property))
     };
     assert_eq!(found("recommended"), [Violated, Holds, Holds, Holds]);
     assert_eq!(found("fenced"), [Violated, Holds, Holds, Violated]);
@@ -113,7 +113,7 @@ fn the_stores_lease_must_be_longer_than_the_holders_by_the_drift_and_the_delay()
         let rules = Lease { count, ..Lease::RECOMMENDED };
         let with = |grant| {
             let timing = timed(holder, grant, delay, drift);
-            verdict(rules, Dials { timing, faults: CUT, ..Dials::calm(2) }, AMO)
+            verdict(rules, Scenario { timing, faults: CUT, ..Scenario::calm(2) }, AMO)
         };
         let found = (with(enough - 1), with(enough));
         assert_eq!(found, (Violated, Holds), "{count:?} of {holder}, Tm {delay}, drift {drift}");
@@ -128,7 +128,7 @@ fn the_smallest_lease_of_the_store_is_found() {
     let delay = Delay::AtMost(1);
     let question = Question {
         protocol: Lease::RECOMMENDED,
-        dials: Dials { faults: CUT, ..Dials::calm(2) },
+        scenario: Scenario { faults: CUT, ..Scenario::calm(2) },
         given: Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None },
         sought: vec!["t-grant"],
         property: AMO.to_owned(),
@@ -142,7 +142,7 @@ fn the_smallest_lease_of_the_store_is_found() {
 #[test]
 fn each_rule_is_there_for_a_reason() {
     let base = Lease::RECOMMENDED;
-    let cold = Dials { start: Start::Cold, ..Dials::calm(2) };
+    let cold = Scenario { start: Start::Cold, ..Scenario::calm(2) };
     let set = Lease { acquire: Acquire::ReadThenWrite, ..base };
     assert_eq!((verdict(base, cold, GRANT), verdict(set, cold, GRANT)), (Holds, Violated));
 
@@ -154,7 +154,7 @@ fn each_rule_is_there_for_a_reason() {
     assert_eq!(verdict(stays, cut, AMO), Violated);
 
     // An answer may come when it is no longer waited for, and another one is.
-    let slow = Dials { timing: timed(3, 4, 2, Drift::NONE), ..Dials::calm(2) };
+    let slow = Scenario { timing: timed(3, 4, 2, Drift::NONE), ..Scenario::calm(2) };
     let any = Lease { answers: Answers::Any, ..base };
     assert_eq!((verdict(base, slow, AMO), verdict(any, slow, AMO)), (Holds, Violated));
 }
@@ -163,13 +163,15 @@ fn each_rule_is_there_for_a_reason() {
 fn a_store_that_crashes_must_remember() {
     let with = |store| Lease { store, ..Lease::RECOMMENDED };
     let (keeps, forgets) = (with(StoreFault::CrashesAndKeeps), with(StoreFault::CrashesAndForgets));
-    let worlds =
-        [(AMO, Dials::calm(2).with_crashes(1, 1)), (FENCE, Dials::calm(2).with_crashes(2, 1))];
-    for (name, dials) in worlds {
-        assert_eq!(verdict(keeps, dials, name), Holds, "{name}");
-        assert_eq!(verdict(forgets, dials, name), Violated, "{name}");
+    let worlds = [
+        (AMO, Scenario::calm(2).with_crashes(1, 1)),
+        (FENCE, Scenario::calm(2).with_crashes(2, 1)),
+    ];
+    for (name, scenario) in worlds {
+        assert_eq!(verdict(keeps, scenario, name), Holds, "{name}");
+        assert_eq!(verdict(forgets, scenario, name), Violated, "{name}");
     }
-    let gone = Dials::calm(2).with_crashes(1, 0);
+    let gone = Scenario::calm(2).with_crashes(1, 0);
     assert_eq!(verdict(keeps, gone, "settles"), Violated, "a single point of failure");
     assert_eq!(verdict(Lease::RECOMMENDED, gone, "settles"), Holds);
 }
@@ -181,9 +183,10 @@ fn enough_is_enough() {
     let durations = Durations::of(Lease::ENOUGH.iter().copied()).expect("short names");
     let delay = Delay::AtMost(1);
     let timed = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
-    let dials = Dials { timing: Timing::Timed(timed), ..Dials::calm(2).with_crashes(1, 0) };
+    let scenario =
+        Scenario { timing: Timing::Timed(timed), ..Scenario::calm(2).with_crashes(1, 0) };
     for name in [AMO, FRESH, "settles", "timeouts-accurate"] {
-        assert_eq!(verdict(Lease::RECOMMENDED, dials, name), Holds, "{name}");
+        assert_eq!(verdict(Lease::RECOMMENDED, scenario, name), Holds, "{name}");
     }
 }
 
@@ -191,13 +194,13 @@ fn enough_is_enough() {
 #[test]
 fn stateright_and_the_state_graph_count_the_same() {
     let drift = Drift::of(1, 4).expect("small");
-    let drifting = Dials { timing: timed(8, 14, 1, drift), ..two(8, 14, CUT) };
-    for dials in [Dials::calm(2).with_crashes(1, 1), two(8, 10, PAUSE), drifting] {
-        let world = World::new(Lease::RECOMMENDED, dials).expect("possible");
+    let drifting = Scenario { timing: timed(8, 14, 1, drift), ..two(8, 14, CUT) };
+    for scenario in [Scenario::calm(2).with_crashes(1, 1), two(8, 10, PAUSE), drifting] {
+        let world = World::new(Lease::RECOMMENDED, scenario).expect("possible");
         let asked = property::select(&world, &["settles".to_owned()]).expect("it can be asked");
         let options = Options { engine: Engine::Bfs, ..Options::default() };
         let report = check(&world, &asked, &options, &mut |_| {}).expect("both count the same");
-        assert!(report.counts.distinct > 100, "{dials}: {:?}", report.counts);
+        assert!(report.counts.distinct > 100, "{scenario}: {:?}", report.counts);
     }
 }
 

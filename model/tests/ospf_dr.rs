@@ -6,11 +6,11 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::ospf_dr::{Eligible, Interface, OspfDr};
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Faults, Heals, Start, State, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Scenario, Start, State, Timed, Timing, World,
 };
 
-fn report(rules: OspfDr, dials: Dials, names: &[&str]) -> Report<OspfDr> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn report(rules: OspfDr, scenario: Scenario, names: &[&str]) -> Report<OspfDr> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -26,8 +26,8 @@ fn violated(report: &Report<OspfDr>) -> Vec<&'static str> {
     violated.map(|d| d.property.name).collect()
 }
 
-fn verdict(rules: OspfDr, dials: Dials, name: &str) -> Verdict {
-    report(rules, dials, &[name]).verdict()
+fn verdict(rules: OspfDr, scenario: Scenario, name: &str) -> Verdict {
+    report(rules, scenario, &[name]).verdict()
 }
 
 fn variant(name: &str) -> OspfDr {
@@ -44,16 +44,19 @@ fn end(report: &Report<OspfDr>, name: &str) -> State<OspfDr> {
         .fold(report.world.initial(), |state, action| report.world.apply(&state, action).state)
 }
 
-fn cold(nodes: usize) -> Dials {
-    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+fn cold(nodes: usize) -> Scenario {
+    Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
-fn without(nodes: usize, link: &str) -> Dials {
-    Dials { missing: link.parse().expect("a link"), ..Dials::calm(nodes) }
+fn without(nodes: usize, link: &str) -> Scenario {
+    Scenario { missing: link.parse().expect("a link"), ..Scenario::calm(nodes) }
 }
 
-const CUT: Dials =
-    Dials { faults: Faults { cuts: 1, ..Faults::NONE }, heals: Heals::Must, ..Dials::calm(2) };
+const CUT: Scenario = Scenario {
+    faults: Faults { cuts: 1, ..Faults::NONE },
+    heals: Heals::Must,
+    ..Scenario::calm(2)
+};
 
 #[test]
 fn who_starts_together_elects_the_highest_and_the_next_as_its_backup() {
@@ -66,14 +69,14 @@ fn who_starts_together_elects_the_highest_and_the_next_as_its_backup() {
 
 #[test]
 fn the_backup_succeeds_the_designated_router_and_there_are_never_two() {
-    let found = report(OspfDr::RFC2328, Dials::calm(3).with_crashes(1, 0), &[]);
+    let found = report(OspfDr::RFC2328, Scenario::calm(3).with_crashes(1, 0), &[]);
     assert_eq!(violated(&found), [""; 0]);
     assert_eq!(found.verdict(), Verdict::Holds);
 }
 
 #[test]
 fn who_is_in_office_stays_when_a_better_one_comes() {
-    let crash = Dials::calm(3).with_crashes(1, 1);
+    let crash = Scenario::calm(3).with_crashes(1, 1);
     let found = report(OspfDr::RFC2328, crash, &["validity", "settles", "backup-settles"]);
     assert_eq!(violated(&found), ["validity"]);
     let end = end(&found, "validity");
@@ -86,7 +89,7 @@ fn who_is_in_office_stays_when_a_better_one_comes() {
 
 #[test]
 fn two_routers_that_each_wait_for_nothing_lead_at_the_same_time() {
-    let crash = Dials::calm(2).with_crashes(1, 1);
+    let crash = Scenario::calm(2).with_crashes(1, 1);
     assert_eq!(verdict(OspfDr::RFC2328, crash, "validity"), Verdict::Violated);
     let found = report(variant("without-waiting"), crash, &[]);
     assert_eq!(violated(&found), ["at-most-one-leader"]);
@@ -104,7 +107,7 @@ fn a_network_in_two_halves_has_two_designated_routers_until_it_heals() {
 
 #[test]
 fn a_link_in_one_direction_is_no_link() {
-    let deaf = Dials { start: Start::Cold, ..without(2, "2>1") };
+    let deaf = Scenario { start: Start::Cold, ..without(2, "2>1") };
     // 2 hears 1 and is not heard. By the standard it is alone; else it relies on who is deaf to it.
     let names = ["at-most-one-leader", "dr-hears", "settles"];
     assert_eq!(violated(&report(OspfDr::RFC2328, deaf, &names)), [names[0], names[2]]);
@@ -114,10 +117,10 @@ fn a_link_in_one_direction_is_no_link() {
 
 #[test]
 fn without_the_fourth_step_a_router_takes_itself_for_both() {
-    let crash = Dials::calm(3).with_crashes(1, 0);
+    let crash = Scenario::calm(3).with_crashes(1, 0);
     let found = report(variant("without-repeat"), crash, &["never-both", "backup-settles"]);
     assert!(violated(&found).contains(&"never-both"), "{:?}", violated(&found));
-    let back = Dials::calm(3).with_crashes(1, 1);
+    let back = Scenario::calm(3).with_crashes(1, 1);
     assert_eq!(verdict(variant("without-repeat"), back, "backup-settles"), Verdict::Violated);
 }
 
@@ -127,7 +130,7 @@ fn who_has_the_priority_zero_is_never_elected() {
     let found = report(rules, cold(3), &["validity", "settles", "backup-settles"]);
     assert_eq!(violated(&found), ["validity"]);
     let rules = OspfDr { eligible: Eligible::OnlyHighest, ..OspfDr::RFC2328 };
-    let found = report(rules, Dials::calm(3).with_crashes(1, 0), &["decided", "backup-settles"]);
+    let found = report(rules, Scenario::calm(3).with_crashes(1, 0), &["decided", "backup-settles"]);
     assert_eq!(violated(&found), ["decided"], "nobody can succeed");
 }
 
@@ -148,8 +151,8 @@ fn a_neighbour_may_be_silent_for_an_interval_more_for_each_lost_hello() {
                 within: None,
             });
             let faults = Faults { crashes: 1, losses: losses.into(), ..Faults::NONE };
-            let dials = Dials { timing, faults, ..Dials::calm(2) };
-            verdict(OspfDr::RFC2328, dials, "timeouts-accurate")
+            let scenario = Scenario { timing, faults, ..Scenario::calm(2) };
+            verdict(OspfDr::RFC2328, scenario, "timeouts-accurate")
         };
         let found = (with(enough - 1), with(enough));
         assert_eq!(found, (Verdict::Violated, Verdict::Holds), "Tm {delay}, {losses} lost");
@@ -158,7 +161,8 @@ fn a_neighbour_may_be_silent_for_an_interval_more_for_each_lost_hello() {
 
 #[test]
 fn both_engines_see_the_same_states() {
-    let world = World::new(OspfDr::RFC2328, Dials::calm(2).with_crashes(1, 1)).expect("possible");
+    let world =
+        World::new(OspfDr::RFC2328, Scenario::calm(2).with_crashes(1, 1)).expect("possible");
     let asked = property::select(&world, &["never-both".to_owned()]).expect("it exists");
     let states = |engine| {
         let options = Options { engine, ..Options::default() };

@@ -9,8 +9,8 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::space::{OUTSIDE_WORD, Space};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
-    Action, Budget, Delay, DeliveryFairness, Dials, Drift, Durations, Faults, Heals, Missing,
-    Network, Start, State, Timed, Timing, World,
+    Action, Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network,
+    Scenario, Start, State, Timed, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -23,7 +23,7 @@ fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<Sta
     let mut actions = Vec::new();
     world.enabled(state, &mut actions);
     let next = actions.iter().map(|action| world.apply(state, action).state);
-    next.map(|next| world.inside(&next).then_some(next)).collect()
+    next.map(|next| world.within_bounds(&next).then_some(next)).collect()
 }
 
 /// What follows `words`, learning as often as it takes; `None` if states then look different.
@@ -66,7 +66,7 @@ fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
     }
 }
 
-fn dials() -> impl Strategy<Value = Dials> {
+fn scenario() -> impl Strategy<Value = Scenario> {
     let losses = select(vec![Budget::NONE, Budget::AtMost(1), Budget::Unbounded]);
     let faults = (0..3u8, 0..2u8, losses, 0..2u8, 0..2u8, 0..2u8, 0..3u8);
     let network = select(vec![Network::Fifo, Network::Unordered, Network::Set]);
@@ -83,7 +83,7 @@ fn dials() -> impl Strategy<Value = Dials> {
         timed(Delay::AtMost(2), drift),
         timed(Delay::Unbounded, Drift::NONE),
     ]);
-    let start = select(vec![Start::Settled, Start::Cold]);
+    let start = select(vec![Start::Converged, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
     let capacity = select(vec![Some(1), Some(2), Some(3)]);
     let missing =
@@ -104,8 +104,9 @@ fn dials() -> impl Strategy<Value = Dials> {
             let faults =
                 Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses };
             let fairness = DeliveryFairness::Weak;
-            let surrounding = Dials { heals, fairness, missing, network, ..Dials::calm(nodes) };
-            Dials { faults, timing, start, capacity, ..surrounding }
+            let surrounding =
+                Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
+            Scenario { faults, timing, start, capacity, ..surrounding }
         },
     )
 }
@@ -114,11 +115,11 @@ proptest! {
     #[test]
     fn packing_loses_nothing_and_looking_up_is_doing(
         variant in 0..Bully::VARIANTS.len(),
-        dials in dials(),
+        scenario in scenario(),
         choices in proptest::collection::vec(0..1000usize, 1..60),
     ) {
-        // Some variants have other durations than those of these dials.
-        if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, dials) {
+        // Some variants have other durations than those of these scenario.
+        if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, scenario) {
             walk(&world, &choices);
         }
     }
@@ -150,7 +151,8 @@ fn paths(
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(2, 1)).expect("a world");
+    let world =
+        World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(2, 1)).expect("a world");
     let goals: Vec<_> =
         (1..8).flat_map(|question| [true, false].map(|answer| Goal { question, answer })).collect();
     let one = search(&world, 1, Limits::NONE);
@@ -165,7 +167,8 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
-    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 1)).expect("a world");
+    let world =
+        World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 1)).expect("a world");
     let goal = Goal { question: 1, answer: false };
     let path = paths(&search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
     assert_eq!(path.len(), 4);
@@ -180,7 +183,7 @@ fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
 
 #[test]
 fn a_search_that_was_cut_short_says_so() {
-    let world = World::new(Bully::BASELINE, Dials::calm(4).with_crashes(1, 1)).expect("a world");
+    let world = World::new(Bully::BASELINE, Scenario::calm(4).with_crashes(1, 1)).expect("a world");
     let limits = Limits { states: Some(1000), ..Limits::NONE };
     let (_, search) = search(&world, 2, limits);
     assert!(search.cut_short().is_some());

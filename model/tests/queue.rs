@@ -7,7 +7,7 @@ use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::queue::{Entries, Message, Own, Queue, Silence};
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Faults, Heals, Names, Network, Start,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Symmetry,
 };
 use bellwether_model::world::{Timed, Timing, World};
 
@@ -15,8 +15,8 @@ fn variant(name: &str) -> Queue {
     Queue::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
 
-fn report(rules: Queue, dials: Dials) -> Report<Queue> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn report(rules: Queue, scenario: Scenario) -> Report<Queue> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let properties = property::select(&world, &[]).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
@@ -37,18 +37,18 @@ fn story(report: &Report<Queue>, name: &str) -> Vec<String> {
     steps.map(ToString::to_string).collect()
 }
 
-fn with(nodes: usize, faults: Faults) -> Dials {
-    Dials { faults, ..Dials::calm(nodes) }
+fn with(nodes: usize, faults: Faults) -> Scenario {
+    Scenario { faults, ..Scenario::calm(nodes) }
 }
 
-fn cold(nodes: usize) -> Dials {
-    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+fn cold(nodes: usize) -> Scenario {
+    Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
 /// A cut link that heals in the end.
-fn cut(nodes: usize) -> Dials {
+fn cut(nodes: usize) -> Scenario {
     let faults = Faults { cuts: 1, ..Faults::NONE };
-    Dials { heals: Heals::Must, capacity: Some(2), ..with(nodes, faults) }
+    Scenario { heals: Heals::Must, capacity: Some(2), ..with(nodes, faults) }
 }
 
 #[test]
@@ -60,13 +60,13 @@ fn the_recommended_rules_keep_everything_but_the_moment_after_an_early_end_of_a_
         with(3, Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
         cut(3),
         cold(3),
-        Dials { start: Start::Cold, ..with(2, Faults { losses: 1.into(), ..Faults::NONE }) },
-        Dials { start: Start::Cold, ..with(2, Faults { crashes: 1, ..Faults::NONE }) },
+        Scenario { start: Start::Cold, ..with(2, Faults { losses: 1.into(), ..Faults::NONE }) },
+        Scenario { start: Start::Cold, ..with(2, Faults { crashes: 1, ..Faults::NONE }) },
     ];
-    for dials in worlds {
-        let report = report(Queue::RECOMMENDED, dials);
-        assert_eq!(violated(&report), [""; 0], "{dials}");
-        assert_eq!(report.verdict(), Verdict::Holds, "{dials}");
+    for scenario in worlds {
+        let report = report(Queue::RECOMMENDED, scenario);
+        assert_eq!(violated(&report), [""; 0], "{scenario}");
+        assert_eq!(report.verdict(), Verdict::Holds, "{scenario}");
     }
     let early = with(3, Faults { suspicions: 1, ..Faults::NONE });
     let report = report(Queue::RECOMMENDED, early);
@@ -103,8 +103,8 @@ fn who_watches_its_predecessor_does_not_learn_who_leads() {
 
 #[test]
 fn whoever_leads_when_told_leads_beside_the_leader_if_one_between_them_crashes() {
-    let dials = with(3, Faults { crashes: 1, ..Faults::NONE });
-    let report = report(variant("without-re-check"), dials);
+    let scenario = with(3, Faults { crashes: 1, ..Faults::NONE });
+    let report = report(variant("without-re-check"), scenario);
     let steps = ["2 crashes", "4's session(2) timer expires", "3 gets CHANGED from 4"];
     assert_eq!(story(&report, "at-most-one-leader"), steps);
     assert_eq!(story(&report, "tokens-grow"), steps, "3 leads, and has the larger number");
@@ -114,9 +114,9 @@ fn whoever_leads_when_told_leads_beside_the_leader_if_one_between_them_crashes()
 /// takes no notice of the answer, is never told.
 #[test]
 fn a_watch_on_what_has_gone_is_never_told() {
-    let dials = with(3, Faults { crashes: 2, ..Faults::NONE });
-    assert!(violated(&report(variant("recipe"), dials)).contains(&"first-leads"));
-    assert!(!violated(&report(variant("lock"), dials)).contains(&"first-leads"));
+    let scenario = with(3, Faults { crashes: 2, ..Faults::NONE });
+    assert!(violated(&report(variant("recipe"), scenario)).contains(&"first-leads"));
+    assert!(!violated(&report(variant("lock"), scenario)).contains(&"first-leads"));
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn the_pseudocode_to_the_letter_elects_nobody_at_first() {
 /// creates another, and the first one stays for as long as the session: nobody ever leads.
 #[test]
 fn without_a_name_a_lost_reply_leaves_an_entry_that_nobody_knows() {
-    let dials =
-        Dials { start: Start::Cold, ..with(2, Faults { losses: 1.into(), ..Faults::NONE }) };
+    let scenario =
+        Scenario { start: Start::Cold, ..with(2, Faults { losses: 1.into(), ..Faults::NONE }) };
     let unnamed = Queue { own: Own::Replied, ..Queue::LOCK };
-    assert_eq!(violated(&report(Queue::LOCK, dials)), [""; 0]);
-    let found = violated(&report(unnamed, dials));
+    assert_eq!(violated(&report(Queue::LOCK, scenario)), [""; 0]);
+    let found = violated(&report(unnamed, scenario));
     assert!(["one-entry", "first-leads"].iter().all(|name| found.contains(name)), "{found:?}");
 }
 
@@ -173,7 +173,7 @@ fn every_property_of_the_queue_fails_on_some_variant() {
         let faults = Faults { losses: 1.into(), ..Faults::NONE };
         failing.extend(violated(&report(
             variant.rules,
-            Dials { start: Start::Cold, ..with(2, faults) },
+            Scenario { start: Start::Cold, ..with(2, faults) },
         )));
     }
     for property in Queue::PROPERTIES {
@@ -182,10 +182,10 @@ fn every_property_of_the_queue_fails_on_some_variant() {
 }
 
 /// The most of what has this name.
-fn most(rules: Queue, dials: Dials, name: &str) -> u64 {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn most(rules: Queue, scenario: Scenario, name: &str) -> u64 {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let found = bounds(&world, Until::Rest, (Limits::NONE, 2), &mut |_| {}).expect("threads");
-    assert!(found.incomplete.is_none(), "{dials}");
+    assert!(found.incomplete.is_none(), "{scenario}");
     let line = found.lines.iter().find(|line| line.name() == name);
     match line.unwrap_or_else(|| panic!("{name} is not counted")).bound {
         Bound::Most(most, _) => most,
@@ -197,7 +197,7 @@ fn most(rules: Queue, dials: Dials, name: &str) -> u64 {
 #[test]
 fn the_herd_costs_as_much_as_there_are_and_the_recipe_always_the_same() {
     for n in 2..=5_u64 {
-        let dials = Dials::calm(usize::try_from(n).expect("small")).with_crashes(1, 0);
+        let scenario = Scenario::calm(usize::try_from(n).expect("small")).with_crashes(1, 0);
         let table = [
             ("lock", "messages/changed", 1),
             ("lock", "messages/read", 1),
@@ -210,7 +210,7 @@ fn the_herd_costs_as_much_as_there_are_and_the_recipe_always_the_same() {
         ];
         for (name, metric, formula) in table {
             assert_eq!(
-                most(variant(name), dials, metric),
+                most(variant(name), scenario, metric),
                 formula,
                 "{name}, {n} clients, {metric}"
             );
@@ -222,7 +222,7 @@ fn the_herd_costs_as_much_as_there_are_and_the_recipe_always_the_same() {
 #[test]
 fn until_the_last_has_gone_the_herd_is_quadratic_and_the_recipe_linear() {
     for n in 2..=4_u8 {
-        let dials = Dials::calm(n.into()).with_crashes(n - 1, 0);
+        let scenario = Scenario::calm(n.into()).with_crashes(n - 1, 0);
         let n = u64::from(n);
         let table = [
             ("lock", "messages/changed", n - 1),
@@ -233,7 +233,7 @@ fn until_the_last_has_gone_the_herd_is_quadratic_and_the_recipe_linear() {
         ];
         for (name, metric, formula) in table {
             assert_eq!(
-                most(variant(name), dials, metric),
+                most(variant(name), scenario, metric),
                 formula,
                 "{name}, {n} clients, {metric}"
             );
@@ -262,7 +262,8 @@ fn renaming_changes_no_verdict_and_traces_tell_the_numbers_that_were_given() {
     let faults = Faults { crashes: 1, recoveries: 1, suspicions: 1, ..Faults::NONE };
     for variant in Queue::VARIANTS.iter().filter(|v| v.name != "pings") {
         let renamed = report(variant.rules, with(2, faults));
-        let kept = report(variant.rules, Dials { names: Names::Kept, ..with(2, faults) });
+        let kept =
+            report(variant.rules, Scenario { symmetry: Symmetry::Concrete, ..with(2, faults) });
         assert_eq!(violated(&renamed), violated(&kept), "{}", variant.name);
         assert!(renamed.counts.distinct <= kept.counts.distinct, "{}", variant.name);
         for decision in renamed.decisions.iter().filter(|d| d.counterexample.is_some()) {
@@ -285,7 +286,7 @@ fn a_session_must_outlast_the_patience_of_a_leader() {
         let delay = Delay::AtMost(1);
         let timed = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
         let faults = Faults { cuts: 1, ..Faults::NONE };
-        Dials { timing: Timing::Timed(timed), ..with(2, faults) }
+        Scenario { timing: Timing::Timed(timed), ..with(2, faults) }
     };
     let verdict = |t_session| {
         let world = World::new(variant("pings"), world(t_session)).expect("possible");
@@ -299,8 +300,8 @@ fn a_session_must_outlast_the_patience_of_a_leader() {
 #[test]
 fn on_links_that_keep_no_order_a_late_request_makes_a_second_entry() {
     let faults = Faults { suspicions: 2, ..Faults::NONE };
-    let dials = Dials { start: Start::Cold, network: Network::Set, ..with(2, faults) };
-    let world = World::new(Queue::RECOMMENDED, dials).expect("the dials are possible");
+    let scenario = Scenario { start: Start::Cold, network: Network::Set, ..with(2, faults) };
+    let world = World::new(Queue::RECOMMENDED, scenario).expect("the scenario are possible");
     let asked = property::select(&world, &["one-entry".to_owned()]).expect("it exists");
     let set = check(&world, &asked, &Options::default(), &mut |_| {}).expect("asked");
     assert_eq!(set.verdict(), Verdict::Violated);

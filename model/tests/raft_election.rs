@@ -6,7 +6,7 @@ use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check}
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::raft_election::{RaftElection, Storage};
-use bellwether_model::world::{Dials, Faults, Heals, Missing, Start, Timing, World};
+use bellwether_model::world::{Faults, Heals, Missing, Scenario, Start, Timing, World};
 
 #[path = "raft_election/chances.rs"]
 mod chances;
@@ -21,12 +21,12 @@ use links::Fate;
 
 const SAFETY: [&str; 3] = ["election-safety", "votes-stand", "majority-behind"];
 
-fn world(rules: RaftElection, dials: Dials) -> World<RaftElection> {
-    World::new(rules, dials).expect("the dials are possible")
+fn world(rules: RaftElection, scenario: Scenario) -> World<RaftElection> {
+    World::new(rules, scenario).expect("the scenario are possible")
 }
 
-fn report(rules: RaftElection, dials: Dials, names: &[&str]) -> Report<RaftElection> {
-    let world = world(rules, dials);
+fn report(rules: RaftElection, scenario: Scenario, names: &[&str]) -> Report<RaftElection> {
+    let world = world(rules, scenario);
     let names: Vec<_> = names.iter().map(ToString::to_string).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -46,38 +46,38 @@ fn variant(name: &str) -> RaftElection {
     RaftElection::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
 
-fn without(link: &str) -> Dials {
-    Dials { missing: link.parse().expect("a link"), ..Dials::calm(3) }
+fn without(link: &str) -> Scenario {
+    Scenario { missing: link.parse().expect("a link"), ..Scenario::calm(3) }
 }
 
 /// Worlds in which every dial is turned.
-fn worlds() -> Vec<Dials> {
-    let fault = |faults| Dials { faults, ..Dials::calm(3) };
+fn worlds() -> Vec<Scenario> {
+    let fault = |faults| Scenario { faults, ..Scenario::calm(3) };
     vec![
-        Dials::calm(2).with_crashes(1, 1),
-        Dials::calm(3).with_crashes(1, 1),
+        Scenario::calm(2).with_crashes(1, 1),
+        Scenario::calm(3).with_crashes(1, 1),
         fault(Faults { suspicions: 2, ..Faults::NONE }),
         fault(Faults { crashes: 1, recoveries: 1, suspicions: 1, ..Faults::NONE }),
         fault(Faults { losses: 1.into(), duplicates: 1, suspicions: 1, ..Faults::NONE }),
-        Dials {
+        Scenario {
             heals: Heals::Must,
             capacity: Some(2),
             ..fault(Faults { cuts: 1, ..Faults::NONE })
         },
-        Dials { start: Start::Cold, ..Dials::calm(4) },
-        Dials { timing: Timing::Asynchronous, capacity: Some(1), ..Dials::calm(2) },
+        Scenario { start: Start::Cold, ..Scenario::calm(4) },
+        Scenario { timing: Timing::Asynchronous, capacity: Some(1), ..Scenario::calm(2) },
     ]
 }
 
 #[test]
 fn terms_and_votes_that_outlast_crashes_keep_the_paper_s_safety_by_any_rules() {
     for variant in RaftElection::VARIANTS {
-        for dials in worlds() {
-            let report = report(variant.rules, dials, &SAFETY);
-            assert_eq!(violated(&report), [""; 0], "{}: {dials}", variant.name);
+        for scenario in worlds() {
+            let report = report(variant.rules, scenario, &SAFETY);
+            assert_eq!(violated(&report), [""; 0], "{}: {scenario}", variant.name);
             for name in ["election-safety", "majority-behind"] {
                 let verdict = decision(&report, name).verdict;
-                assert_eq!(verdict, Verdict::Holds, "{}: {name}: {dials}", variant.name);
+                assert_eq!(verdict, Verdict::Holds, "{}: {name}: {scenario}", variant.name);
             }
         }
     }
@@ -86,10 +86,10 @@ fn terms_and_votes_that_outlast_crashes_keep_the_paper_s_safety_by_any_rules() {
 #[test]
 fn a_vote_that_a_crash_wipes_out_is_given_twice() {
     let faults = Faults { crashes: 1, recoveries: 1, suspicions: 1, ..Faults::NONE };
-    let dials = Dials { start: Start::Cold, faults, ..Dials::calm(3) };
+    let scenario = Scenario { start: Start::Cold, faults, ..Scenario::calm(3) };
     let outcome = |storage| {
         let rules = RaftElection { storage, ..RaftElection::PAPER };
-        violated(&report(rules, dials, &SAFETY))
+        violated(&report(rules, scenario, &SAFETY))
     };
     assert_eq!(outcome(Storage::Durable), [""; 0]);
     assert_eq!(outcome(Storage::ForgetsVote), SAFETY);
@@ -104,12 +104,12 @@ fn new_names_for_terms_change_nothing() {
     let missing = hub.into_iter().fold(Missing::NONE, Missing::and);
     let worlds = [
         (RaftElection::PAPER, without("1-3")),
-        (forgetful, Dials { faults, ..without("1-3") }),
+        (forgetful, Scenario { faults, ..without("1-3") }),
         (variant("etcd-prevote"), without("1-3")),
-        (RaftElection::PAPER, Dials { missing, ..Dials::calm(4) }),
-        (variant("check-quorum"), Dials { missing, start: Start::Cold, ..Dials::calm(4) }),
+        (RaftElection::PAPER, Scenario { missing, ..Scenario::calm(4) }),
+        (variant("check-quorum"), Scenario { missing, start: Start::Cold, ..Scenario::calm(4) }),
     ];
-    let different = worlds.map(|(rules, dials)| names::walk(rules, dials, 5_000));
+    let different = worlds.map(|(rules, scenario)| names::walk(rules, scenario, 5_000));
     assert!(different.iter().all(|&pairs| pairs > 100), "{different:?}");
 }
 
@@ -118,14 +118,14 @@ fn new_names_for_terms_change_nothing() {
 #[test]
 fn who_raised_its_term_alone_comes_back_only_if_it_is_answered() {
     let faults = Faults { cuts: 2, ..Faults::NONE };
-    let dials = Dials { faults, heals: Heals::Must, capacity: Some(2), ..Dials::calm(3) };
+    let scenario = Scenario { faults, heals: Heals::Must, capacity: Some(2), ..Scenario::calm(3) };
     let verdict = |answer_lower| {
         let rules = RaftElection { answer_lower, ..variant("sticky") };
-        decision(&report(rules, dials, &["settles"]), "settles").verdict
+        decision(&report(rules, scenario, &["settles"]), "settles").verdict
     };
     assert_eq!(verdict(false), Verdict::Violated);
     assert_eq!(verdict(true), Verdict::Unknown, "its term may grow beyond the boundary");
-    let everything = report(RaftElection::RECOMMENDED, dials, &["settles"]);
+    let everything = report(RaftElection::RECOMMENDED, scenario, &["settles"]);
     assert_ne!(everything.verdict(), Verdict::Violated);
 }
 
@@ -136,7 +136,7 @@ fn a_crash_of_the_leader_costs_what_the_formulas_say() {
     for nodes in [3, 4] {
         let n = nodes as u64;
         for (name, formula) in [("paper", 3 * n - 4), ("recommended", 5 * n - 7)] {
-            let world = world(variant(name), Dials::calm(nodes).with_crashes(1, 0));
+            let world = world(variant(name), Scenario::calm(nodes).with_crashes(1, 0));
             let limits = (Limits::NONE, 1);
             let found = bounds(&world, Until::Rest, limits, &mut |_| {}).expect("counted");
             let line = found.lines.iter().find(|line| line.name() == "messages");

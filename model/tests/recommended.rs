@@ -7,14 +7,14 @@ use bellwether_model::protocol::bully::{
     Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch,
 };
 use bellwether_model::protocol::variant_name;
-use bellwether_model::world::{Dials, Faults, Heals, Network, World};
+use bellwether_model::world::{Faults, Heals, Network, Scenario, World};
 
 /// Five times what the recommended rules need: a combination that needs more keeps nothing there.
 const MOST_STATES: u64 = 60_000;
 
 /// Cheap worlds first, so that most combinations are ruled out early.
-fn worlds() -> Vec<Dials> {
-    let with = |faults: Faults| Dials { faults, ..Dials::calm(3) };
+fn worlds() -> Vec<Scenario> {
+    let with = |faults: Faults| Scenario { faults, ..Scenario::calm(3) };
     vec![
         with(Faults { crashes: 1, ..Faults::NONE }),
         with(Faults { losses: 1.into(), ..Faults::NONE }),
@@ -22,7 +22,7 @@ fn worlds() -> Vec<Dials> {
         with(Faults { suspicions: 1, ..Faults::NONE }),
         with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
         with(Faults { crashes: 2, ..Faults::NONE }),
-        Dials {
+        Scenario {
             network: Network::Set,
             heals: Heals::Must,
             ..with(Faults { cuts: 1, ..Faults::NONE })
@@ -31,8 +31,8 @@ fn worlds() -> Vec<Dials> {
 }
 
 /// Which properties hold in a world.
-fn holds(rules: Bully, dials: Dials) -> Vec<bool> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn holds(rules: Bully, scenario: Scenario) -> Vec<bool> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let limits = Limits { states: Some(MOST_STATES), ..Limits::NONE };
     let options = Options { limits, ..Options::default() };
     let properties = property::all();
@@ -87,11 +87,11 @@ fn no_combination_of_rules_keeps_more_than_the_recommended_one() {
     let mut equals = Vec::new();
     for rules in combinations {
         let mut more = Vec::new();
-        let keeps_all = worlds.iter().zip(&ours).all(|(dials, ours)| {
-            let theirs = holds(rules, *dials);
+        let keeps_all = worlds.iter().zip(&ours).all(|(scenario, ours)| {
+            let theirs = holds(rules, *scenario);
             let gained = theirs.iter().zip(ours).any(|(theirs, ours)| *theirs && !*ours);
             if gained {
-                more.push(dials.to_string());
+                more.push(scenario.to_string());
             }
             theirs.iter().zip(ours).all(|(theirs, ours)| *theirs || !*ours)
         });

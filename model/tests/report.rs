@@ -7,13 +7,13 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{Id, Protocol};
 use bellwether_model::report::{diagram, story, svg};
 use bellwether_model::trace::{Event, Shows, Trace};
-use bellwether_model::world::{Action, Dials, Faults, Network, Timing, World};
+use bellwether_model::world::{Action, Faults, Network, Scenario, Timing, World};
 use proptest::prelude::*;
 use std::path::Path;
 
 /// The world with these nodes and faults, otherwise calm.
 fn world(rules: Bully, nodes: usize, faults: Faults) -> World<Bully> {
-    World::new(rules, Dials { faults, ..Dials::calm(nodes) }).expect("a possible world")
+    World::new(rules, Scenario { faults, ..Scenario::calm(nodes) }).expect("a possible world")
 }
 
 /// The actions that read like this, one after the other. A line ending in "..." is repeated as
@@ -315,8 +315,8 @@ fn walk(
     let [crashes, recoveries, losses, duplicates, cuts, suspicions] = faults;
     let losses = losses.into();
     let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 };
-    let dials = Dials { faults, network, timing, ..Dials::calm(nodes) };
-    let world = World::new(rules, dials).ok()?;
+    let scenario = Scenario { faults, network, timing, ..Scenario::calm(nodes) };
+    let world = World::new(rules, scenario).ok()?;
     let mut state = world.initial();
     let mut actions = Vec::new();
     for choice in choices {

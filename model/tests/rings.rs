@@ -8,7 +8,7 @@ use bellwether_model::protocol::chang_roberts::ChangRoberts;
 use bellwether_model::protocol::list_ring::ListRing;
 use bellwether_model::protocol::{Protocol, variant};
 use bellwether_model::tune::{self, Question};
-use bellwether_model::world::{Delay, Dials, Drift, Durations, Faults, Start, Timed, World};
+use bellwether_model::world::{Delay, Drift, Durations, Faults, Scenario, Start, Timed, World};
 
 /// The named variant, with rules replaced as on the command line: `skip=false t_lap=true`.
 fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
@@ -19,28 +19,28 @@ fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
     variant(name, &overrides.split_whitespace().map(one).collect::<Vec<_>>()).expect("it exists")
 }
 
-fn ask<P: Protocol>(rules: P, dials: Dials, asked: &[Property<P>]) -> Report<P> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn ask<P: Protocol>(rules: P, scenario: Scenario, asked: &[Property<P>]) -> Report<P> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     check(&world, asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
 /// What is violated, of everything that is asked when nothing is named.
-fn violated<P: Protocol>(rules: P, dials: Dials) -> Vec<&'static str> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn violated<P: Protocol>(rules: P, scenario: Scenario) -> Vec<&'static str> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let usual = property::select(&world, &[]).expect("all exist");
-    let report = ask(rules, dials, &usual);
+    let report = ask(rules, scenario, &usual);
     assert!(report.decisions.iter().all(|d| d.verdict != Verdict::Unknown), "undecided");
     let bad = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     bad.map(|d| d.property.name).collect()
 }
 
-fn report<P: Protocol>(rules: P, dials: Dials, name: &str) -> Report<P> {
+fn report<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Report<P> {
     let mut known = property::all().into_iter().chain(property::timed());
-    ask(rules, dials, &[known.find(|p| p.name == name).expect("the property exists")])
+    ask(rules, scenario, &[known.find(|p| p.name == name).expect("the property exists")])
 }
 
-fn holds<P: Protocol>(rules: P, dials: Dials, name: &str) -> bool {
-    match report(rules, dials, name).verdict() {
+fn holds<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> bool {
+    match report(rules, scenario, name).verdict() {
         Verdict::Holds => true,
         Verdict::Violated => false,
         Verdict::Unknown => panic!("{name} is not decided"),
@@ -48,14 +48,14 @@ fn holds<P: Protocol>(rules: P, dials: Dials, name: &str) -> bool {
 }
 
 /// The steps of the counterexample, in words.
-fn story<P: Protocol>(rules: P, dials: Dials, name: &str) -> Vec<String> {
-    let report = report(rules, dials, name);
+fn story<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Vec<String> {
+    let report = report(rules, scenario, name);
     let found = report.decisions[0].counterexample.as_ref().expect("it is violated");
     found.steps.iter().map(ToString::to_string).collect()
 }
 
-fn most<P: Protocol>(rules: P, dials: Dials, name: &str) -> Option<u64> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn most<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Option<u64> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let costs = bounds(&world, Until::Rest, (Limits::NONE, 2), &mut |_| {}).expect("threads");
     assert!(costs.incomplete.is_none());
     let line = costs.lines.iter().find(|line| line.name() == name);
@@ -65,52 +65,57 @@ fn most<P: Protocol>(rules: P, dials: Dials, name: &str) -> Option<u64> {
     }
 }
 
-fn with(nodes: usize, change: impl FnOnce(&mut Faults)) -> Dials {
-    let mut dials = Dials::calm(nodes);
-    change(&mut dials.faults);
-    dials
+fn with(nodes: usize, change: impl FnOnce(&mut Faults)) -> Scenario {
+    let mut scenario = Scenario::calm(nodes);
+    change(&mut scenario.faults);
+    scenario
 }
 
-fn crashes(nodes: usize, crashes: u8) -> Dials {
-    Dials::calm(nodes).with_crashes(crashes, 0)
+fn crashes(nodes: usize, crashes: u8) -> Scenario {
+    Scenario::calm(nodes).with_crashes(crashes, 0)
 }
 
-const CRASH_AND_RECOVERY: Dials = Dials::calm(3).with_crashes(1, 1);
+const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
-fn cold(nodes: usize) -> Dials {
-    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+fn cold(nodes: usize) -> Scenario {
+    Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
 /// Nobody is down, and one process believes the leader to be.
-fn one_starter(nodes: usize) -> Dials {
+fn one_starter(nodes: usize) -> Scenario {
     with(nodes, |f| f.suspicions = 1)
 }
 
-fn crash_and_suspicion() -> Dials {
+fn crash_and_suspicion() -> Scenario {
     with(3, |f| (f.crashes, f.suspicions) = (1, 1))
 }
 
-fn crash_and_loss() -> Dials {
+fn crash_and_loss() -> Scenario {
     with(3, |f| (f.crashes, f.losses) = (1, 1.into()))
 }
 
-fn and(mut dials: Dials, change: impl FnOnce(&mut Faults)) -> Dials {
-    change(&mut dials.faults);
-    dials
+fn and(mut scenario: Scenario, change: impl FnOnce(&mut Faults)) -> Scenario {
+    change(&mut scenario.faults);
+    scenario
 }
 
 const LASTING: [&str; 5] = ["agreement", "validity", "decided", "stabilises", "laps-end"];
 
 /// What is violated, and does not have to be for a moment only.
-fn lasting<P: Protocol>(rules: P, dials: Dials) -> Vec<&'static str> {
-    let mut bad = violated(rules, dials);
+fn lasting<P: Protocol>(rules: P, scenario: Scenario) -> Vec<&'static str> {
+    let mut bad = violated(rules, scenario);
     bad.retain(|name| LASTING.contains(name));
     bad
 }
 
 fn repaired_rings_hold_everything_when_processes_stop_for_good<P: Protocol>() {
-    for dials in [crashes(2, 1), crashes(3, 2), crashes(4, 1), cold(3), one_starter(3)] {
-        assert_eq!(violated(rules::<P>("recommended", ""), dials), [""; 0], "{} {dials}", P::NAME);
+    for scenario in [crashes(2, 1), crashes(3, 2), crashes(4, 1), cold(3), one_starter(3)] {
+        assert_eq!(
+            violated(rules::<P>("recommended", ""), scenario),
+            [""; 0],
+            "{} {scenario}",
+            P::NAME
+        );
     }
 }
 
@@ -127,9 +132,9 @@ fn what_lasts_holds_in_the_repaired_rings_whatever_is_lost_or_comes_back() {
     let (ids, lists) = (ChangRoberts::RECOMMENDED, ListRing::RECOMMENDED);
     assert_eq!(violated(ids, CRASH_AND_RECOVERY), [""; 0]);
     assert_eq!(violated(lists, CRASH_AND_RECOVERY), moments);
-    for dials in [crash_and_loss(), crash_and_suspicion()] {
-        assert_eq!(violated(ids, dials), moments[..1], "{dials}");
-        assert_eq!(violated(lists, dials), moments[..1], "{dials}");
+    for scenario in [crash_and_loss(), crash_and_suspicion()] {
+        assert_eq!(violated(ids, scenario), moments[..1], "{scenario}");
+        assert_eq!(violated(lists, scenario), moments[..1], "{scenario}");
     }
 }
 
@@ -163,7 +168,7 @@ fn the_ring_of_ids_costs_what_the_paper_counts() {
     let ring = |order: &str| rules::<ChangRoberts>("published", order);
     for n in 2..=5_u64 {
         let nodes = n as usize;
-        let worst = |rules, dials| most(rules, dials, "messages").expect("a bound");
+        let worst = |rules, scenario| most(rules, scenario, "messages").expect("a bound");
         assert_eq!(worst(ring("order=descending"), cold(nodes)), n * (n + 1) / 2 + n);
         assert_eq!(worst(ring("order=ascending"), cold(nodes)), 3 * n - 1);
         for order in ["order=ascending", "order=descending"] {
@@ -225,11 +230,11 @@ fn the_own_properties_hold_somewhere_and_fail_somewhere() {
 }
 
 /// What is lost when one rule of the repaired ring is replaced, and in which world.
-fn is_lost_without<P: Protocol>(rule: &str, dials: Dials, lost: &[&str]) {
-    let with = violated(rules::<P>("recommended", ""), dials);
-    let mut without = violated(rules::<P>("recommended", rule), dials);
+fn is_lost_without<P: Protocol>(rule: &str, scenario: Scenario, lost: &[&str]) {
+    let with = violated(rules::<P>("recommended", ""), scenario);
+    let mut without = violated(rules::<P>("recommended", rule), scenario);
     without.retain(|name| !with.contains(name));
-    assert_eq!(without, lost, "{} {rule} {dials}", P::NAME);
+    assert_eq!(without, lost, "{} {rule} {scenario}", P::NAME);
 }
 
 #[test]
@@ -265,7 +270,7 @@ fn the_time_outs_that_are_enough_are_the_shortest_that_are_accurate() {
         let durations = Durations::of(given).expect("possible");
         let question = Question {
             protocol: rules,
-            dials: crashes(3, 1),
+            scenario: crashes(3, 1),
             given: Timed {
                 delay: Delay::AtMost(1),
                 processing: 0,

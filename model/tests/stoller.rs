@@ -9,23 +9,23 @@ use bellwether_model::protocol::stoller::{
     Counter, Elid, Incarnation, Message, Process, Query, Restart, Stoller, Unanswered,
 };
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Envelope, Faults, Heals, Names, Network, Start, State, Timed,
-    Timing, World,
+    Delay, Drift, Durations, Envelope, Faults, Heals, Network, Scenario, Start, State, Symmetry,
+    Timed, Timing, World,
 };
 use std::collections::{BTreeSet, HashSet};
 
 const INVARIANTS: [&str; 5] =
     ["own-election", "downwards", "leader-unsuspected", "not-passed-over", "new-names"];
 
-fn asked(rules: Stoller, dials: Dials, names: &[&str]) -> Report<Stoller> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn asked(rules: Stoller, scenario: Scenario, names: &[&str]) -> Report<Stoller> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn report(rules: Stoller, dials: Dials) -> Report<Stoller> {
-    asked(rules, dials, &[])
+fn report(rules: Stoller, scenario: Scenario) -> Report<Stoller> {
+    asked(rules, scenario, &[])
 }
 
 fn decision<'r>(report: &'r Report<Stoller>, name: &str) -> &'r Decision<Stoller> {
@@ -49,8 +49,8 @@ fn variant(name: &str) -> Stoller {
     Stoller::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
 
-fn with_suspicions(dials: Dials, suspicions: u8) -> Dials {
-    Dials { faults: Faults { suspicions, ..dials.faults }, ..dials }
+fn with_suspicions(scenario: Scenario, suspicions: u8) -> Scenario {
+    Scenario { faults: Faults { suspicions, ..scenario.faults }, ..scenario }
 }
 
 /// Every state of a world, by the world itself.
@@ -63,7 +63,7 @@ fn states(world: &World<Stoller>) -> Vec<State<Stoller>> {
         world.enabled(&state, &mut actions);
         for action in actions {
             let next = world.apply(&state, &action).state;
-            if world.inside(&next) && known.insert(next.clone()) {
+            if world.within_bounds(&next) && known.insert(next.clone()) {
                 found.push(next);
             }
         }
@@ -74,11 +74,11 @@ fn states(world: &World<Stoller>) -> Vec<State<Stoller>> {
 #[test]
 fn with_a_detector_that_is_never_wrong_the_recommended_rules_keep_everything() {
     for (nodes, crashes, recoveries) in [(2, 2, 2), (3, 2, 0), (3, 2, 1), (4, 1, 0)] {
-        let dials = Dials::calm(nodes).with_crashes(crashes, recoveries);
-        for dials in [dials, Dials { start: Start::Cold, ..dials }] {
-            let report = report(Stoller::RECOMMENDED, dials);
-            assert_eq!(violated(&report), [""; 0], "{dials}");
-            assert_eq!(report.verdict(), Verdict::Holds, "{dials}");
+        let scenario = Scenario::calm(nodes).with_crashes(crashes, recoveries);
+        for scenario in [scenario, Scenario { start: Start::Cold, ..scenario }] {
+            let report = report(Stoller::RECOMMENDED, scenario);
+            assert_eq!(violated(&report), [""; 0], "{scenario}");
+            assert_eq!(report.verdict(), Verdict::Holds, "{scenario}");
         }
     }
 }
@@ -86,20 +86,20 @@ fn with_a_detector_that_is_never_wrong_the_recommended_rules_keep_everything() {
 #[test]
 fn a_lost_halt_ends_its_election_and_without_that_the_group_waits_for_ever() {
     let faults = Faults { crashes: 1, losses: 1.into(), ..Faults::NONE };
-    let dials = Dials { faults, ..Dials::calm(3) };
-    assert_eq!(report(Stoller::RECOMMENDED, dials).verdict(), Verdict::Holds);
+    let scenario = Scenario { faults, ..Scenario::calm(3) };
+    assert_eq!(report(Stoller::RECOMMENDED, scenario).verdict(), Verdict::Holds);
     let once = Stoller { unanswered: Unanswered::Waits, ..Stoller::RECOMMENDED };
-    assert!(violated(&report(once, dials)).contains(&"sle2"));
+    assert!(violated(&report(once, scenario)).contains(&"sle2"));
 }
 
 /// A detector that is wrong at times, but in the end right.
 #[test]
 fn false_suspicions_cost_the_recommended_rules_safety_and_nothing_that_lasts() {
-    let two = with_suspicions(Dials::calm(3), 2);
+    let two = with_suspicions(Scenario::calm(3), 2);
     let report_of_two = report(Stoller::RECOMMENDED, two);
     assert_eq!(violated(&report_of_two), ["at-most-one-leader", "follower-bound", "sle1"]);
     assert_eq!(story(&report_of_two, "at-most-one-leader").len(), 4);
-    let crash = with_suspicions(Dials::calm(3).with_crashes(1, 0), 1);
+    let crash = with_suspicions(Scenario::calm(3).with_crashes(1, 0), 1);
     assert_eq!(violated(&report(Stoller::RECOMMENDED, crash)), ["sle1"]);
     let paper = report(Stoller::SYNCHRONOUS, two);
     for lasts in ["agreement", "validity", "stabilises"] {
@@ -110,15 +110,15 @@ fn false_suspicions_cost_the_recommended_rules_safety_and_nothing_that_lasts() {
 /// A detector that may always be wrong: neither holds.
 #[test]
 fn in_an_asynchronous_world_there_are_two_leaders_and_no_end() {
-    let dials = Dials {
+    let scenario = Scenario {
         timing: Timing::Asynchronous,
         network: Network::Set,
         capacity: Some(2),
-        ..Dials::calm(2)
+        ..Scenario::calm(2)
     };
     let names = ["at-most-one-leader", "sle1", "sle2", "leader-recurs"];
     for rules in [Stoller::RECOMMENDED, Stoller::SYNCHRONOUS, variant("asynchronous")] {
-        let report = asked(rules, dials, &names);
+        let report = asked(rules, scenario, &names);
         assert_eq!(violated(&report), ["at-most-one-leader", "sle1", "sle2"], "{rules:?}");
     }
 }
@@ -126,7 +126,7 @@ fn in_an_asynchronous_world_there_are_two_leaders_and_no_end() {
 #[test]
 fn without_the_leaders_questions_a_process_that_comes_back_stays_alone() {
     let rules = Stoller { query: Query::Nobody, ..Stoller::RECOMMENDED };
-    let report = report(rules, Dials::calm(3).with_crashes(1, 1));
+    let report = report(rules, Scenario::calm(3).with_crashes(1, 1));
     assert_eq!(violated(&report), ["decided", "stabilises", "sle2"]);
     assert_eq!(story(&report, "decided"), ["1 crashes", "1 comes back"]);
 }
@@ -135,17 +135,18 @@ fn without_the_leaders_questions_a_process_that_comes_back_stays_alone() {
 #[test]
 fn incarnations_that_are_not_stable_give_two_leaders() {
     let rules = Stoller { incarnation: Incarnation::Volatile, ..Stoller::RECOMMENDED };
-    let dials = Dials { start: Start::Cold, ..Dials::calm(2).with_crashes(1, 1) };
-    let report = asked(rules, dials, &["at-most-one-leader", "sle1", "new-names"]);
+    let scenario = Scenario { start: Start::Cold, ..Scenario::calm(2).with_crashes(1, 1) };
+    let report = asked(rules, scenario, &["at-most-one-leader", "sle1", "new-names"]);
     assert_eq!(violated(&report), ["at-most-one-leader", "sle1", "new-names"]);
-    let stable = asked(Stoller::RECOMMENDED, dials, &["at-most-one-leader", "sle1", "new-names"]);
+    let stable =
+        asked(Stoller::RECOMMENDED, scenario, &["at-most-one-leader", "sle1", "new-names"]);
     assert_eq!(stable.verdict(), Verdict::Holds);
 }
 
 /// Who does not count takes an old ACK for a new one; its late HALT then captures a follower.
 #[test]
 fn elections_that_are_not_counted_give_followers_of_the_wrong_leader() {
-    let cold = Dials { start: Start::Cold, ..Dials::calm(3).with_crashes(1, 1) };
+    let cold = Scenario { start: Start::Cold, ..Scenario::calm(3).with_crashes(1, 1) };
     let names = ["at-most-one-leader", "sle1", "sle2", "new-names"];
     let stands = Stoller { counter: Counter::Stands, ..Stoller::RECOMMENDED };
     assert_eq!(violated(&asked(stands, cold, &names)), ["sle1", "new-names"]);
@@ -156,7 +157,7 @@ fn elections_that_are_not_counted_give_followers_of_the_wrong_leader() {
 }
 
 /// In ticks, where a message takes at most one: a question and its answer take two.
-fn in_ticks(ask: u8, dials: Dials) -> Dials {
+fn in_ticks(ask: u8, scenario: Scenario) -> Scenario {
     let durations = Durations::of([("t-detect", 1), ("t-ask", ask)]).expect("short enough");
     let timed = Timed {
         delay: Delay::AtMost(1),
@@ -165,53 +166,53 @@ fn in_ticks(ask: u8, dials: Dials) -> Dials {
         durations,
         within: None,
     };
-    Dials { timing: Timing::Timed(timed), ..dials }
+    Scenario { timing: Timing::Timed(timed), ..scenario }
 }
 
 #[test]
 fn a_halt_that_is_repeated_too_early_costs_safety_and_a_new_election_only_time() {
-    let dials = Dials::calm(3).with_crashes(1, 1);
+    let scenario = Scenario::calm(3).with_crashes(1, 1);
     let names = ["at-most-one-leader", "sle1", "stabilises", "sle2"];
     let repeats = Stoller { unanswered: Unanswered::Repeats, ..Stoller::RECOMMENDED };
-    assert_eq!(violated(&asked(repeats, in_ticks(2, dials), &names)), ["sle1"]);
-    assert_eq!(asked(repeats, in_ticks(3, dials), &names).verdict(), Verdict::Holds);
-    let early = asked(Stoller::RECOMMENDED, in_ticks(2, dials), &names);
+    assert_eq!(violated(&asked(repeats, in_ticks(2, scenario), &names)), ["sle1"]);
+    assert_eq!(asked(repeats, in_ticks(3, scenario), &names).verdict(), Verdict::Holds);
+    let early = asked(Stoller::RECOMMENDED, in_ticks(2, scenario), &names);
     assert_eq!(violated(&early), ["stabilises", "sle2"]);
-    let late = asked(Stoller::RECOMMENDED, in_ticks(3, dials), &names);
+    let late = asked(Stoller::RECOMMENDED, in_ticks(3, scenario), &names);
     assert_eq!(late.verdict(), Verdict::Holds);
     let enough = Durations::of(Stoller::ENOUGH.iter().copied()).expect("short enough");
-    assert_eq!(in_ticks(3, dials).timing.timed().map(|t| t.durations), Some(enough));
+    assert_eq!(in_ticks(3, scenario).timing.timed().map(|t| t.durations), Some(enough));
 }
 
 /// Links that double messages do what an early repetition does, whatever the rules.
 #[test]
 fn a_message_that_comes_twice_captures_a_follower() {
-    let faults = Faults { duplicates: 1, ..Dials::calm(3).with_crashes(1, 1).faults };
-    let dials = Dials { faults, ..Dials::calm(3) };
+    let faults = Faults { duplicates: 1, ..Scenario::calm(3).with_crashes(1, 1).faults };
+    let scenario = Scenario { faults, ..Scenario::calm(3) };
     let names = ["at-most-one-leader", "sle1", "sle2"];
-    assert_eq!(violated(&asked(Stoller::RECOMMENDED, dials, &names)), ["sle1"]);
+    assert_eq!(violated(&asked(Stoller::RECOMMENDED, scenario, &names)), ["sle1"]);
 }
 
 /// A report about a life that was over before it was watched is a mistake.
 #[test]
 fn a_detector_of_broken_connections_is_not_perfect() {
-    let dials = Dials::calm(3).with_crashes(2, 2);
+    let scenario = Scenario::calm(3).with_crashes(2, 2);
     let names = ["at-most-one-leader", "sle1"];
-    assert_eq!(violated(&asked(Stoller::SYNCHRONOUS, dials, &names)), names);
+    assert_eq!(violated(&asked(Stoller::SYNCHRONOUS, scenario, &names)), names);
     let perfect = Stoller { restart: Restart::Unnoticed, ..Stoller::SYNCHRONOUS };
-    assert_eq!(asked(perfect, dials, &names).verdict(), Verdict::Holds);
-    assert_eq!(report(Stoller::RECOMMENDED, dials).verdict(), Verdict::Holds);
+    assert_eq!(asked(perfect, scenario, &names).verdict(), Verdict::Holds);
+    assert_eq!(report(Stoller::RECOMMENDED, scenario).verdict(), Verdict::Holds);
 }
 
 /// What users of `gen_leader` reported: two leaders after a split, and a process left alone.
 #[test]
 fn gen_leader_does_not_find_together_again() {
     let cut = Faults { cuts: 1, ..Faults::NONE };
-    let split = |nodes, capacity| Dials {
+    let split = |nodes, capacity| Scenario {
         faults: cut,
         heals: Heals::Must,
         capacity: Some(capacity),
-        ..Dials::calm(nodes)
+        ..Scenario::calm(nodes)
     };
     let names = ["agreement", "decided", "settles"];
     let two = asked(variant("gen-leader"), split(2, 2), &names);
@@ -224,17 +225,17 @@ fn gen_leader_does_not_find_together_again() {
         let ours = asked(Stoller::RECOMMENDED, split(nodes, 3), names);
         assert_eq!(ours.verdict(), Verdict::Holds, "{nodes}");
     }
-    let once = with_suspicions(Dials::calm(3), 1);
+    let once = with_suspicions(Scenario::calm(3), 1);
     assert_eq!(violated(&asked(variant("gen-leader"), once, &names)), ["decided", "settles"]);
-    let restart = Dials { capacity: Some(2), ..Dials::calm(3).with_crashes(1, 1) };
+    let restart = Scenario { capacity: Some(2), ..Scenario::calm(3).with_crashes(1, 1) };
     assert_eq!(violated(&asked(variant("gen-leader"), restart, &names)), ["decided", "settles"]);
 }
 
 #[test]
 fn a_restart_that_nobody_notices_stops_the_paper_s_rules_for_good() {
     let rules = Stoller { restart: Restart::Unnoticed, ..Stoller::SYNCHRONOUS };
-    let dials = Dials { start: Start::Cold, ..Dials::calm(3).with_crashes(1, 1) };
-    let report = report(rules, dials);
+    let scenario = Scenario { start: Start::Cold, ..Scenario::calm(3).with_crashes(1, 1) };
+    let report = report(rules, scenario);
     assert_eq!(violated(&report), ["decided", "stabilises", "sle2"]);
     assert_eq!(
         story(&report, "decided"),
@@ -245,12 +246,12 @@ fn a_restart_that_nobody_notices_stops_the_paper_s_rules_for_good() {
 
 #[test]
 fn each_invariant_holds_where_it_should_and_fails_somewhere() {
-    let world = Dials::calm(3).with_crashes(2, 1);
+    let world = Scenario::calm(3).with_crashes(2, 1);
     assert_eq!(asked(Stoller::RECOMMENDED, world, &INVARIANTS).verdict(), Verdict::Holds);
-    let suspicions = with_suspicions(Dials::calm(3).with_crashes(1, 1), 1);
+    let suspicions = with_suspicions(Scenario::calm(3).with_crashes(1, 1), 1);
     let wrong = asked(Stoller::RECOMMENDED, suspicions, &INVARIANTS);
     assert_eq!(violated(&wrong), ["leader-unsuspected"]);
-    let upwards = Dials { capacity: Some(2), ..Dials::calm(3).with_crashes(1, 1) };
+    let upwards = Scenario { capacity: Some(2), ..Scenario::calm(3).with_crashes(1, 1) };
     let erlang = asked(variant("gen-leader"), upwards, &["downwards"]);
     assert_eq!(violated(&erlang), ["downwards"]);
     // 'new-names' fails where names are not new. 'own-election' and 'not-passed-over' fail in no run
@@ -260,11 +261,12 @@ fn each_invariant_holds_where_it_should_and_fails_somewhere() {
 /// What is renamed is what is kept, with other names: nothing is lost, nothing is added.
 #[test]
 fn renaming_merges_what_differs_in_names_only() {
-    let dials = Dials::calm(3).with_crashes(2, 1);
-    let dials = with_suspicions(dials, 1);
+    let scenario = Scenario::calm(3).with_crashes(2, 1);
+    let scenario = with_suspicions(scenario, 1);
     for rules in [Stoller::RECOMMENDED, Stoller::SYNCHRONOUS, variant("asynchronous")] {
-        let kept = World::new(rules, Dials { names: Names::Kept, ..dials }).expect("possible");
-        let renamed = World::new(rules, dials).expect("possible");
+        let kept = World::new(rules, Scenario { symmetry: Symmetry::Concrete, ..scenario })
+            .expect("possible");
+        let renamed = World::new(rules, scenario).expect("possible");
         let (kept, renamed) = (states(&kept), states(&renamed));
         assert!(kept.len() > renamed.len(), "{} and {}", kept.len(), renamed.len());
         let anonymous = |states: &[State<Stoller>]| -> BTreeSet<String> {
@@ -317,21 +319,21 @@ fn a_takeover_costs_three_messages_for_each_process_that_follows() {
     let rules = Stoller { query: Query::Nobody, ..Stoller::RECOMMENDED };
     for nodes in 2..=5 {
         let followers = nodes as u64 - 1;
-        let cold = Dials { start: Start::Cold, ..Dials::calm(nodes) };
-        let takeover = Dials::calm(nodes).with_crashes(1, 0);
-        for (dials, followers) in [(cold, followers), (takeover, followers - 1)] {
-            let found = most(rules, dials);
-            assert_eq!(found("messages"), Some(3 * followers), "{dials}");
+        let cold = Scenario { start: Start::Cold, ..Scenario::calm(nodes) };
+        let takeover = Scenario::calm(nodes).with_crashes(1, 0);
+        for (scenario, followers) in [(cold, followers), (takeover, followers - 1)] {
+            let found = most(rules, scenario);
+            assert_eq!(found("messages"), Some(3 * followers), "{scenario}");
             for kind in ["messages/halt", "messages/ack", "messages/ldr"] {
-                assert_eq!(found(kind), Some(followers), "{dials}: {kind}");
+                assert_eq!(found(kind), Some(followers), "{scenario}: {kind}");
             }
         }
     }
 }
 
 /// The most of everything that is counted; 0 of what never happens, none of what has no bound.
-fn most(rules: Stoller, dials: Dials) -> impl Fn(&str) -> Option<u64> {
-    let world = World::new(rules, dials).expect("possible");
+fn most(rules: Stoller, scenario: Scenario) -> impl Fn(&str) -> Option<u64> {
+    let world = World::new(rules, scenario).expect("possible");
     let found = bounds(&world, Until::Rest, (Limits::NONE, 1), &mut |_| {}).expect("threads");
     move |name: &str| match found.lines.iter().find(|line| line.name() == name).map(|l| &l.bound) {
         Some(Bound::Most(most, _)) => Some(*most),
@@ -343,9 +345,9 @@ fn most(rules: Stoller, dials: Dials) -> impl Fn(&str) -> Option<u64> {
 #[test]
 fn stateright_counts_the_same() {
     for rules in [Stoller::RECOMMENDED, Stoller::SYNCHRONOUS, variant("asynchronous")] {
-        for names in [Names::Renamed, Names::Kept] {
-            let dials = Dials { names, ..Dials::calm(3).with_crashes(1, 1) };
-            let exact = report(rules, dials);
+        for names in [Symmetry::Reduced, Symmetry::Concrete] {
+            let scenario = Scenario { names, ..Scenario::calm(3).with_crashes(1, 1) };
+            let exact = report(rules, scenario);
             let properties: Vec<_> = exact.decisions.iter().map(|d| d.property).collect();
             let options = Options { engine: Engine::Bfs, ..Options::default() };
             let theirs = check(&exact.world, &properties, &options, &mut |_| {});

@@ -7,15 +7,15 @@ use bellwether_model::protocol::stoller::{
     Again, Answer, Begins, Halted, Query, Stoller, Unanswered,
 };
 use bellwether_model::protocol::variant_name;
-use bellwether_model::world::{Dials, Faults, Heals, Start, World};
+use bellwether_model::world::{Faults, Heals, Scenario, Start, World};
 
 /// A combination that needs so many times the states that the recommended rules need in a world is
 /// taken to keep nothing there.
 const AT_MOST_TIMES: u64 = 5;
 
 /// Cheap worlds first, so that most combinations are ruled out early.
-fn worlds() -> Vec<Dials> {
-    let with = |faults: Faults| Dials { faults, ..Dials::calm(3) };
+fn worlds() -> Vec<Scenario> {
+    let with = |faults: Faults| Scenario { faults, ..Scenario::calm(3) };
     let crash_and_recovery = with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE });
     vec![
         with(Faults { crashes: 1, ..Faults::NONE }),
@@ -23,15 +23,19 @@ fn worlds() -> Vec<Dials> {
         with(Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
         with(Faults { suspicions: 2, ..Faults::NONE }),
         crash_and_recovery,
-        Dials { heals: Heals::Must, capacity: Some(3), ..with(Faults { cuts: 1, ..Faults::NONE }) },
-        Dials { start: Start::Cold, ..crash_and_recovery },
+        Scenario {
+            heals: Heals::Must,
+            capacity: Some(3),
+            ..with(Faults { cuts: 1, ..Faults::NONE })
+        },
+        Scenario { start: Start::Cold, ..crash_and_recovery },
     ]
 }
 
 /// Which properties hold in a world, and how many states it has, up to a limit. All rules are asked for the highest process, also those that
 /// would keep a lower one in office.
-fn holds(rules: Stoller, dials: Dials, limit: Option<u64>) -> (Vec<bool>, u64) {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn holds(rules: Stoller, scenario: Scenario, limit: Option<u64>) -> (Vec<bool>, u64) {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let limits = Limits { states: limit, ..Limits::NONE };
     let options = Options { limits, ..Options::default() };
     let names = [
@@ -103,11 +107,11 @@ fn no_combination_of_rules_keeps_more_than_the_recommended_one() {
     let mut equals = Vec::new();
     for rules in combinations {
         let mut more = Vec::new();
-        let keeps_all = worlds.iter().zip(&ours).all(|(dials, (ours, states))| {
-            let (theirs, _) = holds(rules, *dials, Some(AT_MOST_TIMES * states));
+        let keeps_all = worlds.iter().zip(&ours).all(|(scenario, (ours, states))| {
+            let (theirs, _) = holds(rules, *scenario, Some(AT_MOST_TIMES * states));
             let gained = theirs.iter().zip(ours).any(|(theirs, ours)| *theirs && !*ours);
             if gained {
-                more.push(dials.to_string());
+                more.push(scenario.to_string());
             }
             theirs.iter().zip(ours).all(|(theirs, ours)| *theirs || !*ours)
         });

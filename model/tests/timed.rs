@@ -7,8 +7,8 @@ use bellwether_model::protocol::bully::{Bully, Message, Restart, Timer};
 use bellwether_model::protocol::{Id, Protocol, Wait};
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Action, Delay, Dials, Drift, Durations, Envelope, Faults, Network, Start, State, Timed, Timing,
-    World, WorldError,
+    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, Start, State, Timed,
+    Timing, World, WorldError,
 };
 use proptest::prelude::*;
 
@@ -25,32 +25,32 @@ fn timed(rules: &Bully, delay: Delay, processing: u8, ticks: impl Fn(&str) -> u8
 }
 
 /// The baseline with these time-outs, and a detector of `t_detect`.
-fn baseline(delay: u8, processing: u8, t_elec: u8, t_coord: u8, t_detect: u8) -> Dials {
+fn baseline(delay: u8, processing: u8, t_elec: u8, t_coord: u8, t_detect: u8) -> Scenario {
     let ticks = |name: &str| match name {
         "t-elec" => t_elec,
         "t-coord" => t_coord,
         _ => t_detect,
     };
     let timing = timed(&Bully::BASELINE, Delay::AtMost(delay), processing, ticks);
-    Dials { timing, ..Dials::calm(3).with_crashes(1, 0) }
+    Scenario { timing, ..Scenario::calm(3).with_crashes(1, 0) }
 }
 
-fn within(mut dials: Dials, bound: u8) -> Dials {
-    if let Timing::Timed(timed) = &mut dials.timing {
+fn within(mut scenario: Scenario, bound: u8) -> Scenario {
+    if let Timing::Timed(timed) = &mut scenario.timing {
         timed.within = Some(bound);
     }
-    dials
+    scenario
 }
 
-fn ask(rules: Bully, dials: Dials, name: &str, engine: Engine) -> Report<Bully> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn ask(rules: Bully, scenario: Scenario, name: &str, engine: Engine) -> Report<Bully> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
     let options = Options { engine, ..Options::default() };
     check(&world, &asked, &options, &mut |_| {}).expect("something is asked")
 }
 
-fn verdict(rules: Bully, dials: Dials, name: &str) -> Verdict {
-    ask(rules, dials, name, Engine::Exact).verdict()
+fn verdict(rules: Bully, scenario: Scenario, name: &str) -> Verdict {
+    ask(rules, scenario, name, Engine::Exact).verdict()
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn an_election_time_out_that_meets_the_answer_is_one_tick_too_short() {
     for (tm, tp) in [(1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (3, 2)] {
         let enough = 2 * tm + tp + 1;
         let with = |t_elec| {
-            let dials = baseline(tm, tp, t_elec, 40, 4);
+            let scenario = baseline(tm, tp, t_elec, 40, 4);
             ["at-most-one-leader", TIMEOUTS_ACCURATE]
-                .map(|name| verdict(Bully::BASELINE, dials, name))
+                .map(|name| verdict(Bully::BASELINE, scenario, name))
         };
         assert_eq!(with(enough - 1), [Verdict::Violated; 2], "Tm {tm}, Tp {tp}");
         assert_eq!(with(enough), [Verdict::Holds; 2], "Tm {tm}, Tp {tp}");
@@ -71,7 +71,7 @@ fn an_election_time_out_that_meets_the_answer_is_one_tick_too_short() {
 #[test]
 fn an_election_begun_in_answer_needs_its_own_processing_time_too() {
     let with = |t_elec| {
-        let four = Dials { nodes: 4, ..baseline(1, 1, t_elec, 40, 2) };
+        let four = Scenario { nodes: 4, ..baseline(1, 1, t_elec, 40, 2) };
         verdict(Bully::BASELINE, four, TIMEOUTS_ACCURATE)
     };
     assert_eq!((with(4), with(5)), (Verdict::Violated, Verdict::Holds));
@@ -82,8 +82,8 @@ fn an_election_begun_in_answer_needs_its_own_processing_time_too() {
 fn everybody_agrees_within_the_sum_of_what_must_happen() {
     for (tm, t_elec, t_coord, t_detect) in [(1, 3, 5, 0), (1, 3, 5, 2), (2, 5, 8, 1)] {
         let with = |bound| {
-            let dials = within(baseline(tm, 0, t_elec, t_coord, t_detect), bound);
-            verdict(Bully::BASELINE, dials, AGREED_WITHIN)
+            let scenario = within(baseline(tm, 0, t_elec, t_coord, t_detect), bound);
+            verdict(Bully::BASELINE, scenario, AGREED_WITHIN)
         };
         let sum = t_detect + t_elec + tm;
         assert_eq!((with(sum - 1), with(sum)), (Verdict::Violated, Verdict::Holds), "{sum}");
@@ -97,10 +97,11 @@ fn no_time_out_is_long_enough_for_an_unbounded_delay() {
             "t-elec" => t_elec,
             _ => 3,
         });
-        let dials = Dials { timing, network: Network::Set, ..Dials::calm(3).with_crashes(1, 0) };
-        let found = ask(Bully::BASELINE, dials, TIMEOUTS_ACCURATE, Engine::Exact);
+        let scenario =
+            Scenario { timing, network: Network::Set, ..Scenario::calm(3).with_crashes(1, 0) };
+        let found = ask(Bully::BASELINE, scenario, TIMEOUTS_ACCURATE, Engine::Exact);
         assert_eq!(found.verdict(), Verdict::Violated, "t-elec {t_elec}");
-        assert_eq!(verdict(Bully::BASELINE, dials, "at-most-one-leader"), Verdict::Violated);
+        assert_eq!(verdict(Bully::BASELINE, scenario, "at-most-one-leader"), Verdict::Violated);
     }
 }
 
@@ -108,26 +109,26 @@ fn no_time_out_is_long_enough_for_an_unbounded_delay() {
 #[test]
 fn stateright_and_the_state_graph_count_the_same() {
     let base = baseline(1, 1, 4, 6, 1);
-    let fault = |faults| Dials { faults, ..base };
+    let fault = |faults| Scenario { faults, ..base };
     let unbounded = timed(&Bully::BASELINE, Delay::Unbounded, 0, |_| 2);
     let worlds = [
         base,
         baseline(1, 0, 2, 5, 1),
-        Dials { network: Network::Unordered, ..base },
-        Dials { network: Network::Set, ..base },
+        Scenario { network: Network::Unordered, ..base },
+        Scenario { network: Network::Set, ..base },
         within(base, 9),
-        Dials { start: Start::Cold, ..base },
-        Dials { timing: unbounded, capacity: Some(1), ..base },
+        Scenario { start: Start::Cold, ..base },
+        Scenario { timing: unbounded, capacity: Some(1), ..base },
         fault(Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
         fault(Faults { crashes: 1, duplicates: 1, ..Faults::NONE }),
         fault(Faults { suspicions: 1, ..Faults::NONE }),
         fault(Faults { cuts: 1, ..Faults::NONE }),
-        Dials { nodes: 2, ..base.with_crashes(1, 1) },
+        Scenario { nodes: 2, ..base.with_crashes(1, 1) },
     ];
-    for dials in worlds {
+    for scenario in worlds {
         for engine in [Engine::Bfs, Engine::Dfs] {
-            let report = ask(Bully::BASELINE, dials, "stabilises", engine);
-            assert!(report.counts.distinct > 10, "{dials}: {:?}", report.counts);
+            let report = ask(Bully::BASELINE, scenario, "stabilises", engine);
+            assert!(report.counts.distinct > 10, "{scenario}: {:?}", report.counts);
         }
     }
 }
@@ -135,8 +136,8 @@ fn stateright_and_the_state_graph_count_the_same() {
 /// What the semantics of time give today: any change of them must be meant.
 #[test]
 fn small_timed_worlds_have_these_counts() {
-    let count = |dials| {
-        let counts = ask(Bully::BASELINE, dials, TIMEOUTS_ACCURATE, Engine::Bfs).counts;
+    let count = |scenario| {
+        let counts = ask(Bully::BASELINE, scenario, TIMEOUTS_ACCURATE, Engine::Bfs).counts;
         (counts.distinct, counts.generated)
     };
     assert_eq!(count(baseline(1, 0, 3, 5, 1)), (98, 191));
@@ -148,8 +149,8 @@ fn small_timed_worlds_have_these_counts() {
 #[test]
 fn a_detector_takes_any_time_up_to_its_duration() {
     for t_detect in 0..4 {
-        let dials = Dials { nodes: 2, ..baseline(1, 0, 3, 5, t_detect) };
-        let world = World::new(Bully::BASELINE, dials).expect("possible");
+        let scenario = Scenario { nodes: 2, ..baseline(1, 0, 3, 5, t_detect) };
+        let world = World::new(Bully::BASELINE, scenario).expect("possible");
         let mut state = world.apply(&world.initial(), &Action::Crash(Id::at(1))).state;
         let notices = Action::Expire { id: Id::at(0), timer: Timer::Watch, early: false };
         for passed in 0..=t_detect {
@@ -163,8 +164,8 @@ fn a_detector_takes_any_time_up_to_its_duration() {
 
 #[test]
 fn a_detector_that_is_not_overdue_forgets_what_it_has_counted() {
-    let dials = Dials { nodes: 2, ..baseline(1, 0, 3, 5, 2).with_crashes(1, 1) };
-    let world = World::new(Bully::BASELINE, dials).expect("possible");
+    let scenario = Scenario { nodes: 2, ..baseline(1, 0, 3, 5, 2).with_crashes(1, 1) };
+    let world = World::new(Bully::BASELINE, scenario).expect("possible");
     let take = |state: &State<Bully>, action| world.apply(state, &action).state;
     let (one, two) = (Id::at(0), Id::at(1));
     let waited = take(&take(&world.initial(), Action::Crash(two)), Action::Tick);
@@ -177,7 +178,7 @@ fn a_detector_that_is_not_overdue_forgets_what_it_has_counted() {
 fn a_tick_at_rest_leads_back_to_the_same_state() {
     let world = World::new(Bully::BASELINE, baseline(1, 0, 3, 5, 1)).expect("possible");
     let initial = world.initial();
-    assert!(world.at_rest(&initial));
+    assert!(world.is_quiescent(&initial));
     assert_eq!(enabled(&world, &initial), [Action::Tick, crash(1), crash(2), crash(3)]);
     assert!(world.apply(&initial, &Action::Tick).state == initial);
 }
@@ -195,7 +196,7 @@ fn enabled(world: &World<Bully>, state: &State<Bully>) -> Vec<Action<Bully>> {
 /// What must be true in every state of every timed world.
 fn consistent(world: &World<Bully>, state: &State<Bully>) {
     let actions = enabled(world, state);
-    assert!(actions.iter().any(|action| world.owes(action)), "time stops: {state:?}");
+    assert!(actions.iter().any(|action| world.is_fair(action)), "time stops: {state:?}");
     let left = state.ticks_left();
     assert!(left.is_empty() || left.len() == state.in_flight().len(), "{state:?}");
     let waits = |(e, &left): (&Envelope<Message>, &u8)| left == 0 && !state.paused(e.to);
@@ -242,9 +243,9 @@ fn rules() -> impl Strategy<Value = Bully> {
     })
 }
 
-fn surrounding() -> impl Strategy<Value = Dials> {
+fn surrounding() -> impl Strategy<Value = Scenario> {
     let network = prop::sample::select(vec![Network::Fifo, Network::Unordered, Network::Set]);
-    let start = prop::sample::select(vec![Start::Settled, Start::Cold]);
+    let start = prop::sample::select(vec![Start::Converged, Start::Cold]);
     (2..=4_usize, network, start, prop::array::uniform7(0..=2_u8)).prop_map(
         |(nodes, network, start, budgets)| {
             let [crashes, recoveries, losses, duplicates, cuts, suspicions, pauses] = budgets;
@@ -252,7 +253,7 @@ fn surrounding() -> impl Strategy<Value = Dials> {
             let losses = losses.into();
             let faults =
                 Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses };
-            Dials { network, start, faults, ..Dials::calm(nodes) }
+            Scenario { network, start, faults, ..Scenario::calm(nodes) }
         },
     )
 }
@@ -276,7 +277,7 @@ proptest! {
         let durations = durations(&rules, |_| ticks);
         let drift = Drift::of(drift.0, drift.1).expect("small enough");
         let timing = Timing::Timed(Timed { delay, processing, drift, durations, within: None });
-        let world = World::new(rules, Dials { timing, ..surrounding }).expect("possible");
+        let world = World::new(rules, Scenario { timing, ..surrounding }).expect("possible");
         let mut state = world.initial();
         for choice in choices {
             consistent(&world, &state);
@@ -303,7 +304,8 @@ fn what_every_variant_needs_is_said_and_nothing_more() {
             let delay = Delay::AtMost(1);
             let (processing, drift, within) = (0, Drift::NONE, None);
             let timed = Timed { delay, processing, drift, durations, within };
-            World::new(rules, Dials { timing: Timing::Timed(timed), ..Dials::calm(3) }).map(drop)
+            World::new(rules, Scenario { timing: Timing::Timed(timed), ..Scenario::calm(3) })
+                .map(drop)
         };
         assert_eq!(with(all), Ok(()), "{}", variant.name);
         for (gone, _) in all.iter() {
@@ -319,17 +321,17 @@ fn what_every_variant_needs_is_said_and_nothing_more() {
 }
 
 #[test]
-fn dials_of_timed_worlds_survive_their_json() {
+fn scenario_of_timed_worlds_survive_their_json() {
     for timing in [
         within(baseline(2, 1, 6, 9, 0), 7).timing,
         timed(&Bully::RECOMMENDED, Delay::Unbounded, 0, |_| 3),
     ] {
-        let dials = Dials { timing, ..Dials::calm(3) };
-        let text = serde_json::to_string(&dials).expect("JSON");
-        assert_eq!(serde_json::from_str::<Dials>(&text).expect("the same"), dials, "{text}");
+        let scenario = Scenario { timing, ..Scenario::calm(3) };
+        let text = serde_json::to_string(&scenario).expect("JSON");
+        assert_eq!(serde_json::from_str::<Scenario>(&text).expect("the same"), scenario, "{text}");
     }
     let short = r#"{"nodes":3,"timing":{"timed":{"delay":"soon","durations":{}}}}"#;
-    let refused = serde_json::from_str::<Dials>(short).expect_err("no delay").to_string();
+    let refused = serde_json::from_str::<Scenario>(short).expect_err("no delay").to_string();
     assert!(refused.contains("unbounded"), "{refused}");
 }
 
@@ -354,20 +356,20 @@ fn a_timed_execution_is_told_saved_and_replayed() {
 #[test]
 fn a_long_wait_for_the_winner_delays_agreement() {
     let with = |t_coord| {
-        let dials = within(baseline(1, 0, 3, t_coord, 1), 10);
-        verdict(Bully::BASELINE, dials.with_crashes(2, 0), AGREED_WITHIN)
+        let scenario = within(baseline(1, 0, 3, t_coord, 1), 10);
+        verdict(Bully::BASELINE, scenario.with_crashes(2, 0), AGREED_WITHIN)
     };
     assert_eq!((with(5), with(10)), (Verdict::Holds, Verdict::Violated));
 }
 
 #[test]
 fn properties_of_timed_worlds_are_not_asked_elsewhere() {
-    let names = |dials| {
-        let world = World::new(Bully::BASELINE, dials).expect("possible");
+    let names = |scenario| {
+        let world = World::new(Bully::BASELINE, scenario).expect("possible");
         let asked: Vec<Property<Bully>> = property::select(&world, &[]).expect("all of them");
         asked.iter().map(|p| p.name).collect::<Vec<_>>()
     };
-    let calm = Dials::calm(3).with_crashes(1, 0);
+    let calm = Scenario::calm(3).with_crashes(1, 0);
     let base = baseline(1, 0, 3, 5, 1);
     assert!(!names(calm).contains(&TIMEOUTS_ACCURATE));
     assert_eq!(names(base).last(), Some(&TIMEOUTS_ACCURATE));

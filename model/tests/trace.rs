@@ -5,13 +5,13 @@ use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
-    Action, Budget, DeliveryFairness, Dials, Faults, Heals, Missing, Names, Network, Start, Timing,
-    World,
+    Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
+    Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-fn dials() -> impl Strategy<Value = Dials> {
+fn scenario() -> impl Strategy<Value = Scenario> {
     let losses = prop_oneof![Just(Budget::Unbounded), (0..2_u8).prop_map(Budget::AtMost)];
     let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, 0..2_u8, 0..2_u8);
     let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cuts, suspicions)| {
@@ -23,19 +23,19 @@ fn dials() -> impl Strategy<Value = Dials> {
         select(vec![Missing::NONE, "1-2".parse().expect("a link"), "2>1".parse().expect("a link")]),
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
-        select(vec![Start::Settled, Start::Cold]),
-        (select(vec![None, Some(1), Some(2)]), select(vec![Names::Renamed, Names::Kept])),
+        select(vec![Start::Converged, Start::Cold]),
+        (select(vec![None, Some(1), Some(2)]), select(vec![Symmetry::Reduced, Symmetry::Concrete])),
     );
     (2..=7_usize, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
-        let (heals, fairness, missing, network, timing, start, (capacity, names)) = surrounding;
+        let (heals, fairness, missing, network, timing, start, (capacity, symmetry)) = surrounding;
         if network == Network::Set {
             faults.duplicates = 0;
         }
         if timing == Timing::Asynchronous {
             faults.suspicions = 0;
         }
-        let surrounding = Dials { heals, fairness, missing, network, ..Dials::calm(nodes) };
-        Dials { faults, timing, start, capacity, names, ..surrounding }
+        let surrounding = Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
+        Scenario { faults, timing, start, capacity, symmetry, ..surrounding }
     })
 }
 
@@ -51,8 +51,8 @@ struct Walk {
 fn walk(longest: usize) -> impl Strategy<Value = Walk> {
     let rules = select(Bully::VARIANTS.iter().map(|v| v.rules).collect::<Vec<_>>());
     let choices = prop::collection::vec(any::<Index>(), 0..longest);
-    (rules, dials(), choices).prop_map(|(rules, dials, choices)| {
-        let world = World::new(rules, dials).expect("the dials are possible");
+    (rules, scenario(), choices).prop_map(|(rules, scenario, choices)| {
+        let world = World::new(rules, scenario).expect("the scenario are possible");
         let mut state = world.initial();
         let mut actions = Vec::new();
         for choice in choices {
@@ -101,7 +101,7 @@ proptest! {
         let read = Trace::read(&walk.text[..]).expect("it was written whole");
         prop_assert_eq!(&read, &walk.trace);
         let world = read.world::<Bully>().expect("the world was possible");
-        prop_assert_eq!(world.dials(), walk.world.dials());
+        prop_assert_eq!(world.scenario(), walk.world.scenario());
         prop_assert_eq!(world.protocol(), walk.world.protocol());
         prop_assert_eq!(read.actions(&world).expect("it happened"), walk.actions);
     }
@@ -164,7 +164,7 @@ fn a_line_without_end_is_refused_before_memory_is() {
 
 #[test]
 fn a_writer_that_does_not_know_the_end_need_not_promise_it() {
-    let world = World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0));
+    let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0));
     let world = world.expect("a possible world");
     let mut enabled = Vec::new();
     world.enabled(&world.initial(), &mut enabled);

@@ -5,7 +5,7 @@ use bellwether_model::check::Options;
 use bellwether_model::property::TIMEOUTS_ACCURATE;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::tune::{self, Fit, Question};
-use bellwether_model::world::{Delay, Dials, Drift, Durations, Timed};
+use bellwether_model::world::{Delay, Drift, Durations, Scenario, Timed};
 use serde_json::{Value, json};
 use std::fs;
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ fn question(rules: Bully, property: &str, nodes: usize) -> Question<Bully> {
     };
     Question {
         protocol: rules,
-        dials: Dials::calm(nodes).with_crashes(1, 0),
+        scenario: Scenario::calm(nodes).with_crashes(1, 0),
         given,
         sought: tune::time_outs(&rules),
         property: property.to_owned(),

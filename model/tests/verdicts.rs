@@ -5,10 +5,10 @@ use bellwether_model::check::{Decision, Engine, Options, Reason, Report, Verdict
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::{Bully, Initiate};
-use bellwether_model::world::{Action, Dials, Faults, Heals, Network, Start, Timing, World};
+use bellwether_model::world::{Action, Faults, Heals, Network, Scenario, Start, Timing, World};
 
-fn report(rules: Bully, dials: Dials) -> Report<Bully> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn report(rules: Bully, scenario: Scenario) -> Report<Bully> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let properties = property::select(&world, &[]).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
@@ -37,7 +37,7 @@ fn variant(name: &str) -> Bully {
 #[test]
 fn the_recommended_rules_hold_everywhere_when_processes_stop_for_good() {
     for (nodes, crashes) in [(2, 1), (3, 1), (3, 2), (4, 1)] {
-        let report = report(Bully::RECOMMENDED, Dials::calm(nodes).with_crashes(crashes, 0));
+        let report = report(Bully::RECOMMENDED, Scenario::calm(nodes).with_crashes(crashes, 0));
         assert_eq!(violated(&report), [""; 0], "{nodes} nodes, {crashes} crashes");
         assert_eq!(report.verdict(), Verdict::Holds);
     }
@@ -48,14 +48,14 @@ fn the_recommended_rules_bear_a_lost_message_at_peace_and_a_false_suspicion() {
     for faults in
         [Faults { losses: 1.into(), ..Faults::NONE }, Faults { suspicions: 1, ..Faults::NONE }]
     {
-        let report = report(Bully::RECOMMENDED, Dials { faults, ..Dials::calm(3) });
+        let report = report(Bully::RECOMMENDED, Scenario { faults, ..Scenario::calm(3) });
         assert_eq!(report.verdict(), Verdict::Holds, "{faults}: {:?}", violated(&report));
     }
 }
 
 #[test]
 fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_that_lasts() {
-    let report = report(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 1));
+    let report = report(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 1));
     assert_eq!(violated(&report), ["at-most-one-leader", "follower-bound"]);
     assert_eq!(
         story(&report, "at-most-one-leader"),
@@ -65,22 +65,22 @@ fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_th
 
 #[test]
 fn a_link_that_is_missing_in_one_direction_leaves_two_leaders_for_good() {
-    let deaf = Dials { missing: "3>2".parse().expect("a link"), ..Dials::calm(3) };
+    let deaf = Scenario { missing: "3>2".parse().expect("a link"), ..Scenario::calm(3) };
     let report = report(Bully::RECOMMENDED, deaf);
     // 2 does not hear 3 and leads as well; 1 hears both, and follows the higher.
     assert_eq!(violated(&report), ["at-most-one-leader", "stabilises"]);
-    assert_eq!(report.world.dials().missing.words(), ["3>2"]);
-    let path = Dials { missing: "1-3".parse().expect("a link"), ..Dials::calm(3) };
+    assert_eq!(report.world.scenario().missing.words(), ["3>2"]);
+    let path = Scenario { missing: "1-3".parse().expect("a link"), ..Scenario::calm(3) };
     assert!(path.to_string().contains("(without 1-3)"), "{path}");
 }
 
 #[test]
 fn after_a_partition_heals_the_recommended_rules_agree_again_and_pings_do_not() {
-    let cut = Dials {
+    let cut = Scenario {
         faults: Faults { cuts: 1, ..Faults::NONE },
         heals: Heals::Must,
         network: Network::Set,
-        ..Dials::calm(3)
+        ..Scenario::calm(3)
     };
     assert_eq!(violated(&report(Bully::RECOMMENDED, cut)), ["at-most-one-leader"]);
     let pings = report(variant("coulouris"), cut);
@@ -91,9 +91,9 @@ fn after_a_partition_heals_the_recommended_rules_agree_again_and_pings_do_not() 
 #[test]
 fn without_the_second_time_out_the_group_ends_leaderless() {
     let rules = Bully { t_coord: false, ..Bully::RECOMMENDED };
-    let one = report(rules, Dials::calm(3).with_crashes(1, 0));
+    let one = report(rules, Scenario::calm(3).with_crashes(1, 0));
     assert_eq!(violated(&one), [""; 0], "one crash is not enough");
-    let two = report(rules, Dials::calm(3).with_crashes(2, 0));
+    let two = report(rules, Scenario::calm(3).with_crashes(2, 0));
     assert_eq!(violated(&two), ["decided", "stabilises"]);
     assert_eq!(story(&two, "decided").len(), 7);
     let lasso = decision(&two, "stabilises").counterexample.as_ref().expect("it is violated");
@@ -105,7 +105,7 @@ fn if_only_those_above_the_failed_leader_may_start_nobody_does() {
     let rules = Bully { initiate: Initiate::AboveFailed, ..Bully::RECOMMENDED };
     for rules in [rules, variant("encyclopedia")] {
         for nodes in [2, 3] {
-            let report = report(rules, Dials::calm(nodes).with_crashes(1, 0));
+            let report = report(rules, Scenario::calm(nodes).with_crashes(1, 0));
             assert_eq!(story(&report, "decided"), [format!("{nodes} crashes")]);
             assert!(violated(&report).contains(&"succession"), "nobody ever leads again");
         }
@@ -114,7 +114,7 @@ fn if_only_those_above_the_failed_leader_may_start_nobody_does() {
 
 #[test]
 fn whoever_accepts_any_coordinator_may_follow_its_own_follower_after_a_restart() {
-    let report = report(variant("wikipedia"), Dials::calm(2).with_crashes(1, 1));
+    let report = report(variant("wikipedia"), Scenario::calm(2).with_crashes(1, 1));
     assert_eq!(
         story(&report, "agreement"),
         [
@@ -131,8 +131,9 @@ fn whoever_accepts_any_coordinator_may_follow_its_own_follower_after_a_restart()
 
 #[test]
 fn a_premature_time_out_makes_two_leaders_in_an_asynchronous_world() {
-    let dials = Dials { timing: Timing::Asynchronous, network: Network::Set, ..Dials::calm(2) };
-    let report = report(Bully::RECOMMENDED, dials);
+    let scenario =
+        Scenario { timing: Timing::Asynchronous, network: Network::Set, ..Scenario::calm(2) };
+    let report = report(Bully::RECOMMENDED, scenario);
     assert_eq!(
         story(&report, "at-most-one-leader"),
         ["1's watch timer expires", "1's election timer expires"]
@@ -146,10 +147,10 @@ fn a_premature_time_out_makes_two_leaders_in_an_asynchronous_world() {
 #[test]
 fn heartbeats_to_a_process_that_is_down_do_not_disturb_the_rest() {
     let world =
-        World::new(Bully::RECOMMENDED, Dials::calm(3).with_crashes(1, 0)).expect("it can be");
+        World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0)).expect("it can be");
     let follower = world.ids().next().expect("there is one");
     let crashed = world.apply(&world.initial(), &Action::Crash(follower)).state;
-    assert!(world.at_rest(&crashed), "{crashed:?}");
+    assert!(world.is_quiescent(&crashed), "{crashed:?}");
 }
 
 /// A property that cannot fail says nothing.
@@ -158,12 +159,12 @@ fn every_property_fails_on_some_variant() {
     let mut failing: Vec<&str> = Vec::new();
     for variant in Bully::VARIANTS {
         for (start, crashes, recoveries) in
-            [(Start::Settled, 2, 0), (Start::Settled, 1, 1), (Start::Cold, 0, 0)]
+            [(Start::Converged, 2, 0), (Start::Converged, 1, 1), (Start::Cold, 0, 0)]
         {
             // Elections of the chapter's variant go on for long when a restart says IM_BACK.
-            let dials = Dials { capacity: Some(3), start, ..Dials::calm(3) };
-            let dials = dials.with_crashes(crashes, recoveries);
-            let world = World::new(variant.rules, dials).expect("the dials are possible");
+            let scenario = Scenario { capacity: Some(3), start, ..Scenario::calm(3) };
+            let scenario = scenario.with_crashes(crashes, recoveries);
+            let world = World::new(variant.rules, scenario).expect("the scenario are possible");
             let properties = property::all();
             let report = check(&world, &properties, &Options::default(), &mut |_| {});
             failing.extend(violated(&report.expect("something is asked")));
@@ -180,8 +181,8 @@ fn stateright_finds_the_same_violations_and_none_shorter() {
     let compared = Bully::VARIANTS.iter().map(|variant| {
         // Elections of the chapter's variant go on for long when a restart says IM_BACK.
         let capacity = (variant.name == "chapter").then_some(3);
-        let dials = Dials { capacity, ..Dials::calm(3).with_crashes(1, 1) };
-        let exact = report(variant.rules, dials);
+        let scenario = Scenario { capacity, ..Scenario::calm(3).with_crashes(1, 1) };
+        let exact = report(variant.rules, scenario);
         let properties: Vec<_> = exact.decisions.iter().map(|d| d.property).collect();
         let options = Options { engine: Engine::Bfs, ..Options::default() };
         let theirs = check(&exact.world, &properties, &options, &mut |_| {}).expect("same counts");

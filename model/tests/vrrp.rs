@@ -6,11 +6,11 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::vrrp::{Priorities, Vrrp};
 use bellwether_model::world::{
-    Delay, Dials, Drift, Durations, Faults, Heals, Network, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
 };
 
-fn report(rules: Vrrp, dials: Dials, names: &[&str]) -> Report<Vrrp> {
-    let world = World::new(rules, dials).expect("the dials are possible");
+fn report(rules: Vrrp, scenario: Scenario, names: &[&str]) -> Report<Vrrp> {
+    let world = World::new(rules, scenario).expect("the scenario are possible");
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -30,12 +30,12 @@ fn variant(name: &str) -> Vrrp {
     Vrrp::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
 
-fn cold(nodes: usize) -> Dials {
-    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+fn cold(nodes: usize) -> Scenario {
+    Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
-fn without(nodes: usize, link: &str) -> Dials {
-    Dials { missing: link.parse().expect("a link"), ..Dials::calm(nodes) }
+fn without(nodes: usize, link: &str) -> Scenario {
+    Scenario { missing: link.parse().expect("a link"), ..Scenario::calm(nodes) }
 }
 
 /// The steps of the counterexample, in words.
@@ -45,12 +45,12 @@ fn story(report: &Report<Vrrp>, name: &str) -> Vec<String> {
     steps.map(ToString::to_string).collect()
 }
 
-const BACK: Dials = Dials::calm(3).with_crashes(1, 1);
+const BACK: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 #[test]
 fn with_perfect_timing_there_is_one_active_router_when_routers_stop_for_good() {
     for (nodes, crashes) in [(2, 1), (3, 1), (3, 2)] {
-        let found = report(Vrrp::RFC9568, Dials::calm(nodes).with_crashes(crashes, 0), &[]);
+        let found = report(Vrrp::RFC9568, Scenario::calm(nodes).with_crashes(crashes, 0), &[]);
         assert_eq!(violated(&found), [""; 0], "{nodes} nodes, {crashes} crashes");
         assert_eq!(found.verdict(), Verdict::Holds);
     }
@@ -67,17 +67,17 @@ fn preemption_costs_two_active_routers_for_a_moment_and_is_a_switch() {
 
 #[test]
 fn without_skew_a_single_crash_makes_two_active_routers() {
-    let crash = Dials::calm(3).with_crashes(1, 0);
+    let crash = Scenario::calm(3).with_crashes(1, 0);
     let found = report(variant("without-skew"), crash, &["at-most-one-leader", "stabilises"]);
     assert_eq!(violated(&found), ["at-most-one-leader"]);
     assert_eq!(story(&found, "at-most-one-leader").len(), 3);
 }
 
-const CUT: Dials = Dials {
+const CUT: Scenario = Scenario {
     faults: Faults { cuts: 1, ..Faults::NONE },
     heals: Heals::Must,
     network: Network::Set,
-    ..Dials::calm(2)
+    ..Scenario::calm(2)
 };
 
 const LASTING: [&str; 3] = ["at-most-one-leader", "stabilises", "one-active-again"];
@@ -92,10 +92,10 @@ fn a_link_that_is_missing_in_one_direction_makes_two_active_routers_for_good() {
 
 #[test]
 fn to_contradict_at_once_changes_no_verdict() {
-    let crash = Dials::calm(3).with_crashes(1, 0);
-    for dials in [crash, BACK, CUT, without(2, "2>1"), without(2, "1>2")] {
-        let with = |name| violated(&report(variant(name), dials, &LASTING));
-        assert_eq!(with("rfc9568"), with("rfc5798"), "{dials}");
+    let crash = Scenario::calm(3).with_crashes(1, 0);
+    for scenario in [crash, BACK, CUT, without(2, "2>1"), without(2, "1>2")] {
+        let with = |name| violated(&report(variant(name), scenario, &LASTING));
+        assert_eq!(with("rfc9568"), with("rfc5798"), "{scenario}");
     }
 }
 
@@ -113,19 +113,19 @@ fn among_equals_the_first_stays_and_the_address_decides_between_two() {
 #[test]
 fn equal_skews_make_two_active_routers_where_time_is_measured() {
     let crash = Faults { crashes: 1, ..Faults::NONE };
-    let dials = |skew, down| timed(Vrrp::RFC9568, (1, 2, skew, down), crash);
-    let at_once = report(variant("equal-priorities"), dials(3, 6), &["at-most-one-leader"]);
+    let scenario = |skew, down| timed(Vrrp::RFC9568, (1, 2, skew, down), crash);
+    let at_once = report(variant("equal-priorities"), scenario(3, 6), &["at-most-one-leader"]);
     assert_eq!(violated(&at_once), ["at-most-one-leader"]);
-    let apart = report(Vrrp::RFC9568, dials(3, 6), &["at-most-one-leader", "stabilises"]);
+    let apart = report(Vrrp::RFC9568, scenario(3, 6), &["at-most-one-leader", "stabilises"]);
     assert_eq!(violated(&apart), [""; 0]);
-    let close = report(Vrrp::RFC9568, dials(1, 6), &["at-most-one-leader"]);
+    let close = report(Vrrp::RFC9568, scenario(1, 6), &["at-most-one-leader"]);
     assert_eq!(violated(&close), ["at-most-one-leader"], "the skew is shorter than messages take");
 }
 
 #[test]
 fn the_owner_of_the_address_preempts_whatever_the_switch_says() {
     let owner = Vrrp { preempt: false, ..variant("owner") };
-    let crash = Dials::calm(2).with_crashes(1, 1);
+    let crash = Scenario::calm(2).with_crashes(1, 1);
     let names = ["at-most-one-leader", "stabilises"];
     assert_eq!(violated(&report(owner, crash, &names)), ["at-most-one-leader"]);
     assert_eq!(violated(&report(variant("no-preempt"), crash, &names)), ["stabilises"]);
@@ -141,15 +141,19 @@ fn after_a_cut_heals_the_higher_of_two_stays_even_without_preemption() {
 
 #[test]
 fn an_orderly_restart_is_noticed_within_the_skew() {
-    let found = report(variant("restart"), Dials::calm(3), &[]);
+    let found = report(variant("restart"), Scenario::calm(3), &[]);
     assert_eq!(violated(&found), ["at-most-one-leader", "follower-bound"]);
     let stays = Vrrp { preempt: false, ..variant("restart") };
     let names = ["at-most-one-leader", "settles", "validity"];
-    assert_eq!(violated(&report(stays, Dials::calm(3), &names)), ["validity"]);
+    assert_eq!(violated(&report(stays, Scenario::calm(3), &names)), ["validity"]);
     assert!(story(&found, "at-most-one-leader").contains(&"2's skew timer expires".to_owned()));
 }
 
-fn timed(rules: Vrrp, (delay, advertise, skew, down): (u8, u8, u8, u8), faults: Faults) -> Dials {
+fn timed(
+    rules: Vrrp,
+    (delay, advertise, skew, down): (u8, u8, u8, u8),
+    faults: Faults,
+) -> Scenario {
     let durations = [("t-advertise", advertise), ("t-skew", skew), ("t-down", down)];
     let needed = durations.into_iter().filter(|(name, _)| rules.skew || *name != "t-skew");
     let durations = Durations::of(needed).expect("few enough");
@@ -160,7 +164,7 @@ fn timed(rules: Vrrp, (delay, advertise, skew, down): (u8, u8, u8, u8), faults: 
         durations,
         within: None,
     };
-    Dials { timing: Timing::Timed(timed), faults, ..Dials::calm(3) }
+    Scenario { timing: Timing::Timed(timed), faults, ..Scenario::calm(3) }
 }
 
 /// With two routers, `Active_Down_Interval` is two steps of skew longer than `t-down`.
@@ -172,8 +176,8 @@ fn the_time_out_bears_a_lost_advertisement_for_each_interval_that_it_is_longer()
         let faults = Faults { crashes: 1, losses: losses.into(), ..Faults::NONE };
         let with = |down| {
             let durations = (delay, advertise, skew, down);
-            let dials = Dials { nodes: 2, ..timed(Vrrp::RFC9568, durations, faults) };
-            report(Vrrp::RFC9568, dials, &["timeouts-accurate"]).verdict()
+            let scenario = Scenario { nodes: 2, ..timed(Vrrp::RFC9568, durations, faults) };
+            report(Vrrp::RFC9568, scenario, &["timeouts-accurate"]).verdict()
         };
         let found = (with(enough - 1), with(enough));
         assert_eq!(found, (Verdict::Violated, Verdict::Holds), "Tm {delay}, {losses} lost");
@@ -185,8 +189,8 @@ fn a_lost_advertisement_undoes_the_order_that_the_skew_makes() {
     let durations = (1, 4, 3, 12);
     let losing = |losses: u8| {
         let faults = Faults { crashes: 1, losses: losses.into(), ..Faults::NONE };
-        let dials = timed(Vrrp::RFC9568, durations, faults);
-        report(Vrrp::RFC9568, dials, &["at-most-one-leader"]).verdict()
+        let scenario = timed(Vrrp::RFC9568, durations, faults);
+        report(Vrrp::RFC9568, scenario, &["at-most-one-leader"]).verdict()
     };
     assert_eq!((losing(0), losing(1)), (Verdict::Holds, Verdict::Violated));
 }
@@ -194,8 +198,8 @@ fn a_lost_advertisement_undoes_the_order_that_the_skew_makes() {
 #[test]
 fn both_engines_see_the_same_states() {
     let crash = Faults { crashes: 1, ..Faults::NONE };
-    for dials in [BACK, timed(Vrrp::RFC9568, (1, 2, 3, 4), crash)] {
-        let world = World::new(Vrrp::RFC9568, dials).expect("possible");
+    for scenario in [BACK, timed(Vrrp::RFC9568, (1, 2, 3, 4), crash)] {
+        let world = World::new(Vrrp::RFC9568, scenario).expect("possible");
         let asked = property::select(&world, &["follower-bound".to_owned()]).expect("it exists");
         let states = |engine| {
             let options = Options { engine, ..Options::default() };

@@ -16,23 +16,23 @@ use bellwether_conformance::mapping::Mapping;
 use bellwether_model::check::{Limits, Options, check};
 use bellwether_model::property;
 use bellwether_model::report::story;
-use bellwether_model::world::{Dials, Start, World};
+use bellwether_model::world::{Scenario, Start, World};
 use mapping::RollCallMapping;
 use spec::RollCall;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let calm = Dials { start: Start::Cold, ..Dials::calm(3) };
+    let calm = Scenario { start: Start::Cold, ..Scenario::calm(3) };
     decide(RollCall { answer: true }, calm)?;
     decide(RollCall { answer: true }, calm.with_crashes(1, 0))?;
     compare(calm.with_crashes(1, 1))
 }
 
 /// The first wing: what the protocol keeps in a world.
-fn decide(rules: RollCall, dials: Dials) -> Result<(), Box<dyn std::error::Error>> {
-    let world = World::new(rules, dials)?;
+fn decide(rules: RollCall, scenario: Scenario) -> Result<(), Box<dyn std::error::Error>> {
+    let world = World::new(rules, scenario)?;
     let properties = property::select(&world, &[])?;
     let report = check(&world, &properties, &Options::default(), &mut |_| {})?;
-    println!("{dials}");
+    println!("{scenario}");
     for decision in &report.decisions {
         println!("  {:20} {:?}", decision.property.name, decision.verdict);
     }
@@ -44,12 +44,12 @@ fn decide(rules: RollCall, dials: Dials) -> Result<(), Box<dyn std::error::Error
 }
 
 /// The bridge: whether the program does what the specification says, everywhere in a world.
-fn compare(dials: Dials) -> Result<(), Box<dyn std::error::Error>> {
-    let world = World::new(RollCallMapping::RULES, dials)?;
+fn compare(scenario: Scenario) -> Result<(), Box<dyn std::error::Error>> {
+    let world = World::new(RollCallMapping::RULES, scenario)?;
     let Outcome { summary, divergence } =
         lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {})?;
     summary.recount(&world, &mut |_| {})?;
-    println!("{dials}\n  {} transitions, {} probes", summary.transitions, summary.probes);
+    println!("{scenario}\n  {} transitions, {} probes", summary.transitions, summary.probes);
     match divergence {
         None => println!("  the program conforms"),
         Some(divergence) => println!("{}", divergence.report(false)),

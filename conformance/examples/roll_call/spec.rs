@@ -1,7 +1,7 @@
 //! Roll call, the specification: whoever starts calls, whoever is higher answers, and the highest
 //! that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
 
-use bellwether_model::protocol::{Id, Local, Protocol, Standing, Variant, View};
+use bellwether_model::protocol::{Belief, Id, Local, Protocol, Variant, View};
 use serde::{Deserialize, Serialize};
 
 /// The rules: what texts, or you, disagree about. Each is a field, each telling a value.
@@ -73,7 +73,7 @@ impl Protocol for RollCall {
     type Timer = Timer;
 
     /// Everybody is up and has heard of the highest.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = p.higher().last().unwrap_or(p.id());
         let role = if p.is_highest() { Role::Leader } else { Role::Follower };
         *p.state = Process { role, highest: Some(highest) };
@@ -108,15 +108,15 @@ impl Protocol for RollCall {
     }
 
     /// Long enough: every call has reached whoever is up, and no answer is on its way.
-    fn overdue(&self, view: &View<'_, Self>, me: Id, Timer::Listen: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, Timer::Listen: Timer) -> bool {
         !view.in_flight(|from, to, _| to == me || (from == me && view.up(to)))
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.role, process.highest) {
-            (Role::Leader, _) => Standing::Leads,
-            (Role::Follower, Some(highest)) => Standing::Follows(highest),
-            _ => Standing::Undecided,
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Follower, Some(highest)) => Belief::Follows(highest),
+            _ => Belief::Undecided,
         }
     }
 

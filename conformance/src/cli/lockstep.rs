@@ -5,7 +5,7 @@ use crate::lockstep::{Outcome, Summary, lockstep};
 use crate::mapping::{Mapping, NAMES, Visitor};
 use bellwether_model::cli::{Bar, LimitArgs, WorldArgs};
 use bellwether_model::protocol::{Protocol as Specification, variant_name};
-use bellwether_model::world::{Dials, World};
+use bellwether_model::world::{Scenario, World};
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
@@ -59,7 +59,7 @@ impl Visitor for Walk<'_> {
 
     fn visit<M: Mapping>(self, mapping: M) -> anyhow::Result<u8> {
         let args = self.0;
-        let world = World::new(M::RULES, args.world.dials()?)?.plain();
+        let world = World::new(M::RULES, args.world.scenario()?)?.concrete();
         let limits = args.limits.limits();
         let bar = Bar::new();
         let walked = lockstep(&world, &mapping, &limits, &mut |p| bar.look("comparing", p));
@@ -77,9 +77,9 @@ impl Visitor for Walk<'_> {
             save(&divergence.trace, out)?;
         }
         if args.json {
-            json::<M>(&world.dials(), &outcome)?;
+            json::<M>(&world.scenario(), &outcome)?;
         } else {
-            args.print::<M>(&world.dials(), &outcome)?;
+            args.print::<M>(&world.scenario(), &outcome)?;
         }
         Ok(match (&outcome.divergence, outcome.summary.cut_short) {
             (Some(_), _) => DIVERGES,
@@ -89,7 +89,7 @@ impl Visitor for Walk<'_> {
     }
 }
 
-fn json<M: Mapping>(dials: &Dials, outcome: &Outcome) -> anyhow::Result<()> {
+fn json<M: Mapping>(scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
     let Outcome { summary, divergence } = outcome;
     let verdict = match (divergence, summary.cut_short) {
         (Some(_), _) => "diverges",
@@ -99,7 +99,7 @@ fn json<M: Mapping>(dials: &Dials, outcome: &Outcome) -> anyhow::Result<()> {
     let object = json!({
         "protocol": M::Spec::NAME,
         "variant": variant_name(&M::RULES),
-        "world": dials,
+        "world": scenario,
         "verdict": verdict,
         "compared": summary,
         "rate": summary.rate().round(),
@@ -110,11 +110,11 @@ fn json<M: Mapping>(dials: &Dials, outcome: &Outcome) -> anyhow::Result<()> {
 }
 
 impl LockstepArgs {
-    fn print<M: Mapping>(&self, dials: &Dials, outcome: &Outcome) -> anyhow::Result<()> {
+    fn print<M: Mapping>(&self, scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
         let Outcome { summary, divergence } = outcome;
         let mut out = anstream::stdout();
         writeln!(out, "{}, {}: model and program", M::Spec::NAME, variant_name(&M::RULES))?;
-        writeln!(out, "{dials}\n")?;
+        writeln!(out, "{scenario}\n")?;
         figures(&mut out, summary)?;
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;

@@ -8,13 +8,13 @@ use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_model::check::Limits;
-use bellwether_model::world::{Dials, Faults, Network, Start, Timing, World};
+use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
 use wrong::{Mistake, WrongMapping};
 
 /// The program takes every transition of this world as the model does.
 #[track_caller]
-fn conforms(dials: Dials) -> Summary {
-    let world = World::new(GarciaMolinaMapping::RULES, dials).expect("possible");
+fn conforms(scenario: Scenario) -> Summary {
+    let world = World::new(GarciaMolinaMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &GarciaMolinaMapping, &Limits::NONE, &mut |_| {});
     let Outcome { summary, divergence } = walked.expect("comparable");
     if let Some(divergence) = divergence {
@@ -22,42 +22,42 @@ fn conforms(dials: Dials) -> Summary {
     }
     summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
     assert!(summary.probes > 0);
-    println!("{dials}: {summary:?}");
+    println!("{scenario}: {summary:?}");
     summary
 }
 
-fn with(change: impl FnOnce(&mut Faults)) -> Dials {
-    let mut dials = Dials::calm(3);
-    change(&mut dials.faults);
-    dials
+fn with(change: impl FnOnce(&mut Faults)) -> Scenario {
+    let mut scenario = Scenario::calm(3);
+    change(&mut scenario.faults);
+    scenario
 }
 
-const CRASH_AND_RECOVERY: Dials = Dials::calm(3).with_crashes(1, 1);
+const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 #[test]
 fn a_crash_and_a_recovery() {
     assert!(conforms(CRASH_AND_RECOVERY).transitions > 3_000);
-    conforms(Dials { network: Network::Unordered, ..CRASH_AND_RECOVERY });
-    conforms(Dials { network: Network::Set, ..CRASH_AND_RECOVERY });
+    conforms(Scenario { network: Network::Unordered, ..CRASH_AND_RECOVERY });
+    conforms(Scenario { network: Network::Set, ..CRASH_AND_RECOVERY });
 }
 
 #[test]
 fn two_crashes_two_recoveries_and_a_task_number_that_must_not_be_forgotten() {
-    let kinds = conforms(Dials::calm(2).with_crashes(2, 2)).kinds;
+    let kinds = conforms(Scenario::calm(2).with_crashes(2, 2)).kinds;
     let kinds: Vec<&str> = kinds.keys().copied().collect();
     assert_eq!(kinds, ["crash", "deliver", "expire", "recover"]);
 }
 
 #[test]
 fn a_cold_start() {
-    conforms(Dials { start: Start::Cold, ..with(|f| f.crashes = 1) });
+    conforms(Scenario { start: Start::Cold, ..with(|f| f.crashes = 1) });
 }
 
 #[test]
 fn time_outs_that_are_wrong() {
     conforms(with(|f| (f.crashes, f.suspicions) = (1, 1)));
-    let asynchronous = Dials { timing: Timing::Asynchronous, ..Dials::calm(2) };
-    let summary = conforms(Dials { capacity: Some(1), ..asynchronous });
+    let asynchronous = Scenario { timing: Timing::Asynchronous, ..Scenario::calm(2) };
+    let summary = conforms(Scenario { capacity: Some(1), ..asynchronous });
     assert!(summary.outside > 0, "what leaves the boundary is compared as well");
 }
 
@@ -65,16 +65,16 @@ fn time_outs_that_are_wrong() {
 fn losses_duplicates_and_cuts() {
     conforms(with(|f| (f.crashes, f.losses) = (1, 1.into())));
     conforms(with(|f| (f.crashes, f.duplicates) = (1, 1)));
-    conforms(Dials { capacity: Some(2), ..with(|f| f.cuts = 1) });
+    conforms(Scenario { capacity: Some(2), ..with(|f| f.cuts = 1) });
 }
 
 #[test]
 fn four_nodes_and_a_crash() {
-    conforms(Dials::calm(4).with_crashes(1, 0));
+    conforms(Scenario::calm(4).with_crashes(1, 0));
 }
 
-fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
+    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
     let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
     outcome.expect("comparable").divergence
 }

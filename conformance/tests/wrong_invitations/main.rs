@@ -8,25 +8,25 @@ use bellwether_conformance::lockstep::{Outcome, lockstep};
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_model::check::Limits;
-use bellwether_model::world::{Dials, Faults, Start, World};
+use bellwether_model::world::{Faults, Scenario, Start, World};
 use wrong::{Mistake, WrongMapping};
 
-fn cold(nodes: usize) -> Dials {
-    Dials { start: Start::Cold, ..Dials::calm(nodes) }
+fn cold(nodes: usize) -> Scenario {
+    Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
-fn crash() -> Dials {
-    Dials::calm(3).with_crashes(1, 0)
+fn crash() -> Scenario {
+    Scenario::calm(3).with_crashes(1, 0)
 }
 
-fn recovery() -> Dials {
-    Dials::calm(3).with_crashes(1, 1)
+fn recovery() -> Scenario {
+    Scenario::calm(3).with_crashes(1, 1)
 }
 
 /// Every transition of this world is taken in both, and there are transitions of these kinds.
 #[track_caller]
-fn conforms(dials: Dials, kinds: &[&str]) {
-    let world = World::new(InvitationMapping::RULES, dials).expect("possible");
+fn conforms(scenario: Scenario, kinds: &[&str]) {
+    let world = World::new(InvitationMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &InvitationMapping, &Limits::NONE, &mut |_| {});
     let Outcome { summary, divergence } = walked.expect("comparable");
     if let Some(divergence) = divergence {
@@ -37,7 +37,7 @@ fn conforms(dials: Dials, kinds: &[&str]) {
     let found: Vec<&str> = summary.kinds.keys().copied().collect();
     let mut expected = kinds.to_vec();
     expected.sort_unstable();
-    assert_eq!(found, expected, "{dials}");
+    assert_eq!(found, expected, "{scenario}");
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn cold_start_of_three() {
 
 #[test]
 fn crash_and_recovery_of_two() {
-    let dials = Dials::calm(2).with_crashes(1, 1);
-    conforms(dials, &["crash", "deliver", "expire", "recover"]);
+    let scenario = Scenario::calm(2).with_crashes(1, 1);
+    conforms(scenario, &["crash", "deliver", "expire", "recover"]);
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn crash_and_recovery_among_three() {
 #[test]
 fn lost_doubled_and_suspected() {
     let faults = Faults { losses: 1.into(), duplicates: 1, suspicions: 1, ..Faults::NONE };
-    let dials = Dials { faults, ..Dials::calm(2) };
-    conforms(dials, &["deliver", "duplicate", "expire", "lose"]);
+    let scenario = Scenario { faults, ..Scenario::calm(2) };
+    conforms(scenario, &["deliver", "duplicate", "expire", "lose"]);
 }
 
-fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
+    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
     let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
     outcome.expect("comparable").divergence
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
-fn caught(mistake: Mistake, dials: Dials, kind: Kind, about: &str) -> Box<Divergence> {
-    let divergence = first_difference(mistake, dials);
+fn caught(mistake: Mistake, scenario: Scenario, kind: Kind, about: &str) -> Box<Divergence> {
+    let divergence = first_difference(mistake, scenario);
     let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
     assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
     assert_eq!(divergence.kind, kind, "{divergence}");

@@ -9,12 +9,12 @@ use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_model::check::Limits;
-use bellwether_model::world::{Dials, World};
+use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, WrongMapping};
 
 fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
-    let dials = Dials::calm(2).with_crashes(1, 1);
-    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+    let scenario = Scenario::calm(2).with_crashes(1, 1);
+    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
     let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
     outcome.expect("comparable").divergence
 }

@@ -13,18 +13,18 @@ use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::replay::replay;
 use bellwether_model::check::Limits;
 use bellwether_model::trace::Trace;
-use bellwether_model::world::{Dials, Faults, Start, World};
+use bellwether_model::world::{Faults, Scenario, Start, World};
 use mapping::WrongMapping;
 use wrong::Mistake;
 
 /// A crash and a recovery: enough for every mistake that has a path at all.
-fn dials() -> Dials {
+fn scenario() -> Scenario {
     let faults = Faults { crashes: 1, recoveries: 1, ..Faults::NONE };
-    Dials { faults, ..Dials::calm(3) }
+    Scenario { faults, ..Scenario::calm(3) }
 }
 
-fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, dials).expect("possible");
+fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
+    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
     let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
     outcome.expect("comparable").divergence
 }
@@ -32,7 +32,7 @@ fn first_difference(mistake: Mistake, dials: Dials) -> Option<Box<Divergence>> {
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    let divergence = first_difference(mistake, dials());
+    let divergence = first_difference(mistake, scenario());
     let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
     assert_eq!(divergence.kind, kind, "{divergence}");
     assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
@@ -41,8 +41,8 @@ fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
 
 #[test]
 fn without_a_mistake_the_wrapper_conforms() {
-    assert_eq!(first_difference(Mistake::None, dials()), None);
-    let cold = Dials { start: Start::Cold, ..dials() };
+    assert_eq!(first_difference(Mistake::None, scenario()), None);
+    let cold = Scenario { start: Start::Cold, ..scenario() };
     assert_eq!(first_difference(Mistake::None, cold), None);
 }
 
@@ -141,7 +141,7 @@ fn announces_to_all() {
 
 #[test]
 fn highest_waits_instead_of_announcing() {
-    let cold = Dials { start: Start::Cold, ..dials() };
+    let cold = Scenario { start: Start::Cold, ..scenario() };
     let found = first_difference(Mistake::HighestWaits, cold).expect("caught");
     assert_eq!((found.kind, found.step), (Kind::Missing, 0), "{found}");
     assert!(found.to_string().contains("COORDINATOR to 1"), "{found}");

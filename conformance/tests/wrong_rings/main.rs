@@ -7,11 +7,11 @@ use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_model::check::Limits;
-use bellwether_model::world::{Dials, World};
+use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, Ring, WrongMapping};
 
 /// A crash and a recovery: enough for every mistake.
-const WORLD: Dials = Dials::calm(3).with_crashes(1, 1);
+const WORLD: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 fn first_difference<M: Ring>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
     let world = World::new(M::RULES, WORLD).expect("possible");

@@ -50,7 +50,7 @@ impl<P: Protocol> Model for World<P> {
     }
 
     fn within_boundary(&self, state: &State<P>) -> bool {
-        self.inside(state)
+        self.within_bounds(state)
     }
 }
 

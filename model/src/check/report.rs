@@ -140,24 +140,24 @@ impl<P: Protocol> Serialize for Report<P> {
     }
 }
 
-/// The protocol, its rules and the dials.
+/// The protocol, its rules and the scenario.
 pub(super) fn world_entries<P: Protocol, M: SerializeMap>(
     map: &mut M,
     world: &World<P>,
 ) -> Result<(), M::Error> {
-    let dials = world.dials();
+    let scenario = world.scenario();
     map.serialize_entry("protocol", P::NAME)?;
     map.serialize_entry("variant", &variant_name(world.protocol()))?;
     map.serialize_entry("rules", world.protocol())?;
-    map.serialize_entry("nodes", &dials.nodes)?;
-    map.serialize_entry("faults", &dials.faults)?;
-    map.serialize_entry("heals", &dials.heals)?;
-    map.serialize_entry("fairness", &dials.fairness)?;
-    map.serialize_entry("network", &dials.network)?;
-    let timing = TimingView { kind: dials.timing.kind(), timed: dials.timing.timed() };
+    map.serialize_entry("nodes", &scenario.nodes)?;
+    map.serialize_entry("faults", &scenario.faults)?;
+    map.serialize_entry("heals", &scenario.heals)?;
+    map.serialize_entry("fairness", &scenario.fairness)?;
+    map.serialize_entry("network", &scenario.network)?;
+    let timing = TimingView { kind: scenario.timing.kind(), timed: scenario.timing.timed() };
     map.serialize_entry("timing", &timing)?;
-    map.serialize_entry("start", &dials.start)?;
-    map.serialize_entry("capacity", &dials.capacity)
+    map.serialize_entry("start", &scenario.start)?;
+    map.serialize_entry("capacity", &scenario.capacity)
 }
 
 #[derive(Serialize)]

@@ -103,7 +103,7 @@ pub struct Subject {
     pub rules: Vec<(String, String)>,
     /// How many processes there are in each world.
     pub nodes: Vec<usize>,
-    /// The other dials.
+    /// The other scenario.
     pub world: toml::Table,
 }
 

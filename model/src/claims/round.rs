@@ -4,7 +4,7 @@
 //! what has to expire expires, and so on until the group is at rest. An exhaustive bound answers
 //! another question (what is the most that *can* happen), and so both are asked of a claim.
 
-use crate::protocol::{Effect, Id, Protocol, Standing, Wait};
+use crate::protocol::{Belief, Effect, Id, Protocol, Wait};
 use crate::world::{Action, Outcome, State, World};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,7 @@ pub(super) fn round<P: Protocol>(
     starters: Starters,
     crashed: usize,
 ) -> Result<Round<P>, String> {
-    let live: Vec<Id> = world.ids().take(world.dials().nodes.saturating_sub(crashed)).collect();
+    let live: Vec<Id> = world.ids().take(world.scenario().nodes.saturating_sub(crashed)).collect();
     let one = |starters: &[Id]| calm(world, metric, starters, crashed);
     match starters {
         Starters::One(number) => {
@@ -92,7 +92,7 @@ fn calm<P: Protocol>(
         let notices = walk.expiry(|timer| timer == (id, true));
         walk.take(notices.ok_or_else(|| format!("process {id} notices nothing"))?)?;
     }
-    while !world.at_rest(&walk.state) {
+    while !world.is_quiescent(&walk.state) {
         let flight = walk.state.in_flight().to_vec();
         let next = || walk.expiry(|(_, detector)| !detector).or(walk.expiry(|_| true));
         match (flight.is_empty(), next()) {
@@ -159,7 +159,7 @@ fn counted<P: Protocol>(
             P::begins_election(old, new, &outcome.effects)
         })),
         None if metric == "leaderships" => {
-            let leads = |state: &State<P>, id| state.standing(id) == Some(Standing::Leads);
+            let leads = |state: &State<P>, id| state.belief(id) == Some(Belief::Leads);
             let begins = |&id: &Id| leads(&outcome.state, id) && !leads(before, id);
             outcome.state.ids().filter(begins).count()
         }

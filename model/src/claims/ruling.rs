@@ -122,7 +122,7 @@ impl<'a> Outcome<'a> {
     /// largest world that can still be read.
     #[must_use]
     pub fn telling(&self) -> Option<&Ran> {
-        let readable = |ran: &&Ran| ran.dials.is_none_or(|dials| dials.nodes <= READABLE);
+        let readable = |ran: &&Ran| ran.scenario.is_none_or(|scenario| scenario.nodes <= READABLE);
         let shown = || self.ran.iter().filter(|ran| ran.trace.is_some());
         match self.check.demands.is_of_a_number() {
             true => shown().rfind(readable).or_else(|| shown().next()),

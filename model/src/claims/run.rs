@@ -12,7 +12,7 @@ use crate::protocol::{self, Protocol, Visitor, with_protocol};
 use crate::side_by_side::side_by_side;
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
-use crate::world::{Delay, Dials, Drift, Durations, Timed, Timing, World};
+use crate::world::{Delay, Drift, Durations, Scenario, Timed, Timing, World};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The longest duration that is tried.
@@ -24,7 +24,7 @@ pub struct Ran {
     /// For which numbers it was made.
     pub point: Point,
     /// The world, if it is one.
-    pub dials: Option<Dials>,
+    pub scenario: Option<Scenario>,
     /// What came out.
     pub finding: Finding,
     /// An execution that shows it, if one does.
@@ -86,7 +86,7 @@ impl Runner {
             (Ask::Program(program), _) => {
                 let Account { finding, story } = (program.run)();
                 let point = Point(Vec::new());
-                Ok(vec![Ran { point, dials: None, finding, trace: None, story }])
+                Ok(vec![Ran { point, scenario: None, finding, trace: None, story }])
             }
             (_, Some(subject)) => with_protocol(&subject.protocol, Run { runner: self, ask })
                 .unwrap_or_else(|| Ok(vec![Ran::absent()])),
@@ -98,13 +98,13 @@ impl Runner {
 impl Ran {
     fn absent() -> Ran {
         let point = Point(Vec::new());
-        Ran { point, dials: None, finding: Finding::Absent, trace: None, story: Vec::new() }
+        Ran { point, scenario: None, finding: Finding::Absent, trace: None, story: Vec::new() }
     }
 
     fn at<P: Protocol>(world: &World<P>, finding: Finding, trace: Option<Trace>) -> Ran {
-        let dials = world.dials();
-        let point = Point(vec![("n", dials.nodes as i64)]);
-        Ran { point, dials: Some(dials), finding, trace, story: Vec::new() }
+        let scenario = world.scenario();
+        let point = Point(vec![("n", scenario.nodes as i64)]);
+        Ran { point, scenario: Some(scenario), finding, trace, story: Vec::new() }
     }
 }
 
@@ -181,19 +181,20 @@ fn rules<P: Protocol>(subject: &Subject) -> Result<P, String> {
 fn worlds<P: Protocol>(subject: &Subject, crashes: usize) -> Result<Vec<World<P>>, String> {
     let rules: P = rules(subject)?;
     let one = |&nodes: &usize| {
-        let mut dials = subject.dials(nodes)?;
-        dials.faults.crashes = dials.faults.crashes.max(u8::try_from(crashes).unwrap_or(u8::MAX));
-        World::new(rules, dials).map_err(|e| words(&e))
+        let mut scenario = subject.scenario(nodes)?;
+        scenario.faults.crashes =
+            scenario.faults.crashes.max(u8::try_from(crashes).unwrap_or(u8::MAX));
+        World::new(rules, scenario).map_err(|e| words(&e))
     };
     subject.nodes.iter().map(one).collect()
 }
 
 impl Subject {
-    /// The dials of the world with so many processes.
+    /// The scenario of the world with so many processes.
     ///
     /// # Errors
-    /// If the ledger's `world` is not what dials look like.
-    pub fn dials(&self, nodes: usize) -> Result<Dials, String> {
+    /// If the ledger's `world` is not what scenario look like.
+    pub fn scenario(&self, nodes: usize) -> Result<Scenario, String> {
         let mut table = self.world.clone();
         let number = i64::try_from(nodes).map_err(|_| format!("{nodes} processes are too many"))?;
         if table.insert("nodes".to_owned(), number.into()).is_some() {
@@ -268,7 +269,7 @@ fn least<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
                     (None, Some(reason)) => Finding::Unknown(reason),
                     (None, None) => Finding::Unbounded,
                 };
-                let nodes = question.dials.nodes;
+                let nodes = question.scenario.nodes;
                 let trace = row.found.first().and_then(|found| {
                     let below = found.below.as_ref()?;
                     Some(below.counterexample.as_ref()?.trace(&below.world, &below.property))
@@ -279,7 +280,7 @@ fn least<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
                         ("Tm", i64::from(tm)),
                         ("Tp", i64::from(tp)),
                     ]),
-                    dials: Some(question.dials),
+                    scenario: Some(question.scenario),
                     finding,
                     trace,
                     story: Vec::new(),
@@ -299,19 +300,19 @@ fn questions<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Question<P>>,
         format!("no time-out takes '{duration}'; there are: {}", known.join(", "))
     })?;
     let one = |&nodes: &usize| {
-        let dials = subject.dials(nodes)?;
-        let set = dials.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
+        let scenario = subject.scenario(nodes)?;
+        let set = scenario.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
         let durations = tune::complete(&rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
         let delay = Delay::AtMost(delays[0]);
         let given = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
-        let dials = Dials { timing: Timing::Timed(given), ..dials };
+        let scenario = Scenario { timing: Timing::Timed(given), ..scenario };
         let tried = durations.with(sought, LONGEST)?;
         let timing = Timing::Timed(Timed { durations: tried, ..given });
-        let world = World::new(rules, Dials { timing, ..dials }).map_err(|e| words(&e))?;
+        let world = World::new(rules, Scenario { timing, ..scenario }).map_err(|e| words(&e))?;
         property::select(&world, std::slice::from_ref(keeping)).map_err(|e| words(&e))?;
         Ok(Question {
             protocol: rules,
-            dials,
+            scenario,
             given,
             sought: vec![sought],
             property: keeping.clone(),

@@ -122,7 +122,7 @@ impl BoundsArgs {
         let mut out = anstream::stdout();
         let width = text::width();
         writeln!(out, "{}, {}", P::NAME, variant_name(found.world.protocol()))?;
-        writeln!(out, "{}", text::wrap(&found.world.dials().to_string(), width))?;
+        writeln!(out, "{}", text::wrap(&found.world.scenario().to_string(), width))?;
         writeln!(out, "{}", text::wrap(&searched(found), width))?;
         writeln!(out, "counted: {}\n", text::wrap(&counted(found), width))?;
         if !found.lines.is_empty() {
@@ -160,8 +160,8 @@ fn searched<P: Protocol>(found: &Bounds<P>) -> String {
 
 fn counted<P: Protocol>(found: &Bounds<P>) -> String {
     use crate::world::Start;
-    let from = match found.world.dials().start {
-        Start::Settled => "from the first fault on",
+    let from = match found.world.scenario().start {
+        Start::Converged => "from the first fault on",
         Start::Cold => "from the beginning on",
     };
     format!("{from}, {}", found.until)

@@ -166,7 +166,7 @@ pub(super) fn print<P: Protocol>(
     let mut out = anstream::stdout();
     writeln!(out, "{}, {}", P::NAME, variant_name(report.world.protocol()))?;
     let width = text::width();
-    writeln!(out, "{}", text::wrap(&report.world.dials().to_string(), width))?;
+    writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
     writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
     writeln!(out, "{}", table(report))?;
     let mut told: Vec<(&'static str, Trace)> = Vec::new();

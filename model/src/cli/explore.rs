@@ -72,7 +72,7 @@ impl Visitor for Explore<'_> {
         let carried = property::select(&world, &[])?;
         let searched = world.clone();
         let world = world.asking(carried.iter().map(|p| (p.name, p.temporal)).collect());
-        let dials = world.dials();
+        let scenario = world.scenario();
         let listener = listen(&args.address)?;
         let address = listener.local_addr()?;
         let inside = serve(world)?;
@@ -80,7 +80,7 @@ impl Visitor for Explore<'_> {
             relay::post(inside, "/.runtocompletion").context("starting the search")?;
         }
         let mut out = std::io::stdout();
-        writeln!(out, "{}: {dials}", args.protocol.typed())?;
+        writeln!(out, "{}: {scenario}", args.protocol.typed())?;
         writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
         out.flush()?;
         if !args.on_demand {

@@ -60,7 +60,7 @@ pub(super) fn browse<P: Protocol>(
 ) -> io::Result<()> {
     let steps = found.steps.iter().chain(found.cycle.iter().flatten());
     let link = explore::link(world, steps, explore::ADDRESS);
-    let flags = WorldArgs::typed(&world.dials());
+    let flags = WorldArgs::typed(&world.scenario());
     let explore = format!("bellwether-model explore {} {flags}", protocol.typed());
     writeln!(out, "Browse it: {explore}\n       at: {link}")
 }

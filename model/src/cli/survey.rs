@@ -157,7 +157,7 @@ impl Visitor for Show<'_> {
             let known = known.join(", ");
             return Err(anyhow!("there is no world '{}'; there are: {known}", self.world));
         };
-        let Some(dials) = found.dials::<P>()? else {
+        let Some(scenario) = found.scenario::<P>()? else {
             return Err(anyhow!(
                 "it is not known how long is enough for {}; try 'check {} --timing timed' with \
                  durations of your own",
@@ -166,7 +166,7 @@ impl Visitor for Show<'_> {
             ));
         };
         let rules = P::VARIANTS.first().context("the protocol has no variant")?.rules;
-        let world = World::new(rules, dials)?;
+        let world = World::new(rules, scenario)?;
         let asked = property::select(&world, &[])?;
         let limits = self.args.how().limits;
         let threads = self.args.limits.threads();
@@ -177,7 +177,7 @@ impl Visitor for Show<'_> {
         let report = report?;
         let mut out = anstream::stdout();
         writeln!(out, "{}: {}", found.name, found.meaning)?;
-        writeln!(out, "bellwether-model check {} {}\n", P::NAME, WorldArgs::typed(&dials))?;
+        writeln!(out, "bellwether-model check {} {}\n", P::NAME, WorldArgs::typed(&scenario))?;
         let protocol =
             ProtocolArgs { protocol: P::NAME.to_owned(), variant: None, rules: Vec::new() };
         check::print(&report, &protocol, &Vec::new(), self.args.ascii)?;

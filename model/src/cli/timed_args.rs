@@ -89,7 +89,7 @@ fn delays(text: &str) -> Result<DelayArg, String> {
 }
 
 impl TimedArgs {
-    /// The dials that the flags set.
+    /// The scenario that the flags set.
     ///
     /// # Errors
     /// If something is missing, or is a range.
@@ -119,7 +119,7 @@ impl TimedArgs {
         }
     }
 
-    /// The flags that set these dials, as they are typed.
+    /// The flags that set these scenario, as they are typed.
     pub(super) fn typed(timed: &Timed) -> String {
         let Timed { delay, processing, drift, durations, within } = timed;
         let mut flags = format!(" --delay {delay}");

@@ -146,7 +146,7 @@ impl TuneArgs {
         };
         Ok(Question {
             protocol,
-            dials: self.world.dials_with(Timing::Timed(timed)),
+            scenario: self.world.scenario_with(Timing::Timed(timed)),
             given: timed,
             sought,
             property: self.property.clone(),
@@ -251,14 +251,14 @@ impl<P: Protocol> Answer<'_, P> {
     }
 
     fn json(&self) -> serde_json::Value {
-        let Question { protocol, dials, given, property, most, .. } = &self.question;
+        let Question { protocol, scenario, given, property, most, .. } = &self.question;
         let rows: Vec<_> = self.rows.iter().map(row_view).collect();
         let forms: serde_json::Map<_, _> =
             self.forms().map(|(name, fit)| (name.to_owned(), json!(fit))).collect();
         let mut answer = json!({
             "protocol": P::NAME, "variant": variant_name(protocol), "rules": protocol,
-            "nodes": dials.nodes, "faults": dials.faults, "heals": dials.heals,
-            "network": dials.network, "start": dials.start, "capacity": dials.capacity,
+            "nodes": scenario.nodes, "faults": scenario.faults, "heals": scenario.heals,
+            "network": scenario.network, "start": scenario.start, "capacity": scenario.capacity,
             "property": property, "given": given.durations, "within": given.within,
             "up_to": most, "rows": rows, "forms": forms,
         });
@@ -300,8 +300,8 @@ impl<P: Protocol> Answer<'_, P> {
 
     /// The surrounding, and the durations that are not looked for.
     fn assumptions(&self) -> String {
-        let Question { dials, given, .. } = &self.question;
-        let surrounding = dials.to_string();
+        let Question { scenario, given, .. } = &self.question;
+        let surrounding = scenario.to_string();
         let surrounding = surrounding.split("; timing:").next().unwrap_or_default();
         let drift = Some(given.drift).filter(|drift| !drift.is_none());
         let mut set: Vec<_> = drift.iter().map(|drift| format!("drift {drift}")).collect();
@@ -352,7 +352,7 @@ impl<P: Protocol> Answer<'_, P> {
     fn too_short(&self, at: usize, found: &Found<P>, below: &Below<P>) -> String {
         let Row { delay, processing, .. } = self.rows[at];
         let (name, ticks, property) = (found.name, below.ticks, below.property.name);
-        let durations = below.world.dials().timing.timed().map(|timed| timed.durations);
+        let durations = below.world.scenario().timing.timed().map(|timed| timed.durations);
         let others: Vec<_> = durations
             .iter()
             .flat_map(Durations::iter)
@@ -382,7 +382,7 @@ fn row_view<P: Protocol>(row: &Row<P>) -> serde_json::Value {
             let steps: Option<Vec<Step>> =
                 below.counterexample.as_ref().map(|one| trace(below, one).steps);
             Some(json!({ "name": found.name, "ticks": below.ticks,
-                         "timing": below.world.dials().timing.timed(), "steps": steps }))
+                         "timing": below.world.scenario().timing.timed(), "steps": steps }))
         })
         .collect();
     json!({ "delay": row.delay, "processing": row.processing, "verdict": row.verdict(),

@@ -3,8 +3,8 @@
 use super::TimedArgs;
 use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
 use crate::world::{
-    Budget, Delay, DeliveryFairness, Dials, Faults, Heals, Missing, Names, Network, Start, Timing,
-    World, WorldError,
+    Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
+    Timing, World, WorldError,
 };
 use clap::{Args, ValueEnum};
 
@@ -72,7 +72,7 @@ pub struct WorldArgs {
     pub timing: TimingArg,
 
     /// How an execution begins
-    #[arg(long, value_enum, default_value_t = StartArg::Settled, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = StartArg::Converged, help_heading = "World")]
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
@@ -83,8 +83,8 @@ pub struct WorldArgs {
     pub capacity: Option<usize>,
 
     /// Whether states that differ only in names, such as the number of an election, are one
-    #[arg(long, value_enum, default_value_t = NamesArg::Renamed, help_heading = "World")]
-    pub names: NamesArg,
+    #[arg(long, value_enum, default_value_t = SymmetryArg::Reduced, help_heading = "World")]
+    pub symmetry: SymmetryArg,
 
     /// How long everything takes, in a timed world.
     #[command(flatten)]
@@ -146,38 +146,38 @@ pub enum TimingArg {
 /// The values of `--start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StartArg {
-    /// Everybody is up and has long agreed
-    Settled,
-    /// Everybody has just started
+    /// Every process is up, and all have long agreed
+    Converged,
+    /// All processes have just started
     Cold,
 }
 
-/// The values of `--names`.
+/// The values of `--symmetry`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NamesArg {
-    /// They are, where the protocol can rename
-    Renamed,
+pub enum SymmetryArg {
+    /// They are, where the protocol can canonicalize
+    Reduced,
     /// They are not
-    Kept,
+    Concrete,
 }
 
 impl WorldArgs {
-    /// The dials that the flags set.
+    /// The scenario that the flags set.
     ///
     /// # Errors
     /// If flags of timed worlds are given without one, or one without its flags.
-    pub fn dials(&self) -> Result<Dials, WorldError> {
+    pub fn scenario(&self) -> Result<Scenario, WorldError> {
         let timing = match self.timing {
             TimingArg::Timed => Timing::Timed(self.timed.timed()?),
             TimingArg::Perfect => self.timed.refuse().map(|()| Timing::Perfect)?,
             TimingArg::Asynchronous => self.timed.refuse().map(|()| Timing::Asynchronous)?,
         };
-        Ok(self.dials_with(timing))
+        Ok(self.scenario_with(timing))
     }
 
     /// The same, whatever the flags say about timing.
     #[must_use]
-    pub fn dials_with(&self, timing: Timing) -> Dials {
+    pub fn scenario_with(&self, timing: Timing) -> Scenario {
         let network = match self.network {
             NetworkArg::Fifo => Network::Fifo,
             NetworkArg::Unordered => Network::Unordered,
@@ -194,7 +194,7 @@ impl WorldArgs {
             Timing::Asynchronous => Some(2),
         };
         let bound = endless.filter(|_| network != Network::Set);
-        Dials {
+        Scenario {
             nodes: self.nodes,
             faults: Faults {
                 crashes: self.crashes,
@@ -217,52 +217,52 @@ impl WorldArgs {
             network,
             timing,
             start: match self.start {
-                StartArg::Settled => Start::Settled,
+                StartArg::Converged => Start::Converged,
                 StartArg::Cold => Start::Cold,
             },
             capacity: self.capacity.or(bound),
-            names: match self.names {
-                NamesArg::Renamed => Names::Renamed,
-                NamesArg::Kept => Names::Kept,
+            symmetry: match self.symmetry {
+                SymmetryArg::Reduced => Symmetry::Reduced,
+                SymmetryArg::Concrete => Symmetry::Concrete,
             },
         }
     }
 
-    /// The flags that set these dials, as they are typed, defaults left out.
+    /// The flags that set these scenario, as they are typed, defaults left out.
     #[must_use]
-    pub fn typed(dials: &Dials) -> String {
-        let mut flags = format!("--nodes {}", dials.nodes);
-        for (name, budget) in dials.faults.named() {
+    pub fn typed(scenario: &Scenario) -> String {
+        let mut flags = format!("--nodes {}", scenario.nodes);
+        for (name, budget) in scenario.faults.named() {
             if budget != Budget::AtMost(u8::from(name == "crashes")) {
                 flags += &format!(" --{name} {budget}");
             }
         }
-        if dials.heals != Heals::May {
-            flags += &format!(" --heals {}", dials.heals);
+        if scenario.heals != Heals::May {
+            flags += &format!(" --heals {}", scenario.heals);
         }
-        if dials.fairness != DeliveryFairness::Weak {
-            flags += &format!(" --fairness {}", dials.fairness);
+        if scenario.fairness != DeliveryFairness::Weak {
+            flags += &format!(" --fairness {}", scenario.fairness);
         }
-        for link in dials.missing.words() {
+        for link in scenario.missing.words() {
             flags += &format!(" --without '{link}'");
         }
-        if dials.network != Network::Fifo {
-            flags += &format!(" --network {}", dials.network);
+        if scenario.network != Network::Fifo {
+            flags += &format!(" --network {}", scenario.network);
         }
-        if dials.timing != Timing::Perfect {
-            flags += &format!(" --timing {}", dials.timing.kind());
+        if scenario.timing != Timing::Perfect {
+            flags += &format!(" --timing {}", scenario.timing.kind());
         }
-        if let Timing::Timed(timed) = &dials.timing {
+        if let Timing::Timed(timed) = &scenario.timing {
             flags += &TimedArgs::typed(timed);
         }
-        if dials.start != Start::Settled {
-            flags += &format!(" --start {}", dials.start);
+        if scenario.start != Start::Converged {
+            flags += &format!(" --start {}", scenario.start);
         }
-        if let Some(capacity) = dials.capacity {
+        if let Some(capacity) = scenario.capacity {
             flags += &format!(" --capacity {capacity}");
         }
-        if dials.names != Names::Renamed {
-            flags += &format!(" --names {}", dials.names);
+        if scenario.symmetry != Symmetry::Reduced {
+            flags += &format!(" --symmetry {}", scenario.symmetry);
         }
         flags
     }
@@ -320,12 +320,12 @@ impl ProtocolArgs {
 /// The world that the flags describe.
 ///
 /// # Errors
-/// If the rules or the dials are not possible.
+/// If the rules or the scenario are not possible.
 pub fn world<P: Protocol>(
     protocol: &ProtocolArgs,
-    dials: &WorldArgs,
+    scenario: &WorldArgs,
 ) -> Result<World<P>, UsageError> {
-    Ok(World::new(protocol.rules()?, dials.dials()?)?)
+    Ok(World::new(protocol.rules()?, scenario.scenario()?)?)
 }
 
 /// What was asked for cannot be.
@@ -334,7 +334,7 @@ pub enum UsageError {
     /// The rules.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// The dials.
+    /// The scenario.
     #[error(transparent)]
     World(#[from] WorldError),
     /// The properties.

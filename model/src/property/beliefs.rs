@@ -1,19 +1,19 @@
 //! What the live processes of one state believe of the leadership.
 
-use crate::protocol::{Elects, Id, Protocol, Standing};
+use crate::protocol::{Belief, Elects, Id, Protocol};
 use crate::world::{State, World};
 
 /// Whom a live, settled process takes for the leader: itself if it leads.
 fn leader<P: Protocol>(state: &State<P>, id: Id) -> Option<Id> {
-    match state.standing(id)? {
-        Standing::Leads => Some(id),
-        Standing::Follows(leader) => Some(leader),
-        Standing::Undecided => None,
+    match state.belief(id)? {
+        Belief::Leads => Some(id),
+        Belief::Follows(leader) => Some(leader),
+        Belief::Undecided => None,
     }
 }
 
 fn leads<P: Protocol>(state: &State<P>, id: Id) -> bool {
-    state.standing(id) == Some(Standing::Leads)
+    state.belief(id) == Some(Belief::Leads)
 }
 
 fn highest_up<P: Protocol>(state: &State<P>) -> Option<Id> {
@@ -25,8 +25,8 @@ pub(super) fn at_most_one_leader<P: Protocol>(_: &World<P>, state: &State<P>) ->
 }
 
 pub(super) fn follower_bound<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
-    state.members().all(|i| match state.standing(i) {
-        Some(Standing::Follows(l)) => state.members().all(|k| k == i || !leads(state, k) || l >= k),
+    state.members().all(|i| match state.belief(i) {
+        Some(Belief::Follows(l)) => state.members().all(|k| k == i || !leads(state, k) || l >= k),
         _ => true,
     })
 }

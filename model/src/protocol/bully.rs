@@ -8,7 +8,7 @@
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
-use super::{Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
+use super::{Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
 mod durations;
@@ -92,7 +92,7 @@ impl Protocol for Bully {
     type Timer = Timer;
 
     /// Everybody is up and follows the highest id.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() {
             *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
             self.arm_heartbeat(p);
@@ -152,7 +152,7 @@ impl Protocol for Bully {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
             Timer::Election => no_answer_can_come(view, me),
             Timer::Coordinator => self.no_coordinator_can_come(view, me),
@@ -172,7 +172,7 @@ impl Protocol for Bully {
         timer == Timer::Heartbeat
     }
 
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timer == Timer::Heartbeat
             && view.ids().filter(|&id| id < me || self.announce == Announce::All).all(|id| {
                 let hears = id != me && view.up(id) && view.hears(id, me);
@@ -180,11 +180,11 @@ impl Protocol for Bully {
             })
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.role, process.leader) {
-            (Role::Leader, _) => Standing::Leads,
-            (Role::Follower, Some(leader)) => Standing::Follows(leader),
-            _ => Standing::Undecided,
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Follower, Some(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
         }
     }
 

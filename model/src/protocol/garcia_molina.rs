@@ -16,7 +16,7 @@
 //! the time-outs are longer than that takes. Only a crash could break this; the rule `recovery`
 //! says how it does not.
 
-use super::{Asked, Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
+use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
 mod assertions;
@@ -105,7 +105,7 @@ impl Protocol for GarciaMolina {
     type Timer = Timer;
 
     /// Everybody is normal under the highest id, which has handed out its first task.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = p.higher().last().unwrap_or(p.id());
         let first = Tasks::default().next();
         if p.is_highest() {
@@ -154,7 +154,7 @@ impl Protocol for GarciaMolina {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         patience::is_over(self, view, me, timer)
     }
 
@@ -167,7 +167,7 @@ impl Protocol for GarciaMolina {
     }
 
     /// A check tells the coordinator nothing new if all whom it reaches are well.
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         let reached = |id: Id| id != me && view.hears(id, me) && view.hears(me, id);
         timer == Timer::Check
             && view
@@ -176,11 +176,11 @@ impl Protocol for GarciaMolina {
                 .all(|id| self.is_well(me, view.process(me), how(view.process(id))))
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.status, process.coordinator) {
-            (Status::Normal, Coordinator::Myself) => Standing::Leads,
-            (Status::Normal, Coordinator::Other(leader)) => Standing::Follows(leader),
-            _ => Standing::Undecided,
+            (Status::Normal, Coordinator::Myself) => Belief::Leads,
+            (Status::Normal, Coordinator::Other(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
         }
     }
 

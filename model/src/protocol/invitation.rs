@@ -28,15 +28,15 @@
 //! members are known or it has accepted, and the task is being handed out).
 
 use super::{
-    Asked, Duration, Effect, Elects, Everything, Id, Local, Protocol, Standing, Variant, View, Wait,
+    Asked, Belief, Duration, Effect, Elects, Everything, Id, Local, Protocol, Variant, View, Wait,
 };
 use serde::{Deserialize, Serialize};
 
 mod asked;
 mod durations;
 mod group;
+mod may_time_out;
 mod names;
-mod overdue;
 mod rules;
 mod variants;
 
@@ -182,7 +182,7 @@ impl Protocol for Invitation {
     const DURATIONS: &'static [Duration] = durations::ALL;
     const ENOUGH: &'static [(&'static str, u8)] = durations::ENOUGH;
     const PROPERTIES: &'static [Asked<Self>] = asked::ALL;
-    const RENAMES: bool = true;
+    const CANONICALIZES: bool = true;
     const BOUNDED: bool = true;
 
     type Process = Process;
@@ -196,7 +196,7 @@ impl Protocol for Invitation {
     }
 
     /// Everybody is up. Each was alone at first; then the highest id found all others.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let everybody: Members = p.others().chain([p.id()]).collect();
         self.form_group(p);
         if p.is_highest() {
@@ -243,8 +243,8 @@ impl Protocol for Invitation {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        overdue::overdue(view, me, timer)
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        may_time_out::may_time_out(view, me, timer)
     }
 
     fn wait(&self, timer: Timer) -> Option<Wait> {
@@ -256,26 +256,26 @@ impl Protocol for Invitation {
     }
 
     /// Nobody would be found.
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         let found = |id| view.links(me, id) && view.process(id).leads() && self.admits(id, me);
         timer == Timer::Check && !view.ids().any(|id| id != me && found(id))
     }
 
-    fn inside(&self, _: &Process, stable: &Stable) -> bool {
+    fn within_bounds(&self, _: &Process, stable: &Stable) -> bool {
         stable.counter <= Self::MOST_GROUPS
     }
 
-    fn rename(&self, all: Everything<'_, Self>) {
+    fn canonicalize(&self, all: Everything<'_, Self>) {
         if self.counter == Counter::Stable {
             names::rank(all);
         }
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.state, process.coordinator) {
-            (State::Normal, Some(Coordinator::Itself)) => Standing::Leads,
-            (State::Normal, Some(Coordinator::Other(leader))) => Standing::Follows(leader),
-            _ => Standing::Undecided,
+            (State::Normal, Some(Coordinator::Itself)) => Belief::Leads,
+            (State::Normal, Some(Coordinator::Other(leader))) => Belief::Follows(leader),
+            _ => Belief::Undecided,
         }
     }
 

@@ -11,7 +11,7 @@
 //! resource stands in the same service; what it knows of grants is a rule.
 
 use super::{
-    Asked, Duration, Elects, Everything, Id, Local, Protocol, Standing, Variant, View, Wait,
+    Asked, Belief, Duration, Elects, Everything, Id, Local, Protocol, Variant, View, Wait,
 };
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +123,7 @@ impl Protocol for Lease {
         &[("t-holder", 8), ("t-grant", 9), ("t-renew", 3), ("t-retry", 2)];
     const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
     const SERVICES: usize = 1;
-    const RENAMES: bool = true;
+    const CANONICALIZES: bool = true;
     const BOUNDED: bool = true;
 
     type Process = Process;
@@ -141,7 +141,7 @@ impl Protocol for Lease {
     }
 
     /// The highest id has just been granted the lease, and everybody knows.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = Id::at(p.nodes() - 1);
         if p.is_service() {
             self.settled_store(p, highest);
@@ -178,8 +178,8 @@ impl Protocol for Lease {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::overdue(self, view, me, timer)
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
     }
 
     fn wait(&self, timer: Timer) -> Option<Wait> {
@@ -190,23 +190,23 @@ impl Protocol for Lease {
         matches!(timer, Timer::Renew | Timer::Retry)
     }
 
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::idle(view, me, timer)
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::is_quiescent(view, me, timer)
     }
 
-    fn inside(&self, process: &Process, stable: &Stable) -> bool {
-        names::inside(process, stable)
+    fn within_bounds(&self, process: &Process, stable: &Stable) -> bool {
+        names::within_bounds(process, stable)
     }
 
-    fn rename(&self, all: Everything<'_, Self>) {
-        names::rename(self, all);
+    fn canonicalize(&self, all: Everything<'_, Self>) {
+        names::canonicalize(self, all);
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.role, process.holder) {
-            (Role::Holder, _) => Standing::Leads,
-            (Role::Follower, Some(holder)) => Standing::Follows(holder),
-            (Role::Follower | Role::Store, _) => Standing::Undecided,
+            (Role::Holder, _) => Belief::Leads,
+            (Role::Follower, Some(holder)) => Belief::Follows(holder),
+            (Role::Follower | Role::Store, _) => Belief::Undecided,
         }
     }
 

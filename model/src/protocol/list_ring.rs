@@ -11,7 +11,7 @@
 //! processes' lists pass by and change nothing.
 
 use super::ring::{self, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use super::{Asked, Duration, Effect, Id, Local, Protocol, Standing, Variant, View, Wait};
+use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
 use crate::temporal::Temporal;
 use serde::{Deserialize, Serialize};
 
@@ -102,8 +102,8 @@ impl Protocol for ListRing {
     type Timer = Timer;
 
     /// Everybody is up and follows the highest id.
-    fn settled(&self, p: &mut Local<'_, Self>) {
-        ring::settled(self, p);
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        ring::converged(self, p);
     }
 
     /// A process comes back: the rule `restart`.
@@ -132,8 +132,8 @@ impl Protocol for ListRing {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        ring::overdue(self, view, (me, timer))
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        ring::may_time_out(self, view, (me, timer))
     }
 
     fn wait(&self, timer: Timer) -> Option<Wait> {
@@ -145,13 +145,13 @@ impl Protocol for ListRing {
     }
 
     /// A heartbeat tells nobody anything new once everybody follows the leader.
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         let mut live = view.ids().filter(|&id| view.up(id));
         timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
     }
 
-    fn standing(process: &Process<Message>) -> Standing {
-        ring::standing(process)
+    fn belief(process: &Process<Message>) -> Belief {
+        ring::belief(process)
     }
 
     fn begins_election(

@@ -68,11 +68,11 @@ pub trait Protocol:
     const SERVICES: usize = 0;
 
     /// Whether states that differ only in names, such as terms that all have grown by the same
-    /// number, are [renamed](Protocol::rename) to be one. Their steps are then not looked up, which
+    /// number, are [renamed](Protocol::canonicalize) to be one. Their steps are then not looked up, which
     /// takes longer.
-    const RENAMES: bool = false;
+    const CANONICALIZES: bool = false;
 
-    /// Whether some number can grow for ever, so that a search needs a [boundary](Protocol::inside).
+    /// Whether some number can grow for ever, so that a search needs a [boundary](Protocol::within_bounds).
     const BOUNDED: bool = false;
 
     /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
@@ -98,7 +98,7 @@ pub trait Protocol:
     }
 
     /// The state of a process in a group that has long agreed on a leader, its timers armed.
-    fn settled(&self, p: &mut Local<'_, Self>);
+    fn converged(&self, p: &mut Local<'_, Self>);
 
     /// A process starts after a crash, or for the first time.
     fn recover(&self, p: &mut Local<'_, Self>);
@@ -111,7 +111,7 @@ pub trait Protocol:
 
     /// Whether what `timer` waits for can no longer come: with perfect timing, only then may it
     /// expire. This is synchrony without a clock: the time-out is longer than any answer takes.
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool;
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool;
 
     /// How `timer` measures time in a timed world; `None` if by these rules nobody ever arms it.
     fn wait(&self, timer: Self::Timer) -> Option<Wait> {
@@ -142,8 +142,8 @@ pub trait Protocol:
     }
 
     /// Whether the expiry of a periodic timer would tell nobody anything new. A world in which
-    /// only such expiries and faults are left is [at rest](crate::world::World::at_rest).
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool {
+    /// only such expiries and faults are left is [at rest](crate::world::World::is_quiescent).
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool {
         let _ = (view, me, timer);
         false
     }
@@ -151,20 +151,20 @@ pub trait Protocol:
     /// Whether what a process has is inside the boundary of the search: states in which a number has
     /// grown too large are not searched. Asked only of a protocol that is
     /// [bounded](Protocol::BOUNDED).
-    fn inside(&self, process: &Self::Process, stable: &Self::Stable) -> bool {
+    fn within_bounds(&self, process: &Self::Process, stable: &Self::Stable) -> bool {
         let _ = (process, stable);
         true
     }
 
     /// Gives what everybody has and what is in flight names that do not depend on history, in a
     /// way that no process can notice: what follows is renamed alike. Messages keep their places.
-    /// Only if it [does](Protocol::RENAMES) so.
-    fn rename(&self, all: Everything<'_, Self>) {
+    /// Only if it [does](Protocol::CANONICALIZES) so.
+    fn canonicalize(&self, all: Everything<'_, Self>) {
         let _ = all;
     }
 
     /// What a live process believes of the leadership.
-    fn standing(process: &Self::Process) -> Standing;
+    fn belief(process: &Self::Process) -> Belief;
 
     /// Whether a step of a process begins an election. If nothing else is said, one begins when
     /// the process gives up what it believed of the leadership and believes nothing.
@@ -174,7 +174,7 @@ pub trait Protocol:
         effects: &[Effect<Self>],
     ) -> bool {
         let _ = effects;
-        let undecided = |process| Self::standing(process) == Standing::Undecided;
+        let undecided = |process| Self::belief(process) == Belief::Undecided;
         undecided(after) && !undecided(before)
     }
 
@@ -203,7 +203,7 @@ pub enum Elects {
 
 /// What a live process believes of the leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Belief {
     /// It leads.
     Leads,
     /// It is settled with another as its leader.

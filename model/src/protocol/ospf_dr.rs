@@ -11,8 +11,8 @@
 //! ids is that of (Router Priority, Router ID). Priorities do not change while a router runs; the
 //! priority of 0, with which a router can become neither, is the rule `eligible`.
 
+use super::{Belief, Timers, Variant, View, Wait};
 use super::{Duration, Effects, Elects, Id, Local, MAX_NODES, Protocol};
-use super::{Standing, Timers, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
 mod election;
@@ -124,7 +124,7 @@ impl Protocol for OspfDr {
     }
 
     /// Everybody hears everybody, and the two highest that are eligible are in office.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let mut best = Id::all(p.nodes()).rev().filter(|&id| self.may_lead(id, p.nodes()));
         (p.state.dr, p.state.bdr) = (best.next(), best.next());
         let office = *p.state;
@@ -196,7 +196,7 @@ impl Protocol for OspfDr {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
             // It only paces: the last Hello has arrived everywhere.
             Timer::Hello => !view.in_flight(|from, _, _| from == me),
@@ -213,7 +213,7 @@ impl Protocol for OspfDr {
         timer == Timer::Hello
     }
 
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         let told = |id| {
             let hears = id != me && view.up(id) && view.hears(id, me);
             !hears || !self.is_news(view, (me, id), view.process(me).hello())
@@ -221,11 +221,11 @@ impl Protocol for OspfDr {
         timer == Timer::Hello && view.ids().all(told)
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.interface, process.dr) {
-            (Interface::Dr, _) => Standing::Leads,
-            (Interface::DrOther | Interface::Backup, Some(dr)) => Standing::Follows(dr),
-            _ => Standing::Undecided,
+            (Interface::Dr, _) => Belief::Leads,
+            (Interface::DrOther | Interface::Backup, Some(dr)) => Belief::Follows(dr),
+            _ => Belief::Undecided,
         }
     }
 

@@ -11,7 +11,7 @@
 //! State of a client: its session, its entry, whom it follows, and what it is doing. State of the
 //! store: sessions, each with what its client is to be told of, and entries.
 
-use super::{Asked, Duration, Elects, Everything, Id, Local, Protocol, Standing, Variant};
+use super::{Asked, Belief, Duration, Elects, Everything, Id, Local, Protocol, Variant};
 use super::{View, Wait};
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,7 @@ impl Protocol for Queue {
     const ENOUGH: &'static [(&'static str, u8)] = &[("t-contact", 1), ("t-session", 1)];
     const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
     const SERVICES: usize = 1;
-    const RENAMES: bool = true;
+    const CANONICALIZES: bool = true;
     const BOUNDED: bool = true;
 
     type Process = Process;
@@ -129,7 +129,7 @@ impl Protocol for Queue {
     }
 
     /// Everybody has entered in the order of ids: 1 leads.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_service() {
             let mut store = Store::default();
             for id in Id::all(p.nodes()) {
@@ -185,7 +185,7 @@ impl Protocol for Queue {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         self.is_overdue(view, me, timer)
     }
 
@@ -198,7 +198,7 @@ impl Protocol for Queue {
     }
 
     /// A ping in a session that has not ended only says what is so anyway.
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timer == Timer::Ping
             && patience::client(view, me).is_some_and(|client| {
                 patience::store(view).is_some_and(|(_, store)| store.has(client.session))
@@ -206,23 +206,23 @@ impl Protocol for Queue {
     }
 
     /// The search ends where the store has no room for more sessions or entries.
-    fn inside(&self, process: &Process, (): &()) -> bool {
+    fn within_bounds(&self, process: &Process, (): &()) -> bool {
         match process {
             Process::Client(_) => true,
             Process::Store(store) => store.is_tidy(),
         }
     }
 
-    fn rename(&self, all: Everything<'_, Self>) {
-        names::rename(self, all);
+    fn canonicalize(&self, all: Everything<'_, Self>) {
+        names::canonicalize(self, all);
     }
 
-    fn standing(process: &Process) -> Standing {
-        let Process::Client(client) = process else { return Standing::Undecided };
+    fn belief(process: &Process) -> Belief {
+        let Process::Client(client) = process else { return Belief::Undecided };
         match (client.role, client.leader) {
-            (Role::Leader, _) => Standing::Leads,
-            (Role::Checking | Role::Follower, Some(leader)) => Standing::Follows(leader),
-            _ => Standing::Undecided,
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Checking | Role::Follower, Some(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
         }
     }
 

@@ -11,7 +11,7 @@
 //! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
 //! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
 
-use super::{Asked, Effect, Elects, Everything, Id, Local, Protocol, Standing, Variant, View};
+use super::{Asked, Belief, Effect, Elects, Everything, Id, Local, Protocol, Variant, View};
 use serde::{Deserialize, Serialize};
 
 mod properties;
@@ -125,7 +125,7 @@ impl Protocol for RaftElection {
     const TIMERS: &'static [Timer] =
         &[Timer::Election, Timer::Baseline, Timer::Heartbeat, Timer::Quorum];
     const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const RENAMES: bool = true;
+    const CANONICALIZES: bool = true;
     const BOUNDED: bool = true;
 
     type Process = Process;
@@ -138,7 +138,7 @@ impl Protocol for RaftElection {
     }
 
     /// The highest id has been elected in term 1, by everybody.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let leader = p.higher().last().unwrap_or(p.id());
         p.persist(Stable { term: 1, vote: Some(leader) });
         if p.is_highest() {
@@ -187,8 +187,8 @@ impl Protocol for RaftElection {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::overdue(self, view, me, timer)
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
     }
 
     /// The election time-out is drawn at random, each time anew (5.2).
@@ -200,23 +200,23 @@ impl Protocol for RaftElection {
         timer == Timer::Heartbeat
     }
 
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timer == Timer::Heartbeat && !timing::has_news(self, view, me)
     }
 
-    fn inside(&self, _: &Process, stable: &Stable) -> bool {
-        terms::inside(stable)
+    fn within_bounds(&self, _: &Process, stable: &Stable) -> bool {
+        terms::within_bounds(stable)
     }
 
-    fn rename(&self, all: Everything<'_, Self>) {
-        terms::rename(self.storage, all);
+    fn canonicalize(&self, all: Everything<'_, Self>) {
+        terms::canonicalize(self.storage, all);
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.role, process.leader) {
-            (Role::Leader, _) => Standing::Leads,
-            (Role::Follower, Some(leader)) => Standing::Follows(leader),
-            _ => Standing::Undecided,
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Follower, Some(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
         }
     }
 

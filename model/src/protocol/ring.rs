@@ -13,7 +13,7 @@
 //! **Time.** Waiting for an acknowledgement is much shorter than any other time-out of a ring. With
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
-use super::{Asked, Effect, Id, Local, Protocol, Standing};
+use super::{Asked, Belief, Effect, Id, Local, Protocol};
 use crate::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub(super) use hand_on::{acknowledge, acknowledged, hand_on, on_silence};
 pub use outbox::Outbox;
 pub(super) use rules::Rules;
 pub use rules::{Accept, Order, Orphans, Restart, Watch};
-pub(super) use timing::{accepts, overdue};
+pub(super) use timing::{accepts, may_time_out};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -136,7 +136,7 @@ pub(super) trait Ring<M: Rounds>:
 }
 
 /// Everybody is up and follows the highest id.
-pub(super) fn settled<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
+pub(super) fn converged<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     let highest = p.higher().last().unwrap_or(p.id());
     take_for_leader(ring, p, highest);
 }
@@ -192,11 +192,11 @@ fn retire<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>) {
 }
 
 /// What a process believes of the leadership.
-pub(super) fn standing<M>(process: &Process<M>) -> Standing {
+pub(super) fn belief<M>(process: &Process<M>) -> Belief {
     match (process.role, process.leader) {
-        (Role::Leader, _) => Standing::Leads,
-        (Role::Follower, Some(leader)) => Standing::Follows(leader),
-        _ => Standing::Undecided,
+        (Role::Leader, _) => Belief::Leads,
+        (Role::Follower, Some(leader)) => Belief::Follows(leader),
+        _ => Belief::Undecided,
     }
 }
 

@@ -12,7 +12,7 @@
 //! higher process is reported down), in stage 2 (it halts one lower process after the other), or
 //! waiting (it was halted, and waits for the one that halted it to lead).
 
-use super::{Asked, Duration, Effect, Everything, Id, Local, MAX_NODES, Protocol, Standing};
+use super::{Asked, Belief, Duration, Effect, Everything, Id, Local, MAX_NODES, Protocol};
 use super::{Elects, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +118,7 @@ impl Protocol for Stoller {
     /// A question and its answer take two ticks, and may come in the last moment.
     const ENOUGH: &'static [(&'static str, u8)] = &[("t-detect", 1), ("t-ask", 3)];
     const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const RENAMES: bool = true;
+    const CANONICALIZES: bool = true;
     const BOUNDED: bool = true;
 
     type Process = Process;
@@ -133,7 +133,7 @@ impl Protocol for Stoller {
     }
 
     /// Everybody has started once and begun one election; that of the highest id was won.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         let incarnation = self.incarnate(p);
         let owner = p.higher().last().unwrap_or(p.id());
         let elid = Some(Elid { owner, incarnation, counter: 0 });
@@ -193,7 +193,7 @@ impl Protocol for Stoller {
     /// A detector that makes no mistake reports who is down, cannot be reached, or plays dead.
     /// Questions are repeated once the last ones are answered or lost. A HALT is unanswered once
     /// neither it nor an answer is on its way, unless its receiver is down: the detector is quicker.
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
             Timer::Monitor(j) => {
                 let reached = view.hears(me, j) && view.hears(j, me);
@@ -220,7 +220,7 @@ impl Protocol for Stoller {
     }
 
     /// Nobody that would be asked would say no.
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         let Some(elid) = view.process(me).elid.filter(|_| timer == Timer::Ask) else {
             return false;
         };
@@ -233,21 +233,21 @@ impl Protocol for Stoller {
         asked.iter().all(|id| !gets(id) || !self.says_no(view.process(id), (id, me), elid))
     }
 
-    fn inside(&self, process: &Process, stable: &u8) -> bool {
+    fn within_bounds(&self, process: &Process, stable: &u8) -> bool {
         process.nextel <= MOST && *stable <= MOST
     }
 
-    fn rename(&self, all: Everything<'_, Self>) {
+    fn canonicalize(&self, all: Everything<'_, Self>) {
         if (self.incarnation, self.counter) == (Incarnation::Stable, Counter::Counts) {
-            names::rename(all);
+            names::canonicalize(all);
         }
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.status, process.ldr) {
-            (Status::Norm, Ldr::Itself) => Standing::Leads,
-            (Status::Norm, Ldr::Other(leader)) => Standing::Follows(leader),
-            _ => Standing::Undecided,
+            (Status::Norm, Ldr::Itself) => Belief::Leads,
+            (Status::Norm, Ldr::Other(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
         }
     }
 
@@ -255,7 +255,7 @@ impl Protocol for Stoller {
     /// holds an election already holds another if that has another name.
     fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
         let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
-        let leads = |p: &Process| Self::standing(p) == Standing::Leads;
+        let leads = |p: &Process| Self::belief(p) == Belief::Leads;
         if holds(before) {
             return holds(after) && after.elid != before.elid;
         }
@@ -492,7 +492,7 @@ impl Stoller {
 
     /// NOT_NORM to the leader: somebody does not follow it.
     fn on_not_norm(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        let leads = Self::standing(p.state) == Standing::Leads;
+        let leads = Self::belief(p.state) == Belief::Leads;
         if !leads || p.state.elid != Some(t) {
             return;
         }
@@ -537,7 +537,7 @@ impl Stoller {
     /// IS_LEADER: who leads says so, whichever election was meant; who does not says that.
     fn on_is_leader(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
         match p.state.elid {
-            Some(elid) if Self::standing(p.state) == Standing::Leads => self.admit(p, from, elid),
+            Some(elid) if Self::belief(p.state) == Belief::Leads => self.admit(p, from, elid),
             _ => p.send(from, Message::NotLeader(t)),
         }
     }

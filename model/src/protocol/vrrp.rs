@@ -11,8 +11,8 @@
 //! higher priority. Left out: what being Active means for packets (`Accept_Mode`, ARP, Neighbor
 //! Discovery), and intervals that differ from router to router.
 
+use super::{Belief, Timers, Variant, View, Wait};
 use super::{Duration, Effect, Effects, Elects, Id, Local, Protocol};
-use super::{Standing, Timers, Variant, View, Wait};
 use serde::{Deserialize, Serialize};
 
 mod durations;
@@ -97,7 +97,7 @@ impl Protocol for Vrrp {
     }
 
     /// The highest is Active, and everybody has heard so.
-    fn settled(&self, p: &mut Local<'_, Self>) {
+    fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() {
             p.state.phase = Phase::Active;
             p.arm(Timer::Advertisement);
@@ -142,7 +142,7 @@ impl Protocol for Vrrp {
         }
     }
 
-    fn overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         match timer {
             // It only paces: the last one has arrived everywhere.
             Timer::Advertisement => !view.in_flight(|from, _, _| from == me),
@@ -165,17 +165,17 @@ impl Protocol for Vrrp {
         matches!(timer, Timer::Advertisement | Timer::Restart)
     }
 
-    fn idle(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         let told =
             |id| id == me || !view.up(id) || !view.hears(id, me) || !self.is_news(view, me, id);
         timer == Timer::Advertisement && !view.process(me).asserted && view.ids().all(told)
     }
 
-    fn standing(process: &Process) -> Standing {
+    fn belief(process: &Process) -> Belief {
         match (process.phase, process.active) {
-            (Phase::Active, _) => Standing::Leads,
-            (Phase::Backup, Some(active)) => Standing::Follows(active),
-            _ => Standing::Undecided,
+            (Phase::Active, _) => Belief::Leads,
+            (Phase::Backup, Some(active)) => Belief::Follows(active),
+            _ => Belief::Undecided,
         }
     }
 

@@ -102,7 +102,7 @@ fn everybody(of: &BTreeMap<u8, &Lifeline>) -> String {
     }
     let phrase = |(what, ids): &(String, Vec<u8>)| {
         let many = match of.get(&ids[0]) {
-            Some(lifeline) if ids.len() > 1 => words::standing(ids[0], lifeline, true),
+            Some(lifeline) if ids.len() > 1 => words::belief(ids[0], lifeline, true),
             _ => what.clone(),
         };
         let leader = of.get(&ids[0]).and_then(|l| words::other_leader(ids[0], l));

@@ -65,11 +65,11 @@ fn stands_alone(role: &str) -> bool {
 
 /// What a process is, with its verb: "follows 3", "is waiting".
 pub(super) fn is(id: u8, lifeline: &Lifeline) -> String {
-    standing(id, lifeline, false)
+    belief(id, lifeline, false)
 }
 
 /// Like [`is`], of several processes if `many`.
-pub(super) fn standing(id: u8, lifeline: &Lifeline, many: bool) -> String {
+pub(super) fn belief(id: u8, lifeline: &Lifeline, many: bool) -> String {
     let paused = if lifeline.paused { " (paused)" } else { "" };
     format!("{}{paused}", running(id, lifeline, many))
 }

@@ -2,7 +2,7 @@
 
 use crate::protocol::Protocol;
 use crate::world::{
-    Delay, Dials, Drift, Durations, Faults, Heals, Network, Timed, Timing, WorldError,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Timed, Timing, WorldError,
 };
 
 /// A world, whatever the protocol.
@@ -12,23 +12,23 @@ pub struct Surrounding {
     pub name: &'static str,
     /// What it is, in half a sentence.
     pub meaning: &'static str,
-    dials: Dials,
+    scenario: Scenario,
     timed: bool,
 }
 
 impl Surrounding {
-    /// The dials of this world for a protocol; `None` if it is a timed world and the protocol does
+    /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol does
     /// not say how long [is enough](Protocol::ENOUGH).
     ///
     /// # Errors
     /// If a duration cannot be.
-    pub fn dials<P: Protocol>(&self) -> Result<Option<Dials>, WorldError> {
+    pub fn scenario<P: Protocol>(&self) -> Result<Option<Scenario>, WorldError> {
         if !self.timed {
             // Whoever uses a service asks it again and again, and each request is another message:
             // where nothing makes it wait, a link holds one.
-            let asks = P::SERVICES > 0 && self.dials.timing == Timing::Asynchronous;
-            let capacity = if asks { Some(1) } else { self.dials.capacity };
-            return Ok(Some(Dials { capacity, ..self.dials }));
+            let asks = P::SERVICES > 0 && self.scenario.timing == Timing::Asynchronous;
+            let capacity = if asks { Some(1) } else { self.scenario.capacity };
+            return Ok(Some(Scenario { capacity, ..self.scenario }));
         }
         if P::ENOUGH.is_empty() {
             return Ok(None);
@@ -41,16 +41,16 @@ impl Surrounding {
             durations,
             within: None,
         };
-        Ok(Some(Dials { timing: Timing::Timed(timed), ..self.dials }))
+        Ok(Some(Scenario { timing: Timing::Timed(timed), ..self.scenario }))
     }
 }
 
 /// The worlds that matter, with this many processes that elect.
 #[must_use]
 pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
-    let calm = Dials::calm(nodes);
-    let with = |faults| Dials { faults, ..calm };
-    let world = |name, meaning, dials| Surrounding { name, meaning, dials, timed: false };
+    let calm = Scenario::calm(nodes);
+    let with = |faults| Scenario { faults, ..calm };
+    let world = |name, meaning, scenario| Surrounding { name, meaning, scenario, timed: false };
     let crash = Faults { crashes: 1, ..Faults::NONE };
     let cut = Faults { cuts: 1, ..Faults::NONE };
     vec![
@@ -73,12 +73,12 @@ pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
         world(
             "cut-link",
             "the link between two processes is cut, and heals in the end",
-            Dials { heals: Heals::Must, capacity: Some(2), ..with(cut) },
+            Scenario { heals: Heals::Must, capacity: Some(2), ..with(cut) },
         ),
         world(
             "asynchronous",
             "a process crashes, time-outs expire at any moment, messages overtake each other",
-            Dials { timing: Timing::Asynchronous, network: Network::Set, ..with(crash) },
+            Scenario { timing: Timing::Asynchronous, network: Network::Set, ..with(crash) },
         ),
         Surrounding {
             timed: true,

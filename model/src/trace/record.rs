@@ -3,7 +3,7 @@
 use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
 use super::{label, plain};
 use crate::protocol::{Effect, Id, Protocol, variant_name};
-use crate::world::{Action, Dials, Envelope, Outcome, State, World};
+use crate::world::{Action, Envelope, Outcome, Scenario, State, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -12,22 +12,22 @@ use std::hash::{BuildHasher, BuildHasherDefault};
 impl Trace {
     /// The execution in which `actions` happen one after the other, from the initial state of
     /// `world`. Every action must be enabled when its turn comes. The trace tells of the
-    /// [plain](World::plain) world: with the names that the processes know.
+    /// [concrete](World::concrete) world: with the names that the processes know.
     #[must_use]
     pub fn record<P: Protocol>(
         world: &World<P>,
         actions: &[Action<P>],
         shows: Option<Shows>,
     ) -> Trace {
-        let (actions, world) = (world.in_plain_words(actions), &world.plain());
+        let (actions, world) = (world.in_concrete_terms(actions), &world.concrete());
         let mut recorder = Recorder::new(world);
         let header = Header {
             format: FORMAT.to_owned(),
-            fingerprint: fingerprint(world.protocol(), &world.dials()),
+            fingerprint: fingerprint(world.protocol(), &world.scenario()),
             protocol: P::NAME.to_owned(),
             variant: variant_name(world.protocol()),
             rules: value(world.protocol()),
-            world: world.dials(),
+            world: world.scenario(),
             shows,
             initial: lifelines(&recorder.state),
             in_flight: recorder.first_in_flight(),
@@ -39,7 +39,7 @@ impl Trace {
     /// The world that the trace tells of.
     ///
     /// # Errors
-    /// If the trace is of another protocol, its rules are not the protocol's, or its dials are
+    /// If the trace is of another protocol, its rules are not the protocol's, or its scenario are
     /// contradictory.
     pub fn world<P: Protocol>(&self) -> Result<World<P>, TraceError> {
         if self.header.protocol != P::NAME {
@@ -51,13 +51,13 @@ impl Trace {
             .map_err(|e| TraceError::Header { reason: e.to_string() })
     }
 
-    /// The actions of the [plain](World::plain) `world` that the steps tell of.
+    /// The actions of the [concrete](World::concrete) `world` that the steps tell of.
     ///
     /// # Errors
     /// If the trace begins otherwise than `world`; the first step that is not possible in `world`
     /// where it stands, or in which the model does something else than the trace says.
     pub fn actions<P: Protocol>(&self, world: &World<P>) -> Result<Vec<Action<P>>, TraceError> {
-        let world = &world.plain();
+        let world = &world.concrete();
         let mut actions = Vec::with_capacity(self.steps.len());
         let mut state = world.initial();
         let mut recorder = Recorder::new(world);
@@ -265,8 +265,8 @@ fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
 }
 
 /// The model's fingerprint: two models with one fingerprint read each other's traces.
-fn fingerprint<P: Protocol>(protocol: &P, dials: &Dials) -> String {
-    let identity = serde_json::json!([env!("CARGO_PKG_VERSION"), P::NAME, protocol, dials]);
+fn fingerprint<P: Protocol>(protocol: &P, scenario: &Scenario) -> String {
+    let identity = serde_json::json!([env!("CARGO_PKG_VERSION"), P::NAME, protocol, scenario]);
     let hasher = BuildHasherDefault::<rustc_hash::FxHasher>::default();
     format!("{:016x}", hasher.hash_one(identity.to_string()))
 }

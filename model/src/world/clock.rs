@@ -14,8 +14,8 @@
 //!   until the latest moment, and may expire once none but those between the earliest and the
 //!   latest are left.
 //! - A **detector** ([`Wait::Detector`]) counts the ticks for which it has been
-//!   [overdue](Protocol::overdue). Overdue, it may expire at any time, and must before the clock
-//!   goes on when it has counted its duration. When it is not overdue, the count starts anew.
+//!   [may_time_out](Protocol::may_time_out). Overdue, it may expire at any time, and must before the clock
+//!   goes on when it has counted its duration. When it is not may_time_out, the count starts anew.
 //!
 //! What happens at one tick happens in every order: a time-out of exactly the time that an answer
 //! may take is too short, for the two meet. A timer runs from the moment at which its process
@@ -28,7 +28,7 @@
 //!
 //! All times are relative, so that a world stays finite; a tick at which nobody waits for anything
 //! leads back to the same state. What one process owns depends on its own steps and on ticks, with
-//! one exception: a detector's count is forgotten as soon as it is not overdue.
+//! one exception: a detector's count is forgotten as soon as it is not may_time_out.
 
 use super::network::Left;
 use super::timed::{Delay, MAX_TICKS, Timed};
@@ -58,7 +58,7 @@ enum Measure {
     Detector(u8),
 }
 
-/// The dials of a timed world, for these rules.
+/// The scenario of a timed world, for these rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     timed: Timed,
@@ -179,7 +179,7 @@ impl<P: Protocol> World<P> {
     /// The times of a world at its beginning. A settled one has had no fault for long.
     pub(super) fn first_times(&self) -> Option<Box<Times>> {
         let clock = self.clock.as_ref()?;
-        let calm = if self.dials.start == super::Start::Settled { clock.calm() } else { 0 };
+        let calm = if self.scenario.start == super::Start::Converged { clock.calm() } else { 0 };
         Some(Box::new(Times { calm, ..Times::default() }))
     }
 
@@ -193,7 +193,7 @@ impl<P: Protocol> World<P> {
     ) -> bool {
         match clock.measure::<P>((id, timer)) {
             Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
-            Measure::Detector(_) => self.protocol.overdue(view, id, timer),
+            Measure::Detector(_) => self.protocol.may_time_out(view, id, timer),
         }
     }
 
@@ -206,7 +206,7 @@ impl<P: Protocol> World<P> {
     ) -> bool {
         match clock.measure::<P>((id, timer)) {
             Measure::Fixed { .. } => true,
-            Measure::Detector(_) => self.protocol.overdue(view, id, timer),
+            Measure::Detector(_) => self.protocol.may_time_out(view, id, timer),
         }
     }
 
@@ -215,7 +215,7 @@ impl<P: Protocol> World<P> {
         let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>((id, timer)) {
             Measure::Fixed { .. } => state.clock(id, timer) == Some(0),
             Measure::Detector(most) => {
-                state.clock(id, timer) >= Some(most) && self.protocol.overdue(view, id, timer)
+                state.clock(id, timer) >= Some(most) && self.protocol.may_time_out(view, id, timer)
             }
         };
         let mut messages = state.flight.iter().zip(state.ticks_left());
@@ -233,7 +233,7 @@ impl<P: Protocol> World<P> {
                 // Only those of somebody who is paused show 0.
                 Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
                 Measure::Detector(most) => {
-                    let counts = u8::from(self.protocol.overdue(&view, id, timer));
+                    let counts = u8::from(self.protocol.may_time_out(&view, id, timer));
                     (id, timer, (shows + counts).min(most))
                 }
             }
@@ -247,7 +247,7 @@ impl<P: Protocol> World<P> {
             // A pause is a fault for as long as it lasts.
             times.calm = if times.paused == 0 { (times.calm + 1).min(clock.calm()) } else { 0 };
         }
-        if self.dials.network == super::Network::Set {
+        if self.scenario.network == super::Network::Set {
             state.merge();
         }
     }
@@ -260,14 +260,14 @@ impl<P: Protocol> World<P> {
     }
 
     /// What every action does to the times besides: a fault is the last one, and a detector that
-    /// is not overdue forgets what it has counted.
+    /// is not may_time_out forgets what it has counted.
     pub(super) fn settle_clocks(&self, state: &mut State<P>, action: &Action<P>) {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
         let in_vain = |&(id, timer): &(Id, P::Timer)| {
             matches!(clock.measure::<P>((id, timer)), Measure::Detector(_))
                 && state.clock(id, timer) > Some(0)
-                && !self.protocol.overdue(&view, id, timer)
+                && !self.protocol.may_time_out(&view, id, timer)
         };
         let in_vain: Vec<_> = armed(state).filter(in_vain).collect();
         for (id, timer) in in_vain {
@@ -305,7 +305,7 @@ impl<P: Protocol> World<P> {
     #[must_use]
     pub fn time_outs_are_accurate(&self, state: &State<P>) -> bool {
         let view = self.view(state);
-        self.time_outs(state).all(|(id, timer)| self.protocol.overdue(&view, id, timer))
+        self.time_outs(state).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
     }
 
     /// Whether the last fault is longer ago than the dial `within` says; never without it.

@@ -1,6 +1,6 @@
 //! What surrounds the processes: network, faults and timing.
 //!
-//! A [`World`] is `n` processes of one protocol and three dials: how often faults may strike
+//! A [`World`] is `n` processes of one protocol in a [`Scenario`]: how often faults may strike
 //! ([`Faults`]), what the network does to order ([`Network`]), and when timers may expire
 //! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may happen
 //! next, anywhere, in every order.
@@ -11,12 +11,13 @@ mod action;
 mod budget;
 mod clock;
 mod condition;
-mod dials;
+
 mod drift;
 mod error;
 mod missing;
 mod network;
 pub mod packed;
+mod scenario;
 mod state;
 mod step;
 mod timed;
@@ -25,15 +26,15 @@ pub use crate::protocol::Envelope;
 pub use action::Action;
 pub use budget::Budget;
 pub use condition::Condition;
-pub use dials::{DeliveryFairness, Dials, Faults, Heals, Names, Network, Start, Timing};
 pub use drift::Drift;
 pub use error::WorldError;
 pub use missing::Missing;
+pub use scenario::{DeliveryFairness, Faults, Heals, Network, Scenario, Start, Symmetry, Timing};
 pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
-use crate::protocol::{Id, MAX_NODES, Protocol, Standing};
+use crate::protocol::{Belief, Id, MAX_NODES, Protocol};
 use crate::temporal::Temporal;
 use clock::Clock;
 use std::fmt;
@@ -45,7 +46,7 @@ pub type Named<P> = (&'static str, Temporal<Condition<P>>);
 #[derive(Clone)]
 pub struct World<P: Protocol> {
     protocol: P,
-    dials: Dials,
+    scenario: Scenario,
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
     /// Those that lead at the beginning, one bit each.
@@ -54,33 +55,33 @@ pub struct World<P: Protocol> {
 }
 
 impl<P: Protocol> World<P> {
-    /// Processes that follow `protocol` in the surrounding that `dials` describe.
+    /// Processes that follow `protocol` in the surrounding that `scenario` describe.
     ///
     /// # Errors
     /// If a dial is out of range, or two contradict each other.
-    pub fn new(protocol: P, dials: Dials) -> Result<Self, WorldError> {
+    pub fn new(protocol: P, scenario: Scenario) -> Result<Self, WorldError> {
         let most = MAX_NODES - P::SERVICES;
-        if !(2..=most).contains(&dials.nodes) {
-            return Err(WorldError::Nodes { nodes: dials.nodes, most });
+        if !(2..=most).contains(&scenario.nodes) {
+            return Err(WorldError::Nodes { nodes: scenario.nodes, most });
         }
-        dials.missing.check(dials.nodes + P::SERVICES)?;
-        if dials.faults.duplicates > 0 && dials.network == Network::Set {
+        scenario.missing.check(scenario.nodes + P::SERVICES)?;
+        if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);
         }
-        if dials.faults.suspicions > 0 && dials.timing == Timing::Asynchronous {
+        if scenario.faults.suspicions > 0 && scenario.timing == Timing::Asynchronous {
             return Err(WorldError::SuspicionsUnbounded);
         }
-        if dials.faults.pauses > 0 && dials.timing.timed().is_none() {
-            return Err(WorldError::PausesUntimed { timing: dials.timing.kind() });
+        if scenario.faults.pauses > 0 && scenario.timing.timed().is_none() {
+            return Err(WorldError::PausesUntimed { timing: scenario.timing.kind() });
         }
-        if dials.capacity == Some(0) {
+        if scenario.capacity == Some(0) {
             return Err(WorldError::NoCapacity);
         }
-        let timed = dials.timing.timed();
-        let clock = timed.map(|timed| Clock::of(&protocol, timed, dials.nodes)).transpose()?;
-        let mut world = World { protocol, dials, clock, led_first: 0, asked: Vec::new() };
+        let timed = scenario.timing.timed();
+        let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
+        let mut world = World { protocol, scenario, clock, led_first: 0, asked: Vec::new() };
         let initial = world.initial();
-        let leads = |id: &Id| initial.standing(*id) == Some(Standing::Leads);
+        let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.led_first = initial.members().filter(leads).fold(0, |led, id| led | 1 << id.index());
         Ok(world)
     }
@@ -98,8 +99,8 @@ impl<P: Protocol> World<P> {
     }
 
     /// The surrounding.
-    pub fn dials(&self) -> Dials {
-        self.dials
+    pub fn scenario(&self) -> Scenario {
+        self.scenario
     }
 
     /// What stateright's searches and its Explorer look for.
@@ -114,48 +115,48 @@ impl<P: Protocol> World<P> {
 
     /// The number of all processes: those that elect, and [services](Protocol::SERVICES).
     pub(crate) fn processes(&self) -> usize {
-        self.dials.nodes + P::SERVICES
+        self.scenario.nodes + P::SERVICES
     }
 
     /// The ids of those that may crash, ascending.
     fn mortals(&self) -> impl Iterator<Item = Id> + use<P> {
         let services = if self.protocol.services_crash() { P::SERVICES } else { 0 };
-        Id::all(self.dials.nodes + services)
+        Id::all(self.scenario.nodes + services)
     }
 
     /// The pairs between which there is a link that can be cut.
     fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_, P> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));
-        pairs.filter(|&(a, b)| !self.dials.missing.between(a, b))
+        pairs.filter(|&(a, b)| !self.scenario.missing.between(a, b))
     }
 
     /// Whether there is a boundary that an execution may leave.
     pub(crate) fn is_bounded(&self) -> bool {
-        P::BOUNDED || self.dials.capacity.is_some()
+        P::BOUNDED || self.scenario.capacity.is_some()
     }
 
     /// Whether states that differ only in names are one.
     #[must_use]
-    pub fn renames(&self) -> bool {
-        P::RENAMES && self.dials.names == Names::Renamed
+    pub fn canonicalizes(&self) -> bool {
+        P::CANONICALIZES && self.scenario.symmetry == Symmetry::Reduced
     }
 
     /// The same world with everything called what the processes call it. What can happen in it is
     /// the same, in the same order, but it may have many more states.
     #[must_use]
-    pub fn plain(&self) -> Self {
-        let names = if P::RENAMES { Names::Kept } else { self.dials.names };
-        World { dials: Dials { names, ..self.dials }, ..self.clone() }
+    pub fn concrete(&self) -> Self {
+        let symmetry = if P::CANONICALIZES { Symmetry::Concrete } else { self.scenario.symmetry };
+        World { scenario: Scenario { symmetry, ..self.scenario }, ..self.clone() }
     }
 
-    /// What happens in the [plain](World::plain) world where `actions` happen in this one, each
+    /// What happens in the [concrete](World::concrete) world where `actions` happen in this one, each
     /// enabled when its turn comes.
-    pub(crate) fn in_plain_words(&self, actions: &[Action<P>]) -> Vec<Action<P>> {
-        if !self.renames() {
+    pub(crate) fn in_concrete_terms(&self, actions: &[Action<P>]) -> Vec<Action<P>> {
+        if !self.canonicalizes() {
             return actions.to_vec();
         }
-        let plain = self.plain();
+        let plain = self.concrete();
         let (mut here, mut there) = (self.initial(), plain.initial());
         let (mut enabled, mut as_well) = (Vec::new(), Vec::new());
         let told = actions.iter().map(|action| {
@@ -179,6 +180,6 @@ impl<P: Protocol> World<P> {
 
 impl<P: Protocol> fmt::Debug for World<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}; {}", self.protocol, self.dials)
+        write!(f, "{:?}; {}", self.protocol, self.scenario)
     }
 }

@@ -3,7 +3,7 @@
 use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
-use crate::protocol::{Envelope, Id, MAX_NODES, Protocol, Standing, Timers};
+use crate::protocol::{Belief, Envelope, Id, MAX_NODES, Protocol, Timers};
 use crate::words::{label, plain};
 use std::fmt;
 
@@ -112,9 +112,9 @@ impl<P: Protocol> State<P> {
 
     /// What a live process believes of the leadership; `None` if it is down, or a service.
     #[must_use]
-    pub fn standing(&self, id: Id) -> Option<Standing> {
+    pub fn belief(&self, id: Id) -> Option<Belief> {
         let elects = id.index() + P::SERVICES < usize::from(self.nodes);
-        (elects && self.up(id)).then(|| P::standing(self.process(id)))
+        (elects && self.up(id)).then(|| P::belief(self.process(id)))
     }
 
     pub(super) fn set_up(&mut self, id: Id, up: bool) {
@@ -204,7 +204,7 @@ impl<P: Protocol> fmt::Debug for State<P> {
             if self.paused(id) {
                 f.write_str(" (paused)")?;
             }
-            if let Some(Standing::Follows(leader)) = self.standing(id) {
+            if let Some(Belief::Follows(leader)) = self.belief(id) {
                 write!(f, " of {leader}")?;
             }
             let shows = |timer| self.clock(id, timer).map_or_else(String::new, |c| format!(" {c}"));

@@ -31,14 +31,14 @@ impl<P: Protocol> World<P> {
         for id in self.ids() {
             self.boot(&mut state, id);
         }
-        self.rename(&mut state);
+        self.canonicalize(&mut state);
         state
     }
 
     /// Everybody is up and has done nothing yet.
     fn unbooted(&self) -> State<P> {
         let mut state = State::empty(self.processes());
-        state.cut = self.dials.missing.0;
+        state.cut = self.scenario.missing.0;
         state.times = self.first_times();
         for id in self.ids() {
             state.set_up(id, true);
@@ -61,8 +61,8 @@ impl<P: Protocol> World<P> {
 
     fn boot(&self, state: &mut State<P>, id: Id) -> Effects<P> {
         let mut effects = Effects::<P>::new();
-        self.step(state, (id, Cause::Own), &mut effects, |protocol, p| match self.dials.start {
-            Start::Settled => protocol.settled(p),
+        self.step(state, (id, Cause::Own), &mut effects, |protocol, p| match self.scenario.start {
+            Start::Converged => protocol.converged(p),
             Start::Cold => protocol.recover(p),
         });
         effects
@@ -70,7 +70,7 @@ impl<P: Protocol> World<P> {
 
     /// Everything that can happen in `state`, in an order that is always the same.
     pub fn enabled(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        let next = || deliverable::<P>(self.dials.network, &state.flight);
+        let next = || deliverable::<P>(self.scenario.network, &state.flight);
         actions.extend(next().filter(|e| !state.paused(e.to)).map(Action::Deliver));
         self.expiries(state, actions);
         if let Some(clock) = &self.clock
@@ -78,7 +78,7 @@ impl<P: Protocol> World<P> {
         {
             actions.push(Action::Tick);
         }
-        let (spent, may) = (state.spent, self.dials.faults);
+        let (spent, may) = (state.spent, self.scenario.faults);
         if may.losses.allows(spent.losses) {
             actions.extend(next().map(Action::Lose));
         }
@@ -103,7 +103,7 @@ impl<P: Protocol> World<P> {
         for id in self.mortals().filter(|&id| state.up(id)) {
             if state.paused(id) {
                 actions.push(Action::Resume(id));
-            } else if state.spent.pauses < self.dials.faults.pauses {
+            } else if state.spent.pauses < self.scenario.faults.pauses {
                 actions.push(Action::Pause(id));
             }
         }
@@ -113,12 +113,12 @@ impl<P: Protocol> World<P> {
         let view = self.view(state);
         for id in self.ids().filter(|&id| !state.paused(id)) {
             for timer in state.timers(id).iter::<P>() {
-                let due = match (&self.clock, self.dials.timing) {
+                let due = match (&self.clock, self.scenario.timing) {
                     (Some(clock), _) => self.has_expired(clock, state, &view, (id, timer)),
                     (None, Timing::Asynchronous) => true,
-                    (None, _) => self.protocol.overdue(&view, id, timer),
+                    (None, _) => self.protocol.may_time_out(&view, id, timer),
                 };
-                let suspected = state.spent.suspicions < self.dials.faults.suspicions
+                let suspected = state.spent.suspicions < self.scenario.faults.suspicions
                     && !self.protocol.periodic(timer);
                 if due || suspected {
                     actions.push(Action::Expire { id, timer, early: !due });
@@ -131,7 +131,7 @@ impl<P: Protocol> World<P> {
         for (a, b) in self.pairs() {
             if !state.connected(a, b) {
                 actions.push(Action::Heal(a, b));
-            } else if state.spent.cuts < self.dials.faults.cuts {
+            } else if state.spent.cuts < self.scenario.faults.cuts {
                 actions.push(Action::Cut(a, b));
             }
         }
@@ -172,14 +172,14 @@ impl<P: Protocol> World<P> {
             fault => self.strike(&mut state, fault),
         }
         self.settle_clocks(&mut state, action);
-        self.rename(&mut state);
+        self.canonicalize(&mut state);
         Outcome { state, actor, effects }
     }
 
     /// Gives names that do not depend on history.
-    fn rename(&self, state: &mut State<P>) {
-        if self.renames() {
-            self.protocol.rename(Everything {
+    fn canonicalize(&self, state: &mut State<P>) {
+        if self.canonicalizes() {
+            self.protocol.canonicalize(Everything {
                 processes: &mut state.processes,
                 stable: &mut state.stable,
                 messages: &mut state.flight,
@@ -191,7 +191,7 @@ impl<P: Protocol> World<P> {
     fn strike(&self, state: &mut State<P>, fault: Action<P>) {
         match fault {
             Action::Lose(e) => {
-                state.spent.losses = self.dials.faults.losses.spend(state.spent.losses);
+                state.spent.losses = self.scenario.faults.losses.spend(state.spent.losses);
                 state.take(e);
             }
             Action::Duplicate(e) => {
@@ -238,7 +238,7 @@ impl<P: Protocol> World<P> {
         let caused_before = effects.len();
         let mut process = state.processes[at];
         let has = (state.stable[at], state.timers[at]);
-        let mut local = Local::new(id, self.dials.nodes, has, &mut process, effects);
+        let mut local = Local::new(id, self.scenario.nodes, has, &mut process, effects);
         event(&self.protocol, &mut local);
         state.timers[at] = local.timers();
         state.processes[at] = process;
@@ -249,7 +249,7 @@ impl<P: Protocol> World<P> {
                 Effect::Send { to, message } if state.connected(id, to) => {
                     let envelope = Envelope { from: id, to, message };
                     let left = state.times.as_mut().map(|times| &mut times.left).zip(lasts);
-                    network::send::<P>(self.dials.network, &mut state.flight, left, envelope);
+                    network::send::<P>(self.scenario.network, &mut state.flight, left, envelope);
                 }
                 Effect::Send { .. } => {}
                 Effect::Arm(timer) => self.start_clock(state, id, timer),
@@ -267,7 +267,7 @@ impl<P: Protocol> World<P> {
     #[must_use]
     pub fn view<'a>(&'a self, state: &'a State<P>) -> View<'a, P> {
         View {
-            nodes: self.dials().nodes,
+            nodes: self.scenario().nodes,
             up: state.up,
             paused: state.times.as_ref().map_or(0, |times| times.paused),
             cut: &state.cut,
@@ -281,13 +281,13 @@ impl<P: Protocol> World<P> {
     /// Whether the world owes `action` to the processes: deliveries, expiries that are due, ticks,
     /// that who is paused goes on, and if links must heal, that. Faults owe nothing.
     #[must_use]
-    pub fn owes(&self, action: &Action<P>) -> bool {
+    pub fn is_fair(&self, action: &Action<P>) -> bool {
         match action {
             Action::Deliver(_)
             | Action::Expire { early: false, .. }
             | Action::Resume(_)
             | Action::Tick => true,
-            Action::Heal(..) => self.dials().heals == Heals::Must,
+            Action::Heal(..) => self.scenario().heals == Heals::Must,
             _ => false,
         }
     }
@@ -296,31 +296,34 @@ impl<P: Protocol> World<P> {
     /// no timer is due but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
     /// always due; in a timed world one is that will expire by itself.
     #[must_use]
-    pub fn at_rest(&self, state: &State<P>) -> bool {
+    pub fn is_quiescent(&self, state: &State<P>) -> bool {
         if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {
             return false;
         }
         let view = self.view(state);
         let left = |id: Id| {
             state.timers(id).iter::<P>().any(|timer| {
-                let due = match (&self.clock, self.dials.timing) {
+                let due = match (&self.clock, self.scenario.timing) {
                     (Some(clock), _) => self.will_expire(clock, &view, (id, timer)),
                     (None, Timing::Asynchronous) => true,
-                    (None, _) => self.protocol.overdue(&view, id, timer),
+                    (None, _) => self.protocol.may_time_out(&view, id, timer),
                 };
-                due && !(self.protocol.periodic(timer) && self.protocol.idle(&view, id, timer))
+                due && !(self.protocol.periodic(timer)
+                    && self.protocol.is_quiescent(&view, id, timer))
             })
         };
-        let healing = self.dials().heals == Heals::Must && state.cut != self.dials.missing.0;
+        let healing = self.scenario().heals == Heals::Must && state.cut != self.scenario.missing.0;
         !healing && !self.ids().any(left)
     }
 
     /// Whether `state` is inside the boundary of the search: no link holds more than its capacity,
-    /// and no process [more than it may](Protocol::inside).
+    /// and no process [more than it may](Protocol::within_bounds).
     #[must_use]
-    pub fn inside(&self, state: &State<P>) -> bool {
-        self.dials.capacity.is_none_or(|capacity| fullest::<P>(&state.flight) <= capacity)
+    pub fn within_bounds(&self, state: &State<P>) -> bool {
+        self.scenario.capacity.is_none_or(|capacity| fullest::<P>(&state.flight) <= capacity)
             && (!P::BOUNDED
-                || self.ids().all(|id| self.protocol.inside(state.process(id), state.stable(id))))
+                || self
+                    .ids()
+                    .all(|id| self.protocol.within_bounds(state.process(id), state.stable(id))))
     }
 }

@@ -1,4 +1,4 @@
-//! The dials of a timed world: how long a message, its processing and each wait may take, in
+//! The scenario of a timed world: how long a message, its processing and each wait may take, in
 //! ticks. What they mean is in [the clock](super::clock).
 
 use super::Drift;
@@ -102,7 +102,7 @@ const LONGEST_NAME: usize = 24;
 
 /// The ticks of each duration, by name, sorted.
 ///
-/// The names are kept in place: dials are copied often, and know no protocol.
+/// The concrete names in place: scenario are copied often, and know no protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Durations {
     names: [[u8; LONGEST_NAME]; MOST],

@@ -61,12 +61,12 @@ impl Graph {
             world.enabled(&state, &mut actions);
             for action in actions {
                 let after = world.apply(&state, &action).state;
-                if world.inside(&after) {
+                if world.within_bounds(&after) {
                     let after = graph.number(&mut known, after);
-                    if world.owes(&action) {
+                    if world.is_fair(&action) {
                         graph.before[after].push(next);
                     }
-                } else if world.owes(&action) {
+                } else if world.is_fair(&action) {
                     graph.beyond.push(next);
                 }
             }

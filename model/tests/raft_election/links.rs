@@ -4,7 +4,7 @@ use super::{RaftElection, chances, decision, report, variant, world};
 use bellwether_model::check::Verdict;
 use bellwether_model::protocol::raft_election::Logs;
 use bellwether_model::protocol::{MAX_NODES, Protocol};
-use bellwether_model::world::{Dials, Missing};
+use bellwether_model::world::{Missing, Scenario};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -57,9 +57,12 @@ const NETWORKS: [Network; 6] = [
 
 impl Network {
     /// `nodes` processes that have agreed on the highest, just after the links broke.
-    fn dials(&self) -> Dials {
+    fn scenario(&self) -> Scenario {
         let missing = self.missing.iter().map(|link| link.parse::<Missing>().expect("a link"));
-        Dials { missing: missing.fold(Missing::NONE, Missing::and), ..Dials::calm(self.nodes) }
+        Scenario {
+            missing: missing.fold(Missing::NONE, Missing::and),
+            ..Scenario::calm(self.nodes)
+        }
     }
 
     fn rules(&self, variant: RaftElection) -> RaftElection {
@@ -72,16 +75,16 @@ fn logs(digits: &str) -> Logs {
 }
 
 /// What becomes of a group, by the checker and by chance: both must agree.
-fn fate(rules: RaftElection, dials: Dials) -> Fate {
-    let chance = chances::fate(&world(rules, dials));
-    let report = report(rules, dials, &["stable-leader"]);
+fn fate(rules: RaftElection, scenario: Scenario) -> Fate {
+    let chance = chances::fate(&world(rules, scenario));
+    let report = report(rules, scenario, &["stable-leader"]);
     let verdict = decision(&report, "stable-leader").verdict;
     match (verdict, chance) {
         (Verdict::Holds, Fate::Stable) => Fate::Stable,
         (Verdict::Violated, Fate::Churn | Fate::Stuck) => chance,
         // What is outside may lead to a leader that lasts.
         (Verdict::Unknown, Fate::Churn | Fate::Open) => Fate::Open,
-        _ => panic!("{rules:?}; {dials}: {verdict:?}, but by chance {chance:?}"),
+        _ => panic!("{rules:?}; {scenario}: {verdict:?}, but by chance {chance:?}"),
     }
 }
 
@@ -96,7 +99,7 @@ fn the_page_shows_what_becomes_of_a_leader_in_each_network() {
     for network in &NETWORKS {
         let _ = write!(table, "| {} |", network.name);
         for variant in RaftElection::VARIANTS {
-            let fate = fate(network.rules(variant.rules), network.dials());
+            let fate = fate(network.rules(variant.rules), network.scenario());
             let _ = write!(table, " {} |", fate.word());
         }
         table += "\n";
@@ -118,7 +121,7 @@ fn the_page_shows_what_becomes_of_a_leader_in_each_network() {
 fn where_nobody_can_be_elected_no_leader_comes_again_and_otherwise_one_may_for_ever() {
     let recurs = |network: &Network, name| {
         let rules = network.rules(variant(name));
-        let report = report(rules, network.dials(), &["following-recurs"]);
+        let report = report(rules, network.scenario(), &["following-recurs"]);
         decision(&report, "following-recurs").verdict
     };
     let [chained, .., constrained] = &NETWORKS;
@@ -169,12 +172,12 @@ fn with_everything_a_leader_lasts_exactly_where_somebody_can_be_elected() {
         for fresh in 0..8_u8 {
             let ranks = [fresh & 1, fresh >> 1 & 1, fresh >> 2, 1, 0, 0, 0];
             let rules = RaftElection { logs: Logs::ranked(ranks), ..RaftElection::RECOMMENDED };
-            let dials = Dials { missing, ..Dials::calm(4) };
-            let report = report(rules, dials, &["stable-leader"]);
+            let scenario = Scenario { missing, ..Scenario::calm(4) };
+            let report = report(rules, scenario, &["stable-leader"]);
             let holds = decision(&report, "stable-leader").verdict == Verdict::Holds;
             let electable = someone_is_electable(missing, ranks);
-            assert_eq!(holds, electable, "{dials} {ranks:?}");
-            assert!(holds || !a_majority_is_connected(missing), "{dials} {ranks:?}");
+            assert_eq!(holds, electable, "{scenario} {ranks:?}");
+            assert!(holds || !a_majority_is_connected(missing), "{scenario} {ranks:?}");
             stable += u32::from(holds);
             stuck += u32::from(!holds);
         }
@@ -187,8 +190,8 @@ fn with_everything_a_leader_lasts_exactly_where_somebody_can_be_elected() {
 fn without_one_of_the_two_rules_some_networks_have_no_lasting_leader() {
     let kept = |name| {
         let lasts = networks_of_four().filter(|&missing| {
-            let dials = Dials { missing, ..Dials::calm(4) };
-            let report = report(variant(name), dials, &["stable-leader"]);
+            let scenario = Scenario { missing, ..Scenario::calm(4) };
+            let report = report(variant(name), scenario, &["stable-leader"]);
             decision(&report, "stable-leader").verdict == Verdict::Holds
         });
         lasts.count()

@@ -4,7 +4,7 @@
 use super::{RaftElection, world};
 use bellwether_model::property;
 use bellwether_model::protocol::raft_election::Message;
-use bellwether_model::world::{Action, Dials, State, World};
+use bellwether_model::world::{Action, Scenario, State, World};
 use std::collections::{HashSet, VecDeque};
 use std::mem::{Discriminant, discriminant};
 
@@ -29,9 +29,9 @@ fn nameless(action: &Action<RaftElection>) -> Nameless {
 
 /// Walks both, breadth first, through at most `most` pairs of states. What any property asks of a
 /// state must have the same answer in both. Returns how many pairs had different names.
-pub(crate) fn walk(rules: RaftElection, dials: Dials, most: usize) -> usize {
-    let named = world(rules, dials);
-    let plain = world(rules, dials).plain();
+pub(crate) fn walk(rules: RaftElection, scenario: Scenario, most: usize) -> usize {
+    let named = world(rules, scenario);
+    let plain = world(rules, scenario).concrete();
     let mut known: HashSet<Pair> = HashSet::from([(named.initial(), plain.initial())]);
     let mut todo: VecDeque<Pair> = known.iter().cloned().collect();
     let mut different = 0;
@@ -45,10 +45,10 @@ pub(crate) fn walk(rules: RaftElection, dials: Dials, most: usize) -> usize {
         };
         let (can, could) = (actions(&named, &a), actions(&plain, &b));
         let names = |actions: &[_]| actions.iter().map(nameless).collect::<Vec<_>>();
-        assert_eq!(names(&can), names(&could), "{rules:?}; {dials}\n{a:?}\n{b:?}");
+        assert_eq!(names(&can), names(&could), "{rules:?}; {scenario}\n{a:?}\n{b:?}");
         for (one, other) in can.iter().zip(&could) {
             let next = (named.apply(&a, one).state, plain.apply(&b, other).state);
-            if named.inside(&next.0) && known.len() < most && known.insert(next.clone()) {
+            if named.within_bounds(&next.0) && known.len() < most && known.insert(next.clone()) {
                 todo.push_back(next);
             }
         }

@@ -1,6 +1,6 @@
 //! What is counted in an execution, as data: to count something else, add an entry to [`all`].
 
-use crate::protocol::{Effect, Id, Protocol, Standing};
+use crate::protocol::{Belief, Effect, Id, Protocol};
 use crate::world::{Action, Outcome, State, Timing};
 
 /// One step of an execution; at the beginning, of a process that starts.
@@ -93,7 +93,7 @@ fn elections<P: Protocol>(happening: &Happening<'_, P>) -> usize {
 }
 
 fn leaderships<P: Protocol>(happening: &Happening<'_, P>) -> usize {
-    let leads = |state: &State<P>, id: Id| state.standing(id) == Some(Standing::Leads);
+    let leads = |state: &State<P>, id: Id| state.belief(id) == Some(Belief::Leads);
     let (before, after) = (happening.before, &happening.outcome.state);
     after.ids().filter(|&id| leads(after, id) && !leads(before, id)).count()
 }

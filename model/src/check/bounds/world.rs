@@ -132,7 +132,7 @@ fn measured<P: Protocol>(
     space: &Packed<P>,
     graph: &Graph<'_>,
 ) -> Vec<Line<P>> {
-    let mut tally = Tally::new(world.dials().timing);
+    let mut tally = Tally::new(world.scenario().timing);
     let begun = beginning(world, &mut tally);
     let mut actions = Vec::new();
     for number in 0..graph.len() {
@@ -141,7 +141,7 @@ fn measured<P: Protocol>(
         actions.clear();
         world.enabled(&before, &mut actions);
         for action in &actions {
-            let fault = !world.owes(action);
+            let fault = !world.is_fair(action);
             let row = (counts || fault).then(|| {
                 let outcome = world.apply(&before, action);
                 tally.row(&Happening { before: &before, action: Some(action), outcome: &outcome })
@@ -163,10 +163,10 @@ fn measured<P: Protocol>(
     tally.columns().into_iter().map(line).collect()
 }
 
-/// What the processes do when they all start at the same moment; a settled start costs nothing.
+/// What the processes do when they all start at the same moment; a converged start costs nothing.
 fn beginning<P: Protocol>(world: &World<P>, tally: &mut Tally<P>) -> Vec<u32> {
     let mut begun: Vec<u32> = Vec::new();
-    if world.dials().start == Start::Settled {
+    if world.scenario().start == Start::Converged {
         return begun;
     }
     for (before, outcome) in world.boots() {
@@ -179,10 +179,10 @@ fn beginning<P: Protocol>(world: &World<P>, tally: &mut Tally<P>) -> Vec<u32> {
 
 /// Whether what the world owes in this state is counted when it happens.
 fn counts<P: Protocol>(world: &World<P>, until: Until, state: &State<P>) -> bool {
-    let begun = world.dials().start == Start::Cold || state.spent() != Faults::NONE;
+    let begun = world.scenario().start == Start::Cold || state.spent() != Faults::NONE;
     begun
         && match until {
-            Until::Rest => !world.at_rest(state),
+            Until::Rest => !world.is_quiescent(state),
             Until::Agreed => !agreed(world, state),
         }
 }

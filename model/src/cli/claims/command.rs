@@ -3,7 +3,7 @@
 use crate::check::bounds::Until;
 use crate::claims::{Ask, Check, Outcome, Ran, Subject};
 use crate::cli::WorldArgs;
-use crate::world::{Dials, Durations, Timing};
+use crate::world::{Durations, Scenario, Timing};
 
 /// One command for each run of the check; one for all where one does it.
 pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
@@ -15,15 +15,15 @@ pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
 
 fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
     let again = || format!("bellwether-model claims {number} --show");
-    let Some(dials) = &ran.dials else { return again() };
+    let Some(scenario) = &ran.scenario else { return again() };
     match ask {
         Ask::Property(subject, property) => {
-            let flags = WorldArgs::typed(dials);
+            let flags = WorldArgs::typed(scenario);
             format!("bellwether-model check {} {flags} --property {property}", rules(subject))
         }
         Ask::Most(subject, metric, until) => {
             let until = if *until == Until::Agreed { " --until agreed" } else { "" };
-            let flags = WorldArgs::typed(dials);
+            let flags = WorldArgs::typed(scenario);
             format!("bellwether-model bounds {} {flags}{until} --show {metric}", rules(subject))
         }
         Ask::Least { subject, duration, keeping, delays, processing } => {
@@ -31,10 +31,10 @@ fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
                 true => from.to_string(),
                 false => format!("{from}..{to}"),
             };
-            let given = dials.timing.timed().map(|timed| timed.durations);
+            let given = scenario.timing.timed().map(|timed| timed.durations);
             let given = given.iter().flat_map(Durations::iter);
             let given: String = given.map(|(name, ticks)| format!(" --{name} {ticks}")).collect();
-            let flags = WorldArgs::typed(&Dials { timing: Timing::Perfect, ..*dials });
+            let flags = WorldArgs::typed(&Scenario { timing: Timing::Perfect, ..*scenario });
             format!(
                 "bellwether-model tune {} {flags} --delay {} --processing {} --find {duration} \
                  --property {keeping}{given}",

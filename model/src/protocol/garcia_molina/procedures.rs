@@ -4,7 +4,7 @@ use super::{
     Answered, Check, Coordinator, GarciaMolina, Halt, Message, Process, Set, Status, Step, Task,
     Timer, Unfinished,
 };
-use crate::protocol::{Id, Local, Protocol, Standing};
+use crate::protocol::{Belief, Id, Local, Protocol};
 
 /// The immediate procedures: what a process does when it is called, at once and in any state.
 impl GarciaMolina {
@@ -180,7 +180,7 @@ impl GarciaMolina {
             return self.end(p);
         }
         self.end(p);
-        if Self::standing(p.state) != Standing::Leads {
+        if Self::belief(p.state) != Belief::Leads {
             p.cancel_all();
             p.arm(Timer::Election);
         }

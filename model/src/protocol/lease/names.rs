@@ -54,12 +54,12 @@ impl TryFrom<String> for Number {
     }
 }
 
-/// How many grants, and how many requests of a client, are told apart at most: where names are kept,
+/// How many grants, and how many requests of a client, are told apart at most: where concrete names,
 /// or so many are in flight, a search ends there.
 const MOST_GRANTS: u8 = 6;
 const MOST_REQUESTS: u8 = 3;
 
-pub(super) fn inside(process: &Process, stable: &Stable) -> bool {
+pub(super) fn within_bounds(process: &Process, stable: &Stable) -> bool {
     process.token.0 <= MOST_GRANTS
         && process.requests <= MOST_REQUESTS
         && stable.incarnation <= MOST_REQUESTS
@@ -67,7 +67,7 @@ pub(super) fn inside(process: &Process, stable: &Stable) -> bool {
 
 /// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens grants
 /// them again from 1 on, whatever is higher: then they have to keep their names.
-pub(super) fn rename(rules: &Lease, mut all: Everything<'_, Lease>) {
+pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
     if rules.store != StoreFault::CrashesAndForgets {
         rename_tokens(&mut all);
     }

@@ -3,7 +3,7 @@
 use super::{Accepted, Lease, Message, Process, Renewal, Role, Timer};
 use crate::protocol::{Id, View};
 
-pub(super) fn overdue(rules: &Lease, view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
+pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
     match timer {
         // Neither the request nor an answer is on its way; a holder asks again before that.
         Timer::Asked => view.process(me).role == Role::Follower && !asks(view, me),
@@ -42,7 +42,7 @@ fn reaches(view: &View<'_, Lease>, client: Id) -> bool {
 
 /// What a periodic timer does is nothing new if it gets nowhere, or the store and the client agree
 /// already and the client has written.
-pub(super) fn idle(view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
+pub(super) fn is_quiescent(view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
     let Some(store) = view.services().next() else { return true };
     let Process { holder, token, .. } = *view.process(me);
     let books = view.process(store);

@@ -1,6 +1,6 @@
 //! What is asked of this election besides what every election is asked.
 
-use super::{OspfDr, Standing};
+use super::{Belief, OspfDr};
 use crate::protocol::{Asked, Protocol, View};
 use crate::temporal::{Liveness, Temporal};
 
@@ -53,8 +53,8 @@ fn backup_settled(rules: &OspfDr, view: &View<'_, OspfDr>) -> bool {
 
 fn dr_hears(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
     let live = view.ids().filter(|&id| view.up(id));
-    live.into_iter().all(|id| match OspfDr::standing(view.process(id)) {
-        Standing::Follows(dr) => !view.up(dr) || view.hears(dr, id),
-        Standing::Leads | Standing::Undecided => true,
+    live.into_iter().all(|id| match OspfDr::belief(view.process(id)) {
+        Belief::Follows(dr) => !view.up(dr) || view.hears(dr, id),
+        Belief::Leads | Belief::Undecided => true,
     })
 }

@@ -24,7 +24,7 @@ impl Known {
 
 /// Gives sessions and entries the smallest numbers in the same order. A directory that counts from
 /// the beginning again gives numbers that have been: there entries keep theirs.
-pub(super) fn rename(rules: &Queue, mut all: Everything<'_, Queue>) {
+pub(super) fn canonicalize(rules: &Queue, mut all: Everything<'_, Queue>) {
     let (mut sessions, mut numbers) = (Known::default(), Known::default());
     each(&mut all, &mut |session| sessions.note(session.0), &mut |number| numbers.note(number.0));
     let entries_too = rules.directory == Directory::Stays;

@@ -14,7 +14,7 @@
 //! of them. Only one kind of step could tell them apart: that a process just below such a gap adds
 //! one to its term, and so comes nearer to what is above. It makes a gap of `FAR` − 1, which nothing
 //! else does: what vanishes joins gaps, but too few to reach it. Such a state stands for states in
-//! which different things may follow, so it is [outside the boundary](inside) of the search. What is
+//! which different things may follow, so it is [outside the boundary](within_bounds) of the search. What is
 //! inside follows exactly: a violation is real, and if no step led outside, so is *holds*.
 //!
 //! Nor do new names change what is fair, on FIFO links: what is never delivered stays first on its
@@ -39,12 +39,12 @@ const BEYOND: Term = Term::MAX;
 type Terms = SmallVec<[Term; 32]>;
 
 /// Whether the state of which this is a part is inside the boundary.
-pub(super) fn inside(stable: &Stable) -> bool {
+pub(super) fn within_bounds(stable: &Stable) -> bool {
     stable.term != BEYOND
 }
 
 /// Gives all terms names that do not depend on history.
-pub(super) fn rename(storage: Storage, all: Everything<'_, RaftElection>) {
+pub(super) fn canonicalize(storage: Storage, all: Everything<'_, RaftElection>) {
     let Everything { stable, messages, .. } = all;
     let used = in_use(storage, stable, messages);
     let Some((new, inside)) = renamed(&used) else { return };

@@ -12,7 +12,7 @@
 use super::{Message, RaftElection, Role, Timer, majority};
 use crate::protocol::{Id, View};
 
-pub(super) fn overdue(
+pub(super) fn may_time_out(
     rules: &RaftElection,
     view: &View<'_, RaftElection>,
     me: Id,

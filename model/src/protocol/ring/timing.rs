@@ -4,7 +4,7 @@ use super::{Accept, Lap, Ring, Role, Rounds, Timer, Watch};
 use crate::protocol::{Id, View};
 
 /// Whether what `timer` of `me` waits for can no longer come.
-pub(in crate::protocol) fn overdue<M: Rounds, P: Ring<M>>(
+pub(in crate::protocol) fn may_time_out<M: Rounds, P: Ring<M>>(
     ring: &P,
     view: &View<'_, P>,
     (me, timer): (Id, Timer),

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 type Names = SmallVec<[Elid; 16]>;
 
 /// Calls the elections of each owner 0, 1, 2, … of its incarnation 0.
-pub(super) fn rename(all: Everything<'_, Stoller>) {
+pub(super) fn canonicalize(all: Everything<'_, Stoller>) {
     let Everything { processes, stable, messages } = all;
     let carried = messages.iter().filter_map(|envelope| Some(named(envelope.message)?.1));
     let mut names: Names = processes.iter().filter_map(|p| p.elid).chain(carried).collect();

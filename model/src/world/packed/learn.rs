@@ -50,7 +50,7 @@ impl<P: Protocol> Packed<P> {
             if !self.asks() {
                 self.note(&state, action, &outcome);
             }
-            targets.push(self.world.inside(&outcome.state).then_some(outcome.state));
+            targets.push(self.world.within_bounds(&outcome.state).then_some(outcome.state));
         }
         for target in targets.iter().flatten() {
             self.parts(target);
@@ -133,7 +133,7 @@ impl<P: Protocol> Packed<P> {
             }
         }
         let (process, stable) = (outcome.state.process(id), outcome.state.stable(id));
-        if P::BOUNDED && !self.world.protocol.inside(process, stable) {
+        if P::BOUNDED && !self.world.protocol.within_bounds(process, stable) {
             return (before, BEYOND);
         }
         let step = Step { own, sends: sends.into() };
@@ -151,7 +151,7 @@ impl<P: Protocol> Packed<P> {
             let link = self.link_part(from, to) - self.processes.len();
             let before = held(&flight, &[], from, to);
             let sent = Envelope { from, to, message };
-            network::send::<P>(self.world.dials.network, &mut flight, None, sent);
+            network::send::<P>(self.world.scenario.network, &mut flight, None, sent);
             let after = held(&flight, &[], from, to);
             if self.overfull(&before) {
                 continue;
@@ -164,7 +164,7 @@ impl<P: Protocol> Packed<P> {
     }
 
     fn overfull(&self, held: &[Held<P>]) -> bool {
-        self.world.dials.capacity.is_some_and(|capacity| held.len() > capacity)
+        self.world.scenario.capacity.is_some_and(|capacity| held.len() > capacity)
     }
 
     fn note_double(&mut self, state: &State<P>, e: Envelope<P::Message>, outcome: &Outcome<P>) {
@@ -190,7 +190,7 @@ impl<P: Protocol> Packed<P> {
         // The place must be taken before those of what is left are.
         self.links[link].2.next.push(Default::default());
         if !self.asks() {
-            let next: Vec<_> = deliverable::<P>(self.world.dials.network, &flight).collect();
+            let next: Vec<_> = deliverable::<P>(self.world.scenario.network, &flight).collect();
             for e in next {
                 let rest = without::<P>(&flight, e);
                 let rest: Vec<_> = rest.iter().map(|&e| (e, 0)).collect();

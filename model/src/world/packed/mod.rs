@@ -10,7 +10,7 @@
 //! This holds only because a process's step depends on nothing but its own part and the event, and
 //! what a link holds on nothing but what is put in and taken out. In a timed world that is not so:
 //! a tick changes everything, and a detector forgets what it has counted when somebody else takes
-//! a step. Nor is it where a protocol [renames](Protocol::RENAMES). There the world itself is asked
+//! a step. Nor is it where a protocol [renames](Protocol::CANONICALIZES). There the world itself is asked
 //! each time, and only the states are packed.
 
 mod layout;
@@ -131,7 +131,7 @@ impl<P: Protocol> Space for Packed<P> {
     fn fairness(&self, action: ActionId) -> Fairness {
         let action = self.action(action);
         match action {
-            _ if !self.world.owes(&action) => Fairness::None,
+            _ if !self.world.is_fair(&action) => Fairness::None,
             Action::Deliver(_) if self.insists() => Fairness::Strong,
             Action::Expire { timer, .. } if self.world.protocol.randomised(timer) => {
                 Fairness::Strong
@@ -177,7 +177,7 @@ impl<P: Protocol> Packed<P> {
 
     /// Whether what is sent again and again arrives.
     fn insists(&self) -> bool {
-        self.world.dials.fairness == DeliveryFairness::Strong
+        self.world.scenario.fairness == DeliveryFairness::Strong
     }
 
     fn unpacked(&self) -> Unpacked<P> {
@@ -188,7 +188,7 @@ impl<P: Protocol> Packed<P> {
 
     /// Whether what follows is not looked up: a step may change more than the parts it touches.
     fn asks(&self) -> bool {
-        self.world.clock.is_some() || self.world.renames()
+        self.world.clock.is_some() || self.world.canonicalizes()
     }
 
     /// The states that follow, looked up; whether one of the actions is owed.
@@ -200,7 +200,7 @@ impl<P: Protocol> Packed<P> {
         state: &State<P>,
         next: &mut Vec<u64>,
     ) -> Result<bool, Unlearned> {
-        let cut = self.world.dials.faults.cuts > 0 || !self.world.dials.missing.is_empty();
+        let cut = self.world.scenario.faults.cuts > 0 || !self.world.scenario.missing.is_empty();
         let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
         expansion.deliveries()?;
         expansion.expiries()?;
@@ -216,13 +216,13 @@ impl<P: Protocol> Packed<P> {
         self.world.enabled(state, &mut actions);
         for action in &actions {
             let after = self.world.apply(state, action).state;
-            if self.world.inside(&after) {
+            if self.world.within_bounds(&after) {
                 self.pack(&after, width, next)?;
             } else {
                 next.resize(next.len() + width, OUTSIDE_WORD);
             }
         }
-        Ok(actions.iter().any(|action| self.world.owes(action)))
+        Ok(actions.iter().any(|action| self.world.is_fair(action)))
     }
 
     /// Writes the parts and the state that `words` stand for into `unpacked`.
@@ -304,16 +304,16 @@ impl<P: Protocol> Expansion<'_, P> {
 
     fn expiries(&mut self) -> Result<(), Unlearned> {
         let (packed, state) = (self.packed, self.state);
-        let (protocol, dials) = (&packed.world.protocol, &packed.world.dials);
+        let (protocol, scenario) = (&packed.world.protocol, &packed.world.scenario);
         let view = packed.world.view(state);
-        let may_suspect = state.spent.suspicions < dials.faults.suspicions;
+        let may_suspect = state.spent.suspicions < scenario.faults.suspicions;
         for id in packed.world.ids() {
             for (at, &timer) in (0..).zip(P::TIMERS) {
                 if !state.timers(id).contains::<P>(timer) {
                     continue;
                 }
-                let due =
-                    dials.timing == Timing::Asynchronous || protocol.overdue(&view, id, timer);
+                let due = scenario.timing == Timing::Asynchronous
+                    || protocol.may_time_out(&view, id, timer);
                 if !due && (!may_suspect || protocol.periodic(timer)) {
                     continue;
                 }
@@ -330,7 +330,7 @@ impl<P: Protocol> Expansion<'_, P> {
     }
 
     fn losses_and_duplicates(&mut self) -> Result<(), Unlearned> {
-        let (spent, may) = (self.state.spent, self.packed.world.dials.faults);
+        let (spent, may) = (self.state.spent, self.packed.world.scenario.faults);
         if may.losses.allows(spent.losses) {
             self.each_next(fault::LOSS, |next| next.without)?;
         }
@@ -356,7 +356,7 @@ impl<P: Protocol> Expansion<'_, P> {
 
     fn crashes_and_recoveries(&mut self) -> Result<(), Unlearned> {
         let (packed, state) = (self.packed, self.state);
-        let (spent, may) = (state.spent, packed.world.dials.faults);
+        let (spent, may) = (state.spent, packed.world.scenario.faults);
         if spent.crashes < may.crashes {
             for id in packed.world.mortals().filter(|&id| state.up(id)) {
                 self.after();
@@ -382,13 +382,13 @@ impl<P: Protocol> Expansion<'_, P> {
 
     fn cuts_and_heals(&mut self) -> Result<(), Unlearned> {
         let (packed, state) = (self.packed, self.state);
-        let may = packed.world.dials.faults.cuts;
+        let may = packed.world.scenario.faults.cuts;
         if may == 0 {
             return Ok(());
         }
         for (a, b) in packed.world.pairs() {
             if !state.connected(a, b) {
-                self.owed |= packed.world.dials.heals == super::Heals::Must;
+                self.owed |= packed.world.scenario.heals == super::Heals::Must;
                 self.after();
                 self.strike(fault::heal(a, b))?;
             } else if state.spent.cuts < may {

@@ -1,5 +1,5 @@
-//! The dials of a world: each is printed with every verdict, because a verdict without its
-//! assumptions is worthless.
+//! The scenario of a world: how many processes, which faults, network and timing. It is printed with
+//! every verdict, because a verdict without its assumptions is worthless.
 
 use super::timed::Timed;
 use super::{Budget, Missing};
@@ -150,17 +150,17 @@ impl fmt::Display for Timing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// Everybody is up and has long agreed.
+    /// Every process is up, and all have long agreed.
     #[default]
-    Settled,
-    /// Everybody has just started, at the same moment.
+    Converged,
+    /// All processes have just started, at the same moment.
     Cold,
 }
 
 impl fmt::Display for Start {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Start::Settled => "settled",
+            Start::Converged => "converged",
             Start::Cold => "cold",
         })
     }
@@ -206,30 +206,31 @@ impl fmt::Display for DeliveryFairness {
     }
 }
 
-/// Whether states that differ only in names, such as the number of an election, are one.
+/// Whether states that differ only in names, such as the number of an election, are one: symmetry
+/// reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Names {
-    /// They are, if the protocol can [rename](crate::protocol::Protocol::rename) them.
+pub enum Symmetry {
+    /// They are, if the protocol can [canonicalize](crate::protocol::Protocol::canonicalize) them.
     #[default]
-    Renamed,
-    /// They are not: everything is called as the processes call it.
-    Kept,
+    Reduced,
+    /// They are not: every name is the one that the processes use.
+    Concrete,
 }
 
-impl fmt::Display for Names {
+impl fmt::Display for Symmetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Names::Renamed => "renamed",
-            Names::Kept => "kept",
+            Symmetry::Reduced => "reduced",
+            Symmetry::Concrete => "concrete",
         })
     }
 }
 
-/// All dials together, as they stand in reports and traces.
+/// What surrounds the processes, as it stands in reports and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Dials {
+pub struct Scenario {
     /// The number of processes, 2 to [`MAX_NODES`](crate::protocol::MAX_NODES).
     pub nodes: usize,
     /// How often faults may strike.
@@ -257,15 +258,15 @@ pub struct Dials {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<usize>,
     /// Whether states that differ only in names are one.
-    #[serde(default, skip_serializing_if = "renamed")]
-    pub names: Names,
+    #[serde(default, skip_serializing_if = "reduced")]
+    pub symmetry: Symmetry,
 }
 
-impl Dials {
+impl Scenario {
     /// `nodes` processes that have agreed, FIFO links, perfect timing, no faults.
     #[must_use]
-    pub const fn calm(nodes: usize) -> Dials {
-        Dials {
+    pub const fn calm(nodes: usize) -> Scenario {
+        Scenario {
             nodes,
             faults: Faults::NONE,
             heals: Heals::May,
@@ -273,25 +274,25 @@ impl Dials {
             missing: Missing::NONE,
             network: Network::Fifo,
             timing: Timing::Perfect,
-            start: Start::Settled,
+            start: Start::Converged,
             capacity: None,
-            names: Names::Renamed,
+            symmetry: Symmetry::Reduced,
         }
     }
 
     /// The same with these crashes and recoveries.
     #[must_use]
-    pub const fn with_crashes(mut self, crashes: u8, recoveries: u8) -> Dials {
+    pub const fn with_crashes(mut self, crashes: u8, recoveries: u8) -> Scenario {
         self.faults.crashes = crashes;
         self.faults.recoveries = recoveries;
         self
     }
 }
 
-impl fmt::Display for Dials {
+impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Dials { nodes, faults, heals, fairness, missing, network, .. } = self;
-        let Dials { timing, start, capacity, names, .. } = self;
+        let Scenario { nodes, faults, heals, fairness, missing, network, .. } = self;
+        let Scenario { timing, start, capacity, symmetry, .. } = self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
@@ -307,16 +308,16 @@ impl fmt::Display for Dials {
             write!(f, " (without {missing})")?;
         }
         write!(f, "; timing: {timing}")?;
-        if *names == Names::Kept {
-            f.write_str("; names are kept")?;
+        if *symmetry == Symmetry::Concrete {
+            f.write_str("; concrete names")?;
         }
         Ok(())
     }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn renamed(names: &Names) -> bool {
-    *names == Names::Renamed
+fn reduced(symmetry: &Symmetry) -> bool {
+    *symmetry == Symmetry::Reduced
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

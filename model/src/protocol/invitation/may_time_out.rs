@@ -3,7 +3,7 @@
 use super::{Coordinator, Invitation, Message, State, Timer};
 use crate::protocol::{Id, View};
 
-pub(super) fn overdue(view: &View<'_, Invitation>, me: Id, timer: Timer) -> bool {
+pub(super) fn may_time_out(view: &View<'_, Invitation>, me: Id, timer: Timer) -> bool {
     match timer {
         // Longer than a message takes, also one to a process that is down.
         Timer::Check => !view.in_flight(|from, _, m| from == me && m == Message::AreYouCoordinator),
