@@ -345,8 +345,8 @@ fn most(rules: Stoller, scenario: Scenario) -> impl Fn(&str) -> Option<u64> {
 #[test]
 fn stateright_counts_the_same() {
     for rules in [Stoller::RECOMMENDED, Stoller::SYNCHRONOUS, variant("asynchronous")] {
-        for names in [Symmetry::Reduced, Symmetry::Concrete] {
-            let scenario = Scenario { names, ..Scenario::calm(3).with_crashes(1, 1) };
+        for symmetry in [Symmetry::Reduced, Symmetry::Concrete] {
+            let scenario = Scenario { symmetry, ..Scenario::calm(3).with_crashes(1, 1) };
             let exact = report(rules, scenario);
             let properties: Vec<_> = exact.decisions.iter().map(|d| d.property).collect();
             let options = Options { engine: Engine::Bfs, ..Options::default() };
