@@ -40,6 +40,7 @@ pub mod detector;
 pub mod driver;
 pub mod protocol;
 pub mod status;
+pub mod storage;
 mod transport;
 
 pub use config::Config;

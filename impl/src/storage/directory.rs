@@ -1,0 +1,177 @@
+//! Storage in a directory: two slots with checksums, and a lock.
+//!
+//! A save writes the state to one slot and syncs it, then to the other and syncs that; files that
+//! are new are followed by a sync of the directory. It is done when both slots have the new state.
+//! This is what makes the following sound:
+//!
+//! - One slot is damaged: the other counts. Either the damage is a write that did not finish, and
+//!   then the save was never acknowledged, or the slot was damaged later, and then the other has
+//!   what was acknowledged last. The next save writes the damaged slot first.
+//! - The first slot is damaged and the second is not there: the very first save did not finish.
+//!   Nothing was ever acknowledged, so the node starts as if it was new.
+//! - Neither slot is whole otherwise: what was acknowledged is lost, and the node must not start.
+//!
+//! What is assumed: a write to one file does not damage the other, and what the system reports as
+//! synced is on disk. A directory that was emptied, or replaced by an older copy, is not noticed.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::slot::{self, Alien, Content};
+use super::{Damage, Owner, Storage, StorageError};
+
+/// The names of the slots.
+const SLOTS: [&str; 2] = ["state.0", "state.1"];
+
+/// The file that a process has locked as long as it uses the directory.
+const LOCK: &str = "lock";
+
+/// The storage of one node in a directory of its own.
+#[derive(Debug)]
+pub struct Directory<D> {
+    path: PathBuf,
+    owner: Owner,
+    /// The number of the last save.
+    sequence: u64,
+    /// The slot that the next save writes first: the other one is whole.
+    first: usize,
+    /// Locked until this is dropped.
+    _lock: File,
+    state: PhantomData<fn(D) -> D>,
+}
+
+impl<D> Directory<D> {
+    /// Opens the directory for this node, and makes it if it is not there. No other process can
+    /// open it until this is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Locked`] when another process uses it, [`StorageError::Directory`] when it
+    /// cannot be used at all.
+    pub fn open(path: &Path, owner: Owner) -> Result<Self, StorageError> {
+        let unusable = |cause| StorageError::Directory { path: path.to_owned(), cause };
+        make(path).map_err(unusable)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let lock = options.open(path.join(LOCK)).map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StorageError::Locked { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(cause)) => return Err(unusable(cause)),
+        }
+        let (path, state) = (path.to_owned(), PhantomData);
+        Ok(Self { path, owner, sequence: 0, first: 0, _lock: lock, state })
+    }
+
+    fn slot(&self, number: usize) -> PathBuf {
+        self.path.join(SLOTS[number])
+    }
+
+    /// What a slot holds, if it is this node's.
+    fn read(&self, number: usize) -> Result<Content, StorageError> {
+        let path = self.slot(number);
+        let mut bytes = Vec::new();
+        // Opened for writing too: a slot that cannot be written shall be known before it must be.
+        match OpenOptions::new().read(true).write(true).open(&path) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {
+                return Ok(Content::Damaged(Damage::Missing));
+            }
+            Err(cause) => return Err(StorageError::Read { path, cause }),
+            Ok(file) => file.take(slot::LARGEST as u64 + 1).read_to_end(&mut bytes),
+        }
+        .map_err(|cause| StorageError::Read { path: path.clone(), cause })?;
+        slot::decode(&self.owner, &bytes).map_err(|alien| match alien {
+            Alien::NotASlot => StorageError::NotASlot { path },
+            Alien::Newer(theirs) => StorageError::Newer { path, theirs, ours: slot::VERSION },
+            Alien::Foreign { what, theirs, ours } => {
+                StorageError::Foreign { path, what, theirs, ours }
+            }
+        })
+    }
+
+    /// Writes a slot, and returns when it is on disk.
+    fn write(&self, number: usize, bytes: &[u8]) -> std::io::Result<()> {
+        let path = self.slot(number);
+        let new = !path.exists();
+        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        file.sync_all()?;
+        if new { sync_directory(&self.path) } else { Ok(()) }
+    }
+}
+
+impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
+    fn load(&mut self) -> Result<Option<D>, StorageError> {
+        let (number, sequence, bytes) = match (self.read(0)?, self.read(1)?) {
+            (Content::State(older, _), Content::State(newer, bytes)) if older < newer => {
+                (1, newer, bytes)
+            }
+            (Content::State(newer, bytes), Content::State(..)) => (0, newer, bytes),
+            (Content::State(newer, bytes), Content::Damaged(damage)) => {
+                self.warn(1, damage);
+                (0, newer, bytes)
+            }
+            (Content::Damaged(damage), Content::State(newer, bytes)) => {
+                self.warn(0, damage);
+                (1, newer, bytes)
+            }
+            // Nothing was ever acknowledged: see the head of this file.
+            (Content::Damaged(_), Content::Damaged(Damage::Missing)) => return Ok(None),
+            (Content::Damaged(first), Content::Damaged(second)) => {
+                return Err(StorageError::Damaged { path: self.path.clone(), first, second });
+            }
+        };
+        let state = slot::state(&bytes);
+        let path = self.slot(number);
+        let state = state.ok_or(StorageError::Unintelligible { path })?;
+        (self.sequence, self.first) = (sequence, 1 - number);
+        Ok(Some(state))
+    }
+
+    fn save(&mut self, state: &D) -> Result<(), StorageError> {
+        let sequence = self.sequence + 1;
+        let too_large = StorageError::TooLarge { limit: slot::LARGEST };
+        let bytes = slot::encode(&self.owner, sequence, state).ok_or(too_large)?;
+        for number in [self.first, 1 - self.first] {
+            self.write(number, &bytes)
+                .map_err(|cause| StorageError::Write { path: self.slot(number), cause })?;
+            (self.sequence, self.first) = (sequence, 1 - number);
+        }
+        Ok(())
+    }
+}
+
+impl<D> Directory<D> {
+    fn warn(&self, number: usize, damage: Damage) {
+        tracing::warn!(
+            slot = %self.slot(number).display(), %damage,
+            "one of two slots is not whole: the other has what was saved last"
+        );
+    }
+}
+
+/// Makes a directory, with those above it that are not there, and returns when it is on disk.
+fn make(path: &Path) -> std::io::Result<()> {
+    let new: Vec<_> = path.ancestors().take_while(|above| !above.is_dir()).collect();
+    std::fs::create_dir_all(path)?;
+    // The first part of a relative path has the empty path above it, which is here.
+    new.into_iter().filter(|new| new != &Path::new("")).try_for_each(|new| {
+        let above = new.parent().filter(|above| above != &Path::new(""));
+        sync_directory(above.unwrap_or(Path::new(".")))
+    })
+}
+
+/// Returns when the entries of a directory are on disk.
+fn sync_directory(path: &Path) -> std::io::Result<()> {
+    // Elsewhere a directory cannot be opened as a file, nor need it be.
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}

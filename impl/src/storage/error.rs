@@ -1,0 +1,161 @@
+//! What can be wrong with a storage, each with the place and the remedy.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a node cannot rely on its storage.
+#[derive(Debug, Error)]
+pub enum StorageError {
+    /// The directory cannot be used at all.
+    #[error(
+        "cannot use the storage directory {path}: {cause}; {remedy}",
+        path = path.display(), remedy = remedy(cause.kind())
+    )]
+    Directory {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// Another process uses the directory.
+    #[error(
+        "the storage directory {path} is in use by another process: stop that process, or give \
+         this node a directory of its own (`storage.directory` in the file, --data-dir, \
+         BELLWETHER_DATA_DIR)",
+        path = path.display()
+    )]
+    Locked {
+        /// Which directory.
+        path: PathBuf,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {path}: {cause}; {remedy}", path = path.display(),
+        remedy = remedy(cause.kind()))]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// A file cannot be written, or the system does not say that it is on disk.
+    #[error(
+        "cannot make the node's state durable in {path}: {cause}; {remedy}",
+        path = path.display(), remedy = remedy(cause.kind())
+    )]
+    Write {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// There is a file with the name of a slot that is none.
+    #[error(
+        "{path} is not a file of a bellwether storage: move it away, or use another directory",
+        path = path.display()
+    )]
+    NotASlot {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// A later release has written the file.
+    #[error(
+        "{path} has version {theirs} of the storage format, this release reads version {ours}: run \
+         the newer release",
+        path = path.display()
+    )]
+    Newer {
+        /// Which one.
+        path: PathBuf,
+        /// Its version.
+        theirs: u16,
+        /// The version of this release.
+        ours: u16,
+    },
+    /// The storage is that of another node, or another protocol's.
+    #[error(
+        "{path} belongs to {what} `{theirs}`, and this is {what} `{ours}`: give every node and \
+         protocol a directory of its own (`storage.directory` may contain {{node}} and {{protocol}})",
+        path = path.display()
+    )]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+        /// What is different: `cluster`, `protocol` or `node`.
+        what: &'static str,
+        /// Whose the storage is.
+        theirs: String,
+        /// Whose it should be.
+        ours: String,
+    },
+    /// No slot has the last state.
+    #[error(
+        "the storage in {path} is damaged (slot 0: {first}; slot 1: {second}): restore the \
+         directory from a copy that is not older than the node's last start, or give the node \
+         another id and an empty directory; do not start this id on an empty one, as it would use \
+         numbers again that it has used before",
+        path = path.display()
+    )]
+    Damaged {
+        /// Which directory.
+        path: PathBuf,
+        /// What is wrong with the first slot.
+        first: Damage,
+        /// What is wrong with the second slot.
+        second: Damage,
+    },
+    /// The bytes are as they were written, and are not a state of this protocol.
+    #[error(
+        "{path} does not hold a state that this release understands: run the release that wrote it",
+        path = path.display()
+    )]
+    Unintelligible {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The state cannot be written as bytes, or needs too many.
+    #[error("the node's state is too large for the storage: {limit} bytes are the most")]
+    TooLarge {
+        /// The most that would do.
+        limit: usize,
+    },
+    /// The storage did not say whether it succeeded.
+    #[error("the storage panicked: the log says why")]
+    Panicked,
+}
+
+/// What is wrong with one slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// The file is not there.
+    Missing,
+    /// The file ends too early.
+    Truncated,
+    /// The bytes are not those that were written.
+    Checksum,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Missing => "missing",
+            Self::Truncated => "truncated",
+            Self::Checksum => "wrong checksum",
+        })
+    }
+}
+
+/// What a person can do about an error of the system.
+fn remedy(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::PermissionDenied => "make it readable and writable for the user of this process",
+        ErrorKind::ReadOnlyFilesystem => "the file system is read-only: use another, or remount it",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            "name a directory, or a place where one can be made"
+        }
+        _ => "check the directory and the disk",
+    }
+}

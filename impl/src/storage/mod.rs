@@ -1,0 +1,55 @@
+//! Stable storage: what a core must not forget is on disk before anything that follows from it is
+//! carried out.
+//!
+//! A core puts out [`Persist`](crate::protocol::Output::Persist) with the whole of what must
+//! survive a crash, and the [driver](crate::driver) hands it to a [`Storage`]. When
+//! [`Storage::save`] returns, the value is durable, and only then does the driver carry out what
+//! the core put out next. If `save` fails, the node leaves: it must not send what depends on a
+//! value that may be lost.
+//!
+//! - [`Directory`] keeps the value in two files, and is what the daemon uses;
+//! - [`Memory`] keeps it as long as the program runs, for tests.
+
+mod directory;
+mod error;
+mod memory;
+mod slot;
+
+pub use self::directory::Directory;
+pub use self::error::{Damage, StorageError};
+pub use self::memory::Memory;
+use crate::config::ClusterId;
+use crate::protocol::NodeId;
+
+/// Where one node keeps its durable state of type `D`. The calls may block: the driver makes them
+/// on a thread where that is allowed.
+pub trait Storage<D>: Send + 'static {
+    /// What was saved last; `None` if nothing ever was.
+    ///
+    /// # Errors
+    ///
+    /// A [`StorageError`] when this cannot be known. The node must not start then.
+    fn load(&mut self) -> Result<Option<D>, StorageError>;
+
+    /// Makes `state` durable in place of what was saved before. A crash in the middle leaves the
+    /// one or the other.
+    ///
+    /// # Errors
+    ///
+    /// A [`StorageError`] when `state` may not be durable. The node must stop then.
+    fn save(&mut self, state: &D) -> Result<(), StorageError>;
+}
+
+/// Whose state it is: it is of no use to any other node, and would do harm there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The cluster of the node.
+    pub cluster: ClusterId,
+    /// The name of the protocol that it runs.
+    pub protocol: String,
+    /// Its id.
+    pub node: NodeId,
+}
+
+#[cfg(test)]
+mod tests;
