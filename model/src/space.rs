@@ -38,7 +38,9 @@ pub type Scratch = Box<dyn Any + Send + Sync>;
 /// A transition system whose states are a few machine words.
 ///
 /// It may learn while it is searched: [`expand`](Space::expand) then refuses a state until
-/// [`learn`](Space::learn) has been called with it.
+/// [`learn`](Space::learn) has been called with it. When the words of a state have become too
+/// narrow for what was learned, [`lay_out`](Space::lay_out) makes them wider, and
+/// [`recode`](Space::recode) tells how each state known by then looks from then on.
 ///
 /// States go in and out as slices, one after the other, so that whoever searches is compiled once
 /// and not for every space.
@@ -66,9 +68,16 @@ pub trait Space: Send + Sync {
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned>;
 
-    /// Learns what follows `from`. If that changes how states look in words, it returns true, and
-    /// all states made before are void.
-    fn learn(&mut self, from: &[u64]) -> bool;
+    /// Learns what follows `from`. States look as they did before.
+    fn learn(&mut self, from: &[u64]);
+
+    /// Makes room for everything that was learned. Whether states now look different in words: each
+    /// that is known must then be [recoded](Space::recode).
+    fn lay_out(&mut self) -> bool;
+
+    /// Appends to `to`, in `width` words, what `old` looks like since the last
+    /// [`lay_out`](Space::lay_out) that changed anything.
+    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>);
 
     /// The actions that are enabled in `state`, in the order in which it is expanded.
     fn actions(&self, state: &[u64]) -> Vec<ActionId>;

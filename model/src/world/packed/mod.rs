@@ -31,6 +31,10 @@ pub struct Packed<P: Protocol> {
     world: World<P>,
     questions: Vec<Condition<P>>,
     layout: Layout,
+    /// How states looked before the layout changed last.
+    former: Layout,
+    /// States that were learned and whose words had no room yet for what follows from them.
+    unverified: Vec<State<P>>,
     messages: Numbered<P::Message>,
     processes: Vec<Process<P>>,
     /// In the order of sender and receiver.
@@ -117,8 +121,20 @@ impl<P: Protocol> Space for Packed<P> {
         Ok(answers)
     }
 
-    fn learn(&mut self, from: &[u64]) -> bool {
-        self.learn_from(from)
+    fn learn(&mut self, from: &[u64]) {
+        self.learn_from(from);
+    }
+
+    fn lay_out(&mut self) -> bool {
+        self.make_room()
+    }
+
+    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>) {
+        let at = to.len();
+        to.resize(at + width, 0);
+        for (&former, &field) in self.former.fields().iter().zip(self.layout.fields()) {
+            field.set(&mut to[at..], former.get(old));
+        }
     }
 
     fn actions(&self, state: &[u64]) -> Vec<ActionId> {
