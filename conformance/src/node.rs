@@ -18,13 +18,10 @@ use crate::mapping::{
     node_id,
 };
 use bellwether::protocol::{Input, Members, NodeId, Output, Protocol as Core, Role, Status, Time};
-use bellwether_model::protocol::{Id, Protocol as Specification, Timers};
+use bellwether_model::protocol::{Id, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_model::trace::{label, plain};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-
-/// The largest number of timers that a specification may have.
-const TIMERS: usize = 8;
 
 /// A core that puts out more than this after one input will not stop by itself.
 const MOST_OUTPUTS: usize = 1 << 12;
@@ -57,11 +54,11 @@ pub struct Face<P: Specification> {
 }
 
 /// When each of the specification's timers is due, in its order.
-pub(crate) type Deadlines = [Option<Time>; TIMERS];
+pub(crate) type Deadlines = [Option<Time>; MAX_TIMERS];
 
 /// Two nodes with the same key behave alike: its face, the order in which its timers are due, and
 /// what it remembers besides.
-pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; TIMERS], <M as Mapping>::Memory);
+pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
 
 /// One node of the program.
 pub struct Node<M: Mapping> {
@@ -95,7 +92,7 @@ impl<'a, M: Mapping> Group<'a, M> {
     /// # Errors
     /// If the program has no group of that size.
     pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
-        let size = nodes + M::Spec::SERVICES;
+        let size = nodes + M::Spec::OPTIONS.services.count;
         let members = Members::new(Id::all(size).map(node_id))
             .map_err(|source| Error::Configuration { node: node_id(Id::at(0)), source })?;
         Ok(Group { mapping, members, size })
@@ -126,9 +123,9 @@ impl<'a, M: Mapping> Group<'a, M> {
 
     /// The face and the deadlines of a core.
     fn look(&self, core: &M::Program, durable: Option<&Durable<M>>) -> (Face<M::Spec>, Deadlines) {
-        let mut deadlines = [None; TIMERS];
+        let mut deadlines = [None; MAX_TIMERS];
         for (timer, deadline) in mapping::armed(self.mapping, core) {
-            deadlines[position::<M::Spec>(timer)] = Some(deadline);
+            deadlines[Timers::place::<M::Spec>(timer)] = Some(deadline);
         }
         let Status { role, leader, .. } = core.status();
         let detects = |timer: &SpecTimer<M>| {
@@ -136,7 +133,7 @@ impl<'a, M: Mapping> Group<'a, M> {
             node.is_some_and(|node| core.watched().any(|watched| watched == node))
         };
         let armed = mapping::armed(self.mapping, core).map(|(timer, _)| timer);
-        let armed = armed.chain(M::Spec::TIMERS.iter().copied().filter(detects));
+        let armed = armed.chain(M::Spec::TIMERS.iter().map(|row| row.timer).filter(detects));
         let face = Face {
             up: role != Role::NotStarted,
             role,
@@ -149,11 +146,6 @@ impl<'a, M: Mapping> Group<'a, M> {
     }
 }
 
-/// Where `timer` stands among the specification's timers.
-pub(crate) fn position<P: Specification>(timer: P::Timer) -> usize {
-    P::TIMERS.iter().position(|&known| known == timer).unwrap_or(0)
-}
-
 impl<M: Mapping> Node<M> {
     /// What tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
@@ -161,8 +153,8 @@ impl<M: Mapping> Node<M> {
     }
 
     /// The positions of the armed timers, the one that is due first in front.
-    fn order(&self) -> [u8; TIMERS] {
-        let mut due: [(Option<Time>, u8); TIMERS] = [(None, u8::MAX); TIMERS];
+    fn order(&self) -> [u8; MAX_TIMERS] {
+        let mut due: [(Option<Time>, u8); MAX_TIMERS] = [(None, u8::MAX); MAX_TIMERS];
         for (place, (at, deadline)) in due.iter_mut().zip((0..).zip(self.deadlines)) {
             if deadline.is_some() {
                 *place = (deadline, at);
@@ -181,7 +173,7 @@ impl<M: Mapping> Node<M> {
     pub(crate) fn first_due(&self) -> Option<SpecTimer<M>> {
         let earliest = self.earliest()?;
         let at = self.deadlines.iter().position(|&deadline| deadline == Some(earliest))?;
-        M::Spec::TIMERS.get(at).copied()
+        M::Spec::TIMERS.get(at).map(|row| row.timer)
     }
 
     /// A nanosecond later, unless a timer is due by then.
@@ -258,7 +250,7 @@ impl<M: Mapping> Node<M> {
     /// When `timer` is due. In the program, no timer can expire before one that is due earlier.
     fn due(&self, timer: SpecTimer<M>) -> Result<Time, Difference> {
         let name = plain(&timer);
-        let Some(deadline) = self.deadlines[position::<M::Spec>(timer)] else {
+        let Some(deadline) = self.deadlines[Timers::place::<M::Spec>(timer)] else {
             return Err(Difference::missing(
                 self.id,
                 "expiry",

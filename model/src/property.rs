@@ -11,6 +11,7 @@ pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
 
 use crate::protocol::{Elects, Protocol};
+use crate::temporal;
 use crate::world::World;
 pub(crate) use beliefs::agreed;
 use beliefs::{
@@ -18,30 +19,8 @@ use beliefs::{
     succession, validity,
 };
 
-/// A named temporal formula.
-#[derive(Clone, Copy, Debug)]
-pub struct Property<P: Protocol> {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// The formula.
-    pub formula: &'static str,
-    /// The formula in a sentence.
-    pub meaning: &'static str,
-    /// Whether it is checked when no property is named.
-    pub by_default: bool,
-    /// Where the formula is an implication, its left side with its name: if no state satisfies it,
-    /// the property says nothing.
-    pub premise: Option<(&'static str, Condition<P>)>,
-    /// The formula: temporal operators around what is asked of one state.
-    pub temporal: Temporal<Condition<P>>,
-}
-
-impl<P: Protocol> Property<P> {
-    /// Of which kind the formula is.
-    pub fn kind(&self) -> Kind {
-        self.temporal.kind()
-    }
-}
+/// A property of the worlds of one protocol.
+pub type Property<P> = temporal::Property<Condition<P>>;
 
 /// Every property that any world can be asked for, in the order in which they are reported; at the
 /// end those that only this protocol can.
@@ -151,14 +130,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             temporal: Temporal::Reachable(World(succession)),
         },
     ];
-    all.extend(P::PROPERTIES.iter().map(|own| Property {
-        name: own.name,
-        formula: own.formula,
-        meaning: own.meaning,
-        by_default: own.by_default,
-        premise: own.premise.map(|(name, judge)| (name, Condition::Own(judge))),
-        temporal: own.temporal.map(Condition::Own),
-    }));
+    all.extend(P::PROPERTIES.iter().map(|own| own.map(Condition::Own)));
     all
 }
 
@@ -209,7 +181,7 @@ pub fn select<P: Protocol>(
     if names.is_empty() {
         // Without a crash nobody else need ever lead.
         let crashes = world.scenario().faults.crashes > 0;
-        let elects = world.protocol().elects();
+        let elects = (P::OPTIONS.elects)(world.protocol());
         let wanted = |p: &Property<P>| {
             p.by_default
                 && match p.name {

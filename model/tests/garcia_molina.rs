@@ -339,7 +339,7 @@ fn time_is_sequential() {
             "t-silence" => 1,
             _ => 60,
         };
-        let needed = GarciaMolina::TIMERS.iter().filter_map(|&timer| rules.wait(timer));
+        let needed = GarciaMolina::TIMERS.iter().filter_map(|row| row.wait(&rules));
         let durations = Durations::of(needed.map(Wait::duration).map(|name| (name, ticks(name))));
         let timing = Timing::Timed(Timed {
             delay: Delay::AtMost(delay),

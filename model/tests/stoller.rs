@@ -4,10 +4,10 @@
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Decision, Engine, Limits, Options, Report, Verdict, check};
 use bellwether_model::property;
-use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::stoller::{
     Counter, Elid, Incarnation, Message, Process, Query, Restart, Stoller, Unanswered,
 };
+use bellwether_model::protocol::{Protocol, enough};
 use bellwether_model::world::{
     Delay, Drift, Durations, Envelope, Faults, Heals, Network, Scenario, Start, State, Symmetry,
     Timed, Timing, World,
@@ -180,7 +180,7 @@ fn a_halt_that_is_repeated_too_early_costs_safety_and_a_new_election_only_time()
     assert_eq!(violated(&early), ["stabilises", "sle2"]);
     let late = asked(Stoller::RECOMMENDED, in_ticks(3, scenario), &names);
     assert_eq!(late.verdict(), Verdict::Holds);
-    let enough = Durations::of(Stoller::ENOUGH.iter().copied()).expect("short enough");
+    let enough = Durations::of(enough::<Stoller>()).expect("short enough");
     assert_eq!(in_ticks(3, scenario).timing.timed().map(|t| t.durations), Some(enough));
 }
 

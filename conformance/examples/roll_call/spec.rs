@@ -1,7 +1,7 @@
 //! Roll call, the specification: whoever starts calls, whoever is higher answers, and the highest
 //! that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
 
-use bellwether_model::protocol::{Belief, Id, Local, Protocol, Variant, View};
+use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
 /// The rules: what texts, or you, disagree about. Each is a field, each telling a value.
@@ -65,7 +65,7 @@ impl Protocol for RollCall {
             rules: RollCall { answer: false },
         },
     ];
-    const TIMERS: &'static [Timer] = &[Timer::Listen];
+    const TIMERS: &'static [TimerRow<Self>] = &[TimerRow::untimed(Timer::Listen)];
 
     type Process = Process;
     type Stable = ();

@@ -6,7 +6,7 @@ use bellwether::protocol::{
     ConfigError, Input, Members, NodeId, Protocol as _, Role, Status, Timing,
 };
 use bellwether_model::protocol::stoller as spec;
-use bellwether_model::protocol::{Id, MAX_NODES};
+use bellwether_model::protocol::{Id, Ids, MAX_NODES};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -196,7 +196,7 @@ fn elid(t: program::Elid) -> spec::Elid {
     spec::Elid { owner, incarnation: number(t.incarnation), counter: number(t.counter) }
 }
 
-fn ids(nodes: &BTreeSet<NodeId>) -> spec::Ids {
+fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
     nodes.iter().filter_map(|&node| process_id(node)).collect()
 }
 

@@ -4,7 +4,7 @@
 //! what has to expire expires, and so on until the group is at rest. An exhaustive bound answers
 //! another question (what is the most that *can* happen), and so both are asked of a claim.
 
-use crate::protocol::{Belief, Effect, Id, Protocol, Wait};
+use crate::protocol::{Belief, Effect, Id, Protocol, Wait, row};
 use crate::world::{Action, Outcome, State, World};
 use serde::{Deserialize, Serialize};
 
@@ -134,8 +134,9 @@ impl<P: Protocol> Walk<'_, P> {
     fn expiry(&self, wanted: impl Fn((Id, bool)) -> bool) -> Option<Action<P>> {
         let mut enabled = Vec::new();
         self.world.enabled(&self.state, &mut enabled);
-        let detector =
-            |timer: P::Timer| matches!(self.world.protocol().wait(timer), Some(Wait::Detector(_)));
+        let detector = |timer: P::Timer| {
+            matches!(row::<P>(timer).wait(self.world.protocol()), Some(Wait::Detector(_)))
+        };
         enabled.into_iter().find(|action| match action {
             Action::Expire { id, timer, early: false } => wanted((*id, detector(*timer))),
             _ => false,
@@ -156,7 +157,7 @@ fn counted<P: Protocol>(
         None if metric == "time-outs" => usize::from(matches!(action, Some(Action::Expire { .. }))),
         None if metric == "elections" => usize::from(outcome.actor.is_some_and(|id| {
             let (old, new) = (before.process(id), outcome.state.process(id));
-            P::begins_election(old, new, &outcome.effects)
+            (P::OPTIONS.begins_election)(old, new, &outcome.effects)
         })),
         None if metric == "leaderships" => {
             let leads = |state: &State<P>, id| state.belief(id) == Some(Belief::Leads);

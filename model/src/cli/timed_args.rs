@@ -155,7 +155,7 @@ impl FromArgMatches for DurationArgs {
         let given = |one: &protocol::Duration| {
             matches.get_one::<u8>(one.name).map(|&ticks| (one.name, ticks))
         };
-        Ok(DurationArgs(protocol::durations().iter().filter_map(given).collect()))
+        Ok(DurationArgs(protocol::all_durations().into_iter().filter_map(given).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -166,7 +166,7 @@ impl FromArgMatches for DurationArgs {
 
 impl Args for DurationArgs {
     fn augment_args(command: Command) -> Command {
-        protocol::durations().iter().fold(command, |command, one| {
+        protocol::all_durations().into_iter().fold(command, |command, one| {
             let mut help = one.meaning.to_owned();
             if let Some(first) = help.get_mut(..1) {
                 first.make_ascii_uppercase();

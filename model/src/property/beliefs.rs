@@ -48,7 +48,7 @@ pub(super) fn decided<P: Protocol>(state: &State<P>) -> bool {
 
 /// Whether the election has come to its end: everybody agrees on whom the protocol is to elect.
 pub(crate) fn agreed<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
-    match world.protocol().elects() {
+    match (P::OPTIONS.elects)(world.protocol()) {
         Elects::Highest => on_the_highest(state),
         Elects::Any => one_live_leader(state),
     }

@@ -11,13 +11,15 @@
 //! higher id pass), or the leader.
 
 use super::ring::{self, Accept, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
-use crate::temporal::{Liveness, Temporal};
+use super::{Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
+mod durations;
+mod properties;
 mod rules;
 mod variants;
 
+use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
 pub use rules::{ChangRoberts, Home};
 
 /// What processes send to each other.
@@ -58,35 +60,11 @@ impl Protocol for ChangRoberts {
     const SUMMARY: &'static str =
         "in a ring, whose own id comes home leads (Chang and Roberts 1979)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = Timer::ALL;
-    const DURATIONS: &'static [Duration] = ring::DURATIONS;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-hop", 3), ("t-lap", 6), ("t-detect", 1), ("t-heartbeat", 5)];
-    const PROPERTIES: &'static [Asked<Self>] = &[
-        ring::laps_end(),
-        Asked {
-            name: "announcements-end",
-            formula: "◇□ ¬∃ announcement in flight: down(its leader)",
-            meaning: "no announcement of a leader that has failed goes round for ever",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
-                let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
-                !view.in_flight(|_, _, message| dead(message))
-            })),
-        },
-        Asked {
-            name: "only-the-highest-leads",
-            formula: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
-            meaning: "nobody leads but the highest live id (E1 in Coulouris et al., section 15.3)",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Always(|_, view| {
-                let mut live = view.ids().rev().filter(|&id| view.up(id)).skip(1);
-                live.all(|id| view.process(id).role != Role::Leader)
-            }),
-        },
-    ];
+    const TIMERS: &'static [TimerRow<Self>] =
+        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> =
+        Options { begins_election: ring::begins_election, ..Options::NONE };
 
     type Process = Process<Message>;
     type Stable = ();
@@ -128,30 +106,8 @@ impl Protocol for ChangRoberts {
         ring::may_time_out(self, view, (me, timer))
     }
 
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        ring::wait(timer, self.ring())
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    /// A heartbeat tells nobody anything new once everybody follows the leader.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let mut live = view.ids().filter(|&id| view.up(id));
-        timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
-    }
-
     fn belief(process: &Process<Message>) -> Belief {
         ring::belief(process)
-    }
-
-    fn begins_election(
-        before: &Process<Message>,
-        after: &Process<Message>,
-        effects: &[Effect<Self>],
-    ) -> bool {
-        ring::begins_election(before, after, effects)
     }
 
     fn role(process: &Process<Message>) -> &'static str {

@@ -11,22 +11,25 @@
 //! resource stands in the same service; what it knows of grants is a rule.
 
 use super::{
-    Asked, Belief, Duration, Elects, Everything, Id, Local, Protocol, Variant, View, Wait,
+    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Services, TimerRow,
+    Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
 mod client;
 mod durations;
-mod names;
 mod properties;
 mod rules;
 mod store;
+mod symmetry;
 mod timing;
+mod tokens;
 mod variants;
 
-pub use names::{Number, Token};
+use durations::{T_GRANT, T_HOLDER, T_RENEW, T_RETRY};
 pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
 pub use store::Accepted;
+pub use tokens::{Number, Token};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -52,8 +55,8 @@ pub struct Process {
     pub token: Token,
     /// How many requests a client has sent since it started.
     pub requests: u8,
-    /// Those whom the store has granted the lease and whose lease has not expired: one bit each.
-    pub granted: u8,
+    /// The clients that the store has granted the lease and whose lease has not expired.
+    pub granted: Ids,
     /// The highest token that the resource has accepted a write with.
     pub written: Token,
     /// What the last write was that the resource has accepted.
@@ -116,29 +119,28 @@ impl Protocol for Lease {
     const SUMMARY: &'static str =
         "whom a store has granted the lease leads until it expires (Gray and Cheriton 1989)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry, Timer::Grant];
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-holder", 8), ("t-grant", 9), ("t-renew", 3), ("t-retry", 2)];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const SERVICES: usize = 1;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        // A request waits for as long as its lease would last: what is granted later is worth nothing.
+        TimerRow::fixed(Timer::Asked, &T_HOLDER),
+        TimerRow::fixed(Timer::Lease, &T_HOLDER),
+        TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
+        TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(timing::knows_the_holder),
+        TimerRow::fixed(Timer::Grant, &T_GRANT).armed_if(|rules| rules.term != Term::Never),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // The client that is first.
+        elects: |_| Elects::Any,
+        services: Services { count: 1, crash: |rules| rules.store != StoreFault::Lives },
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = Stable;
     type Message = Message;
     type Timer = Timer;
-
-    /// Whoever is first.
-    fn elects(&self) -> Elects {
-        Elects::Any
-    }
-
-    fn services_crash(&self) -> bool {
-        self.store != StoreFault::Lives
-    }
 
     /// The highest id has just been granted the lease, and everybody knows.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -180,26 +182,6 @@ impl Protocol for Lease {
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timing::may_time_out(self, view, me, timer)
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        matches!(timer, Timer::Renew | Timer::Retry)
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::is_quiescent(view, me, timer)
-    }
-
-    fn within_bounds(&self, process: &Process, stable: &Stable) -> bool {
-        names::within_bounds(process, stable)
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        names::canonicalize(self, all);
     }
 
     fn belief(process: &Process) -> Belief {

@@ -11,14 +11,16 @@
 //! processes' lists pass by and change nothing.
 
 use super::ring::{self, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
-use crate::temporal::Temporal;
+use super::{Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
+mod durations;
 mod list;
+mod properties;
 mod rules;
 mod variants;
 
+use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
 pub use list::List;
 pub use rules::{Decides, Home, ListRing};
 
@@ -65,36 +67,11 @@ impl Protocol for ListRing {
     const SUMMARY: &'static str =
         "in a ring, a list of all who live goes round, and the highest in it leads (Tanenbaum)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = Timer::ALL;
-    const DURATIONS: &'static [Duration] = ring::DURATIONS;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-hop", 3), ("t-lap", 8), ("t-detect", 1), ("t-heartbeat", 5)];
-    const PROPERTIES: &'static [Asked<Self>] = &[
-        ring::laps_end(),
-        Asked {
-            name: "one-result",
-            formula: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
-            meaning: "elections that are held at the same time have the same result",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Always(|_, view| {
-                let differ = |a: Option<Id>, b: Option<Id>| a.is_some() && b.is_some() && a != b;
-                let other = |a| view.in_flight(|_, _, b| differ(a, b.announces()));
-                !view.in_flight(|_, _, a| other(a.announces()))
-            }),
-        },
-        Asked {
-            name: "announces-the-living",
-            formula: "□ ∀ announcement a in flight: up(leader(a))",
-            meaning: "whoever is announced is up",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Always(|_, view| {
-                let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
-                !view.in_flight(|_, _, message| dead(message))
-            }),
-        },
-    ];
+    const TIMERS: &'static [TimerRow<Self>] =
+        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> =
+        Options { begins_election: ring::begins_election, ..Options::NONE };
 
     type Process = Process<Message>;
     type Stable = ();
@@ -136,30 +113,8 @@ impl Protocol for ListRing {
         ring::may_time_out(self, view, (me, timer))
     }
 
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        ring::wait(timer, self.ring())
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    /// A heartbeat tells nobody anything new once everybody follows the leader.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let mut live = view.ids().filter(|&id| view.up(id));
-        timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
-    }
-
     fn belief(process: &Process<Message>) -> Belief {
         ring::belief(process)
-    }
-
-    fn begins_election(
-        before: &Process<Message>,
-        after: &Process<Message>,
-        effects: &[Effect<Self>],
-    ) -> bool {
-        ring::begins_election(before, after, effects)
     }
 
     fn role(process: &Process<Message>) -> &'static str {

@@ -11,17 +11,20 @@
 //! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
 //! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
 
-use super::{Asked, Belief, Effect, Elects, Everything, Id, Local, Protocol, Variant, View};
+use super::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
+    View,
+};
 use serde::{Deserialize, Serialize};
 
 mod properties;
 mod rules;
-mod terms;
+mod symmetry;
 mod timing;
 mod variants;
 
 pub use rules::{Logs, PreVote, RaftElection, Storage, TimeOuts};
-pub use terms::Term;
+pub use symmetry::Term;
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -45,8 +48,8 @@ pub struct Process {
     pub role: Role,
     /// Whom it has heard lead, not too long ago; itself if it leads.
     pub leader: Option<Id>,
-    /// Who has granted a (pre-)candidate its (pre-)vote, itself included: one bit each.
-    pub granted: u8,
+    /// The processes that have granted a (pre-)candidate its (pre-)vote, itself included.
+    pub granted: Ids,
 }
 
 /// What a process keeps on stable storage (Figure 2: persistent state).
@@ -122,27 +125,33 @@ impl Protocol for RaftElection {
     const SUMMARY: &'static str =
         "whom a majority votes for in a term leads it (Ongaro and Ousterhout 2014; no log)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Election, Timer::Baseline, Timer::Heartbeat, Timer::Quorum];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        // The election time-out is drawn at random, each time anew (5.2).
+        TimerRow::untimed(Timer::Election).random_if(|rules| rules.timeouts == TimeOuts::Random),
+        TimerRow::untimed(Timer::Baseline),
+        TimerRow::untimed(Timer::Heartbeat).periodic(timing::has_no_news),
+        TimerRow::untimed(Timer::Quorum),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        elects: |_| Elects::Any,
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        begins_election,
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = Stable;
     type Message = Message;
     type Timer = Timer;
 
-    fn elects(&self) -> Elects {
-        Elects::Any
-    }
-
     /// The highest id has been elected in term 1, by everybody.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let leader = p.higher().last().unwrap_or(p.id());
         p.persist(Stable { term: 1, vote: Some(leader) });
         if p.is_highest() {
-            *p.state = Process { role: Role::Leader, leader: Some(leader), granted: 0 };
+            *p.state = Process { role: Role::Leader, leader: Some(leader), granted: Ids::NONE };
             self.arm_as_leader(p);
         } else {
             self.follow(p, Some(leader));
@@ -191,44 +200,12 @@ impl Protocol for RaftElection {
         timing::may_time_out(self, view, me, timer)
     }
 
-    /// The election time-out is drawn at random, each time anew (5.2).
-    fn randomised(&self, timer: Timer) -> bool {
-        timer == Timer::Election && self.timeouts == TimeOuts::Random
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timer == Timer::Heartbeat && !timing::has_news(self, view, me)
-    }
-
-    fn within_bounds(&self, _: &Process, stable: &Stable) -> bool {
-        terms::within_bounds(stable)
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        terms::canonicalize(self.storage, all);
-    }
-
     fn belief(process: &Process) -> Belief {
         match (process.role, process.leader) {
             (Role::Leader, _) => Belief::Leads,
             (Role::Follower, Some(leader)) => Belief::Follows(leader),
             _ => Belief::Undecided,
         }
-    }
-
-    /// Whoever asks for votes holds one, from its canvass on.
-    fn begins_election(before: &Process, _: &Process, effects: &[Effect<Self>]) -> bool {
-        effects.iter().any(|effect| match effect {
-            Effect::Send { message: Message::PreVote(_), .. } => true,
-            Effect::Send { message: Message::RequestVote(_), .. } => {
-                before.role != Role::PreCandidate
-            }
-            _ => false,
-        })
     }
 
     fn role(process: &Process) -> &'static str {
@@ -248,7 +225,7 @@ impl RaftElection {
     fn campaign(&self, p: &mut Local<'_, Self>) {
         let term = p.stable().term + 1;
         p.persist(Stable { term, vote: Some(p.id()) });
-        *p.state = Process { role: Role::Candidate, leader: None, granted: bit(p.id()) };
+        *p.state = Process { role: Role::Candidate, leader: None, granted: Ids::NONE.with(p.id()) };
         p.cancel(Timer::Baseline);
         self.say_to_all(p, Message::RequestVote(term));
         p.arm(Timer::Election);
@@ -257,7 +234,8 @@ impl RaftElection {
     /// "A candidate only increments its term if it first learns from a majority that they would be
     /// willing to grant it their votes" (thesis, 9.6).
     fn canvass(&self, p: &mut Local<'_, Self>) {
-        *p.state = Process { role: Role::PreCandidate, leader: None, granted: bit(p.id()) };
+        *p.state =
+            Process { role: Role::PreCandidate, leader: None, granted: Ids::NONE.with(p.id()) };
         p.cancel(Timer::Baseline);
         self.say_to_all(p, Message::PreVote(p.stable().term));
         p.arm(Timer::Election);
@@ -316,14 +294,14 @@ impl RaftElection {
 
     /// One more (pre-)vote; whether that makes a majority.
     fn grants(&self, p: &mut Local<'_, Self>, from: Id) -> bool {
-        p.state.granted |= bit(from);
-        p.state.granted.count_ones() as usize >= majority(p.nodes())
+        p.state.granted = p.state.granted.with(from);
+        p.state.granted.len() >= majority(p.nodes())
     }
 
     /// "It then sends heartbeat messages to all of the other servers to establish its authority"
     /// (5.2).
     fn lead(&self, p: &mut Local<'_, Self>) {
-        *p.state = Process { role: Role::Leader, leader: Some(p.id()), granted: 0 };
+        *p.state = Process { role: Role::Leader, leader: Some(p.id()), granted: Ids::NONE };
         p.cancel(Timer::Election);
         self.say_to_all(p, Message::Heartbeat(p.stable().term));
         self.arm_as_leader(p);
@@ -361,7 +339,7 @@ impl RaftElection {
     fn follow(&self, p: &mut Local<'_, Self>, leader: Option<Id>) {
         p.cancel(Timer::Heartbeat);
         p.cancel(Timer::Quorum);
-        *p.state = Process { role: Role::Follower, leader, granted: 0 };
+        *p.state = Process { role: Role::Follower, leader, granted: Ids::NONE };
         p.arm(Timer::Election);
         if leader.is_some() && self.remembers() {
             p.arm(Timer::Baseline);
@@ -401,6 +379,11 @@ fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-fn bit(id: Id) -> u8 {
-    1 << id.index()
+/// A process that asks for votes is in an election, from its canvass on.
+fn begins_election(before: &Process, _: &Process, effects: &[Effect<RaftElection>]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Send { message: Message::PreVote(_), .. } => true,
+        Effect::Send { message: Message::RequestVote(_), .. } => before.role != Role::PreCandidate,
+        _ => false,
+    })
 }

@@ -13,7 +13,7 @@
 //! **Time.** Waiting for an acknowledgement is much shorter than any other time-out of a ring. With
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
-use super::{Asked, Belief, Effect, Id, Local, Protocol};
+use super::{Belief, Effect, Id, Judge, Local, Property, Protocol};
 use crate::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ mod outbox;
 mod rules;
 mod timing;
 
-pub(super) use durations::{ALL as DURATIONS, wait};
+pub(super) use durations::{detect, heartbeat, hop, lap, timers};
 pub(super) use hand_on::{acknowledge, acknowledged, hand_on, on_silence};
 pub use outbox::Outbox;
 pub(super) use rules::Rules;
@@ -222,8 +222,8 @@ pub(super) fn role<M>(process: &Process<M>) -> &'static str {
 }
 
 /// Whether a message of somebody who has failed goes round for ever.
-pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Asked<P> {
-    Asked {
+pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Property<Judge<P>> {
+    Property {
         name: "laps-end",
         formula: "◇□ ¬∃ message in flight: down(its originator)",
         meaning: "no message of a process that has failed goes round for ever",

@@ -12,19 +12,22 @@
 //! higher process is reported down), in stage 2 (it halts one lower process after the other), or
 //! waiting (it was halted, and waits for the one that halted it to lead).
 
-use super::{Asked, Belief, Duration, Effect, Everything, Id, Local, MAX_NODES, Protocol};
-use super::{Elects, Variant, View, Wait};
+use super::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol,
+    TimerRow, Variant, View,
+};
 use serde::{Deserialize, Serialize};
 
 mod durations;
 mod election;
-mod names;
 mod properties;
 mod rules;
+mod symmetry;
 mod timers;
+mod timing;
 mod variants;
 
-pub use election::{Elid, Ids};
+pub use election::Elid;
 pub use rules::{
     Again, Answer, Begins, Counter, Halted, Incarnation, Query, Restart, Stoller, Unanswered,
 };
@@ -113,24 +116,25 @@ impl Protocol for Stoller {
     const SUMMARY: &'static str =
         "the bully over a failure detector, its elections named (Stoller 1997, gen_leader)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = timers::ALL;
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    /// A question and its answer take two ticks, and may come in the last moment.
-    const ENOUGH: &'static [(&'static str, u8)] = &[("t-detect", 1), ("t-ask", 3)];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // A leader that tells others whom it has is not replaced by a higher process.
+        elects: |rules| match rules.halted {
+            Halted::TellsLeader => Elects::Any,
+            _ => Elects::Highest,
+        },
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        begins_election,
+        ..Options::NONE
+    };
 
     type Process = Process;
     /// How often it has started: the number of its incarnation, where that is stable.
     type Stable = u8;
     type Message = Message;
     type Timer = Timer;
-
-    /// A leader that tells others whom it has is not replaced by a higher process.
-    fn elects(&self) -> Elects {
-        if self.halted == Halted::TellsLeader { Elects::Any } else { Elects::Highest }
-    }
 
     /// Everybody has started once and begun one election; that of the highest id was won.
     fn converged(&self, p: &mut Local<'_, Self>) {
@@ -190,57 +194,8 @@ impl Protocol for Stoller {
         }
     }
 
-    /// A detector that makes no mistake reports who is down, cannot be reached, or plays dead.
-    /// Questions are repeated once the last ones are answered or lost. A HALT is unanswered once
-    /// neither it nor an answer is on its way, unless its receiver is down: the detector is quicker.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        match timer {
-            Timer::Monitor(j) => {
-                let reached = view.hears(me, j) && view.hears(j, me);
-                !reached || (me < j && view.process(j).plays_dead)
-            }
-            Timer::Ask => {
-                let answered = !view.in_flight(|from, to, m| match m {
-                    Message::NormQ(_) | Message::Halt(_) => from == me,
-                    Message::NotNorm(_) | Message::Ack(_) | Message::Rej(_) => to == me,
-                    _ => false,
-                });
-                let reached = |asked| view.hears(asked, me) && view.hears(me, asked);
-                answered && view.process(me).pendack.is_none_or(reached)
-            }
-        }
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Ask
-    }
-
-    /// Nobody that would be asked would say no.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let Some(elid) = view.process(me).elid.filter(|_| timer == Timer::Ask) else {
-            return false;
-        };
-        let process = view.process(me);
-        let gets = |id| view.up(id) && view.hears(id, me);
-        if process.status == Status::Elec2 {
-            return process.pendack.is_none_or(|asked| !gets(asked));
-        }
-        let asked = self.asked(process, me, view.ids());
-        asked.iter().all(|id| !gets(id) || !self.says_no(view.process(id), (id, me), elid))
-    }
-
-    fn within_bounds(&self, process: &Process, stable: &u8) -> bool {
-        process.nextel <= MOST && *stable <= MOST
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        if (self.incarnation, self.counter) == (Incarnation::Stable, Counter::Counts) {
-            names::canonicalize(all);
-        }
+        timing::may_time_out(view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -249,17 +204,6 @@ impl Protocol for Stoller {
             (Status::Norm, Ldr::Other(leader)) => Belief::Follows(leader),
             _ => Belief::Undecided,
         }
-    }
-
-    /// A process enters stage 1, or stage 2 without it; who has nobody below passes it at once. Who
-    /// holds an election already holds another if that has another name.
-    fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
-        let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
-        let leads = |p: &Process| Self::belief(p) == Belief::Leads;
-        if holds(before) {
-            return holds(after) && after.elid != before.elid;
-        }
-        holds(after) || (leads(after) && !leads(before))
     }
 
     fn role(process: &Process) -> &'static str {
@@ -273,9 +217,16 @@ impl Protocol for Stoller {
     }
 }
 
-/// Incarnations and counters beyond this are outside the boundary of a search. Where elections are
-/// renamed, so many of one owner are remembered or in flight.
-const MOST: u8 = 6;
+/// A process enters stage 1, or stage 2 without it; one that has no process below passes it at once. A
+/// process that is in an election already starts another if that has another name.
+fn begins_election(before: &Process, after: &Process, _: &[Effect<Stoller>]) -> bool {
+    let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
+    let leads = |p: &Process| Stoller::belief(p) == Belief::Leads;
+    if holds(before) {
+        return holds(after) && after.elid != before.elid;
+    }
+    holds(after) || (leads(after) && !leads(before))
+}
 
 /// Elections.
 impl Stoller {

@@ -8,7 +8,7 @@
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
 //!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
 //! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed,
-//!   and more where the processes' time-outs are [set apart](Protocol::stagger).
+//!   and more where the processes' time-outs are [set apart](Stagger).
 //!   It expires when none is left, and the clock waits for that.
 //!   Where clocks [drift](super::Drift), it may expire earlier or later; it has as many ticks left as
 //!   until the latest moment, and may expire once none but those between the earliest and the
@@ -32,8 +32,10 @@
 
 use super::network::Left;
 use super::timed::{Delay, MAX_TICKS, Timed};
-use super::{Action, State, World, WorldError};
-use crate::protocol::{Id, MAX_NODES, MAX_TIMERS, Protocol, Timers, View, Wait};
+use super::{Action, State, Timing, World, WorldError};
+use crate::protocol::{
+    Duration, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Stagger, TimerRow, Timers, View, Wait,
+};
 
 /// What a timed world keeps besides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -45,8 +47,19 @@ pub(super) struct Times {
     pub(super) clocks: [[u8; MAX_TIMERS]; MAX_NODES],
     /// The ticks since the last fault, as far as somebody asks; otherwise 0.
     pub(super) calm: u8,
-    /// Those that are paused, one bit each.
-    pub(super) paused: u8,
+    /// The processes that are paused.
+    pub(super) paused: Ids,
+}
+
+/// When an armed timer expires by itself, if no process and no fault does anything first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// It may now.
+    Now,
+    /// It will, when its time has come.
+    Later,
+    /// What it waits for can still come.
+    Never,
 }
 
 /// How a timer measures time in this world.
@@ -74,20 +87,23 @@ impl Clock {
         nodes: usize,
     ) -> Result<Clock, WorldError> {
         check_messages(timed)?;
-        if P::DURATIONS.is_empty() && !P::TIMERS.is_empty() {
+        if P::TIMERS.iter().any(|row| row.duration.is_none()) {
             return Err(WorldError::Timeless { protocol: P::NAME });
         }
         let mut measures = [[None; MAX_TIMERS]; MAX_NODES];
-        for id in Id::all(nodes + P::SERVICES) {
-            for (place, &timer) in measures[id.index()].iter_mut().zip(P::TIMERS) {
-                let Some(wait) = protocol.wait(timer) else { continue };
-                let more = protocol.stagger(timer, id, nodes);
-                *place = Some(measure::<P>(wait, more, timed)?);
+        for id in Id::all(nodes + P::OPTIONS.services.count) {
+            for (place, row) in measures[id.index()].iter_mut().zip(P::TIMERS) {
+                let Some(wait) = row.wait(protocol) else { continue };
+                let times =
+                    |stagger: &Stagger<P>| (stagger.by, (stagger.times)(protocol, id, nodes));
+                let more = row.stagger.as_ref().map(times).filter(|&(_, times)| times > 0);
+                *place = Some(measure(wait, more, timed)?);
             }
         }
         for (name, _) in timed.durations.iter() {
-            let takes = |timer| protocol.wait(timer).is_some_and(|wait| wait.duration() == name);
-            if !P::TIMERS.iter().copied().any(takes) {
+            let takes =
+                |row: &TimerRow<P>| row.wait(protocol).is_some_and(|w| w.duration() == name);
+            if !P::TIMERS.iter().any(takes) {
                 let name = name.to_owned();
                 return Err(WorldError::UnusedDuration { name, protocol: P::NAME });
             }
@@ -118,8 +134,8 @@ impl Clock {
     }
 
     fn measure<P: Protocol>(&self, (id, timer): (Id, P::Timer)) -> Measure {
-        let measure = Timers::place::<P>(timer).and_then(|at| self.measures[id.index()][at]);
-        measure.expect("Protocol::wait says how long every timer takes that is ever armed")
+        let measure = self.measures[id.index()][Timers::place::<P>(timer)];
+        measure.expect("a timer that is armed has a row whose `armed` says so")
     }
 
     /// What the count since the last fault shows when it no longer grows.
@@ -148,27 +164,25 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
 }
 
 /// How a timer measures time that waits as long as `wait` says, and a fixed one so much more.
-fn measure<P: Protocol>(
+fn measure(
     wait: Wait,
-    more: Option<(&'static str, u8)>,
+    more: Option<(&'static Duration, u8)>,
     timed: Timed,
 ) -> Result<Measure, WorldError> {
-    let given = |name: &'static str| {
-        let meaning = P::DURATIONS.iter().find(|d| d.name == name).map_or("it", |d| d.meaning);
+    let given = |&Duration { name, meaning, .. }: &'static Duration| {
         timed.durations.get(name).ok_or(WorldError::NoDuration { name, meaning })
     };
-    let name = wait.duration();
-    let ticks = given(name)?;
     Ok(match wait {
-        Wait::Fixed(_) => {
-            check(name, ticks, 1)?;
-            let more =
-                more.map_or(Ok(0), |(name, times)| Ok(given(name)?.saturating_mul(times)))?;
+        Wait::Fixed(duration) => {
+            let ticks = given(duration)?;
+            check(duration.name, ticks, 1)?;
+            let more = more.map_or(Ok(0), |(by, times)| Ok(given(by)?.saturating_mul(times)))?;
             let (earliest, latest) = timed.drift.window(ticks.saturating_add(more));
             Measure::Fixed { latest, slack: latest - earliest }
         }
-        Wait::Detector(_) => {
-            check(name, ticks, 0)?;
+        Wait::Detector(duration) => {
+            let ticks = given(duration)?;
+            check(duration.name, ticks, 0)?;
             Measure::Detector(timed.drift.window(ticks).1)
         }
     })
@@ -183,31 +197,26 @@ impl<P: Protocol> World<P> {
         Some(Box::new(Times { calm, ..Times::default() }))
     }
 
-    /// Whether the time of an armed timer has come.
-    pub(super) fn has_expired(
+    /// When an armed timer expires by itself. A world without a clock does not know when: with
+    /// asynchronous timing every armed timer is due, with perfect timing each that
+    /// [may time out](Protocol::may_time_out).
+    #[inline]
+    pub(super) fn due(
         &self,
-        clock: &Clock,
         state: &State<P>,
         view: &View<'_, P>,
         (id, timer): (Id, P::Timer),
-    ) -> bool {
-        match clock.measure::<P>((id, timer)) {
-            Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
-            Measure::Detector(_) => self.protocol.may_time_out(view, id, timer),
-        }
-    }
-
-    /// Whether an armed timer will still do something by itself: a fixed one always will.
-    pub(super) fn will_expire(
-        &self,
-        clock: &Clock,
-        view: &View<'_, P>,
-        (id, timer): (Id, P::Timer),
-    ) -> bool {
-        match clock.measure::<P>((id, timer)) {
-            Measure::Fixed { .. } => true,
-            Measure::Detector(_) => self.protocol.may_time_out(view, id, timer),
-        }
+    ) -> Due {
+        let measure = self.clock.as_ref().map(|clock| clock.measure::<P>((id, timer)));
+        let now = match measure {
+            Some(Measure::Fixed { slack, .. }) if state.clock(id, timer) > Some(slack) => {
+                return Due::Later;
+            }
+            Some(Measure::Fixed { .. }) => true,
+            None if self.scenario.timing == Timing::Asynchronous => true,
+            Some(Measure::Detector(_)) | None => self.protocol.may_time_out(view, id, timer),
+        };
+        if now { Due::Now } else { Due::Never }
     }
 
     /// Whether everything has happened that must before the clock goes on.
@@ -245,7 +254,8 @@ impl<P: Protocol> World<P> {
         if let Some(times) = &mut state.times {
             times.left.iter_mut().for_each(|left| *left = left.saturating_sub(1));
             // A pause is a fault for as long as it lasts.
-            times.calm = if times.paused == 0 { (times.calm + 1).min(clock.calm()) } else { 0 };
+            times.calm =
+                if times.paused.is_empty() { (times.calm + 1).min(clock.calm()) } else { 0 };
         }
         if self.scenario.network == super::Network::Set {
             state.merge();
@@ -289,7 +299,7 @@ impl<P: Protocol> World<P> {
                 Measure::Detector(_) => false,
             };
             self.clock.as_ref().is_some_and(due)
-                && !self.protocol.periodic(timer)
+                && crate::protocol::row::<P>(timer).waits_for_others()
                 && !state.paused(id)
         };
         armed(state).filter(waits)

@@ -1,12 +1,12 @@
 //! What is asked of the queue alone.
 
-use super::patience::{client, store};
+use super::timing::{client, store};
 use super::{Client, Queue, Role};
-use crate::protocol::{Asked, Id, View};
+use crate::protocol::{Id, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<Queue>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<Queue>>] = &[
+    Property {
         name: "only-the-first-leads",
         formula: "□ ∀ up i: leads(i) ⇒ the first entry in the store is i's",
         meaning: "whoever leads owns the first entry in the queue (\"the smallest is the leader\")",
@@ -14,7 +14,7 @@ pub(super) const ALL: &[Asked<Queue>] = &[
         premise: None,
         temporal: Temporal::Always(only_the_first_leads),
     },
-    Asked {
+    Property {
         name: "first-leads",
         formula: "◇□ ((∃ up i) ⇒ the owner of the first entry is up and leads)",
         meaning: "in the end whoever owns the first entry in the queue leads, for good",
@@ -22,7 +22,7 @@ pub(super) const ALL: &[Asked<Queue>] = &[
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(first_leads)),
     },
-    Asked {
+    Property {
         name: "tokens-grow",
         formula: "□ ∀ up i: leads(i) ∧ the first entry f is not i's ⇒ number(i) < number(f)",
         meaning: "whoever leads out of turn has a smaller number than whoever is the first by now",
@@ -30,7 +30,7 @@ pub(super) const ALL: &[Asked<Queue>] = &[
         premise: None,
         temporal: Temporal::Always(tokens_grow),
     },
-    Asked {
+    Property {
         name: "one-entry",
         formula: "□ ∀ session s: at most one entry is s's",
         meaning: "no session owns two entries, of which its client knows only one",

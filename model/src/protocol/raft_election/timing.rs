@@ -6,7 +6,7 @@
 //! flight and no heartbeat is due that somebody has yet to hear. So elections are held one at a
 //! time, and no vote is split because two happen to begin together. The shortest of all election
 //! time-outs is over before any other, for everybody ([`Timer::Baseline`]). Whose time-out is the next is
-//! open; that nobody is for ever too late is what [randomness](crate::protocol::Protocol::randomised)
+//! open; that nobody is for ever too late is what [randomness](crate::protocol::TimerRow::random)
 //! gives. What worse timing does, `--suspicions` and `--timing asynchronous` show.
 
 use super::{Message, RaftElection, Role, Timer, majority};
@@ -49,9 +49,14 @@ fn hears_a_leader(view: &View<'_, RaftElection>, me: Id) -> bool {
     view.ids().any(|id| leads(view, id) && view.hears(me, id) && term(id) >= term(me))
 }
 
+/// A leader's next heartbeat changes nothing.
+pub(super) fn has_no_news(rules: &RaftElection, view: &View<'_, RaftElection>, me: Id) -> bool {
+    !has_news(rules, view, me)
+}
+
 /// Whether a leader's next heartbeat would change anything: somebody is to follow it, or to tell it
 /// that it is behind.
-pub(super) fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
+fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
     let term = |id| view.stable(id).term;
     view.ids().filter(|&id| id != leader && view.up(id) && view.hears(id, leader)).any(|id| {
         let process = view.process(id);

@@ -20,6 +20,11 @@ pub(in crate::protocol) fn may_time_out<M: Rounds, P: Ring<M>>(
     }
 }
 
+/// A heartbeat tells no process anything new once every process follows the leader.
+pub(super) fn all_follow<M: Rounds, P: Ring<M>>(_: &P, view: &View<'_, P>, me: Id) -> bool {
+    view.ids().filter(|&id| view.up(id)).all(|id| view.process(id).leader == Some(me))
+}
+
 /// Whether `me` follows `leader` if that one is announced to it.
 pub(in crate::protocol) fn accepts<M: Rounds, P: Ring<M>>(ring: &P, me: Id, leader: Id) -> bool {
     ring.ring().accept == Accept::Any || leader >= me

@@ -4,13 +4,13 @@
 //! (*A Semi-Automatic Correctness Proof Procedure applied to Stoller's Leader Election Algorithm*,
 //! 2008; his conjectures are problems SWV475 to SWV484 of the TPTP library), with larger ids higher.
 
-use super::names::named;
+use super::symmetry::named;
 use super::{Counter, Elid, Ldr, Message, Process, Status, Stoller};
-use crate::protocol::{Asked, Id, View};
+use crate::protocol::{Id, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<Stoller>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<Stoller>>] = &[
+    Property {
         name: "sle1",
         formula: "□ ∀ up i, j: norm(i) ∧ norm(j) ⇒ ldr(i) = ldr(j)",
         meaning: "no two normal processes have different leaders (Stoller 1997, SLE1)",
@@ -18,7 +18,7 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         premise: None,
         temporal: Temporal::Always(sle1),
     },
-    Asked {
+    Property {
         name: "sle2",
         formula: "◇□ ∀ up i: norm(i) ∧ up(ldr(i))",
         meaning: "in the end everybody is normal, with a live leader, for good (Stoller 1997, SLE2)",
@@ -26,7 +26,7 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(sle2)),
     },
-    Asked {
+    Property {
         name: "own-election",
         formula: "□ ∀ up i: elec1(i) ∨ elec2(i) ⇒ elid(i) is the last that i began",
         meaning: "whoever holds an election holds its own latest (Svensson 2008)",
@@ -34,7 +34,7 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         premise: Some(("a process holds an election", |_, view| live(view).any(|(_, p)| holds(p)))),
         temporal: Temporal::Always(own_election),
     },
-    Asked {
+    Property {
         name: "downwards",
         formula: "□ ∀ HALT, LDR in flight from i to j: i > j",
         meaning: "only higher processes halt others and tell them that they lead (Svensson 2008)",
@@ -44,7 +44,7 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         })),
         temporal: Temporal::Always(downwards),
     },
-    Asked {
+    Property {
         name: "leader-unsuspected",
         formula: "□ ∀ up i, j: leads(i) ⇒ i ∉ down(j)",
         meaning: "nobody takes a process that leads for down (Svensson 2008)",
@@ -52,7 +52,7 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         premise: Some(("somebody is taken for down", someone_down)),
         temporal: Temporal::Always(leader_unsuspected),
     },
-    Asked {
+    Property {
         name: "not-passed-over",
         formula: "□ ∀ up i, j < i: elec2(i) ∧ i ∈ down(j) ⇒ pendack(i) ≥ j",
         meaning: "stage 2 has not passed a process that takes its holder for down (Svensson 2008)",
@@ -60,7 +60,7 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         premise: Some(("somebody is taken for down", someone_down)),
         temporal: Temporal::Always(not_passed_over),
     },
-    Asked {
+    Property {
         name: "new-names",
         formula: "□ ∀ i: no process and no message knows the name of i's next election",
         meaning: "the next election of a process has a name that none had before",
@@ -156,7 +156,7 @@ fn new_names(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::stoller::Ids;
+    use crate::protocol::Ids;
     use crate::protocol::{Envelope, Protocol, Timers};
 
     fn id(number: usize) -> Id {

@@ -4,7 +4,7 @@ use super::tables::{
     BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, number,
 };
 use super::{Layout, Packed, column, fault};
-use crate::protocol::{Effect, Envelope, Id, Protocol};
+use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Condition, Outcome, State, World};
@@ -93,8 +93,8 @@ impl<P: Protocol> Packed<P> {
             }
             Action::Expire { id, timer, early } => {
                 let (own, step) = self.step_of(state, id, outcome);
-                let at = P::TIMERS.iter().position(|&known| known == timer).unwrap_or(0);
-                self.processes[id.index()].expire.set(own, at as u32, step);
+                let at = Timers::place::<P>(timer) as u32;
+                self.processes[id.index()].expire.set(own, at, step);
                 self.note_sends(state, state.flight.clone(), outcome);
                 if early {
                     self.note_fault(state, fault::SUSPICION, outcome);
@@ -142,7 +142,8 @@ impl<P: Protocol> Packed<P> {
             }
         }
         let (process, stable) = (outcome.state.process(id), outcome.state.stable(id));
-        if P::BOUNDED && !self.world.protocol.within_bounds(process, stable) {
+        let within = P::OPTIONS.within_bounds;
+        if within.is_some_and(|within| !within(&self.world.protocol, process, stable)) {
             return (before, BEYOND);
         }
         let step = Step { own, sends: sends.into() };

@@ -1,7 +1,7 @@
 //! What is known so far of the parts of a world's states: every value that a process or a link has
 //! had gets a number, and what follows from it is written down once.
 
-use crate::protocol::{Envelope, Id, MAX_NODES, MAX_TIMERS, Protocol, Timers};
+use crate::protocol::{Envelope, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Timers};
 use crate::world::Faults;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -148,7 +148,7 @@ impl<P: Protocol> Default for Link<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Global {
     pub(super) spent: Faults,
-    pub(super) cut: [u8; MAX_NODES],
+    pub(super) cut: [Ids; MAX_NODES],
     /// In a timed world, the ticks since the last fault, as far as somebody asks.
     pub(super) calm: u8,
 }

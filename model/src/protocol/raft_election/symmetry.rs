@@ -20,7 +20,7 @@
 //! Nor do new names change what is fair, on FIFO links: what is never delivered stays first on its
 //! link, and its name settles, since the terms below its own that are in use can only become fewer.
 
-use super::{Message, RaftElection, Stable, Storage};
+use super::{Message, Process, RaftElection, Stable, Storage};
 use crate::protocol::{Envelope, Everything};
 use smallvec::SmallVec;
 
@@ -39,14 +39,14 @@ const BEYOND: Term = Term::MAX;
 type Terms = SmallVec<[Term; 32]>;
 
 /// Whether the state of which this is a part is inside the boundary.
-pub(super) fn within_bounds(stable: &Stable) -> bool {
+pub(super) fn within_bounds(_: &RaftElection, _: &Process, stable: &Stable) -> bool {
     stable.term != BEYOND
 }
 
 /// Gives all terms names that do not depend on history.
-pub(super) fn canonicalize(storage: Storage, all: Everything<'_, RaftElection>) {
+pub(super) fn canonicalize(rules: &RaftElection, all: Everything<'_, RaftElection>) {
     let Everything { stable, messages, .. } = all;
-    let used = in_use(storage, stable, messages);
+    let used = in_use(rules.storage, stable, messages);
     let Some((new, inside)) = renamed(&used) else { return };
     let name = |term: Term| used.binary_search(&term).map_or(term, |at| new[at]);
     for stable in stable.iter_mut() {

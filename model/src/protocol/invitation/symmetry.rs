@@ -10,7 +10,7 @@
 //! Where the counter is volatile this is not so: it starts at the beginning again, and whether it
 //! meets a number that is still known depends on how large that is. There, nothing is renamed.
 
-use super::{Group, Invitation, Message};
+use super::{Counter, Group, Invitation, Message};
 use crate::protocol::{Everything, Id};
 
 /// The numbers that are known, a set of bytes.
@@ -32,8 +32,14 @@ impl Known {
     }
 }
 
-/// Replaces every group number by its rank.
-pub(super) fn rank(all: Everything<'_, Invitation>) {
+/// Replaces every group number by its rank, where the counter is stable.
+pub(super) fn canonicalize(rules: &Invitation, all: Everything<'_, Invitation>) {
+    if rules.counter == Counter::Stable {
+        rank(all);
+    }
+}
+
+fn rank(all: Everything<'_, Invitation>) {
     let Everything { processes, stable, messages } = all;
     for (coordinator, at) in Id::all(processes.len()).zip(0..) {
         let mut known = Known([0; 2]);
