@@ -36,13 +36,13 @@ impl StollerMapping {
         let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
             (Role::NotStarted, _) => return spec::Process::default(),
             (Role::Follower, Some(leader)) => (spec::Status::Norm, spec::Ldr::Other(leader)),
-            (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::Nobody),
+            (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::None),
             (Role::Leader, _) => (spec::Status::Norm, spec::Ldr::Itself),
             (Role::Candidate, _) if election.asked.is_none() => {
-                (spec::Status::Elec1, spec::Ldr::Nobody)
+                (spec::Status::Elec1, spec::Ldr::None)
             }
-            (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::Nobody),
-            (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::Nobody),
+            (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::None),
+            (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::None),
         };
         spec::Process {
             status,

@@ -1,9 +1,10 @@
-//! The bully algorithm: the highest live id leads, and says so to everybody it can bully.
+//! The bully algorithm: the highest live id leads, and says so to every process that it can bully.
 //!
 //! The machine is the textbook one with the messages ELECTION, OK and COORDINATOR (Tanenbaum and
 //! van Steen, *Distributed Systems*, section on election algorithms; Coulouris et al., *Distributed
-//! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of 1982.
-//! Its tellings differ in nine rules. Each rule is a field of [`Bully`], each telling a value.
+//! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of
+//! 1982. Its variants differ in nine rules. Each rule is a field of [`Bully`], each variant a
+//! value.
 //!
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
@@ -32,7 +33,7 @@ pub enum Role {
     Waiting,
     /// It leads.
     Leader,
-    /// It came back and asked who leads.
+    /// It recovered and asked who leads.
     Asking,
 }
 
@@ -49,13 +50,13 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "I hold an election": to higher ids.
+    /// "I start an election": to higher ids.
     Election,
     /// "I am up and higher than you": the answer to an ELECTION.
     Ok,
     /// "I lead."
     Coordinator,
-    /// "I came back and lead" ([`Restart::ImBack`]).
+    /// "I recovered and lead" ([`Restart::ImBack`]).
     ImBack,
     /// "Who leads?" ([`Restart::CheckFirst`]).
     WhoLeads,
@@ -103,7 +104,7 @@ impl Protocol for Bully {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and follows the highest id.
+    /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() {
             *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
@@ -115,7 +116,7 @@ impl Protocol for Bully {
         }
     }
 
-    /// A process comes back: the rule `restart`.
+    /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         match self.restart {
             Restart::Election => self.start_election(p),
@@ -155,7 +156,7 @@ impl Protocol for Bully {
         match timer {
             // No higher process answered within T_elec: there is none, so this one leads.
             Timer::Election => self.become_leader(p),
-            // Those who said OK have failed since; a follower's leader has; nobody leads.
+            // Those who said OK have failed since; a follower's leader has; no process leads.
             Timer::Coordinator | Timer::Watch | Timer::Answer => self.start_election(p),
             Timer::Heartbeat => {
                 self.announce(p);
@@ -282,7 +283,7 @@ impl Bully {
         }
     }
 
-    /// A follower that may not hold an election has no use for watching.
+    /// A follower that may not start an election has no use for watching.
     fn arm_watch(&self, p: &mut Local<'_, Self>, leader: Id) {
         if self.initiate == Initiate::Always || p.id() > leader {
             p.arm(Timer::Watch);

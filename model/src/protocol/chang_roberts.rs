@@ -26,11 +26,11 @@ pub use rules::{ChangRoberts, Home};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "This is the highest id so far": goes round until it comes home.
+    /// "This is the highest id so far": goes round until it completes the ring.
     Election(Id),
     /// "This one leads": goes round once.
     Coordinator(Id),
-    /// "I have it": back to whoever handed it on.
+    /// "I have it": back to the process that handed it on.
     Ack(Lap),
 }
 
@@ -58,7 +58,7 @@ impl Rounds for Message {
 impl Protocol for ChangRoberts {
     const NAME: &'static str = "chang-roberts";
     const SUMMARY: &'static str =
-        "in a ring, whose own id comes home leads (Chang and Roberts 1979)";
+        "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] =
         &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
@@ -71,12 +71,12 @@ impl Protocol for ChangRoberts {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and follows the highest id.
+    /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
         ring::converged(self, p);
     }
 
-    /// A process comes back: the rule `restart`.
+    /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         ring::recover(self, p);
     }
@@ -93,7 +93,7 @@ impl Protocol for ChangRoberts {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => ring::on_silence(self, p),
-            // Somebody who passed the election on has failed; a follower's leader has.
+            // A process that passed the election on has failed; a follower's leader has.
             Timer::Lap | Timer::Watch => self.start_election(p),
             Timer::Heartbeat => {
                 ring::hand_on(self, p, Message::Coordinator(p.id()));
@@ -127,7 +127,8 @@ impl Ring<Message> for ChangRoberts {
         ring::hand_on(self, p, Message::Election(p.id()));
     }
 
-    /// A higher id may win, and so may one's own. A lower one cannot: whoever takes part swallows it.
+    /// A higher id may win, and so may one's own. A lower one cannot: a process that takes part
+    /// swallows it.
     fn may_end_election(&self, me: Id, message: &Message) -> bool {
         match *message {
             Message::Election(id) => id >= me,
@@ -140,8 +141,8 @@ impl Ring<Message> for ChangRoberts {
 /// What a process does.
 impl ChangRoberts {
     /// An id comes by. A higher one is let pass. A lower one is replaced by one's own, or swallowed
-    /// if one's own (or a higher one) has gone before. One's own has been all the way round: nobody
-    /// is higher.
+    /// if one's own (or a higher one) has gone before. One's own has been all the way round: no
+    /// process is higher.
     fn on_election(&self, p: &mut Local<'_, Self>, id: Id) {
         let takes_part = matches!(p.state.role, Role::Candidate | Role::Waiting);
         if id > p.id() {

@@ -79,7 +79,8 @@ impl Message {
 pub enum Timer {
     /// `T`: who called waits for the answer.
     Answer,
-    /// Who came back waits until nobody answers what it called before ([`Recovery::Quiet`]).
+    /// A process that recovered waits until no answer can come to what it called before
+    /// ([`Recovery::Quiet`]).
     Recovery,
     /// Timeout: a process has heard nothing of its coordinator for long.
     Silence,
@@ -113,7 +114,7 @@ impl Protocol for GarciaMolina {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is normal under the highest id, which has handed out its first task.
+    /// Every process is normal under the highest id, which has handed out its first task.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = p.higher().last().unwrap_or(p.id());
         let first = Tasks::default().next();
@@ -131,7 +132,7 @@ impl Protocol for GarciaMolina {
         self.rest(p);
     }
 
-    /// Recovery: nobody has halted this process yet; it holds an election.
+    /// Recovery: no other has halted this process yet; it starts an election.
     fn recover(&self, p: &mut Local<'_, Self>) {
         match self.recovery {
             Recovery::AtOnce => self.election(p),

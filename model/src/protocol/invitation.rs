@@ -20,8 +20,8 @@
 //! | `Recovery` | `recovery` | |
 //!
 //! There, a process that accepts is in an election until its call returns; here it is in
-//! reorganization at once. It does the same in both, nothing, until READY comes, and with FIFO links
-//! the return comes before READY does.
+//! reorganization at once. It does the same in both, nothing, until READY comes, and with FIFO
+//! links the return comes before READY does.
 //!
 //! State: a process coordinates a group or is a member of one; it is normal (it works), in an
 //! election (it has invited others and waits for acceptances), or in reorganization (the group's
@@ -107,7 +107,7 @@ pub struct Stable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "Do you coordinate a group?": to everybody.
+    /// "Do you coordinate a group?": to every other process.
     AreYouCoordinator,
     /// "I do": the answer.
     Coordinator,
@@ -200,13 +200,13 @@ impl Protocol for Invitation {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up. Each was alone at first; then the highest id found all others.
+    /// Every process is up. Each was alone at first; then the highest id found all others.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let everybody: Ids = p.others().chain([p.id()]).collect();
+        let all: Ids = p.others().chain([p.id()]).collect();
         self.form_group(p);
         if p.is_highest() {
             self.form_group(p);
-            p.state.members = everybody.without(p.id());
+            p.state.members = all.without(p.id());
             p.arm(Timer::Check);
         } else {
             let highest = p.higher().last().unwrap_or(p.id());
@@ -215,10 +215,10 @@ impl Protocol for Invitation {
             p.arm(Timer::Watch);
         }
         p.state.state = State::Normal;
-        p.state.task = everybody;
+        p.state.task = all;
     }
 
-    /// A process that comes back is alone at first.
+    /// A process that recovers is alone at first.
     fn recover(&self, p: &mut Local<'_, Self>) {
         self.recovery(p);
     }
@@ -320,8 +320,8 @@ impl Invitation {
         p.arm(Timer::Accepts);
     }
 
-    /// The second half of `Merge`: the window is closed, so whoever has accepted is a member, and
-    /// gets the task.
+    /// The second half of `Merge`: the window is closed, so each process that has accepted is a
+    /// member, and gets the task.
     fn on_accepts(&self, p: &mut Local<'_, Self>) {
         let Some(group) = p.state.group else { return };
         let (members, task) = (p.state.members, p.state.members.with(p.id()));
@@ -360,8 +360,8 @@ impl Invitation {
         begin_work(p);
     }
 
-    /// A new group, of which nobody else is a member yet. Its number is on stable storage before
-    /// anybody hears of it.
+    /// A new group, of which no other is a member yet. Its number is on stable storage before
+    /// any other process hears of it.
     fn form_group(&self, p: &mut Local<'_, Self>) -> Group {
         let Stable { counter, reused } = p.stable();
         let number = 1 + match self.counter {
@@ -386,7 +386,7 @@ impl Invitation {
     }
 }
 
-/// `Check`: every now and then a coordinator asks everybody else whether they are coordinators.
+/// `Check`: every now and then a coordinator asks every other process whether it is a coordinator.
 fn check(p: &mut Local<'_, Invitation>) {
     p.state.found = Ids::NONE;
     for id in p.others() {

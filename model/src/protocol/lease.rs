@@ -1,14 +1,16 @@
-//! The lease: whoever a store has granted it leads, until it expires; also called the distributed mutex.
+//! The lease: the client that a store has granted it leads, until it expires; also called the
+//! distributed mutex.
 //!
-//! C. Gray and D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
-//! consistency* (SOSP 1989); M. Burrows, *The Chubby lock service for loosely-coupled distributed
-//! systems* (OSDI 2006), sections 2.4 and 2.8; M. Kleppmann, *How to do distributed locking* (2016);
-//! the leader election of Kubernetes' client-go. Where they differ are rules: the fields of [`Lease`].
+//! C. Gray and D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file
+//! cache consistency* (SOSP 1989); M. Burrows, *The Chubby lock service for loosely-coupled
+//! distributed systems* (OSDI 2006), sections 2.4 and 2.8; M. Kleppmann, *How to do distributed
+//! locking* (2016); the leader election of Kubernetes' client-go. Where they differ are rules: the
+//! fields of [`Lease`].
 //!
-//! The processes that elect are *clients*: each asks one store, the only service, for the lease, and
-//! whoever holds it renews it and does its work, which is to write to a resource. The store has one
-//! record: to whom the lease is granted, until when, and a token that grows with each grant. The
-//! resource stands in the same service; what it knows of grants is a rule.
+//! The processes that elect are *clients*: each asks one store, the only service, for the lease,
+//! and the client that holds it renews it and does its work, which is to write to a resource. The
+//! store has one record: to whom the lease is granted, until when, and a token that grows with each
+//! grant. The resource stands in the same service; what it knows of grants is a rule.
 
 use super::{
     Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Services, TimerRow,
@@ -68,7 +70,7 @@ pub struct Process {
 pub struct Stable {
     /// How often a client has started: with it, no two of its requests have the same number.
     pub incarnation: u8,
-    /// To whom the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
+    /// To which processes the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
     pub holder: Option<Id>,
     /// The token of the store's newest grant ([`StoreFault::CrashesAndKeeps`]).
     pub token: Token,
@@ -90,9 +92,9 @@ pub enum Message {
     Free(Number),
     /// "The lease is mine" ([`Acquire::ReadThenWrite`]).
     Set(Number),
-    /// "You hold the lease, and this is its token": to whoever has asked for it.
+    /// "You hold the lease, and this is its token": to the client that has asked for it.
     Granted(Number, Token),
-    /// "You do not; this one does", if anybody.
+    /// "You do not; this one does", if any.
     Refused(Number, Option<Id>),
     /// A holder's write to the resource, with the token of its lease.
     Write(Token),
@@ -117,10 +119,11 @@ pub enum Timer {
 impl Protocol for Lease {
     const NAME: &'static str = "lease";
     const SUMMARY: &'static str =
-        "whom a store has granted the lease leads until it expires (Gray and Cheriton 1989)";
+        "the client with a store's lease leads until the lease expires (Gray and Cheriton 1989)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = &[
-        // A request waits for as long as its lease would last: what is granted later is worth nothing.
+        // A request waits for as long as its lease would last: what is granted later is worth
+        // nothing.
         TimerRow::fixed(Timer::Asked, &T_HOLDER),
         TimerRow::fixed(Timer::Lease, &T_HOLDER),
         TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
@@ -142,7 +145,7 @@ impl Protocol for Lease {
     type Message = Message;
     type Timer = Timer;
 
-    /// The highest id has just been granted the lease, and everybody knows.
+    /// The highest id has just been granted the lease, and every client knows.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = Id::at(p.nodes() - 1);
         if p.is_service() {

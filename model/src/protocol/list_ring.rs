@@ -3,8 +3,8 @@
 //!
 //! As told by Tanenbaum and van Steen, *Distributed Systems* (election algorithms), who owe the
 //! idea that every id goes all the way round to G. Le Lann, *Distributed systems: towards a formal
-//! approach*, IFIP Congress 1977. Its tellings differ in when a lap is over; what it takes to
-//! survive the failure of somebody on the way is rules too, each a field of [`ListRing`]. What all
+//! approach*, IFIP Congress 1977. Its variants differ in when a lap is over; what it takes to
+//! survive the failure of a process on the way is rules too, each a field of [`ListRing`]. What all
 //! rings do alike is told in [`ring`].
 //!
 //! State: a process is a follower, a candidate (its list goes round), or the leader. Other
@@ -28,16 +28,16 @@ pub use rules::{Decides, Home, ListRing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "These are up": goes round, and everybody adds itself.
+    /// "These are up": goes round, and every process adds itself.
     Election(List),
-    /// "This one leads": goes round once, and everybody adds itself.
+    /// "This one leads": goes round once, and every process adds itself.
     Coordinator {
         /// The leader.
         leader: Id,
         /// Whom the announcement has passed.
         list: List,
     },
-    /// "I have it": back to whoever handed it on.
+    /// "I have it": back to the process that handed it on.
     Ack(Lap),
 }
 
@@ -65,7 +65,7 @@ impl Rounds for Message {
 impl Protocol for ListRing {
     const NAME: &'static str = "list-ring";
     const SUMMARY: &'static str =
-        "in a ring, a list of all who live goes round, and the highest in it leads (Tanenbaum)";
+        "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] =
         &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
@@ -78,12 +78,12 @@ impl Protocol for ListRing {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and follows the highest id.
+    /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
         ring::converged(self, p);
     }
 
-    /// A process comes back: the rule `restart`.
+    /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         ring::recover(self, p);
     }
@@ -100,7 +100,7 @@ impl Protocol for ListRing {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => ring::on_silence(self, p),
-            // Somebody who had the list has failed; a follower's leader has.
+            // A process that had the list has failed; a follower's leader has.
             Timer::Lap | Timer::Watch => self.start_election(p),
             Timer::Heartbeat => {
                 self.announce(p, p.id());
@@ -134,7 +134,7 @@ impl Ring<Message> for ListRing {
         ring::hand_on(self, p, Message::Election(List::of(p.id())));
     }
 
-    /// One's own list may come home, and so may the announcement of somebody else's.
+    /// One's own list may complete the ring, and so may the announcement of another's.
     fn may_end_election(&self, me: Id, message: &Message) -> bool {
         match message {
             Message::Election(list) => list.first() == me,
@@ -146,18 +146,18 @@ impl Ring<Message> for ListRing {
 
 /// What a process does.
 impl ListRing {
-    /// A list comes by. Whoever is not in it adds itself and hands it on. When it has come home,
-    /// the highest in it leads.
+    /// A list comes by. A process that is not in it adds itself and hands it on. When it has
+    /// completed the ring, the highest in it leads.
     fn on_election(&self, p: &mut Local<'_, Self>, list: List) {
         if !self.is_home(p, list) {
             ring::hand_on(self, p, Message::Election(list.with(p.id())));
-        } else if self.decides == Decides::Anybody || p.state.role == Role::Candidate {
+        } else if self.decides == Decides::Any || p.state.role == Role::Candidate {
             ring::take_for_leader(self, p, list.highest());
             self.announce(p, list.highest());
         }
     }
 
-    /// An announcement comes by, and goes on unless it has come home; the rule `accept`.
+    /// An announcement comes by, and goes on unless it has completed the ring; the rule `accept`.
     fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id, list: List) {
         if self.is_home(p, list) {
             return;

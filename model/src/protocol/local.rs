@@ -178,9 +178,9 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.effects.push(Effect::Arm(timer));
     }
 
-    /// Arms `timer` as if it had been armed when `since` was; `since`, which takes the same duration,
-    /// is then armed no longer. So something can be counted from the moment at which it was asked
-    /// for. If `since` is not armed, nothing happens.
+    /// Arms `timer` as if it had been armed when `since` was; `since`, which takes the same
+    /// duration, is then armed no longer. So something can be counted from the moment at which it
+    /// was asked for. If `since` is not armed, nothing happens.
     pub fn arm_since(&mut self, timer: P::Timer, since: P::Timer) {
         if self.timers.contains::<P>(since) {
             self.timers = self.timers.without::<P>(since).with::<P>(timer);

@@ -1,8 +1,8 @@
 //! The protocols, and the trait they implement.
 //!
 //! A protocol is the specification of *one process*. It knows nothing of networks, faults or other
-//! processes' states; what surrounds the processes is the [world](crate::world). Its rules are data:
-//! a value of the type is one variant, and each text of the literature is one named value.
+//! processes' states; what surrounds the processes is the [world](crate::world). Its rules are
+//! data: a value of the type is one variant, and each text of the literature is one named value.
 //!
 //! To add a protocol, add its file here and one line to the `registry!` below.
 
@@ -217,7 +217,8 @@ fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleEr
     })
 }
 
-/// What the rules of `protocol` are called: the variant nearest to them, with the rules that differ.
+/// What the rules of `protocol` are called: the variant nearest to them, with the rules that
+/// differ.
 #[must_use]
 pub fn variant_name<P: Protocol>(protocol: &P) -> String {
     let fields = |rules: &P| match serde_json::to_value(rules) {

@@ -2,9 +2,9 @@
 //! Version 2* (J. Moy, 1998), sections 9.1 to 9.5, 10.1 to 10.3 and 10.5.
 //!
 //! On a network that many routers share, one of them speaks for it (the DR), and one stands ready
-//! to take over (the backup, BDR). Everybody says in a Hello, again and again, whom it hears and
-//! whom it takes for the two, and everybody calculates them anew for itself when what it hears
-//! changes. There are no other messages, and nobody asks anybody.
+//! to take over (the backup, BDR). Every router says in a Hello, again and again, whom it hears and
+//! whom it takes for the two, and each calculates them anew for itself when what it hears
+//! changes. There are no other messages, and no router asks another.
 //!
 //! Left out: everything that OSPF does once the two are known (adjacencies, databases), other kinds
 //! of network than broadcast, and the parameters that a Hello carries to be compared. The order of
@@ -93,10 +93,10 @@ pub enum Message {
     Hello {
         /// Whom the sender has heard lately.
         seen: Ids,
-        /// Whom it takes for the DR, if for anybody.
+        /// Whom it takes for the DR, if for any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dr: Option<Id>,
-        /// Whom it takes for the BDR, if for anybody.
+        /// Whom it takes for the BDR, if for any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bdr: Option<Id>,
     },
@@ -105,12 +105,13 @@ pub enum Message {
 impl Protocol for OspfDr {
     const NAME: &'static str = "ospf-dr";
     const SUMMARY: &'static str =
-        "a network's designated router and its backup; who is in office stays (OSPF, RFC 2328)";
+        "a network's designated router and its backup; a router in office stays (OSPF, RFC 2328)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const OPTIONS: Options<Self> = Options {
-        // A router in office stays; only if a better one takes over at once is it always the highest.
+        // A router in office stays; only if a better one takes over at once is it always the
+        // highest.
         elects: |rules| match (rules.preempt, rules.eligible) {
             (true, Eligible::All) => Elects::Highest,
             _ => Elects::Any,
@@ -127,7 +128,7 @@ impl Protocol for OspfDr {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody hears everybody, and the two highest that are eligible are in office.
+    /// Every router hears every other, and the two highest that are eligible are in office.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let mut best = Id::all(p.nodes()).rev().filter(|&id| self.may_lead(id, p.nodes()));
         (p.state.dr, p.state.bdr) = (best.next(), best.next());

@@ -1,12 +1,11 @@
-//! A queue for the leadership: whoever has the first entry in a store leads (ZooKeeper, *Recipes
-//! and Solutions*, sections on leader election and on locks).
+//! A queue for the leadership: the client with the first entry in a store leads (ZooKeeper,
+//! *Recipes and Solutions*, sections on leader election and on locks).
 //!
-//! The clients do not talk to each other but to a store, a [service](Services) that does
-//! not fail. A client opens a session and creates an entry in a directory. The store gives each
-//! entry a number larger than all before, and deletes it when the client's session ends. A client
-//! reads the directory: if its entry is the first, it leads, and otherwise it asks to be told, once,
-//! when another entry goes. How programs differ in this is told by eight rules, the fields of
-//! [`Queue`].
+//! The clients do not talk to each other but to a store, a [service](Services) that does not fail.
+//! A client opens a session and creates an entry in a directory. The store gives each entry a
+//! number larger than all before, and deletes it when the client's session ends. A client reads the
+//! directory: if its entry is the first, it leads, and otherwise it asks to be told, once, when
+//! another entry goes. How programs differ in this is told by eight rules, the fields of [`Queue`].
 //!
 //! State of a client: its session, its entry, whom it follows, and what it is doing. State of the
 //! store: sessions, each with what its client is to be told of, and entries.
@@ -115,7 +114,7 @@ impl Queue {
 impl Protocol for Queue {
     const NAME: &'static str = "queue";
     const SUMMARY: &'static str =
-        "whoever has the first entry in a store leads (ZooKeeper's recipe for elections)";
+        "the client with the first entry in a store leads (ZooKeeper's recipe for elections)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = &[
         session(0),
@@ -148,7 +147,7 @@ impl Protocol for Queue {
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody has entered in the order of ids: 1 leads.
+    /// Every client has entered in the order of ids: 1 leads.
     fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_service() {
             let mut store = Store::default();

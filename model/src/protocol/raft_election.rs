@@ -1,9 +1,10 @@
 //! Raft's leader election, without the log that it is for: terms, votes, majorities.
 //!
-//! D. Ongaro and J. Ousterhout, *In Search of an Understandable Consensus Algorithm* (extended version,
-//! 2014), sections 5.1, 5.2, 5.4.1 and 6; D. Ongaro, *Consensus: Bridging Theory and Practice* (2014),
-//! sections 4.2.3, 6.2 and 9.6. What the texts and programs add to the paper are rules: the fields of
-//! [`RaftElection`]. The log is one number for each process that never changes: how fresh it is.
+//! D. Ongaro and J. Ousterhout, *In Search of an Understandable Consensus Algorithm* (extended
+//! version, 2014), sections 5.1, 5.2, 5.4.1 and 6; D. Ongaro, *Consensus: Bridging Theory and
+//! Practice* (2014), sections 4.2.3, 6.2 and 9.6. What the texts and programs add to the paper are
+//! rules: the fields of [`RaftElection`]. The log is one number for each process that never
+//! changes: how fresh it is.
 //!
 //! State: a process is a follower, a pre-candidate (it asks whether others would vote for it), a
 //! candidate (it asks for votes), or the leader of its term.
@@ -67,7 +68,7 @@ pub struct Stable {
 pub enum Message {
     /// "Would you vote for me in the next term?"
     PreVote(Term),
-    /// "I would", to whoever asked in this term.
+    /// "I would", to the process that asked in this term.
     PreVoteGranted(Term),
     /// "Vote for me in this term."
     RequestVote(Term),
@@ -109,7 +110,7 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
-    /// The election time-out: everybody but a leader waits to hear of one, or to be voted.
+    /// The election time-out: every process but a leader waits to hear of one, or to be voted.
     Election,
     /// The baseline election time-out, the shortest that chance can give: who has heard a leader
     /// for longer ago than that no longer refuses others for its sake.
@@ -123,7 +124,7 @@ pub enum Timer {
 impl Protocol for RaftElection {
     const NAME: &'static str = "raft-election";
     const SUMMARY: &'static str =
-        "whom a majority votes for in a term leads it (Ongaro and Ousterhout 2014; no log)";
+        "the process with a majority's votes leads its term (Ongaro and Ousterhout 2014; no log)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = &[
         // The election time-out is drawn at random, each time anew (5.2).
@@ -146,7 +147,7 @@ impl Protocol for RaftElection {
     type Message = Message;
     type Timer = Timer;
 
-    /// The highest id has been elected in term 1, by everybody.
+    /// The highest id has been elected in term 1, by every process.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let leader = p.higher().last().unwrap_or(p.id());
         p.persist(Stable { term: 1, vote: Some(leader) });
@@ -243,7 +244,7 @@ impl RaftElection {
 
     /// "... if the candidate's log is sufficiently up-to-date, and the voters have not received
     /// heartbeats from a valid leader for at least a baseline election time-out" (thesis, 9.6).
-    /// Nothing is written: a pre-vote binds nobody.
+    /// Nothing is written: a pre-vote binds no process.
     fn on_pre_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -264,8 +265,8 @@ impl RaftElection {
     }
 
     /// "Each server will vote for at most one candidate in a given term" (5.2), whose log is at
-    /// least as up-to-date as its own (5.4.1). Who hears a leader "does not update its term or grant
-    /// its vote" (6): the rule `stickiness`. A leader hears itself.
+    /// least as up-to-date as its own (5.4.1). Who hears a leader "does not update its term or
+    /// grant its vote" (6): the rule `stickiness`. A leader hears itself.
     fn on_request_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -284,8 +285,8 @@ impl RaftElection {
         }
     }
 
-    /// "A candidate wins an election if it receives votes from a majority of the servers in the full
-    /// cluster for the same term" (5.2).
+    /// "A candidate wins an election if it receives votes from a majority of the servers in the
+    /// full cluster for the same term" (5.2).
     fn on_vote_granted(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if p.state.role == Role::Candidate && term == p.stable().term && self.grants(p, from) {
             self.lead(p);
@@ -307,8 +308,8 @@ impl RaftElection {
         self.arm_as_leader(p);
     }
 
-    /// "If the leader's term is at least as large as the candidate's current term, then the candidate
-    /// recognises the leader as legitimate" (5.2).
+    /// "If the leader's term is at least as large as the candidate's current term, then the
+    /// candidate recognises the leader as legitimate" (5.2).
     fn on_heartbeat(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -360,7 +361,8 @@ impl RaftElection {
         }
     }
 
-    /// Replies carry the term, so whoever is behind learns it (5.1): the rule `answer_lower`.
+    /// Replies carry the term, so a process that is behind learns it (5.1): the rule
+    /// `answer_lower`.
     fn tell_term(&self, p: &mut Local<'_, Self>, behind: Id) {
         if self.answer_lower {
             p.send(behind, Message::HigherTerm(p.stable().term));
@@ -374,7 +376,7 @@ impl RaftElection {
     }
 }
 
-/// More than half of all, whoever is up.
+/// More than half of all, up or down.
 fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }

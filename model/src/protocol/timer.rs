@@ -77,10 +77,10 @@ pub struct TimerRow<P: Protocol> {
     pub random: fn(&P) -> bool,
     /// By how much longer some processes wait.
     pub stagger: Option<Stagger<P>>,
-    /// Whether it paces something that repeats, such as a heartbeat, rather than waiting for others;
-    /// and when its expiry tells nothing new. Such a timer never expires "too early", so it needs no
-    /// false suspicion to do so. A world in which only expiries without news and faults are left is
-    /// [quiescent](crate::world::World::is_quiescent).
+    /// Whether it paces something that repeats, such as a heartbeat, rather than waiting for
+    /// others; and when its expiry tells nothing new. Such a timer never expires "too early", so it
+    /// needs no false suspicion to do so. A world in which only expiries without news and faults
+    /// are left is [quiescent](crate::world::World::is_quiescent).
     pub periodic: Option<NoNews<P>>,
 }
 

@@ -1,9 +1,10 @@
-//! The election of the active router of a virtual router, as VRRP does it: RFC 9568, *Virtual Router
-//! Redundancy Protocol Version 3* (A. Lindem, A. Dogra, 2024), sections 6.1 to 6.4.
+//! The election of the active router of a virtual router, as VRRP does it: RFC 9568, *Virtual
+//! Router Redundancy Protocol Version 3* (A. Lindem, A. Dogra, 2024), sections 6.1 to 6.4.
 //!
 //! One router of a network answers for an address that all of them stand for (it is Active), and
-//! says so again and again in an ADVERTISEMENT. A Backup that has not heard one for too long becomes
-//! Active itself. Only the Active one ever speaks, and nobody knows how many others there are.
+//! says so again and again in an ADVERTISEMENT. A Backup that has not heard one for too long
+//! becomes Active itself. Only the Active one ever speaks, and no router knows how many others
+//! there are.
 //!
 //! The order of ids is that of priority, or, by the rule `priorities`, that of addresses among
 //! equals. The time-out `Active_Down_Interval` is 3 · `Advertisement_Interval` + `Skew_Time`, and
@@ -70,7 +71,7 @@ pub enum Timer {
     ActiveDown,
     /// `Active_Down_Timer`, set to `Skew_Time` because the Active router has resigned.
     Skew,
-    /// Somebody restarts this router in an orderly way (the rule `restart`).
+    /// This router is restarted in an orderly way (the rule `restart`).
     Restart,
 }
 
@@ -108,7 +109,7 @@ impl Protocol for Vrrp {
     type Message = Message;
     type Timer = Timer;
 
-    /// The highest is Active, and everybody has heard so.
+    /// The highest is Active, and every other has heard so.
     fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() {
             p.state.phase = Phase::Active;
@@ -123,7 +124,7 @@ impl Protocol for Vrrp {
     }
 
     /// Startup in Initialize (section 6.4.1): the owner of the address (priority 255) is Active at
-    /// once; everybody else is a Backup and listens for `Active_Down_Interval`.
+    /// once; every other router is a Backup and listens for `Active_Down_Interval`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         if self.owner && p.is_highest() {
             self.become_active(p);

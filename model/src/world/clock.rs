@@ -8,27 +8,27 @@
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
 //!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
 //! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed,
-//!   and more where the processes' time-outs are [set apart](Stagger).
-//!   It expires when none is left, and the clock waits for that.
-//!   Where clocks [drift](super::Drift), it may expire earlier or later; it has as many ticks left as
-//!   until the latest moment, and may expire once none but those between the earliest and the
-//!   latest are left.
-//! - A **detector** ([`Wait::Detector`]) counts the ticks for which it has been
-//!   [may_time_out](Protocol::may_time_out). Overdue, it may expire at any time, and must before the clock
-//!   goes on when it has counted its duration. When it is not may_time_out, the count starts anew.
+//!   and more where the processes' time-outs are [set apart](Stagger). It expires when none is
+//!   left, and the clock waits for that. Where clocks [drift](super::Drift), it may expire earlier
+//!   or later; it has as many ticks left as until the latest moment, and may expire once none but
+//!   those between the earliest and the latest are left.
+//! - A **detector** ([`Wait::Detector`]) counts the ticks for which it
+//!   [may time out](Protocol::may_time_out). While it may, it may expire at any tick, and must
+//!   before the clock goes on when it has counted its duration. When it no longer may, the count
+//!   starts anew.
 //!
 //! What happens at one tick happens in every order: a time-out of exactly the time that an answer
 //! may take is too short, for the two meet. A timer runs from the moment at which its process
 //! handles what makes it arm the timer, even if what the process sends then leaves only after the
 //! processing.
 //!
-//! A **paused** process holds nobody up: for it the clock waits neither for messages nor for timers.
-//! Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and has no
-//! time left happens, in any order, before the clock goes on again.
+//! A **paused** process delays no other: for it the clock waits neither for messages nor for
+//! timers. Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and
+//! has no time left happens, in any order, before the clock goes on again.
 //!
-//! All times are relative, so that a world stays finite; a tick at which nobody waits for anything
+//! All times are relative, so that a world stays finite; a tick at which no process waits
 //! leads back to the same state. What one process owns depends on its own steps and on ticks, with
-//! one exception: a detector's count is forgotten as soon as it is not may_time_out.
+//! one exception: a detector's count is forgotten as soon as it may not time out.
 
 use super::network::Left;
 use super::timed::{Delay, MAX_TICKS, Timed};
@@ -45,7 +45,7 @@ pub(super) struct Times {
     /// For each process, in the order of its timers: of a fixed timer that is armed, the ticks
     /// that are left, of a detector those that it has counted, otherwise 0.
     pub(super) clocks: [[u8; MAX_TIMERS]; MAX_NODES],
-    /// The ticks since the last fault, as far as somebody asks; otherwise 0.
+    /// The ticks since the last fault, as far as they are asked for; otherwise 0.
     pub(super) calm: u8,
     /// The processes that are paused.
     pub(super) paused: Ids,
@@ -190,7 +190,7 @@ fn measure(
 
 /// When things may, and must, happen.
 impl<P: Protocol> World<P> {
-    /// The times of a world at its beginning. A settled one has had no fault for long.
+    /// The times of a world at its beginning. A converged one has had no fault for long.
     pub(super) fn first_times(&self) -> Option<Box<Times>> {
         let clock = self.clock.as_ref()?;
         let calm = if self.scenario.start == super::Start::Converged { clock.calm() } else { 0 };
@@ -239,7 +239,7 @@ impl<P: Protocol> World<P> {
         let later = |(id, timer): (Id, P::Timer)| {
             let shows = state.clock(id, timer).unwrap_or(0);
             match clock.measure::<P>((id, timer)) {
-                // Only those of somebody who is paused show 0.
+                // Only those of a process that is paused show 0.
                 Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
                 Measure::Detector(most) => {
                     let counts = u8::from(self.protocol.may_time_out(&view, id, timer));
@@ -270,7 +270,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// What every action does to the times besides: a fault is the last one, and a detector that
-    /// is not may_time_out forgets what it has counted.
+    /// may not time out forgets what it has counted.
     pub(super) fn settle_clocks(&self, state: &mut State<P>, action: &Action<P>) {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
@@ -318,7 +318,7 @@ impl<P: Protocol> World<P> {
         self.time_outs(state).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
     }
 
-    /// Whether the last fault is longer ago than the dial `within` says; never without it.
+    /// Whether the last fault is longer ago than `within` says; never without it.
     #[must_use]
     pub fn is_calm(&self, state: &State<P>) -> bool {
         let clock = self.clock.as_ref().filter(|clock| clock.timed.within.is_some());

@@ -2,8 +2,8 @@
 //!
 //! A [`World`] is `n` processes of one protocol in a [`Scenario`]: how often faults may strike
 //! ([`Faults`]), what the network does to order ([`Network`]), and when timers may expire
-//! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may happen
-//! next, anywhere, in every order.
+//! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may
+//! happen next, anywhere, in every order.
 //!
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
@@ -58,7 +58,7 @@ impl<P: Protocol> World<P> {
     /// Processes that follow `protocol` in the surrounding that `scenario` describe.
     ///
     /// # Errors
-    /// If a dial is out of range, or two contradict each other.
+    /// If a number is out of range, or two contradict each other.
     pub fn new(protocol: P, scenario: Scenario) -> Result<Self, WorldError> {
         let most = MAX_NODES - P::OPTIONS.services.count;
         if !(2..=most).contains(&scenario.nodes) {
@@ -156,8 +156,8 @@ impl<P: Protocol> World<P> {
         World { scenario: Scenario { symmetry, ..self.scenario }, ..self.clone() }
     }
 
-    /// What happens in the [concrete](World::concrete) world where `actions` happen in this one, each
-    /// enabled when its turn comes.
+    /// What happens in the [concrete](World::concrete) world where `actions` happen in this one,
+    /// each enabled when its turn comes.
     pub(crate) fn in_concrete_terms(&self, actions: &[Action<P>]) -> Vec<Action<P>> {
         if !self.canonicalizes() {
             return actions.to_vec();

@@ -21,8 +21,8 @@ pub(super) enum Next<P: Protocol> {
 }
 
 impl<P: Protocol> World<P> {
-    /// Gives `take` everything that can happen in `state`, in an order that is always the same, until
-    /// it fails.
+    /// Gives `take` everything that can happen in `state`, in an order that is always the same,
+    /// until it fails.
     #[inline]
     pub(super) fn each_next<E>(
         &self,

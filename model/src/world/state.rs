@@ -43,7 +43,8 @@ impl<P: Protocol> State<P> {
         Id::all(usize::from(self.nodes))
     }
 
-    /// The ids of the processes that elect, ascending: all but [services](crate::protocol::Services).
+    /// The ids of the processes that elect, ascending: all but
+    /// [services](crate::protocol::Services).
     pub fn members(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
         Id::all(usize::from(self.nodes) - P::OPTIONS.services.count)
     }

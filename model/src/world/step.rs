@@ -35,7 +35,7 @@ impl<P: Protocol> World<P> {
         state
     }
 
-    /// Everybody is up and has done nothing yet.
+    /// Every process is up and has done nothing yet.
     fn unbooted(&self) -> State<P> {
         let mut state = State::empty(self.processes());
         state.cut = self.scenario.missing.0;
@@ -207,7 +207,7 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// Whether `state` is inside the boundary of the search: no link holds more than its capacity,
+    /// Whether `state` is within the bounds of the search: no link holds more than its capacity,
     /// and no process [more than it may](crate::protocol::Options::within_bounds).
     #[must_use]
     pub fn within_bounds(&self, state: &State<P>) -> bool {

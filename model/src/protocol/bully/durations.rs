@@ -1,5 +1,5 @@
-//! How long the bully waits, where time is measured. `T_coord` waits for a whole election of another
-//! process, so `T_elec` comes first.
+//! How long the bully waits, where time is measured. `T_coord` waits for a whole election of
+//! another process, so `T_elec` comes first.
 
 use crate::protocol::Duration;
 
@@ -12,14 +12,15 @@ pub(super) static T_ELEC: Duration = Duration {
 
 pub(super) static T_ANSWER: Duration = Duration {
     name: "t-answer",
-    meaning: "how long who asked who leads waits for an answer",
+    meaning: "how long a process that asked which leads waits for an answer",
     order: 1,
     enough: None,
 };
 
 pub(super) static T_COORD: Duration = Duration {
     name: "t-coord",
-    meaning: "how long who had an OK waits for a COORDINATOR before it holds a new election",
+    meaning: "how long a process that had an OK waits for a COORDINATOR before it starts an \
+              election",
     order: 2,
     enough: Some(7),
 };

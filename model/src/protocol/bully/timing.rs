@@ -24,7 +24,8 @@ pub(super) fn all_are_told(rules: &Bully, view: &View<'_, Bully>, me: Id) -> boo
 
 impl Bully {
     /// `T_coord`: no COORDINATOR is on its way, and no higher process that is heard will send one:
-    /// it neither is in an election nor is about to be asked to start one, nor repeats that it leads.
+    /// it neither is in an election nor is about to be asked to start one, nor repeats that it
+    /// leads.
     fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
         let will_announce = |id: Id| match view.process(id).role {
             Role::Candidate | Role::Waiting | Role::Asking => true,

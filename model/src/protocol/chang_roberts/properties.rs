@@ -20,7 +20,7 @@ pub(super) const ALL: &[Property<Judge<ChangRoberts>>] = &[
     Property {
         name: "only-the-highest-leads",
         formula: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
-        meaning: "nobody leads but the highest live id (E1 in Coulouris et al., section 15.3)",
+        meaning: "no process leads but the highest live id (E1 in Coulouris et al., section 15.3)",
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|_, view| {

@@ -172,7 +172,7 @@ impl GarciaMolina {
     }
 
     /// A higher process is there: the election is left to it. It will halt this process, so
-    /// that whoever is not a coordinator now waits for that.
+    /// that a process that is not a coordinator now waits for that.
     fn give_way(&self, p: &mut Local<'_, Self>, to: Id) {
         if p.state.status == Status::Down && self.answered == Answered::Follows {
             p.state.coordinator = Coordinator::Other(to);

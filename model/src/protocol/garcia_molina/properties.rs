@@ -8,7 +8,8 @@ pub(super) const ALL: &[Property<Judge<GarciaMolina>>] = &[
     Property {
         name: "assertion-1",
         formula: "□ ∀ i, j: s(i), s(j) ∈ {Reorganization, Normal} ⇒ c(i) = c(j)",
-        meaning: "processes that reorganize or are normal agree on the coordinator (1982, Assertion 1)",
+        meaning: "processes that reorganize or are normal agree on the coordinator (1982, \
+                  Assertion 1)",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(one_coordinator),
@@ -24,8 +25,8 @@ pub(super) const ALL: &[Property<Judge<GarciaMolina>>] = &[
     Property {
         name: "assertion-2",
         formula: "◇□ ((∃ up i) ⇒ ∃ up l: c(l) = l ∧ ∀ up i: s(i) = Normal ∧ c(i) = l)",
-        meaning: "in the end somebody is normal and leads, and all others are normal under it (1982, \
-                  Assertion 2)",
+        meaning: "in the end a process is normal and leads, and all others are normal under it \
+                  (1982, Assertion 2)",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(all_normal)),

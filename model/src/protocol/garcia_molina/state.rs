@@ -24,7 +24,7 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It has failed, or has come back and has not been in an election since.
+    /// It has failed, or has recovered and has not been in an election since.
     #[default]
     Down,
     /// It has been halted, by another or by itself.
@@ -39,7 +39,7 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coordinator {
-    /// There has been none since it came back.
+    /// There has been none since it recovered.
     #[default]
     Unknown,
     /// The process itself.
@@ -107,7 +107,7 @@ pub struct Task {
     pub number: u8,
 }
 
-/// How many tasks a process has computed: kept in safe storage, lest a coordinator that comes back
+/// How many tasks a process has computed: kept in safe storage, lest a coordinator that recovers
 /// give a new task the number of an old one. Counted round and round, so that worlds are finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Tasks(pub u8);

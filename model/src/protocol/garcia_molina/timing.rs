@@ -79,7 +79,7 @@ fn nobody_will_call(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
 }
 
 /// Whether process `id` is holding an election or will, for the sake of `me` or of itself. If it
-/// waits for an election itself, a still higher one acts, or its time-out is may_time_out.
+/// waits for an election itself, a still higher one acts, or its own wait may time out.
 fn acts(rules: &GarciaMolina, view: Seen, id: Id, me: Id) -> bool {
     let process = view.process(id);
     match process.step {

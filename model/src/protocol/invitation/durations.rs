@@ -1,23 +1,24 @@
-//! How long the invitation algorithm waits, where time is measured. A delay waits for another process
-//! that may be in the middle of a merge, and for its next check after that, so it comes last.
+//! How long the invitation algorithm waits, where time is measured. A delay waits for another
+//! process that may be in the middle of a merge, and for its next check after that, so it comes
+//! last.
 //!
-//! What is enough for three processes of which one crashes and recovers: an answer takes `2·Tm + Tp + 1`;
-//! an acceptance `Tm` more, since an invitation may be passed on; and the higher process that a delay
-//! is for may have to finish a merge (`t-accept`, then READY and DONE) and to check (`t-check`,
-//! `t-answer`) before its invitation leaves.
+//! What is enough for three processes of which one crashes and recovers: an answer takes `2·Tm + Tp
+//! + 1`; an acceptance `Tm` more, since an invitation may be passed on; and the higher process that
+//! a delay is for may have to finish a merge (`t-accept`, then READY and DONE) and to check
+//! (`t-check`, `t-answer`) before its invitation leaves.
 
 use crate::protocol::Duration;
 
 pub(super) static T_ANSWER: Duration = Duration {
     name: "t-answer",
-    meaning: "how long who asks another process waits for an answer",
+    meaning: "how long a process that asks another waits for an answer",
     order: 0,
     enough: Some(3),
 };
 
 pub(super) static T_ACCEPT: Duration = Duration {
     name: "t-accept",
-    meaning: "how long who invites waits for acceptances",
+    meaning: "how long a process that invites others waits for acceptances",
     order: 1,
     enough: Some(4),
 };

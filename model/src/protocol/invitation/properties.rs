@@ -9,7 +9,8 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
         name: "assertion-3",
         formula: "□ ∀ up i, j: s(i), s(j) ∈ {reorganization, normal} ∧ g(i) = g(j) ⇒ c(i) = c(j) ∧ \
                   (s(i) = s(j) = normal ⇒ d(i) = d(j))",
-        meaning: "who has the same group number has the same coordinator and works on the same task",
+        meaning: "processes of the same group number have the same coordinator and work on the \
+                  same task",
         by_default: true,
         premise: Some(("two live processes have one group number", |_, view| {
             pairs(view).any(|(i, j)| same_group(view.process(i), view.process(j)))
@@ -30,7 +31,8 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
         name: "assertion-4",
         formula: "◇□ ∀ R ∈ maximal sets of up processes that all hear each other: \
                   ∃ i ∈ R: ∀ j ∈ R: s(j) = normal ∧ c(j) = i ∧ g(j) = g(i)",
-        meaning: "in the end all who hear each other are in one group, led by one of them, for good",
+        meaning: "in the end all that hear each other are in one group, led by one of them, for \
+                  good",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
@@ -55,7 +57,7 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
     Property {
         name: "halted",
         formula: "□ ∀ up i: s(i) = normal ∧ up(c(i)) ⇒ g(c(i)) = g(i)",
-        meaning: "nobody works in a group that its live coordinator has left",
+        meaning: "no process works in a group that its live coordinator has left",
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|_, view| {
@@ -95,7 +97,7 @@ fn consistent((i, of_i): (Id, &Process), (j, of_j): (Id, &Process)) -> bool {
             && (!both_normal || of_i.task == of_j.task)
 }
 
-/// Whether everybody in `set` works in the group of `leader`.
+/// Whether every process in `set` works in the group of `leader`.
 fn one_group(view: &View<'_, Invitation>, set: Ids, leader: Id) -> bool {
     set.iter().all(|id| {
         let process = view.process(id);

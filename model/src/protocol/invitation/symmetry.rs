@@ -2,9 +2,9 @@
 //!
 //! Group numbers are compared for equality and for nothing else, and of the numbers of one
 //! coordinator only its own last one, on its stable storage, is ever added to. So the numbers of
-//! each coordinator may be replaced by their ranks among those that somebody still knows: equal
+//! each coordinator may be replaced by their ranks among those that a process still knows: equal
 //! ones stay equal, different ones different, and since the last one is the largest of all, the
-//! next one is again a number that nobody knows. What follows in the renamed state is, renamed,
+//! next one is again a number that no process knows. What follows in the renamed state is, renamed,
 //! what follows in the other.
 //!
 //! Where the counter is volatile this is not so: it starts at the beginning again, and whether it

@@ -1,5 +1,5 @@
-//! How long the lease and what surrounds it take, where time is measured. The store must keep a lease
-//! for longer than its holder counts it, so the holder's time comes first.
+//! How long the lease and what surrounds it take, where time is measured. The store must keep a
+//! lease for longer than its holder counts it, so the holder's time comes first.
 
 use crate::protocol::Duration;
 

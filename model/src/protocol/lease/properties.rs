@@ -1,5 +1,5 @@
-//! What is claimed of leases. That at most one client *believes* that it holds the lease is the usual
-//! `at-most-one-leader`.
+//! What is claimed of leases. That at most one client *believes* that it holds the lease is the
+//! usual `at-most-one-leader`.
 
 use super::{Accepted, Lease, Role};
 use crate::protocol::{Judge, Property, View};
@@ -35,7 +35,8 @@ pub(super) const ALL: &[Property<Judge<Lease>>] = &[
     Property {
         name: "lowest-can-lead",
         formula: "reachable: holds(min{i})",
-        meaning: "the client with the lowest id can come to hold the lease; ids are nothing but names",
+        meaning: "the client with the lowest id can come to hold the lease; ids are nothing but \
+                  names",
         by_default: false,
         premise: None,
         temporal: Temporal::Reachable(|_, view| {

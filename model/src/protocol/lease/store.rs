@@ -11,7 +11,7 @@ pub enum Accepted {
     /// Of the newest grant; or there was none.
     #[default]
     Fresh,
-    /// Of an older grant than the newest, which nobody had written with so far.
+    /// Of an older grant than the newest, which no client had written with so far.
     Stale,
     /// Of an older grant than one that had been written with.
     Backwards,
@@ -24,8 +24,8 @@ impl Lease {
         self.grant(p, highest);
     }
 
-    /// It starts: with nothing, or after a crash. A lease that it knows it had granted is kept for all
-    /// of its time again: how much of that has passed is forgotten.
+    /// It starts: with nothing, or after a crash. A lease that it knows it had granted is kept for
+    /// all of its time again: how much of that has passed is forgotten.
     pub(super) fn recover_store(&self, p: &mut Local<'_, Self>) {
         let Stable { holder, token, written, .. } = p.stable();
         let granted = holder.into_iter().collect();
@@ -58,7 +58,7 @@ impl Lease {
         }
     }
 
-    /// "Extend it": if it is still the asker's, and has not been anybody's since.
+    /// "Extend it": if it is still the asker's, and has not been another's since.
     fn on_renew(&self, p: &mut Local<'_, Self>, from: Id, number: Number, token: Token) {
         if p.state.holder == Some(from) && p.state.token == token {
             self.start_term(p);
@@ -68,7 +68,7 @@ impl Lease {
         }
     }
 
-    /// "It is mine": whoever writes last has it.
+    /// "It is mine": the client that writes last has it.
     fn on_set(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
         self.grant(p, from);
         p.send(from, Message::Granted(number, p.state.token));

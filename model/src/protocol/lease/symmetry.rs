@@ -2,14 +2,14 @@
 //!
 //! Of tokens, processes ask which is higher, and the next one is higher than all. Of a client's
 //! requests they ask which is the latest. So both are called by their place among those of their
-//! kind that somebody still has.
+//! kind that a process still has.
 
 use super::{Lease, Message, Number, Process, Stable, StoreFault, Token};
 use crate::protocol::{Envelope, Everything, Id};
 use std::collections::BTreeSet;
 
-/// How many grants, and how many requests of a client, are told apart at most: where concrete names,
-/// or so many are in flight, a search ends there.
+/// How many grants, and how many requests of a client, are told apart at most: where concrete
+/// names, or so many are in flight, a search ends there.
 const MOST_GRANTS: u8 = 6;
 const MOST_REQUESTS: u8 = 3;
 
@@ -19,8 +19,8 @@ pub(super) fn within_bounds(_: &Lease, process: &Process, stable: &Stable) -> bo
         && stable.incarnation <= MOST_REQUESTS
 }
 
-/// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens grants
-/// them again from 1 on, whatever is higher: then they have to keep their names.
+/// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens
+/// grants them again from 1 on, whatever is higher: then they have to keep their names.
 pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
     if rules.store != StoreFault::CrashesAndForgets {
         rename_tokens(&mut all);

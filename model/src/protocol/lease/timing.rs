@@ -1,4 +1,5 @@
-//! When, with perfect timing, somebody has waited long enough, and what tells nobody anything new.
+//! When, with perfect timing, a process has waited long enough, and what tells no process anything
+//! new.
 
 use super::{Accepted, Lease, Message, Process, Renewal, Role, Timer};
 use crate::protocol::{Id, View};

@@ -17,8 +17,8 @@ impl Token {
     }
 }
 
-/// What a request is called, among those of one client: how often that had started, and which one it
-/// was since. Written as in `1.2`.
+/// What a request is called, among those of one client: how often that had started, and which one
+/// it was since. Written as in `1.2`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

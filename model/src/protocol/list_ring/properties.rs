@@ -9,7 +9,7 @@ pub(super) const ALL: &[Property<Judge<ListRing>>] = &[
     Property {
         name: "one-result",
         formula: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
-        meaning: "elections that are held at the same time have the same result",
+        meaning: "elections at the same time have the same result",
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|_, view| {
@@ -21,7 +21,7 @@ pub(super) const ALL: &[Property<Judge<ListRing>>] = &[
     Property {
         name: "announces-the-living",
         formula: "□ ∀ announcement a in flight: up(leader(a))",
-        meaning: "whoever is announced is up",
+        meaning: "a process that is announced is up",
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|_, view| {

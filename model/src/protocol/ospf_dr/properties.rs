@@ -15,8 +15,10 @@ pub(super) const ALL: &[Property<Judge<OspfDr>>] = &[
     },
     Property {
         name: "backup-settles",
-        formula: "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two may be)",
-        meaning: "in the end all agree on one live backup besides the DR, if there are two to choose",
+        formula: "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two \
+                  may be)",
+        meaning: "in the end all agree on one live backup besides the DR, if there are two to \
+                  choose",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(backup_settled)),
@@ -24,7 +26,7 @@ pub(super) const ALL: &[Property<Judge<OspfDr>>] = &[
     Property {
         name: "dr-hears",
         formula: "◇□ ∀ up i: follows(i, l) ∧ up(l) ⇒ l hears i",
-        meaning: "in the end nobody relies on a DR that does not hear it",
+        meaning: "in the end no router relies on a DR that does not hear it",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(dr_hears)),

@@ -24,7 +24,7 @@ pub(super) fn all_are_told(rules: &OspfDr, view: &View<'_, OspfDr>, me: Id) -> b
 impl OspfDr {
     /// `RouterDeadInterval` of listening: each of two that can hear each other knows it, and what
     /// the other has to say of the DR and BDR has been heard: it does not end the waiting, and will
-    /// not because somebody is gone.
+    /// not because a router is gone.
     fn has_said_all(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let news = view.in_flight(|from, to, hello| {
             from == other && to == me && self.is_news(view, (from, to), hello)

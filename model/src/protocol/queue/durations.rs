@@ -1,5 +1,5 @@
-//! How long the queue waits, where time is measured. A client is patient for longer than it takes to
-//! ping, and the store for longer than a client.
+//! How long the queue waits, where time is measured. A client is patient for longer than it takes
+//! to ping, and the store for longer than a client.
 
 use crate::protocol::Duration;
 

@@ -9,7 +9,8 @@ pub(super) const ALL: &[Property<Judge<Queue>>] = &[
     Property {
         name: "only-the-first-leads",
         formula: "□ ∀ up i: leads(i) ⇒ the first entry in the store is i's",
-        meaning: "whoever leads owns the first entry in the queue (\"the smallest is the leader\")",
+        meaning: "a process that leads owns the first entry in the queue (\"the smallest is the \
+                  leader\")",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(only_the_first_leads),
@@ -17,7 +18,7 @@ pub(super) const ALL: &[Property<Judge<Queue>>] = &[
     Property {
         name: "first-leads",
         formula: "◇□ ((∃ up i) ⇒ the owner of the first entry is up and leads)",
-        meaning: "in the end whoever owns the first entry in the queue leads, for good",
+        meaning: "in the end the owner of the first entry in the queue leads, for good",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(first_leads)),
@@ -25,7 +26,8 @@ pub(super) const ALL: &[Property<Judge<Queue>>] = &[
     Property {
         name: "tokens-grow",
         formula: "□ ∀ up i: leads(i) ∧ the first entry f is not i's ⇒ number(i) < number(f)",
-        meaning: "whoever leads out of turn has a smaller number than whoever is the first by now",
+        meaning: "a process that leads out of turn has a smaller number than the owner of the \
+                  first entry",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(tokens_grow),

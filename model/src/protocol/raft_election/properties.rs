@@ -1,4 +1,4 @@
-//! What the paper claims, and what is asked of a leader where not everybody can hear it.
+//! What the paper claims, and what is asked of a leader where not every process can hear it.
 
 use super::{Message, RaftElection, Role, Stable, majority};
 use crate::protocol::{Id, Judge, Property, View};
@@ -16,25 +16,26 @@ pub(super) const ALL: &[Property<Judge<RaftElection>>] = &[
     Property {
         name: "votes-stand",
         formula: "□ ∀ vote of k for i in term t, counted or in flight: term(k) > t ∨ vote(k) = i",
-        meaning: "nobody forgets its vote in a term, or gives a second one (5.2)",
+        meaning: "no process forgets its vote in a term, or gives a second one (5.2)",
         by_default: true,
-        premise: Some(("somebody has voted", |_, view| votes(view).next().is_some())),
+        premise: Some(("a process has voted", |_, view| votes(view).next().is_some())),
         temporal: Temporal::Always(votes_stand),
     },
     Property {
         name: "majority-behind",
-        formula: "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a majority of j",
+        formula: "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a \
+                  majority of j",
         meaning: "a majority voted for each leader, and only a later term undoes that (5.2)",
         by_default: true,
-        premise: Some(("somebody leads", |_, view| leaders(view).next().is_some())),
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
         temporal: Temporal::Always(majority_behind),
     },
     Property {
         name: "terms-in-order",
         formula: "□ ∀ leads(i): no candidate of an older term has a majority, counted or in flight",
-        meaning: "leaders begin in the order of their terms: nobody wins an older one later",
+        meaning: "leaders begin in the order of their terms: no process wins an older one later",
         by_default: false,
-        premise: Some(("somebody leads", |_, view| leaders(view).next().is_some())),
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
         temporal: Temporal::Always(terms_in_order),
     },
     Property {

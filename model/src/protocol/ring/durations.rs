@@ -1,5 +1,5 @@
-//! The timers of a ring, and how long they take where time is measured. `T_lap` waits for every hop of
-//! a lap, so the hop comes first.
+//! The timers of a ring, and how long they take where time is measured. `T_lap` waits for every hop
+//! of a lap, so the hop comes first.
 
 use super::{Ring, Rounds, Timer, Watch};
 use crate::protocol::{Duration, TimerRow};
@@ -25,7 +25,7 @@ pub(in crate::protocol) const fn timers<M: Rounds, P: Ring<M>>(
 pub(in crate::protocol) const fn hop(enough: u8) -> Duration {
     Duration {
         name: "t-hop",
-        meaning: "how long who handed something on waits for its ACK",
+        meaning: "how long a process that handed something on waits for its ACK",
         order: 0,
         enough: Some(enough),
     }
@@ -35,7 +35,7 @@ pub(in crate::protocol) const fn hop(enough: u8) -> Duration {
 pub(in crate::protocol) const fn lap(enough: u8) -> Duration {
     Duration {
         name: "t-lap",
-        meaning: "how long who takes part in a ring's election waits before it holds a new one",
+        meaning: "how long a process in a ring's election waits before it starts a new one",
         order: 1,
         enough: Some(enough),
     }

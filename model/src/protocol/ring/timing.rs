@@ -30,8 +30,8 @@ pub(in crate::protocol) fn accepts<M: Rounds, P: Ring<M>>(ring: &P, me: Id, lead
     ring.ring().accept == Accept::Any || leader >= me
 }
 
-/// Whether a message that `wanted` is in flight, or with somebody who is up and may have to send it
-/// to the next.
+/// Whether a message that `wanted` is in flight, or with a process that is up and may have to send
+/// it to the next.
 fn under_way<M: Rounds, P: Ring<M>>(view: &View<'_, P>, wanted: impl Fn(&M) -> bool) -> bool {
     let kept =
         |id: Id| view.up(id) && view.process(id).outbox.iter().any(|(message, _)| wanted(&message));
@@ -58,7 +58,8 @@ fn election_has_failed<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: 
 }
 
 /// A follower's watch: its leader gives no sign of life, or (with announcements) neither leads nor
-/// is about to, and no announcement of it goes round. One that knows no leader waits for anybody's.
+/// is about to, and no announcement of it goes round. One that knows no leader waits for any
+/// leader's.
 fn leader_is_silent<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: Id) -> bool {
     let known = view.process(me).leader;
     let leads = |id: Id| {

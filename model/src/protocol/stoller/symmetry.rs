@@ -1,18 +1,18 @@
 //! Names of elections that do not depend on how many there have been.
 //!
 //! A process compares names for equality and looks at their owners, and its next name is one that
-//! nobody has. So the elections of one owner may be called 0, 1, 2, … in the order in which they
-//! were begun, as long as the owner's next one comes behind them. The names of those that nobody
-//! remembers, and that no message carries, are given away again.
+//! no process has. So the elections of one owner may be called 0, 1, 2, … in the order in which
+//! they were begun, as long as the owner's next one comes behind them. The names of those that no
+//! process remembers, and that no message carries, are given away again.
 //!
-//! This is no longer true where incarnations are volatile or the counter stands: there a new name may be
-//! an old one, and nothing is renamed.
+//! This is no longer true where incarnations are volatile or the counter stands: there a new name
+//! may be an old one, and nothing is renamed.
 
 use super::{Counter, Elid, Incarnation, Message, Process, Stoller};
 use crate::protocol::{Everything, Id, MAX_NODES};
 use smallvec::SmallVec;
 
-/// The elections that somebody remembers or that a message carries, each once, in order.
+/// The elections that a process remembers or that a message carries, each once, in order.
 type Names = SmallVec<[Elid; 16]>;
 
 /// Incarnations and counters beyond this are not within the bounds of a search. Where elections are

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[TimerRow<Stoller>] = &[
     monitor(6),
     TimerRow::fixed(Timer::Ask, &T_ASK)
         .armed_if(|rules: &Stoller| {
-            rules.query != Query::Nobody || rules.unanswered != Unanswered::Waits
+            rules.query != Query::None || rules.unanswered != Unanswered::Waits
         })
         .periodic(timing::all_follow),
 ];

@@ -3,8 +3,8 @@
 use super::{Message, Status, Stoller, Timer};
 use crate::protocol::{Id, View};
 
-/// A detector that makes no mistake reports a process that is down, cannot be reached, or plays dead.
-/// Questions are repeated once the last ones are answered or lost. A HALT is unanswered once
+/// A detector that makes no mistake reports a process that is down, cannot be reached, or plays
+/// dead. Questions are repeated once the last ones are answered or lost. A HALT is unanswered once
 /// neither it nor an answer is on its way, unless its receiver is down: the detector is quicker.
 pub(super) fn may_time_out(view: &View<'_, Stoller>, me: Id, timer: Timer) -> bool {
     match timer {

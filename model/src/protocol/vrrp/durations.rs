@@ -1,5 +1,5 @@
-//! How long a router waits, where time is measured. `Skew_Time` sets the time-outs apart, so it comes
-//! before the rest of `Active_Down_Interval`.
+//! How long a router waits, where time is measured. `Skew_Time` sets the time-outs apart, so it
+//! comes before the rest of `Active_Down_Interval`.
 
 use super::Vrrp;
 use crate::protocol::{Duration, Id};

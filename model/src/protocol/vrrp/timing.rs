@@ -23,8 +23,8 @@ pub(super) fn all_are_told(rules: &Vrrp, view: &View<'_, Vrrp>, me: Id) -> bool 
 }
 
 impl Vrrp {
-    /// No Active router that a Backup heeds will send an ADVERTISEMENT, and nothing is on its way that
-    /// would set its time-out anew.
+    /// No Active router that a Backup heeds will send an ADVERTISEMENT, and nothing is on its way
+    /// that would set its time-out anew.
     fn no_router_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
         let nodes = view.ids().count();
         let on_its_way = |from: Id, to: Id, m: Message| {
@@ -42,9 +42,9 @@ impl Vrrp {
         })
     }
 
-    /// Whether the time-out of `other`, which is heard, expires before that of `me`: nobody that it
-    /// heeds is Active, and it waits for a `Skew_Time` only, or its priority is higher, so that its
-    /// skew is shorter, by more than any ADVERTISEMENT is late.
+    /// Whether the time-out of `other`, which is heard, expires before that of `me`: no router that
+    /// it heeds is Active, and it waits for a `Skew_Time` only, or its priority is higher, so that
+    /// its skew is shorter, by more than any ADVERTISEMENT is late.
     fn comes_first(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let nodes = view.ids().count();
         let resigned = |id: Id| {

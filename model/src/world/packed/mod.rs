@@ -9,9 +9,9 @@
 //!
 //! This holds only because a process's step depends on nothing but its own part and the event, and
 //! what a link holds on nothing but what is put in and taken out. In a timed world that is not so:
-//! a tick changes everything, and a detector forgets what it has counted when somebody else takes
-//! a step. Nor is it where a protocol [canonicalizes](crate::protocol::Options::canonicalize). There the world itself is asked
-//! each time, and only the states are packed.
+//! a tick changes everything, and a detector forgets what it has counted when another process takes
+//! a step. Nor is it where a protocol [canonicalizes](crate::protocol::Options::canonicalize).
+//! There the world itself is asked each time, and only the states are packed.
 
 mod layout;
 mod learn;
@@ -41,7 +41,7 @@ pub struct Packed<P: Protocol> {
     /// In the order of sender and receiver.
     links: Vec<(Id, Id, Link<P>)>,
     globals: Globals,
-    /// Those that somebody has asked for.
+    /// The actions that were asked for.
     actions: Mutex<Numbered<Action<P>>>,
 }
 

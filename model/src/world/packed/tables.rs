@@ -11,7 +11,7 @@ use std::hash::Hash;
 /// Stands for what has not been seen yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-/// Stands for what is outside the boundary: more messages than a link may hold, or more than a
+/// Stands for what is beyond the bounds: more messages than a link may hold, or more than a
 /// process may have.
 pub(super) const BEYOND: u32 = u32::MAX - 1;
 
@@ -74,7 +74,7 @@ pub(super) struct Own<P: Protocol> {
     pub(super) clocks: [u8; MAX_TIMERS],
 }
 
-/// A message on a link, and the ticks that it has left; 0 where nobody counts.
+/// A message on a link, and the ticks that it has left; 0 where they are not counted.
 pub(super) type Held<P> = (Envelope<<P as Protocol>::Message>, u8);
 
 /// A message that a step sends.
@@ -149,7 +149,7 @@ impl<P: Protocol> Default for Link<P> {
 pub(super) struct Global {
     pub(super) spent: Faults,
     pub(super) cut: [Ids; MAX_NODES],
-    /// In a timed world, the ticks since the last fault, as far as somebody asks.
+    /// In a timed world, the ticks since the last fault, as far as they are asked for.
     pub(super) calm: u8,
 }
 
