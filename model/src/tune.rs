@@ -89,7 +89,7 @@ impl<P: Protocol> Question<P> {
     /// The smallest durations for this delay and processing time: the first one with the others as
     /// long as may be, and then each with those before it as short as they can be.
     ///
-    /// `look` is told which duration is tried, how long it is, and how far the search is.
+    /// `look` is called with the duration that is tried, its length, and how far the search is.
     ///
     /// # Errors
     /// If the worlds cannot be.

@@ -17,8 +17,8 @@ pub struct Surrounding {
 }
 
 impl Surrounding {
-    /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol does
-    /// not say how long [is enough](crate::protocol::Duration::enough).
+    /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol
+    /// does not say how long [is enough](crate::protocol::Duration::enough).
     ///
     /// # Errors
     /// If a duration cannot be.
@@ -59,7 +59,7 @@ pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
         world("crash-stop", "a process crashes for good", with(crash)),
         world(
             "crash-recovery",
-            "a process crashes, and one comes back",
+            "a process crashes, and one recovers",
             with(Faults { recoveries: 1, ..crash }),
         ),
         world(
