@@ -374,7 +374,7 @@ impl Stoller {
         }
         let Process { status, elid, .. } = *p.state;
         match self.halted {
-            Halted::Rejects if led_by(p.state, p.id()) > Some(from) => {
+            Halted::Rejects if questions::led_by(p.state, p.id()) > Some(from) => {
                 p.send(from, Message::Rej(t));
             }
             Halted::TellsLeader if status == Status::Norm => {

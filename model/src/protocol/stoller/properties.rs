@@ -158,8 +158,7 @@ fn new_names(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Ids;
-    use crate::protocol::{Envelope, Protocol, Timers};
+    use crate::protocol::{Envelope, Ids, Protocol, Timers};
 
     fn id(number: usize) -> Id {
         Id::at(number - 1)
@@ -185,9 +184,9 @@ mod tests {
         let flight: Vec<_> = sent.iter().map(envelope).collect();
         let view = View {
             nodes: 3,
-            up: 0b111,
-            paused: 0,
-            cut: &[0; 3],
+            up: Id::all(3).collect(),
+            paused: Ids::NONE,
+            cut: &[Ids::NONE; 3],
             processes,
             stable: &[0; 3],
             timers: &[Timers::NONE; 3],

@@ -1,8 +1,7 @@
 //! Questions: a leader asks which processes follow it, and a process that has none which one leads.
 
 use super::{
-    Again, Answer, Elid, Ldr, Message, Process, Query, Status, Stoller, Timer, Unanswered, awaits,
-    monitor, monitor_only,
+    Again, Answer, Elid, Ldr, Message, Process, Query, Status, Stoller, Timer, Unanswered, monitor,
 };
 use crate::protocol::{Belief, Id, Ids, Local, Protocol};
 
@@ -129,7 +128,7 @@ impl Stoller {
 }
 
 /// The process that one follows or waits for; itself while it leads or is in an election.
-fn led_by(process: &Process, me: Id) -> Option<Id> {
+pub(super) fn led_by(process: &Process, me: Id) -> Option<Id> {
     match (process.status, process.ldr) {
         (Status::Norm, Ldr::Other(leader)) => Some(leader),
         (Status::Wait, _) => process.elid.map(|t| t.owner),
