@@ -132,7 +132,7 @@ proptest! {
 
 fn costs(variant: &str, scenario: Scenario, until: Until) -> Bounds<Bully> {
     let rules = Bully::VARIANTS.iter().find(|v| v.name == variant).expect("it exists").rules;
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     bounds(&world, until, (Limits::NONE, 2), &mut |_| {}).expect("threads")
 }
 
@@ -211,7 +211,7 @@ fn peace_costs_nothing_and_a_cold_start_is_counted_from_the_beginning() {
 fn a_search_that_is_cut_short_claims_no_bound() {
     let limits = Limits { states: Some(10), ..Limits::NONE };
     let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0));
-    let world = world.expect("the scenario are possible");
+    let world = world.expect("the scenario is possible");
     let cut = bounds(&world, Until::Rest, (limits, 1), &mut |_| {}).expect("threads");
     assert!(cut.incomplete.is_some() && cut.lines.is_empty());
 }

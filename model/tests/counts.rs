@@ -8,7 +8,7 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::world::{Faults, Heals, Network, Scenario, Start, Timing, World};
 
 fn counts(rules: Bully, scenario: Scenario, engine: Engine) -> Counts {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let safety: Vec<Property<Bully>> =
         property::all().into_iter().filter(|p| p.kind() == Kind::Safety).collect();
     let options = Options { engine, ..Options::default() };

@@ -10,7 +10,7 @@ use bellwether_model::world::{Budget, DeliveryFairness, Faults, Network, Scenari
 const LIVENESS: [&str; 4] = ["stabilises", "leader-emerges", "leader-recurs", "failover"];
 
 fn report(rules: Bully, scenario: Scenario) -> Report<Bully> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let named = LIVENESS.map(str::to_owned);
     let properties = property::select(&world, &named).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")

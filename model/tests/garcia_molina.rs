@@ -20,7 +20,7 @@ fn report(rules: GarciaMolina, scenario: Scenario) -> Report<GarciaMolina> {
 }
 
 fn asked(rules: GarciaMolina, scenario: Scenario, names: &[&str]) -> Report<GarciaMolina> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -311,7 +311,7 @@ fn combinations() -> Vec<GarciaMolina> {
 fn a_crash_costs_at_most_nine_n_minus_sixteen_messages() {
     let rules = GarciaMolina { check: Check::Never, ..PUBLISHED };
     for nodes in 2..=5 {
-        let world = World::new(rules, crashes(nodes, 1, 0)).expect("the scenario are possible");
+        let world = World::new(rules, crashes(nodes, 1, 0)).expect("the scenario is possible");
         let costs = bounds(&world, Until::Rest, (Limits::NONE, 1), &mut |_| {}).expect("threads");
         let most = |name: &str| {
             let line = costs.lines.iter().find(|line| line.name() == name);
@@ -349,7 +349,7 @@ fn time_is_sequential() {
             within: Some(within),
         });
         let world = World::new(rules, Scenario { timing, ..crashes(nodes.into(), 1, 0) });
-        let world = world.expect("the scenario are possible");
+        let world = world.expect("the scenario is possible");
         let within = property::select(&world, &[AGREED_WITHIN.to_owned()]).expect("it exists");
         let report = check(&world, &within, &Options::default(), &mut |_| {});
         report.expect("something is asked").verdict()

@@ -10,7 +10,7 @@ use bellwether_model::world::{
 };
 
 fn world(rules: Invitation, scenario: Scenario) -> World<Invitation> {
-    World::new(rules, scenario).expect("the scenario are possible")
+    World::new(rules, scenario).expect("the scenario is possible")
 }
 
 fn asked(world: &World<Invitation>, properties: &[Property<Invitation>]) -> Report<Invitation> {

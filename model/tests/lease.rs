@@ -18,7 +18,7 @@ const FENCE: &str = "tokens-grow";
 const FRESH: &str = "no-stale-write";
 
 fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report<Lease> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
     check(&world, &asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }

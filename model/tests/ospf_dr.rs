@@ -10,7 +10,7 @@ use bellwether_model::world::{
 };
 
 fn report(rules: OspfDr, scenario: Scenario, names: &[&str]) -> Report<OspfDr> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")

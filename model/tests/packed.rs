@@ -119,7 +119,7 @@ proptest! {
         scenario in scenario(),
         choices in proptest::collection::vec(0..1000usize, 1..60),
     ) {
-        // Some variants have other durations than those of these scenario.
+        // Some variants have other durations than those of this scenario.
         if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, scenario) {
             walk(&world, &choices);
         }

@@ -16,7 +16,7 @@ fn variant(name: &str) -> Queue {
 }
 
 fn report(rules: Queue, scenario: Scenario) -> Report<Queue> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let properties = property::select(&world, &[]).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
@@ -183,7 +183,7 @@ fn every_property_of_the_queue_fails_on_some_variant() {
 
 /// The most of what has this name.
 fn most(rules: Queue, scenario: Scenario, name: &str) -> u64 {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let found = bounds(&world, Until::Rest, (Limits::NONE, 2), &mut |_| {}).expect("threads");
     assert!(found.incomplete.is_none(), "{scenario}");
     let line = found.lines.iter().find(|line| line.name() == name);
@@ -301,7 +301,7 @@ fn a_session_must_outlast_the_patience_of_a_leader() {
 fn on_links_that_keep_no_order_a_late_request_makes_a_second_entry() {
     let faults = Faults { suspicions: 2, ..Faults::NONE };
     let scenario = Scenario { start: Start::Cold, network: Network::Set, ..with(2, faults) };
-    let world = World::new(Queue::RECOMMENDED, scenario).expect("the scenario are possible");
+    let world = World::new(Queue::RECOMMENDED, scenario).expect("the scenario is possible");
     let asked = property::select(&world, &["one-entry".to_owned()]).expect("it exists");
     let set = check(&world, &asked, &Options::default(), &mut |_| {}).expect("asked");
     assert_eq!(set.verdict(), Verdict::Violated);

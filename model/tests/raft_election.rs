@@ -22,7 +22,7 @@ use links::Fate;
 const SAFETY: [&str; 3] = ["election-safety", "votes-stand", "majority-behind"];
 
 fn world(rules: RaftElection, scenario: Scenario) -> World<RaftElection> {
-    World::new(rules, scenario).expect("the scenario are possible")
+    World::new(rules, scenario).expect("the scenario is possible")
 }
 
 fn report(rules: RaftElection, scenario: Scenario, names: &[&str]) -> Report<RaftElection> {

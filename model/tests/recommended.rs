@@ -32,7 +32,7 @@ fn worlds() -> Vec<Scenario> {
 
 /// Which properties hold in a world.
 fn holds(rules: Bully, scenario: Scenario) -> Vec<bool> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let limits = Limits { states: Some(MOST_STATES), ..Limits::NONE };
     let options = Options { limits, ..Options::default() };
     let properties = property::all();

@@ -20,13 +20,13 @@ fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
 }
 
 fn ask<P: Protocol>(rules: P, scenario: Scenario, asked: &[Property<P>]) -> Report<P> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     check(&world, asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
 /// What is violated, of everything that is asked when nothing is named.
 fn violated<P: Protocol>(rules: P, scenario: Scenario) -> Vec<&'static str> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let usual = property::select(&world, &[]).expect("all exist");
     let report = ask(rules, scenario, &usual);
     assert!(report.decisions.iter().all(|d| d.verdict != Verdict::Unknown), "undecided");
@@ -55,7 +55,7 @@ fn story<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Vec<String> {
 }
 
 fn most<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Option<u64> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let costs = bounds(&world, Until::Rest, (Limits::NONE, 2), &mut |_| {}).expect("threads");
     assert!(costs.incomplete.is_none());
     let line = costs.lines.iter().find(|line| line.name() == name);

@@ -18,7 +18,7 @@ const INVARIANTS: [&str; 5] =
     ["own-election", "downwards", "leader-unsuspected", "not-passed-over", "new-names"];
 
 fn asked(rules: Stoller, scenario: Scenario, names: &[&str]) -> Report<Stoller> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")

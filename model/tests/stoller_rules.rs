@@ -35,7 +35,7 @@ fn worlds() -> Vec<Scenario> {
 /// Which properties hold in a world, and how many states it has, up to a limit. All rules are asked for the highest process, also those that
 /// would keep a lower one in office.
 fn holds(rules: Stoller, scenario: Scenario, limit: Option<u64>) -> (Vec<bool>, u64) {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let limits = Limits { states: limit, ..Limits::NONE };
     let options = Options { limits, ..Options::default() };
     let names = [

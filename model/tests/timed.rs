@@ -43,7 +43,7 @@ fn within(mut scenario: Scenario, bound: u8) -> Scenario {
 }
 
 fn ask(rules: Bully, scenario: Scenario, name: &str, engine: Engine) -> Report<Bully> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
     let options = Options { engine, ..Options::default() };
     check(&world, &asked, &options, &mut |_| {}).expect("something is asked")

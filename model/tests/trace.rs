@@ -52,7 +52,7 @@ fn walk(longest: usize) -> impl Strategy<Value = Walk> {
     let rules = select(Bully::VARIANTS.iter().map(|v| v.rules).collect::<Vec<_>>());
     let choices = prop::collection::vec(any::<Index>(), 0..longest);
     (rules, scenario(), choices).prop_map(|(rules, scenario, choices)| {
-        let world = World::new(rules, scenario).expect("the scenario are possible");
+        let world = World::new(rules, scenario).expect("the scenario is possible");
         let mut state = world.initial();
         let mut actions = Vec::new();
         for choice in choices {

@@ -8,7 +8,7 @@ use bellwether_model::protocol::bully::{Bully, Initiate};
 use bellwether_model::world::{Action, Faults, Heals, Network, Scenario, Start, Timing, World};
 
 fn report(rules: Bully, scenario: Scenario) -> Report<Bully> {
-    let world = World::new(rules, scenario).expect("the scenario are possible");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
     let properties = property::select(&world, &[]).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
@@ -164,7 +164,7 @@ fn every_property_fails_on_some_variant() {
             // Elections of the chapter's variant go on for long when a restart says IM_BACK.
             let scenario = Scenario { capacity: Some(3), start, ..Scenario::calm(3) };
             let scenario = scenario.with_crashes(crashes, recoveries);
-            let world = World::new(variant.rules, scenario).expect("the scenario are possible");
+            let world = World::new(variant.rules, scenario).expect("the scenario is possible");
             let properties = property::all();
             let report = check(&world, &properties, &Options::default(), &mut |_| {});
             failing.extend(violated(&report.expect("something is asked")));

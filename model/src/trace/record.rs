@@ -39,7 +39,7 @@ impl Trace {
     /// The world that the trace tells of.
     ///
     /// # Errors
-    /// If the trace is of another protocol, its rules are not the protocol's, or its scenario are
+    /// If the trace is of another protocol, its rules are not the protocol's, or its scenario is
     /// contradictory.
     pub fn world<P: Protocol>(&self) -> Result<World<P>, TraceError> {
         if self.header.protocol != P::NAME {

@@ -102,7 +102,7 @@ const LONGEST_NAME: usize = 24;
 
 /// The ticks of each duration, by name, sorted.
 ///
-/// The concrete names in place: scenario are copied often, and know no protocol.
+/// The names are stored in place: scenarios are copied often, and know no protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Durations {
     names: [[u8; LONGEST_NAME]; MOST],
