@@ -31,6 +31,7 @@ pub mod mapping;
 pub mod node;
 pub mod pair;
 pub mod probe;
+pub mod program;
 pub mod replay;
 
 mod compare;
@@ -40,3 +41,4 @@ mod pool;
 pub use divergence::{Difference, Divergence, Kind};
 pub use error::Error;
 pub use mapping::Mapping;
+pub use program::Program;

@@ -17,14 +17,12 @@ use crate::mapping::{
     self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecTimer, Stable,
     node_id,
 };
-use bellwether::protocol::{Input, Members, NodeId, Output, Protocol as Core, Role, Status, Time};
-use bellwether_model::protocol::{Id, Protocol as Specification, Timers};
+use crate::program::Program as _;
+use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
+use bellwether_model::protocol::{Id, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_model::trace::{label, plain};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-
-/// The largest number of timers that a specification may have.
-const TIMERS: usize = 8;
 
 /// A core that puts out more than this after one input will not stop by itself.
 const MOST_OUTPUTS: usize = 1 << 12;
@@ -57,11 +55,11 @@ pub struct Face<P: Specification> {
 }
 
 /// When each of the specification's timers is due, in its order.
-pub(crate) type Deadlines = [Option<Time>; TIMERS];
+pub(crate) type Deadlines = [Option<Time>; MAX_TIMERS];
 
 /// Two nodes with the same key behave alike: its face, the order in which its timers are due, and
 /// what it remembers besides.
-pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; TIMERS], <M as Mapping>::Memory);
+pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
 
 /// One node of the program.
 pub struct Node<M: Mapping> {
@@ -96,8 +94,9 @@ impl<'a, M: Mapping> Group<'a, M> {
     /// If the program has no group of that size.
     pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
         let size = nodes + M::Spec::SERVICES;
-        let members = Members::new(Id::all(size).map(node_id))
-            .map_err(|source| Error::Configuration { node: node_id(Id::at(0)), source })?;
+        let members = Members::new(Id::all(size).map(node_id)).map_err(|error| {
+            Error::Configuration { node: node_id(Id::at(0)), source: error.into() }
+        })?;
         Ok(Group { mapping, members, size })
     }
 
@@ -126,7 +125,7 @@ impl<'a, M: Mapping> Group<'a, M> {
 
     /// The face and the deadlines of a core.
     fn look(&self, core: &M::Program, durable: Option<&Durable<M>>) -> (Face<M::Spec>, Deadlines) {
-        let mut deadlines = [None; TIMERS];
+        let mut deadlines = [None; MAX_TIMERS];
         for (timer, deadline) in mapping::armed(self.mapping, core) {
             deadlines[position::<M::Spec>(timer)] = Some(deadline);
         }
@@ -151,7 +150,10 @@ impl<'a, M: Mapping> Group<'a, M> {
 
 /// Where `timer` stands among the specification's timers.
 pub(crate) fn position<P: Specification>(timer: P::Timer) -> usize {
-    P::TIMERS.iter().position(|&known| known == timer).unwrap_or(0)
+    match P::TIMERS.iter().position(|&known| known == timer) {
+        Some(position) => position,
+        None => unreachable!("a mapping translates to timers of its specification"),
+    }
 }
 
 impl<M: Mapping> Node<M> {
@@ -161,8 +163,8 @@ impl<M: Mapping> Node<M> {
     }
 
     /// The positions of the armed timers, the one that is due first in front.
-    fn order(&self) -> [u8; TIMERS] {
-        let mut due: [(Option<Time>, u8); TIMERS] = [(None, u8::MAX); TIMERS];
+    fn order(&self) -> [u8; MAX_TIMERS] {
+        let mut due: [(Option<Time>, u8); MAX_TIMERS] = [(None, u8::MAX); MAX_TIMERS];
         for (place, (at, deadline)) in due.iter_mut().zip((0..).zip(self.deadlines)) {
             if deadline.is_some() {
                 *place = (deadline, at);

@@ -1,8 +1,9 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
 use super::{Happening, Mapping, node_id, process_id};
+use crate::program::Refusal;
 use bellwether::protocol::lease as program;
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _, Role};
+use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::{Id, lease as spec};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ impl LeaseMapping {
     /// The configuration of a node. All that matters of the durations in a world without a clock is
     /// that a holder renews its lease before it ends.
     #[must_use]
-    pub fn config(id: NodeId, members: &Members, started: u32) -> program::Config {
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
         let durations = program::Durations::DEFAULT;
         let store = store(members);
         if id == store {
@@ -34,24 +35,23 @@ impl LeaseMapping {
             let clients = clients.unwrap_or_else(|_| members.clone());
             return program::Config::Store(program::StoreConfig { id, clients, durations });
         }
-        program::Config::Client(program::ClientConfig { id, store, started, durations })
+        program::Config::Client(program::ClientConfig { id, store, durations })
     }
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &program::Lease) -> spec::Process {
-        let status = node.status();
-        let holder = status.leader.and_then(process_id);
-        match node {
-            _ if status.role == Role::NotStarted => spec::Process::default(),
-            program::Lease::Client(client) => {
+    pub fn stands_for(node: &Node<program::Lease>) -> spec::Process {
+        let holder = node.status().leader.and_then(process_id);
+        match node.core() {
+            None => spec::Process::default(),
+            Some(program::Lease::Client(client)) => {
                 let held = client.token();
                 let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
                 let (token, requests) =
                     (token(held.unwrap_or_default()), small(client.latest().number));
                 spec::Process { role, holder, token, requests, ..spec::Process::default() }
             }
-            program::Lease::Store(store) => spec::Process {
+            Some(program::Lease::Store(store)) => spec::Process {
                 role: spec::Role::Store,
                 holder,
                 token: token(store.token()),
@@ -65,7 +65,7 @@ impl LeaseMapping {
 
 impl Mapping for LeaseMapping {
     type Spec = spec::Lease;
-    type Program = program::Lease;
+    type Program = Node<program::Lease>;
     type Memory = ();
 
     const RULES: spec::Lease = spec::Lease::RECOMMENDED;
@@ -75,9 +75,8 @@ impl Mapping for LeaseMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&program::Durable>,
-    ) -> Result<program::Lease, ConfigError> {
-        let started = durable.map_or(0, |durable| durable.started);
-        program::Lease::new(Self::config(id, members, started), 0)
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
     }
 
     /// The highest client asks first, and is granted the lease; each other one asks, and is refused.
@@ -147,7 +146,7 @@ impl Mapping for LeaseMapping {
         }
     }
 
-    fn process(&self, program: &program::Lease) -> spec::Process {
+    fn process(&self, program: &Node<program::Lease>) -> spec::Process {
         Self::stands_for(program)
     }
 
@@ -155,7 +154,7 @@ impl Mapping for LeaseMapping {
         spec::Stable { incarnation: small(durable.started), ..spec::Stable::default() }
     }
 
-    fn memory(&self, _: &program::Lease) {}
+    fn memory(&self, _: &Node<program::Lease>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{Acquire, Free, Granted, Read, Refused, Renew, Set, Write};

@@ -70,7 +70,7 @@ impl Carried for Message {
     }
 }
 
-const CHOSEN: Reason = Reason::new("chosen", "an election completed the ring");
+const CHOSEN: Reason = Reason::new("chosen", "the election completed the ring");
 
 /// One node of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -176,10 +176,8 @@ pub(super) const NO_WINNER: Reason = Reason::new("no_winner", "no winner announc
 pub(super) const CLAIMED: Reason = Reason::new("claimed", "a higher node claims to lead");
 pub(super) const LOWER_CLAIMS: Reason = Reason::new("lower_claims", "a lower node claims to lead");
 const UNANSWERED: Reason = Reason::new("unanswered", "no other member answered in time");
-const ORIGINATOR_SILENT: Reason = Reason::new(
-    "originator_silent",
-    "a message could not be handed on because the node that began it is silent",
-);
+const ORIGINATOR_SILENT: Reason =
+    Reason::new("originator_silent", "the node that began what was to be handed on is silent");
 
 /// The message names a node that is not a member.
 pub(super) const UNKNOWN_ID: Reason =
