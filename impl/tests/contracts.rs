@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use bellwether::protocol::{
-    Core, Event, Input, Members, Node, NodeId, Output, Reason, Role, Status, Time, bully,
-    chang_roberts, garcia_molina, invitation, lease, list_ring, ring, stoller,
+    Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Role, Status, Time,
+    bully, chang_roberts, garcia_molina, invitation, lease, list_ring, ring, stoller,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -271,9 +271,9 @@ fn strangers<C: Core>(
 ) -> Result<(), TestCaseError> {
     let Input::Receive { from, .. } = input else { return Ok(()) };
     let told = |cause| effects.contains(&Output::Event(Event::Ignored { from, cause }));
-    let own = from == C::id(config);
+    let own = from == config.id();
     prop_assert_eq!(told(Reason::OWN_ID), own);
-    prop_assert_eq!(told(Reason::UNKNOWN_SENDER), !own && !C::hears(config, from));
+    prop_assert_eq!(told(Reason::UNKNOWN_SENDER), !own && !config.hears(from));
     Ok(())
 }
 
@@ -281,7 +281,7 @@ fn strangers<C: Core>(
 fn leaves<C: Core>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestCaseError> {
     match effect {
         Output::Send { to, message } => {
-            prop_assert!(C::hears(config, *to) && *to != C::id(config), "sent to {}", to);
+            prop_assert!(config.hears(*to) && *to != config.id(), "sent to {}", to);
             let frame = postcard::to_stdvec(message).expect("written");
             prop_assert_eq!(postcard::from_bytes::<C::Message>(&frame), Ok(*message));
         }
@@ -324,7 +324,7 @@ fn any_inputs_keep_the_contracts<C: Tested>() {
             prop_assert_eq!(told, armed.iter().map(|&(_, deadline)| deadline).min());
             prop_assert!(armed.iter().all(|&(_, deadline)| deadline > now), "expired and armed");
             for watched in node.watched() {
-                prop_assert!(C::hears(node.config(), watched) && watched != id(number));
+                prop_assert!(node.config().hears(watched) && watched != id(number));
             }
             for effect in &effects {
                 leaves::<C>(node.config(), effect)?;

@@ -65,16 +65,10 @@ pub enum Timer {
 }
 
 const HIGHEST_ID: Reason = Reason::new("highest_id", "no configured id is higher");
-const LEADER_SILENT: Reason = Reason::new("leader_silent", "the leader was silent for too long");
 const CHALLENGED: Reason = Reason::new("challenged", "a lower node has started an election");
 const ANSWERED: Reason = Reason::new("answered", "a higher node answered");
-const NO_WINNER: Reason = Reason::new("no_winner", "no winner announced itself in time");
 const UNANSWERED: Reason = Reason::new("unanswered", "no higher node answered in time");
-const CLAIMED: Reason = Reason::new("claimed", "a higher node claims to lead");
 
-/// An `ELECTION` from a higher node, or anything else from a lower one.
-const WRONG_DIRECTION: Reason =
-    Reason::new("wrong_direction", "no correct node with that id sends this to this node");
 /// A `COORDINATOR` from below the leader that the node follows.
 const BELOW_LEADER: Reason = Reason::new("below_leader", "the node follows a higher leader");
 
@@ -132,7 +126,7 @@ impl Bully {
         match self.state {
             State::Follower { leader } if from < leader => cx.ignore(from, BELOW_LEADER),
             _ => {
-                self.change(cx, State::Follower { leader: from }, CLAIMED);
+                self.change(cx, State::Follower { leader: from }, Reason::CLAIMED);
                 cx.arm(Timer::Watch);
             }
         }
@@ -172,14 +166,6 @@ impl Core for Bully {
         Ok(config.members.require(config.id)?)
     }
 
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
-    }
-
     fn period(config: &Config, timer: Timer) -> Duration {
         match timer {
             Timer::Elec => config.timing.election,
@@ -214,7 +200,7 @@ impl Core for Bully {
     /// A message is believed only if a correct node could have sent it.
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
         if (message == Message::Election) != (from < cx.id()) {
-            return cx.ignore(from, WRONG_DIRECTION);
+            return cx.ignore(from, Reason::WRONG_DIRECTION);
         }
         match message {
             Message::Election => self.on_election(cx, from),
@@ -229,8 +215,8 @@ impl Core for Bully {
     fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         match timer {
             Timer::Elec => self.lead(cx, UNANSWERED),
-            Timer::Coord => self.start_election(cx, NO_WINNER),
-            Timer::Watch => self.start_election(cx, LEADER_SILENT),
+            Timer::Coord => self.start_election(cx, Reason::NO_WINNER),
+            Timer::Watch => self.start_election(cx, Reason::LEADER_SILENT),
             Timer::Beat => Self::claim(cx),
         }
     }

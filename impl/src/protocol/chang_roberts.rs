@@ -30,7 +30,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ring::{
-    CLAIMED, Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
+    Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
 };
 use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 
@@ -98,7 +98,7 @@ impl ChangRoberts {
     fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
         let me = cx.id();
         if leader > me {
-            self.place.change(cx, State::Follower { leader: Some(leader) }, CLAIMED);
+            self.place.change(cx, State::Follower { leader: Some(leader) }, Reason::CLAIMED);
             self.place.hand_on(cx, Message::Coordinator(leader));
         } else if leader < me && self.place.state != State::Candidate {
             self.start_election(cx, LOWER_CLAIMS);
@@ -140,14 +140,6 @@ impl Core for ChangRoberts {
 
     fn validate(config: &Config, _: Option<&Nothing>) -> Result<(), Error> {
         config.validate(Self::NAME)
-    }
-
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
     }
 
     fn period(config: &Config, timer: Timer) -> Duration {

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::node::Shell;
-use super::{Event, NodeId, Reason, Role, Time};
+use super::{Event, Membership, NodeId, Reason, Role, Time};
 
 /// A leader election protocol as a pure state machine.
 ///
@@ -27,7 +27,7 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const TIMERS: &'static [Self::Timer];
 
     /// What it must be told before it can start.
-    type Config: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
     /// What can be wrong with that.
     type Error: Error + Clone + Eq + Send + Sync + 'static;
     /// What must survive a crash; [`Nothing`] if nothing must.
@@ -43,12 +43,6 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     ///
     /// The first contradiction found, with its numbers and the remedy.
     fn validate(config: &Self::Config, durable: Option<&Self::Durable>) -> Result<(), Self::Error>;
-
-    /// The node that is configured.
-    fn id(config: &Self::Config) -> NodeId;
-
-    /// Whether `other` is a node that this one hears; it need not exclude itself.
-    fn hears(config: &Self::Config, other: NodeId) -> bool;
 
     /// How long after it was armed `timer` expires.
     fn period(config: &Self::Config, timer: Self::Timer) -> Duration;
@@ -67,7 +61,7 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// outputs.
     fn boot(cx: &mut Context<'_, Self>, durable: Option<Self::Durable>, seed: u64) -> Self;
 
-    /// A message arrives from another node that this one [hears](Core::hears).
+    /// A message arrives from another node that this one [hears](Membership::hears).
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Self::Message);
 
     /// A timer expires; it is not armed any more.
@@ -131,7 +125,7 @@ impl<'a, C: Core> Context<'a, C> {
     /// The node itself.
     #[must_use]
     pub fn id(&self) -> NodeId {
-        C::id(self.config)
+        self.config.id()
     }
 
     /// Makes `durable` durable before anything is sent that this input leads to.

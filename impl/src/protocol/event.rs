@@ -35,7 +35,7 @@ impl fmt::Display for Role {
 }
 
 /// Why a role changed, or why a message was ignored: a name for programs, and a text for people.
-/// Each core has its own; those that every core shares are here.
+/// Each core has its own; those that many cores share are here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reason {
     name: &'static str,
@@ -45,6 +45,16 @@ pub struct Reason {
 impl Reason {
     /// The node started.
     pub const BOOTED: Self = Self::new("booted", "the node started");
+    /// The leader was silent for longer than a time-out.
+    pub const LEADER_SILENT: Self =
+        Self::new("leader_silent", "the leader was silent for too long");
+    /// An election came to no end within a time-out.
+    pub const NO_WINNER: Self = Self::new("no_winner", "no winner announced itself in time");
+    /// A higher node claims to lead.
+    pub const CLAIMED: Self = Self::new("claimed", "a higher node claims to lead");
+    /// A message that no correct node with the sender's id sends to this node.
+    pub const WRONG_DIRECTION: Self =
+        Self::new("wrong_direction", "no correct node with that id sends this to this node");
     /// A message whose sender is not one of the configured members.
     pub const UNKNOWN_SENDER: Self =
         Self::new("unknown_sender", "the sender is not a configured member");

@@ -124,17 +124,10 @@ pub enum Activity {
     Check(NodeId),
 }
 
-const LEADER_SILENT: Reason = Reason::new("leader_silent", "the leader was silent for too long");
 const ANSWERED: Reason = Reason::new("answered", "a higher node answered");
-const NO_WINNER: Reason = Reason::new("no_winner", "no winner announced itself in time");
 const UNANSWERED: Reason = Reason::new("unanswered", "no higher node answered in time");
-const CLAIMED: Reason = Reason::new("claimed", "a higher node claims to lead");
 const HALTED: Reason = Reason::new("halted", "a higher node is about to lead");
 const CHECK_FAILED: Reason = Reason::new("check_failed", "another node does not follow this one");
-
-/// A `Halt` from a lower node.
-const WRONG_DIRECTION: Reason =
-    Reason::new("wrong_direction", "no correct node with that id sends this to this node");
 
 /// One node of the bully algorithm of 1982. It loses all of this in a crash but `computed`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -164,14 +157,6 @@ impl Core for GarciaMolina {
     fn validate(config: &Config, _: Option<&Computed>) -> Result<(), SettingsError> {
         config.members.require(config.id)?;
         Ok(config.timing.validate()?)
-    }
-
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
     }
 
     fn period(config: &Config, timer: Timer) -> Duration {
@@ -219,7 +204,7 @@ impl Core for GarciaMolina {
     /// a sign of it.
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
         if message == Message::Halt && from < cx.id() {
-            return cx.ignore(from, WRONG_DIRECTION);
+            return cx.ignore(from, Reason::WRONG_DIRECTION);
         }
         if self.coordinator == Some(from) && cx.armed(Timer::Silence).is_some() {
             cx.arm(Timer::Silence);
@@ -239,8 +224,8 @@ impl Core for GarciaMolina {
         match timer {
             Timer::Call => self.on_unanswered(cx),
             Timer::Restart => self.ask(cx, me),
-            Timer::Silence => self.on_quiet(cx, LEADER_SILENT),
-            Timer::Election => self.on_quiet(cx, NO_WINNER),
+            Timer::Silence => self.on_quiet(cx, Reason::LEADER_SILENT),
+            Timer::Election => self.on_quiet(cx, Reason::NO_WINNER),
             Timer::Check => self.check(cx, None),
         }
     }

@@ -87,7 +87,6 @@ pub enum Timer {
     There,
 }
 
-const LEADER_SILENT: Reason = Reason::new("leader_silent", "the leader was silent for too long");
 const FOUND: Reason = Reason::new("found", "another coordinator was found");
 const INVITED: Reason = Reason::new("invited", "a coordinator invited the node");
 const GROUP_FORMED: Reason = Reason::new("group_formed", "the group is formed");
@@ -407,14 +406,6 @@ impl Core for Invitation {
         Ok(config.members.require(config.id)?)
     }
 
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
-    }
-
     fn period(config: &Config, timer: Timer) -> Duration {
         match timer {
             Timer::Check => config.timing.check,
@@ -473,7 +464,7 @@ impl Core for Invitation {
             Timer::Accepts => self.on_accepts(cx),
             Timer::Ready => self.start_anew(cx, MEMBER_SILENT),
             Timer::Silence => self.on_silence(cx),
-            Timer::There => self.start_anew(cx, LEADER_SILENT),
+            Timer::There => self.start_anew(cx, Reason::LEADER_SILENT),
         }
     }
 

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, DurationError, NodeId, Reason, Role};
+use super::{Belief, Context, Core, DurationError, Membership as _, NodeId, Reason, Role};
 
 mod client;
 mod config;
@@ -121,10 +121,6 @@ const GRANTED: Reason = Reason::new("granted", "the store granted the lease");
 const REFUSED: Reason = Reason::new("refused", "the store refused the lease");
 const LEASE_EXPIRED: Reason = Reason::new("lease_expired", "the lease has expired");
 
-/// A client's message to a client, or the store's to the store.
-const WRONG_DIRECTION: Reason =
-    Reason::new("wrong_direction", "no correct node with that id sends this to this node");
-
 /// What a client must not forget: how often it has started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
@@ -153,21 +149,6 @@ impl Core for Lease {
 
     fn validate(config: &Config, _: Option<&Durable>) -> Result<(), DurationError> {
         config.durations().validate()
-    }
-
-    fn id(config: &Config) -> NodeId {
-        match config {
-            Config::Client(config) => config.id,
-            Config::Store(config) => config.id,
-        }
-    }
-
-    /// A client hears the store, and the store hears its clients.
-    fn hears(config: &Config, other: NodeId) -> bool {
-        match config {
-            Config::Client(config) => config.store == other,
-            Config::Store(config) => config.clients.contains(other),
-        }
     }
 
     fn period(config: &Config, timer: Timer) -> Duration {
@@ -218,7 +199,7 @@ impl Core for Lease {
                 store.on_renew(cx, from, request, token);
             }
             (Self::Store(store), Message::Write(token)) => store.on_write(token),
-            (Self::Client(_) | Self::Store(_), _) => cx.ignore(from, WRONG_DIRECTION),
+            (Self::Client(_) | Self::Store(_), _) => cx.ignore(from, Reason::WRONG_DIRECTION),
         }
     }
 
@@ -231,7 +212,7 @@ impl Core for Lease {
 
     fn belief(&self, config: &Config) -> Belief {
         match self {
-            Self::Client(client) => client.belief(Self::id(config)),
+            Self::Client(client) => client.belief(config.id()),
             Self::Store(store) => store.belief(),
         }
     }

@@ -28,7 +28,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ring::{
-    CLAIMED, Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
+    Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
 };
 use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 
@@ -100,7 +100,7 @@ impl ListRing {
             return;
         }
         if leader >= me {
-            self.take_for_leader(cx, leader, if leader == me { CHOSEN } else { CLAIMED });
+            self.take_for_leader(cx, leader, if leader == me { CHOSEN } else { Reason::CLAIMED });
             let passed = passed.passing(me);
             self.place.hand_on(cx, Message::Coordinator { leader, passed });
         } else if self.place.state != State::Candidate {
@@ -160,14 +160,6 @@ impl Core for ListRing {
             return Err(Error::TooManyToList { members, most: List::MAX });
         }
         config.validate(Self::NAME)
-    }
-
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
     }
 
     fn period(config: &Config, timer: Timer) -> Duration {

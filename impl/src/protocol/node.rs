@@ -6,7 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Belief, Context, Core, Event, Input, NodeId, Output, Reason, Status, Time, Timers};
+use super::{
+    Belief, Context, Core, Event, Input, Membership as _, NodeId, Output, Reason, Status, Time,
+    Timers,
+};
 
 /// One node: a core and its shell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -121,7 +124,7 @@ impl<C: Core> Node<C> {
     #[must_use]
     pub fn status(&self) -> Status {
         let Belief { role, leader } = self.belief();
-        Status { id: C::id(&self.config), role, leader }
+        Status { id: self.config.id(), role, leader }
     }
 
     /// The timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].
@@ -168,9 +171,9 @@ impl<C: Core> Node<C> {
         if self.core.is_none() {
             return;
         }
-        let cause = if from == C::id(&self.config) {
+        let cause = if from == self.config.id() {
             Reason::OWN_ID
-        } else if !C::hears(&self.config, from) {
+        } else if !self.config.hears(from) {
             Reason::UNKNOWN_SENDER
         } else {
             return self.step(now, |core, context| core.receive(context, from, message));
@@ -186,3 +189,6 @@ impl<C: Core> Node<C> {
         self.shell.tell(before, core.belief(&self.config));
     }
 }
+
+#[cfg(test)]
+mod tests;

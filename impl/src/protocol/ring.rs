@@ -15,15 +15,7 @@ use super::settings::Durations;
 use super::{Belief, Context, Core, DurationError, MemberError, Members, NodeId, Reason, Role};
 
 /// The configuration of a node on a ring.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Config {
-    /// The node itself; one of the members.
-    pub id: NodeId,
-    /// Every node in the ring, the node itself included. The same on every node.
-    pub members: Members,
-    /// How long the node waits for what. Best the same on every node.
-    pub timing: Timing,
-}
+pub type Config = super::Config<Timing>;
 
 /// How long a node on a ring waits for what.
 ///
@@ -170,10 +162,6 @@ impl Timer {
     pub const ALL: &'static [Self] = &[Self::Hop, Self::Lap, Self::Watch, Self::Beat];
 }
 
-pub(super) const LEADER_SILENT: Reason =
-    Reason::new("leader_silent", "the leader was silent for too long");
-pub(super) const NO_WINNER: Reason = Reason::new("no_winner", "no winner announced itself in time");
-pub(super) const CLAIMED: Reason = Reason::new("claimed", "a higher node claims to lead");
 pub(super) const LOWER_CLAIMS: Reason = Reason::new("lower_claims", "a lower node claims to lead");
 const UNANSWERED: Reason = Reason::new("unanswered", "no other member answered in time");
 const ORIGINATOR_SILENT: Reason =
@@ -228,8 +216,8 @@ pub(super) trait OnRing: Core<Config = Config, Timer = Timer, Message: Carried> 
     fn on_expired(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => self.skip(cx),
-            Timer::Lap => self.start_election(cx, NO_WINNER),
-            Timer::Watch => self.start_election(cx, LEADER_SILENT),
+            Timer::Lap => self.start_election(cx, Reason::NO_WINNER),
+            Timer::Watch => self.start_election(cx, Reason::LEADER_SILENT),
             Timer::Beat => {
                 self.claim(cx);
                 cx.arm(Timer::Beat);

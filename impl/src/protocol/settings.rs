@@ -1,10 +1,40 @@
-//! What can be wrong with a configuration in any protocol: its members, and its durations.
+//! What nodes of any protocol are told, and what can be wrong with it: members, and durations.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::{Members, NodeId};
+
+/// What every core must be told: which node it is, and which it hears.
+pub trait Membership {
+    /// The node itself.
+    fn id(&self) -> NodeId;
+
+    /// Whether `other` is a node that this one hears; it need not exclude itself.
+    fn hears(&self, other: NodeId) -> bool;
+}
+
+/// The configuration of a node among members that all hear each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config<T> {
+    /// The node itself; one of the members.
+    pub id: NodeId,
+    /// Every node that takes part, the node itself included. The same on every node.
+    pub members: Members,
+    /// How long the node waits for what. Best the same on every node.
+    pub timing: T,
+}
+
+impl<T> Membership for Config<T> {
+    fn id(&self) -> NodeId {
+        self.id
+    }
+
+    fn hears(&self, other: NodeId) -> bool {
+        self.members.contains(other)
+    }
+}
 
 /// What is wrong with the members of a cluster, in one sentence, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

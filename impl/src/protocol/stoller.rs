@@ -40,7 +40,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error as ErrorText;
 
 use super::settings::Durations;
-use super::{Belief, Context, Core, DurationError, MemberError, Members, NodeId, Reason, Role};
+use super::{
+    Belief, Context, Core, DurationError, MemberError, Members, Membership, NodeId, Reason, Role,
+};
 
 /// The name of an election. Nodes compare names and look at the owner, nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,6 +96,16 @@ pub struct Config {
     pub ask: Duration,
 }
 
+impl Membership for Config {
+    fn id(&self) -> NodeId {
+        self.id
+    }
+
+    fn hears(&self, other: NodeId) -> bool {
+        self.members.contains(other)
+    }
+}
+
 /// What is wrong with what a node is to start with.
 #[derive(Clone, Debug, PartialEq, Eq, ErrorText)]
 pub enum Error {
@@ -114,7 +126,6 @@ pub enum Error {
     },
 }
 
-const CLAIMED: Reason = Reason::new("claimed", "a higher node claims to lead");
 const HALTED: Reason = Reason::new("halted", "a higher node is about to lead");
 const CHECK_FAILED: Reason = Reason::new("check_failed", "another node does not follow this one");
 const SUSPECTED: Reason =
@@ -123,9 +134,6 @@ const WON: Reason = Reason::new("won", "every lower node has given way or failed
 const UNANSWERED: Reason =
     Reason::new("unanswered", "a lower node did not say in time that it gives way");
 
-/// Of a lower node, or of an election that its sender does not own.
-const WRONG_DIRECTION: Reason =
-    Reason::new("wrong_direction", "no correct node with that id sends this to this node");
 /// Of an election that is over, or of another node's.
 const OTHER_ELECTION: Reason = Reason::new("other_election", "it belongs to another election");
 
@@ -205,7 +213,7 @@ impl Stoller {
     fn on_ldr(&mut self, cx: &mut Context<'_, Self>, from: NodeId, of: Elid) {
         match self.state {
             State::Waiting { elid } if elid == of => {
-                self.change(cx, State::Following { leader: from, elid }, CLAIMED);
+                self.change(cx, State::Following { leader: from, elid }, Reason::CLAIMED);
             }
             _ => cx.ignore(from, OTHER_ELECTION),
         }
@@ -310,14 +318,6 @@ impl Core for Stoller {
         }
     }
 
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
-    }
-
     fn period(config: &Config, timer: Timer) -> Duration {
         match timer {
             Timer::Ask => config.ask,
@@ -359,7 +359,7 @@ impl Core for Stoller {
             Message::Ack(elid) => self.on_ack(cx, from, elid),
             Message::NotNorm(elid) => self.on_not_norm(cx, from, elid),
             Message::Halt(_) | Message::Ldr(_) | Message::NormQ(_) => {
-                cx.ignore(from, WRONG_DIRECTION);
+                cx.ignore(from, Reason::WRONG_DIRECTION);
             }
         }
     }

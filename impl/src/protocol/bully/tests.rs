@@ -203,9 +203,9 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
     for (from, message, cause) in [
         (9, Message::Coordinator, Reason::UNKNOWN_SENDER),
         (2, Message::Coordinator, Reason::OWN_ID),
-        (1, Message::Coordinator, super::WRONG_DIRECTION),
-        (1, Message::Ok, super::WRONG_DIRECTION),
-        (3, Message::Election, super::WRONG_DIRECTION),
+        (1, Message::Coordinator, Reason::WRONG_DIRECTION),
+        (1, Message::Ok, Reason::WRONG_DIRECTION),
+        (3, Message::Election, Reason::WRONG_DIRECTION),
     ] {
         assert_eq!(two.hears(1, from, message), format!("ignored {from}: {cause}"));
     }

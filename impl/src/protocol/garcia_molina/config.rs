@@ -5,19 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::DurationError;
 use crate::protocol::settings::Durations;
-use crate::protocol::{DurationError, Members, NodeId};
 
 /// The configuration of one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Config {
-    /// The node itself; one of the members.
-    pub id: NodeId,
-    /// Every node that takes part, the node itself included. The same on every node.
-    pub members: Members,
-    /// How long the node waits for what. Best the same on every node.
-    pub timing: Timing,
-}
+pub type Config = crate::protocol::Config<Timing>;
 
 /// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! The paper's procedures: what a node answers when it is called, and what it does of its own accord.
 
 use super::{
-    ANSWERED, Activity, CHECK_FAILED, CLAIMED, GarciaMolina, HALTED, LEADER_SILENT, Message, Phase,
-    Task, Timer, UNANSWERED,
+    ANSWERED, Activity, CHECK_FAILED, GarciaMolina, HALTED, Message, Phase, Task, Timer, UNANSWERED,
 };
 use crate::protocol::{Context, Core as _, NodeId, Reason, Role};
 
@@ -35,7 +34,7 @@ impl GarciaMolina {
             self.coordinator = Some(from);
             self.phase = Phase::Reorganization;
             self.rest(cx);
-            cx.because(CLAIMED);
+            cx.because(Reason::CLAIMED);
         }
     }
 
@@ -46,7 +45,7 @@ impl GarciaMolina {
             self.task = Some(Task { coordinator: from, number });
             self.phase = Phase::Normal;
             self.rest(cx);
-            cx.because(CLAIMED);
+            cx.because(Reason::CLAIMED);
         }
     }
 }
@@ -175,7 +174,7 @@ impl GarciaMolina {
     pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
         let me = cx.id();
         cx.because(match self.activity {
-            Some(Activity::Probe(_)) => LEADER_SILENT,
+            Some(Activity::Probe(_)) => Reason::LEADER_SILENT,
             Some(Activity::Check(_)) => CHECK_FAILED,
             _ => UNANSWERED,
         });

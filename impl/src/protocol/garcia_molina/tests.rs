@@ -255,7 +255,7 @@ fn numbers_that_must_fit_a_narrow_field_begin_again() {
 fn what_no_correct_node_sends_is_ignored() {
     let mut two = Story::follower(2);
     let ignored = |from: u16, cause: Reason| format!("ignored {from}: {cause}");
-    assert_eq!(two.hears(400, 1, Message::Halt), ignored(1, super::WRONG_DIRECTION));
+    assert_eq!(two.hears(400, 1, Message::Halt), ignored(1, Reason::WRONG_DIRECTION));
     assert_eq!(two.hears(400, 2, Message::AreYouThere), ignored(2, Reason::OWN_ID));
     assert_eq!(two.hears(400, 9, Message::Halt), ignored(9, Reason::UNKNOWN_SENDER));
     assert_eq!(two.hears(400, 1, Message::Started), "", "it has called nobody");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::settings::Durations as Section;
-use crate::protocol::{DurationError, Members, NodeId};
+use crate::protocol::{DurationError, Members, Membership, NodeId};
 
 /// The configuration of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +19,23 @@ impl Config {
         match self {
             Self::Client(config) => &config.durations,
             Self::Store(config) => &config.durations,
+        }
+    }
+}
+
+impl Membership for Config {
+    fn id(&self) -> NodeId {
+        match self {
+            Self::Client(config) => config.id,
+            Self::Store(config) => config.id,
+        }
+    }
+
+    /// A client hears the store, and the store hears its clients.
+    fn hears(&self, other: NodeId) -> bool {
+        match self {
+            Self::Client(config) => config.store == other,
+            Self::Store(config) => config.clients.contains(other),
         }
     }
 }

@@ -262,10 +262,10 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
     for (from, message, cause) in [
         (9, Message::Halt(elid(9, 1, 0)), Reason::UNKNOWN_SENDER),
         (2, Message::Halt(elid(2, 1, 0)), Reason::OWN_ID),
-        (1, Message::Halt(elid(1, 1, 0)), super::WRONG_DIRECTION),
-        (4, Message::Halt(elid(3, 1, 0)), super::WRONG_DIRECTION),
-        (1, Message::NormQ(elid(1, 1, 0)), super::WRONG_DIRECTION),
-        (1, Message::Ldr(elid(1, 1, 0)), super::WRONG_DIRECTION),
+        (1, Message::Halt(elid(1, 1, 0)), Reason::WRONG_DIRECTION),
+        (4, Message::Halt(elid(3, 1, 0)), Reason::WRONG_DIRECTION),
+        (1, Message::NormQ(elid(1, 1, 0)), Reason::WRONG_DIRECTION),
+        (1, Message::Ldr(elid(1, 1, 0)), Reason::WRONG_DIRECTION),
     ] {
         assert_eq!(two.hears(from, message), format!("ignored {from}: {cause}"), "{message:?}");
     }
