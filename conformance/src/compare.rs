@@ -14,7 +14,7 @@
 
 use crate::divergence::Difference;
 use crate::mapping::{Mapping, ProgramOutput, Stable, process_id};
-use crate::node::{Face, Group, Node, position};
+use crate::node::{Face, Group, Node};
 use bellwether::protocol::{Event, NodeId, Output, Role};
 use bellwether_model::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_model::trace::{label, plain, plain_value};
@@ -189,8 +189,8 @@ fn timers<M: Mapping>(
     expected: &Expected<'_, M::Spec>,
     found: &mut Vec<Difference>,
 ) {
-    for &timer in M::Spec::TIMERS {
-        let at = position::<M::Spec>(timer);
+    for timer in M::Spec::TIMERS.iter().map(|row| row.timer) {
+        let at = Timers::place::<M::Spec>(timer);
         let armed = expected.timers.contains::<M::Spec>(timer);
         let arms = |effect: &Effect<M::Spec>| match *effect {
             Effect::Arm(known) | Effect::ArmSince { timer: known, .. } => known == timer,

@@ -93,7 +93,7 @@ impl<'a, M: Mapping> Group<'a, M> {
     /// # Errors
     /// If the program has no group of that size.
     pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
-        let size = nodes + M::Spec::SERVICES;
+        let size = nodes + M::Spec::OPTIONS.services.count;
         let members = Members::new(Id::all(size).map(node_id)).map_err(|error| {
             Error::Configuration { node: node_id(Id::at(0)), source: error.into() }
         })?;
@@ -127,7 +127,7 @@ impl<'a, M: Mapping> Group<'a, M> {
     fn look(&self, core: &M::Program, durable: Option<&Durable<M>>) -> (Face<M::Spec>, Deadlines) {
         let mut deadlines = [None; MAX_TIMERS];
         for (timer, deadline) in mapping::armed(self.mapping, core) {
-            deadlines[position::<M::Spec>(timer)] = Some(deadline);
+            deadlines[Timers::place::<M::Spec>(timer)] = Some(deadline);
         }
         let Status { role, leader, .. } = core.status();
         let detects = |timer: &SpecTimer<M>| {
@@ -135,7 +135,7 @@ impl<'a, M: Mapping> Group<'a, M> {
             node.is_some_and(|node| core.watched().any(|watched| watched == node))
         };
         let armed = mapping::armed(self.mapping, core).map(|(timer, _)| timer);
-        let armed = armed.chain(M::Spec::TIMERS.iter().copied().filter(detects));
+        let armed = armed.chain(M::Spec::TIMERS.iter().map(|row| row.timer).filter(detects));
         let face = Face {
             up: role != Role::NotStarted,
             role,
@@ -145,14 +145,6 @@ impl<'a, M: Mapping> Group<'a, M> {
             timers: mapping::timers::<M::Spec>(armed),
         };
         (face, deadlines)
-    }
-}
-
-/// Where `timer` stands among the specification's timers.
-pub(crate) fn position<P: Specification>(timer: P::Timer) -> usize {
-    match P::TIMERS.iter().position(|&known| known == timer) {
-        Some(position) => position,
-        None => unreachable!("a mapping translates to timers of its specification"),
     }
 }
 
@@ -183,7 +175,7 @@ impl<M: Mapping> Node<M> {
     pub(crate) fn first_due(&self) -> Option<SpecTimer<M>> {
         let earliest = self.earliest()?;
         let at = self.deadlines.iter().position(|&deadline| deadline == Some(earliest))?;
-        M::Spec::TIMERS.get(at).copied()
+        M::Spec::TIMERS.get(at).map(|row| row.timer)
     }
 
     /// A nanosecond later, unless a timer is due by then.
@@ -260,7 +252,7 @@ impl<M: Mapping> Node<M> {
     /// When `timer` is due. In the program, no timer can expire before one that is due earlier.
     fn due(&self, timer: SpecTimer<M>) -> Result<Time, Difference> {
         let name = plain(&timer);
-        let Some(deadline) = self.deadlines[position::<M::Spec>(timer)] else {
+        let Some(deadline) = self.deadlines[Timers::place::<M::Spec>(timer)] else {
             return Err(Difference::missing(
                 self.id,
                 "expiry",

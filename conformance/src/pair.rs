@@ -213,7 +213,7 @@ pub(crate) fn alone<M: Mapping>(
     let mut after = *before;
     let mut effects = Effects::<M::Spec>::new();
     let has = (before.stable, before.timers);
-    let nodes = group.size - M::Spec::SERVICES;
+    let nodes = group.size - M::Spec::OPTIONS.services.count;
     let mut local = Local::new(id, nodes, has, &mut after.process, &mut effects);
     event(&mut local);
     after.timers = local.timers();

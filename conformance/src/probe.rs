@@ -159,13 +159,13 @@ impl<M: Mapping> Probe<'_, '_, M> {
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         for suspect in Id::all(self.group.size).map(node_id).chain([stranger]) {
             let mapping = self.group.mapping;
-            let watches = |timer: &&SpecTimer<M>| {
-                self.node.face.timers.contains::<M::Spec>(**timer)
-                    && mapping.detects(**timer) == Some(suspect)
+            let watches = |timer: &SpecTimer<M>| {
+                self.node.face.timers.contains::<M::Spec>(*timer)
+                    && mapping.detects(*timer) == Some(suspect)
             };
             let input = Input::Suspect(suspect);
             let now = self.node.soon();
-            let Some(&timer) = M::Spec::TIMERS.iter().find(watches) else {
+            let Some(timer) = M::Spec::TIMERS.iter().map(|row| row.timer).find(watches) else {
                 let words = format!("a report that {suspect}, which is not watched, has failed");
                 self.quiet(&words, now, input)?;
                 continue;

@@ -10,6 +10,7 @@ mod replay;
 mod rings;
 mod roll_call;
 mod stoller;
+mod style;
 mod wrong_invitations;
 mod wrong_leases;
 mod wrong_programs;

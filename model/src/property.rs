@@ -1,9 +1,10 @@
 //! What is asked of a protocol: each property one temporal formula with a name, used by every
 //! protocol it fits.
 //!
-//! In the formulas, □ is "always", ◇ "eventually", P ⇝ Q "whenever P, then Q or later Q". A process is *settled* when it leads or follows
-//! somebody; *at rest* means that nothing is left to happen but faults (and heartbeats that tell
-//! nobody anything new). Down processes believe nothing.
+//! In the formulas, □ is "always", ◇ "eventually", P ⇝ Q "whenever P, then Q or later Q". A process
+//! *has a leader* when it leads or follows another; *quiescent* means that nothing is left to
+//! happen but faults, and heartbeats that tell no process anything new. Down processes believe
+//! nothing.
 
 mod beliefs;
 
@@ -11,6 +12,7 @@ pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
 
 use crate::protocol::{Elects, Protocol};
+use crate::temporal;
 use crate::world::World;
 pub(crate) use beliefs::agreed;
 use beliefs::{
@@ -18,30 +20,8 @@ use beliefs::{
     succession, validity,
 };
 
-/// A named temporal formula.
-#[derive(Clone, Copy, Debug)]
-pub struct Property<P: Protocol> {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// The formula.
-    pub formula: &'static str,
-    /// The formula in a sentence.
-    pub meaning: &'static str,
-    /// Whether it is checked when no property is named.
-    pub by_default: bool,
-    /// Where the formula is an implication, its left side with its name: if no state satisfies it,
-    /// the property says nothing.
-    pub premise: Option<(&'static str, Condition<P>)>,
-    /// The formula: temporal operators around what is asked of one state.
-    pub temporal: Temporal<Condition<P>>,
-}
-
-impl<P: Protocol> Property<P> {
-    /// Of which kind the formula is.
-    pub fn kind(&self) -> Kind {
-        self.temporal.kind()
-    }
-}
+/// A property of the worlds of one protocol.
+pub type Property<P> = temporal::Property<Condition<P>>;
 
 /// Every property that any world can be asked for, in the order in which they are reported; at the
 /// end those that only this protocol can.
@@ -67,30 +47,31 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
         },
         Property {
             name: "agreement",
-            formula: "□ (at rest ⇒ ∀ settled i, j: leader(i) = leader(j))",
-            meaning: "no two live processes settle on different leaders and stay so",
+            formula: "□ (quiescent ⇒ ∀ i, j that have a leader: leader(i) = leader(j))",
+            meaning: "no two live processes keep different leaders",
             by_default: true,
-            premise: Some(("at rest", World(crate::world::World::is_quiescent))),
+            premise: Some(("quiescent", World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
                 !world.is_quiescent(state) || agreement(state)
             })),
         },
         Property {
             name: "validity",
-            formula: "□ (at rest ⇒ ∀ settled i: up(leader(i)) ⇒ leader(i) = max{j: up(j)})",
-            meaning: "a live process that is settled on stays so only as the highest live one",
+            formula: "□ (quiescent ⇒ ∀ i that has a leader: up(leader(i)) ⇒ leader(i) = max{j: \
+                      up(j)})",
+            meaning: "no live process keeps a live leader but the highest live one",
             by_default: true,
-            premise: Some(("at rest", World(crate::world::World::is_quiescent))),
+            premise: Some(("quiescent", World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
                 !world.is_quiescent(state) || validity(state)
             })),
         },
         Property {
             name: "decided",
-            formula: "□ (at rest ⇒ ∀ up i: settled(i) ∧ up(leader(i)))",
+            formula: "□ (quiescent ⇒ ∀ up i: i has a leader ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
             by_default: true,
-            premise: Some(("at rest", World(crate::world::World::is_quiescent))),
+            premise: Some(("quiescent", World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
                 !world.is_quiescent(state) || decided(state)
             })),
@@ -118,7 +99,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
         Property {
             name: "leader-emerges",
             formula: "◇ ((∃ up i) ⇒ (∃ up i: leads(i)))",
-            meaning: "at some moment somebody leads, if anybody is up; ask it of a cold start",
+            meaning: "at some moment a process leads, if any is up; ask it of a cold start",
             by_default: false,
             premise: None,
             temporal: Temporal::Liveness(Liveness::Eventually(World(|_, state| led(state)))),
@@ -126,15 +107,17 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
         Property {
             name: "leader-recurs",
             formula: "□◇ ((∃ up i) ⇒ (∃ up i: leads(i)))",
-            meaning: "again and again somebody leads, if anybody is up",
+            meaning: "again and again a process leads, if any is up",
             by_default: false,
             premise: None,
             temporal: Temporal::Liveness(Liveness::AlwaysEventually(World(|_, state| led(state)))),
         },
         Property {
             name: "failover",
-            formula: "(∃ up i: ¬(settled(i) ∧ up(leader(i)))) ⇝ (∃ l: ∀ up i: leader(i) = l ∧ up(l))",
-            meaning: "whenever a live process has no live leader, all who live agree on one later",
+            formula: "(∃ up i: ¬(i has a leader ∧ up(leader(i)))) ⇝ (∃ l: ∀ up i: leader(i) = l ∧ \
+                      up(l))",
+            meaning: "whenever a live process has no live leader, all live processes agree on one \
+                      later",
             by_default: false,
             premise: Some(("a live process has no live leader", World(|_, state| !decided(state)))),
             temporal: Temporal::Liveness(Liveness::LeadsTo(
@@ -151,14 +134,7 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             temporal: Temporal::Reachable(World(succession)),
         },
     ];
-    all.extend(P::PROPERTIES.iter().map(|own| Property {
-        name: own.name,
-        formula: own.formula,
-        meaning: own.meaning,
-        by_default: own.by_default,
-        premise: own.premise.map(|(name, judge)| (name, Condition::Own(judge))),
-        temporal: own.temporal.map(Condition::Own),
-    }));
+    all.extend(P::PROPERTIES.iter().map(|own| own.map(Condition::Own)));
     all
 }
 
@@ -169,7 +145,7 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
     vec![
         Property {
             name: TIMEOUTS_ACCURATE,
-            formula: "□ ∀ time-out t: due(t) ⇒ may_time_out(t)",
+            formula: "□ ∀ time-out t: due(t) ⇒ may-time-out(t)",
             meaning: "no time-out expires while what it waits for could still come",
             by_default: true,
             premise: Some(("a time-out is due", Condition::World(World::some_time_out_is_due))),
@@ -177,7 +153,8 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
         },
         Property {
             name: AGREED_WITHIN,
-            formula: "□ (more than D ticks since the last fault ⇒ ∀ up i: leader(i) = max{j: up(j)})",
+            formula: "□ (more than D ticks since the last fault ⇒ ∀ up i: leader(i) = max{j: \
+                      up(j)})",
             meaning: "every live process agrees on the highest live id within D ticks (--within D)",
             by_default: true,
             premise: Some((
@@ -207,9 +184,9 @@ pub fn select<P: Protocol>(
 ) -> Result<Vec<Property<P>>, PropertyError> {
     let known = || all::<P>().into_iter().chain(timed());
     if names.is_empty() {
-        // Without a crash nobody else need ever lead.
+        // Without a crash no other process need ever lead.
         let crashes = world.scenario().faults.crashes > 0;
-        let elects = world.protocol().elects();
+        let elects = (P::OPTIONS.elects)(world.protocol());
         let wanted = |p: &Property<P>| {
             p.by_default
                 && match p.name {

@@ -3,13 +3,13 @@
 
 use std::any::Any;
 
-/// All bits set: no state, but a step outside the boundary of the search.
+/// All bits set: no state, but a step beyond the bounds of the search.
 pub const OUTSIDE_WORD: u64 = u64::MAX;
 
 /// What is known of a state: bit 0 is [`STUTTERS`], the others are the space's own.
 pub type Answers = u32;
 
-/// The bit of the answers that says that nothing owed is enabled in a state, so that staying there
+/// The bit of the answers that says that nothing fair is enabled in a state, so that staying there
 /// for ever is fair.
 pub const STUTTERS: Answers = 1;
 
@@ -17,7 +17,7 @@ pub const STUTTERS: Answers = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unlearned;
 
-/// What the world owes to an action.
+/// How fair an action is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fairness {
     /// Nothing: it is a fault, and may stay away for ever.
@@ -38,9 +38,11 @@ pub type Scratch = Box<dyn Any + Send + Sync>;
 /// A transition system whose states are a few machine words.
 ///
 /// It may learn while it is searched: [`expand`](Space::expand) then refuses a state until
-/// [`learn`](Space::learn) has been called with it.
+/// [`learn`](Space::learn) has been called with it. When the words of a state have become too
+/// narrow for what was learned, [`lay_out`](Space::lay_out) makes them wider, and
+/// [`recode`](Space::recode) tells how each state known by then looks from then on.
 ///
-/// States go in and out as slices, one after the other, so that whoever searches is compiled once
+/// States go in and out as slices, one after the other, so that the search is compiled once
 /// and not for every space.
 pub trait Space: Send + Sync {
     /// How many words a state needs at present.
@@ -55,7 +57,7 @@ pub trait Space: Send + Sync {
 
     /// Appends the states that follow `from` to `next`, each in as many words, one for each action
     /// that is enabled, in an order that is always the same; one that has
-    /// [all bits set](OUTSIDE_WORD) where the action leads outside the boundary.
+    /// [all bits set](OUTSIDE_WORD) where the action leads beyond the bounds.
     ///
     /// # Errors
     /// If what follows has not been learned; `next` may have grown.
@@ -66,14 +68,21 @@ pub trait Space: Send + Sync {
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned>;
 
-    /// Learns what follows `from`. If that changes how states look in words, it returns true, and
-    /// all states made before are void.
-    fn learn(&mut self, from: &[u64]) -> bool;
+    /// Learns what follows `from`. States look as they did before.
+    fn learn(&mut self, from: &[u64]);
+
+    /// Makes room for everything that was learned. Whether states now look different in words: each
+    /// that is known must then be [recoded](Space::recode).
+    fn lay_out(&mut self) -> bool;
+
+    /// Appends to `to`, in `width` words, what `old` looks like since the last
+    /// [`lay_out`](Space::lay_out) that changed anything.
+    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>);
 
     /// The actions that are enabled in `state`, in the order in which it is expanded.
     fn actions(&self, state: &[u64]) -> Vec<ActionId>;
 
-    /// What the world owes to an action.
+    /// How fair an action is.
     fn fairness(&self, action: ActionId) -> Fairness;
 
     /// Whether some action may be strongly fair.

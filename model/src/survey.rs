@@ -52,7 +52,7 @@ pub struct Row {
     pub protocol: &'static str,
     /// Its cells, in the order of the worlds.
     pub cells: Vec<Cell>,
-    /// The most messages of an execution from the first crash until everything is at rest.
+    /// The most messages of an execution from the first crash until the world is quiescent.
     pub messages: Most,
 }
 
@@ -60,7 +60,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Most {
-    /// So many.
+    /// A number.
     AtMost(u64),
     /// There is no bound.
     Unbounded,
@@ -91,7 +91,7 @@ enum Found {
     Messages(Most),
 }
 
-/// Surveys these protocols, telling `done` each time that something was found out.
+/// Surveys these protocols, and calls `done` with the name of one whenever a task of it is done.
 ///
 /// # Errors
 /// If a world cannot be, or the system gives no threads.
@@ -185,7 +185,7 @@ impl Cell {
         found.filter(|f| f.verdict == Verdict::Violated).any(named)
     }
 
-    /// What goes wrong, in a few words; nothing if all holds.
+    /// What goes wrong, in a few words; empty if all holds.
     #[must_use]
     pub fn wrongs(&self) -> Vec<String> {
         let mut wrongs = Vec::new();
@@ -207,7 +207,7 @@ impl Cell {
     pub fn verdict(&self) -> Option<Verdict> {
         let findings = self.findings.as_ref()?;
         let any = |verdict| findings.iter().any(|f| f.verdict == verdict);
-        // What cannot be asked in a world, because nothing is ever at rest there, is no matter.
+        // A property that is vacuous, because the world is never quiescent, does not count.
         let open = |f: &Finding| f.verdict == Verdict::Unknown && f.reason != Some(Reason::Vacuous);
         Some(if any(Verdict::Violated) {
             Verdict::Violated

@@ -13,6 +13,38 @@ pub enum Temporal<C> {
     Liveness(Liveness<C>),
 }
 
+/// A named temporal formula, with conditions of type `C` on states.
+#[derive(Clone, Copy, Debug)]
+pub struct Property<C> {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The formula.
+    pub formula: &'static str,
+    /// The formula in a sentence, with its source.
+    pub meaning: &'static str,
+    /// Whether it is checked when no property is named.
+    pub by_default: bool,
+    /// Where the formula is an implication, its left side with its name: if no state satisfies it,
+    /// the property says nothing.
+    pub premise: Option<(&'static str, C)>,
+    /// The formula: temporal operators around what is asked of one state.
+    pub temporal: Temporal<C>,
+}
+
+impl<C> Property<C> {
+    /// Of which kind the formula is.
+    pub fn kind(&self) -> Kind {
+        self.temporal.kind()
+    }
+
+    /// The same property with other conditions.
+    pub fn map<D>(self, mut to: impl FnMut(C) -> D) -> Property<D> {
+        let Property { name, formula, meaning, by_default, premise, temporal } = self;
+        let premise = premise.map(|(name, condition)| (name, to(condition)));
+        Property { name, formula, meaning, by_default, premise, temporal: temporal.map(to) }
+    }
+}
+
 /// What is claimed of every fair execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness<C> {

@@ -17,7 +17,6 @@ use crate::protocol::{Belief, Id, Protocol};
 use crate::world::{Scenario, State};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The name and version of the format, the first field of every trace.
 pub const FORMAT: &str = "bellwether-trace/1";
@@ -188,7 +187,7 @@ pub struct Lifeline {
     pub paused: bool,
     /// Its role; of a process that is down, "down".
     pub role: String,
-    /// Whom it takes for the leader, if it is settled.
+    /// Its leader, if it has one: itself if it leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<Id>,
     /// The timers it has armed.
@@ -196,7 +195,21 @@ pub struct Lifeline {
     pub timers: Vec<String>,
 }
 
+/// The role of a process that is down.
+pub(crate) const DOWN: &str = "down";
+
 impl Lifeline {
+    /// What the process, whose own id is `id`, believes of the leadership; a process that is down
+    /// believes nothing.
+    #[must_use]
+    pub fn belief(&self, id: u8) -> Belief {
+        match self.leader.filter(|_| self.up) {
+            Some(leader) if leader.number() == id => Belief::Leads,
+            Some(leader) => Belief::Follows(leader),
+            None => Belief::Undecided,
+        }
+    }
+
     /// What process `id` is in `state`.
     #[must_use]
     pub fn of<P: Protocol>(state: &State<P>, id: Id) -> Lifeline {
@@ -204,7 +217,7 @@ impl Lifeline {
         Lifeline {
             up,
             paused: state.paused(id),
-            role: if up { P::role(state.process(id)) } else { "down" }.to_owned(),
+            role: if up { P::role(state.process(id)) } else { DOWN }.to_owned(),
             leader: match state.belief(id) {
                 Some(Belief::Leads) => Some(id),
                 Some(Belief::Follows(leader)) => Some(leader),
@@ -212,22 +225,5 @@ impl Lifeline {
             },
             timers: state.timers(id).iter::<P>().map(|t| plain(&t)).collect(),
         }
-    }
-}
-
-impl fmt::Display for Lifeline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.role)?;
-        match self.leader {
-            Some(leader) if self.role != "leader" => write!(f, " of {leader}")?,
-            _ => {}
-        }
-        if self.paused {
-            f.write_str(", paused")?;
-        }
-        if !self.timers.is_empty() {
-            write!(f, "; waits for: {}", self.timers.join(", "))?;
-        }
-        Ok(())
     }
 }

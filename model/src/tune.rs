@@ -12,7 +12,7 @@ pub use form::{Fit, Form};
 use crate::check::{self, CheckError, Counterexample, Limits, Options};
 use crate::check::{Progress, Reason, Report, Verdict};
 use crate::property::{self, Property, PropertyError};
-use crate::protocol::{Protocol, Wait};
+use crate::protocol::{self, Protocol, Wait};
 use crate::world::{Delay, Durations, Scenario, Timed, Timing, World, WorldError};
 use std::time::Instant;
 
@@ -76,19 +76,20 @@ pub struct Below<P: Protocol> {
 /// The time-outs by these rules: durations of timers that wait for others, in the protocol's order.
 pub fn time_outs<P: Protocol>(protocol: &P) -> Vec<&'static str> {
     let waits = |name: &str| {
-        P::TIMERS.iter().any(|&timer| {
-            !protocol.periodic(timer)
-                && matches!(protocol.wait(timer), Some(Wait::Fixed(known)) if known == name)
+        P::TIMERS.iter().any(|row| {
+            row.waits_for_others()
+                && matches!(row.wait(protocol), Some(Wait::Fixed(known)) if known.name == name)
         })
     };
-    P::DURATIONS.iter().map(|duration| duration.name).filter(|name| waits(name)).collect()
+    let names = protocol::durations::<P>().into_iter().map(|duration| duration.name);
+    names.filter(|name| waits(name)).collect()
 }
 
 impl<P: Protocol> Question<P> {
     /// The smallest durations for this delay and processing time: the first one with the others as
     /// long as may be, and then each with those before it as short as they can be.
     ///
-    /// `look` is told which duration is tried, how long it is, and how far the search is.
+    /// `look` is called with the duration that is tried, its length, and how far the search is.
     ///
     /// # Errors
     /// If the worlds cannot be.
@@ -216,8 +217,8 @@ pub fn complete<P: Protocol>(
     sought: &[&'static str],
     most: u8,
 ) -> Result<Durations, WorldError> {
-    let waiting = P::TIMERS.iter().copied().filter(|&timer| !protocol.periodic(timer));
-    let names = waiting.filter_map(|timer| protocol.wait(timer)).map(Wait::duration);
+    let waiting = P::TIMERS.iter().filter(|row| row.waits_for_others());
+    let names = waiting.filter_map(|row| row.wait(protocol)).map(Wait::duration);
     let missing = names.filter(|name| given.get(name).is_none() && !sought.contains(name));
     let mut durations = given;
     for name in missing {

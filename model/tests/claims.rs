@@ -1,4 +1,4 @@
-//! The ledger of claims: it is complete, it comes out as it says, the page that is made of it is
+//! The ledger of claims: it is complete, the runs find what it says, the page that is made of it is
 //! the one in `docs`, and every command that it prints finds the same again.
 
 use assert_cmd::Command;
@@ -47,13 +47,14 @@ fn edited(file: &str, text: &str, by: &str) -> TempDir {
 }
 
 #[test]
-fn every_claim_is_there_once_and_told_in_sentences() {
+fn every_claim_is_there_once_and_in_sentences() {
     let ledger = Ledger::load().expect("the ledger can be read");
     let numbers: Vec<u16> = ledger.claims().iter().map(|(_, claim)| claim.number).collect();
     assert_eq!(numbers, (1..=161).collect::<Vec<u16>>());
     for (_, claim) in ledger.claims() {
         for sentence in [&claim.says, &claim.why] {
             assert!(sentence.ends_with('.') || sentence.ends_with(".)"), "{}", claim.number);
+            assert!(!sentence.contains(['\n', '\t']), "{}: one line", claim.number);
         }
         for check in claim.checks.iter().chain(&claim.cures) {
             assert!(!check.shows.ends_with('.'), "{}: {}", claim.number, check.shows);

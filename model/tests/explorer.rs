@@ -181,7 +181,7 @@ fn the_page_its_properties_and_a_counterexample_are_served() {
     assert_eq!(explorer.end(), "");
 }
 
-/// "3 crashes", "1 gets OK from 2", "2's watch timer expires", "3 comes back".
+/// "3 crashes", "1 gets OK from 2", "2's watch timer expires", "3 recovers".
 fn reads_like_a_sentence(action: &str) {
     let mut words = action.split(' ');
     let subject = words.next().expect("a subject");

@@ -134,7 +134,7 @@ fn if_halt_does_not_end_an_election_two_lead() {
             "2 gets ARE_YOU_THERE from 1",
             "1's answer timer expires",
             "2 gets ARE_YOU_THERE from 1",
-            "2 comes back",
+            "2 recovers",
             "2's recovery timer expires",
             "1 gets HALT from 2",
             "2 gets HALTED from 1",
@@ -159,7 +159,7 @@ fn a_process_that_follows_whoever_answers_may_follow_a_follower() {
         story(&report, "assertion-1"),
         [
             "1 crashes",
-            "1 comes back",
+            "1 recovers",
             "1's recovery timer expires",
             "2 gets ARE_YOU_THERE from 1",
             "1 gets HERE from 2",
@@ -339,7 +339,7 @@ fn time_is_sequential() {
             "t-silence" => 1,
             _ => 60,
         };
-        let needed = GarciaMolina::TIMERS.iter().filter_map(|&timer| rules.wait(timer));
+        let needed = GarciaMolina::TIMERS.iter().filter_map(|row| row.wait(&rules));
         let durations = Durations::of(needed.map(Wait::duration).map(|name| (name, ticks(name))));
         let timing = Timing::Timed(Timed {
             delay: Delay::AtMost(delay),

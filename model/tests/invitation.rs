@@ -3,8 +3,8 @@
 
 use bellwether_model::check::{Decision, Options, Report, Verdict, check};
 use bellwether_model::property::{self, Property};
-use bellwether_model::protocol::Protocol;
-use bellwether_model::protocol::invitation::{Counter, Group, Invitation, Members, Priority};
+use bellwether_model::protocol::invitation::{Counter, Group, Invitation, Message, Priority};
+use bellwether_model::protocol::{Protocol, enough};
 use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Heals, Missing, Scenario, Start, Timed, Timing, World,
 };
@@ -128,8 +128,8 @@ fn without_timing_assertion_3_stays_and_assertion_4_goes() {
 #[test]
 fn what_is_enough_is_no_longer_than_it_must_be() {
     let accurate = |nodes, replaced: Option<(&'static str, u8)>| {
-        let all = Invitation::ENOUGH.iter().copied();
-        let durations = all.map(|(name, ticks)| match replaced {
+        let all = enough::<Invitation>();
+        let durations = all.into_iter().map(|(name, ticks)| match replaced {
             Some((other, ticks)) if other == name => (name, ticks),
             _ => (name, ticks),
         });
@@ -295,8 +295,10 @@ fn groups_and_members_are_read_as_they_are_written() {
     for wrong in ["", "3", "0.1", "8.1", "3.x", "3.256"] {
         assert!(wrong.parse::<Group>().is_err(), "{wrong:?}");
     }
-    let members: Members = "1+3".parse().expect("members");
-    assert_eq!(members.to_string(), "1+3");
-    assert_eq!("".parse::<Members>(), Ok(Members::NONE));
-    assert!("1+9".parse::<Members>().is_err());
+    let ready = |task| format!(r#"{{"ready":{{"group":"3.12","task":"{task}"}}}}"#);
+    for task in ["", "1", "1+3"] {
+        let message: Message = serde_json::from_str(&ready(task)).expect("a READY");
+        assert_eq!(serde_json::to_string(&message).expect("JSON"), ready(task));
+    }
+    assert!(serde_json::from_str::<Message>(&ready("1+9")).is_err());
 }

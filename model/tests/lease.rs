@@ -179,8 +179,8 @@ fn a_store_that_crashes_must_remember() {
 /// By default `tune` asks when time-outs are accurate; these durations are enough for the survey.
 #[test]
 fn enough_is_enough() {
-    use bellwether_model::protocol::Protocol;
-    let durations = Durations::of(Lease::ENOUGH.iter().copied()).expect("short names");
+    use bellwether_model::protocol::enough;
+    let durations = Durations::of(enough::<Lease>()).expect("short names");
     let delay = Delay::AtMost(1);
     let timed = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
     let scenario =

@@ -26,43 +26,44 @@ fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<Sta
     next.map(|next| world.within_bounds(&next).then_some(next)).collect()
 }
 
-/// What follows `words`, learning as often as it takes; `None` if states then look different.
-fn expand<P: Protocol>(packed: &mut Packed<P>, words: &[u64]) -> Option<Vec<Vec<u64>>> {
+/// What follows `words`, learning as often as it takes; `words` are as they look afterwards.
+fn expand<P: Protocol>(packed: &mut Packed<P>, words: &mut Vec<u64>) -> Vec<Vec<u64>> {
     let mut next = Vec::new();
     if packed.expand(words, &mut packed.scratch(), &mut next).is_err() {
         next.clear();
-        if packed.learn(words) {
-            return None;
+        packed.learn(words);
+        if packed.lay_out() {
+            let mut now = Vec::new();
+            packed.recode(words, WORDS, &mut now);
+            *words = now;
         }
         let known = packed.expand(words, &mut packed.scratch(), &mut next);
         assert!(known.is_ok(), "what was learned is not known");
     }
-    Some(next.chunks(words.len()).map(<[u64]>::to_vec).collect())
+    next.chunks(words.len()).map(<[u64]>::to_vec).collect()
 }
 
 /// Takes the steps `choices` from the start, comparing everything that could follow each time.
 fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
     let mut packed = Packed::new(world, Vec::new());
-    'anew: loop {
-        let mut words = packed.initial(WORDS);
-        let mut state = world.initial();
-        for &choice in choices {
-            assert_eq!(packed.decode(&words), state);
-            let Some(next) = expand(&mut packed, &words) else { continue 'anew };
-            let decoded: Vec<_> = next
-                .iter()
-                .map(|words| (*words != [OUTSIDE_WORD; WORDS]).then(|| packed.decode(words)))
-                .collect();
-            let expected = successors(world, &state);
-            assert_eq!(decoded, expected);
-            let inside: Vec<_> =
-                next.into_iter().zip(expected).filter_map(|(w, s)| Some((w, s?))).collect();
-            if inside.is_empty() {
-                break;
-            }
-            (words, state) = inside[choice % inside.len()].clone();
+    let mut words = packed.initial(WORDS);
+    let mut state = world.initial();
+    for &choice in choices {
+        assert_eq!(packed.decode(&words), state);
+        let next = expand(&mut packed, &mut words);
+        assert_eq!(packed.decode(&words), state);
+        let decoded: Vec<_> = next
+            .iter()
+            .map(|words| (*words != [OUTSIDE_WORD; WORDS]).then(|| packed.decode(words)))
+            .collect();
+        let expected = successors(world, &state);
+        assert_eq!(decoded, expected);
+        let within: Vec<_> =
+            next.into_iter().zip(expected).filter_map(|(w, s)| Some((w, s?))).collect();
+        if within.is_empty() {
+            break;
         }
-        return;
+        (words, state) = within[choice % within.len()].clone();
     }
 }
 
@@ -188,4 +189,23 @@ fn a_search_that_was_cut_short_says_so() {
     let (_, search) = search(&world, 2, limits);
     assert!(search.cut_short().is_some());
     assert!((1000..20_000).contains(&search.counts().distinct), "{:?}", search.counts());
+}
+
+/// Parts outgrow their bits many times on the way; what was found by then is found.
+#[test]
+fn a_search_never_begins_anew() {
+    let world = World::new(Bully::RECOMMENDED, Scenario::calm(4).with_crashes(1, 0));
+    let world = world.expect("a world");
+    for edges in [false, true] {
+        let mut packed = Packed::new(&world, Vec::new());
+        let (mut before, mut looks) = (0, 0);
+        let mut look = |progress: Progress| {
+            assert!(progress.distinct >= before, "from {before} to {}", progress.distinct);
+            (before, looks) = (progress.distinct, looks + 1);
+        };
+        let how = How { limits: Limits::NONE, edges, threads: 2, look: &mut look };
+        let found = Exact::search(&mut packed, how).expect("threads");
+        assert!(looks > 20, "only {looks} rounds");
+        assert!(found.counts().distinct > 10_000, "{:?}", found.counts());
+    }
 }

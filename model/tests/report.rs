@@ -98,7 +98,7 @@ fn two_lead_after_a_recovery() {
          2's watch timer expires
          3 gets ELECTION from 2
          2's election timer expires
-         3 comes back
+         3 recovers
          1 gets COORDINATOR from 3
          1 gets COORDINATOR from 2",
         Some(shows("at-most-one-leader", None)),
@@ -177,7 +177,7 @@ fn five_processes_and_two_crashes() {
          5 gets ELECTION from 4
          4's election timer expires
          1 gets COORDINATOR from 4
-         5 comes back
+         5 recovers
          1 gets COORDINATOR from 5
          4 crashes
          2 gets COORDINATOR from 5

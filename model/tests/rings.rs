@@ -6,7 +6,7 @@ use bellwether_model::check::{Limits, Options, Report, Verdict, check};
 use bellwether_model::property::{self, Property, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::chang_roberts::ChangRoberts;
 use bellwether_model::protocol::list_ring::ListRing;
-use bellwether_model::protocol::{Protocol, variant};
+use bellwether_model::protocol::{Protocol, enough, variant};
 use bellwether_model::tune::{self, Question};
 use bellwether_model::world::{Delay, Drift, Durations, Faults, Scenario, Start, Timed, World};
 
@@ -265,7 +265,8 @@ fn each_rule_of_the_repaired_ring_of_lists_is_needed() {
 fn the_time_outs_that_are_enough_are_the_shortest_that_are_accurate() {
     fn shortest<P: Protocol>() {
         let rules = rules::<P>("recommended", "");
-        let named = |name: &str| *P::ENOUGH.iter().find(|known| known.0 == name).expect("one");
+        let named =
+            |name: &str| enough::<P>().into_iter().find(|known| known.0 == name).expect("one");
         let given = ["t-detect", "t-heartbeat"].map(named);
         let durations = Durations::of(given).expect("possible");
         let question = Question {

@@ -4,10 +4,10 @@
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Decision, Engine, Limits, Options, Report, Verdict, check};
 use bellwether_model::property;
-use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::stoller::{
     Counter, Elid, Incarnation, Message, Process, Query, Restart, Stoller, Unanswered,
 };
+use bellwether_model::protocol::{Protocol, enough};
 use bellwether_model::world::{
     Delay, Drift, Durations, Envelope, Faults, Heals, Network, Scenario, Start, State, Symmetry,
     Timed, Timing, World,
@@ -125,10 +125,10 @@ fn in_an_asynchronous_world_there_are_two_leaders_and_no_end() {
 
 #[test]
 fn without_the_leaders_questions_a_process_that_comes_back_stays_alone() {
-    let rules = Stoller { query: Query::Nobody, ..Stoller::RECOMMENDED };
+    let rules = Stoller { query: Query::None, ..Stoller::RECOMMENDED };
     let report = report(rules, Scenario::calm(3).with_crashes(1, 1));
     assert_eq!(violated(&report), ["decided", "stabilises", "sle2"]);
-    assert_eq!(story(&report, "decided"), ["1 crashes", "1 comes back"]);
+    assert_eq!(story(&report, "decided"), ["1 crashes", "1 recovers"]);
 }
 
 /// Who forgets its incarnation uses names again, and takes an old ACK for a new one.
@@ -180,7 +180,7 @@ fn a_halt_that_is_repeated_too_early_costs_safety_and_a_new_election_only_time()
     assert_eq!(violated(&early), ["stabilises", "sle2"]);
     let late = asked(Stoller::RECOMMENDED, in_ticks(3, scenario), &names);
     assert_eq!(late.verdict(), Verdict::Holds);
-    let enough = Durations::of(Stoller::ENOUGH.iter().copied()).expect("short enough");
+    let enough = Durations::of(enough::<Stoller>()).expect("short enough");
     assert_eq!(in_ticks(3, scenario).timing.timed().map(|t| t.durations), Some(enough));
 }
 
@@ -239,7 +239,7 @@ fn a_restart_that_nobody_notices_stops_the_paper_s_rules_for_good() {
     assert_eq!(violated(&report), ["decided", "stabilises", "sle2"]);
     assert_eq!(
         story(&report, "decided"),
-        ["2 crashes", "2 gets HALT(3.0.0) from 3", "2 comes back"],
+        ["2 crashes", "2 gets HALT(3.0.0) from 3", "2 recovers"],
         "3 waits for 2, and 2 waits for 3"
     );
 }
@@ -316,7 +316,7 @@ fn name(message: Message) -> Option<Elid> {
 /// Stage 2 asks each lower process once: HALT, ACK, LDR.
 #[test]
 fn a_takeover_costs_three_messages_for_each_process_that_follows() {
-    let rules = Stoller { query: Query::Nobody, ..Stoller::RECOMMENDED };
+    let rules = Stoller { query: Query::None, ..Stoller::RECOMMENDED };
     for nodes in 2..=5 {
         let followers = nodes as u64 - 1;
         let cold = Scenario { start: Start::Cold, ..Scenario::calm(nodes) };

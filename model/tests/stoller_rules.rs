@@ -71,7 +71,7 @@ fn combinations() -> Vec<Stoller> {
         r.halted = Halted::TellsLeader;
     }]);
     vary(&[&|r| r.query = Query::Lower, &|r| r.query = Query::Down, &|r| {
-        r.query = Query::Nobody;
+        r.query = Query::None;
     }]);
     vary(&[
         &|r| r.answer = Answer::NotFollowing,

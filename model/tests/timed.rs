@@ -4,7 +4,7 @@
 use bellwether_model::check::{Engine, Options, Report, Verdict, check};
 use bellwether_model::property::{self, AGREED_WITHIN, Property, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::bully::{Bully, Message, Restart, Timer};
-use bellwether_model::protocol::{Id, Protocol, Wait};
+use bellwether_model::protocol::{Id, Protocol, Wait, row};
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
     Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, Start, State, Timed,
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 /// Everything that a rule of the bully may need, as far as `rules` needs it.
 fn durations(rules: &Bully, ticks: impl Fn(&str) -> u8) -> Durations {
-    let needed = Bully::TIMERS.iter().filter_map(|&timer| rules.wait(timer)).map(Wait::duration);
+    let needed = Bully::TIMERS.iter().filter_map(|row| row.wait(rules)).map(Wait::duration);
     Durations::of(needed.map(|name| (name, ticks(name)))).expect("few enough")
 }
 
@@ -200,10 +200,10 @@ fn consistent(world: &World<Bully>, state: &State<Bully>) {
     let left = state.ticks_left();
     assert!(left.is_empty() || left.len() == state.in_flight().len(), "{state:?}");
     let waits = |(e, &left): (&Envelope<Message>, &u8)| left == 0 && !state.paused(e.to);
-    let fixed = |timer| matches!(world.protocol().wait(timer), Some(Wait::Fixed(_)));
+    let fixed = |timer| matches!(row::<Bully>(timer).wait(world.protocol()), Some(Wait::Fixed(_)));
     let mut blocked = state.in_flight().iter().zip(left).any(waits);
     for id in state.ids() {
-        for &timer in Bully::TIMERS {
+        for timer in Bully::TIMERS.iter().map(|row| row.timer) {
             let armed = state.timers(id).contains::<Bully>(timer);
             assert!(armed || state.clock(id, timer) == Some(0), "{timer:?} of {id}: {state:?}");
             let due = armed && fixed(timer) && state.clock(id, timer) == Some(0);

@@ -59,7 +59,7 @@ fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_th
     assert_eq!(violated(&report), ["at-most-one-leader", "follower-bound"]);
     assert_eq!(
         story(&report, "at-most-one-leader"),
-        ["3 crashes", "2's watch timer expires", "2's election timer expires", "3 comes back",]
+        ["3 crashes", "2's watch timer expires", "2's election timer expires", "3 recovers",]
     );
 }
 
@@ -122,7 +122,7 @@ fn whoever_accepts_any_coordinator_may_follow_its_own_follower_after_a_restart()
             "1's watch timer expires",
             "2 gets ELECTION from 1",
             "1's election timer expires",
-            "2 comes back",
+            "2 recovers",
             "2 gets COORDINATOR from 1",
             "1 gets COORDINATOR from 2",
         ]

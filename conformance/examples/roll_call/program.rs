@@ -93,14 +93,6 @@ impl Core for RollCall {
         Ok(config.members.require(config.id)?)
     }
 
-    fn id(config: &Config) -> NodeId {
-        config.id
-    }
-
-    fn hears(config: &Config, other: NodeId) -> bool {
-        config.members.contains(other)
-    }
-
     fn period(config: &Config, Timer::Listen: Timer) -> Duration {
         config.timing.election
     }

@@ -1,14 +1,14 @@
-//! Roll call, the specification: whoever starts calls, whoever is higher answers, and the highest
-//! that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
+//! Roll call, the specification: a process that starts calls, a process that is higher answers, and
+//! the highest that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
 
-use bellwether_model::protocol::{Belief, Id, Local, Protocol, Variant, View};
+use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
-/// The rules: what texts, or you, disagree about. Each is a field, each telling a value.
+/// The rules: what texts, or you, disagree about. Each is a field, each variant a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollCall {
-    /// Whoever hears a lower one call answers it.
+    /// A process that hears a lower one call answers it.
     pub answer: bool,
 }
 
@@ -52,7 +52,8 @@ pub enum Timer {
 
 impl Protocol for RollCall {
     const NAME: &'static str = "roll-call";
-    const SUMMARY: &'static str = "the highest that answers leads; nobody watches it afterwards";
+    const SUMMARY: &'static str =
+        "the highest that answers leads; no process watches it afterwards";
     const VARIANTS: &'static [Variant<Self>] = &[
         Variant {
             name: "answering",
@@ -65,21 +66,21 @@ impl Protocol for RollCall {
             rules: RollCall { answer: false },
         },
     ];
-    const TIMERS: &'static [Timer] = &[Timer::Listen];
+    const TIMERS: &'static [TimerRow<Self>] = &[TimerRow::untimed(Timer::Listen)];
 
     type Process = Process;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and has heard of the highest.
+    /// Every process is up and has heard of the highest.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = p.higher().last().unwrap_or(p.id());
         let role = if p.is_highest() { Role::Leader } else { Role::Follower };
         *p.state = Process { role, highest: Some(highest) };
     }
 
-    /// "Whoever starts calls all others, and listens."
+    /// "A process that starts calls all others, and listens."
     fn recover(&self, p: &mut Local<'_, Self>) {
         *p.state = Process { role: Role::Listening, highest: Some(p.id()) };
         for id in p.others() {
@@ -88,7 +89,7 @@ impl Protocol for RollCall {
         p.arm(Timer::Listen);
     }
 
-    /// "Whoever is higher than a caller answers; whoever hears of a higher one follows it."
+    /// "A process higher than a caller answers; one that hears of a higher one follows it."
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, Message::Here: Message) {
         if from < p.id() && self.answer {
             p.send(from, Message::Here);
@@ -107,7 +108,7 @@ impl Protocol for RollCall {
         p.state.role = if mine { Role::Leader } else { Role::Follower };
     }
 
-    /// Long enough: every call has reached whoever is up, and no answer is on its way.
+    /// Long enough: every call has reached each process that is up, and no answer is on its way.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, Timer::Listen: Timer) -> bool {
         !view.in_flight(|from, to, _| to == me || (from == me && view.up(to)))
     }

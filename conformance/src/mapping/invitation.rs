@@ -4,7 +4,7 @@ use super::{Happening, Mapping, node_id, process_id};
 use crate::program::Refusal;
 use bellwether::protocol::invitation as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
-use bellwether_model::protocol::{Id, MAX_NODES, invitation as spec};
+use bellwether_model::protocol::{Id, Ids, MAX_NODES, invitation as spec};
 use std::time::Duration;
 
 /// How a node reads as a process of [`spec::Invitation`].
@@ -155,7 +155,7 @@ impl Mapping for InvitationMapping {
         let coordinators = [Id::at(0), Id::at(1)].into_iter();
         let groups = coordinators
             .flat_map(|coordinator| [1, 2].map(|number| spec::Group { coordinator, number }));
-        let task = spec::Members::from_iter([Id::at(0), Id::at(1)]);
+        let task = Ids::from_iter([Id::at(0), Id::at(1)]);
         let about = groups.flat_map(|group| {
             let ready = Ready { group, task };
             let others = [Invitation, Accept, Done, AreYouThere, Here].map(|about| about(group));
@@ -213,11 +213,11 @@ fn all() -> Members {
     Members::new(Id::all(MAX_NODES).map(node_id)).unwrap_or_else(|_| unreachable!("2 to 255 ids"))
 }
 
-fn set(roster: program::Roster) -> spec::Members {
+fn set(roster: program::Roster) -> Ids {
     roster.iter(&all()).filter_map(process_id).collect()
 }
 
-fn roster(set: spec::Members) -> program::Roster {
+fn roster(set: Ids) -> program::Roster {
     program::Roster::of(&all(), set.iter().map(node_id))
 }
 

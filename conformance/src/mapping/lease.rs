@@ -55,7 +55,7 @@ impl LeaseMapping {
                 role: spec::Role::Store,
                 holder,
                 token: token(store.token()),
-                granted: holder.map_or(0, |id| 1 << id.index()),
+                granted: holder.into_iter().collect(),
                 written: token(store.written()),
                 ..spec::Process::default()
             },

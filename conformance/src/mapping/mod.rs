@@ -59,7 +59,7 @@ pub trait Mapping {
     const RULES: Self::Spec;
 
     /// A node that has not booted, with what it kept through its last crash. The highest members are
-    /// the [services](Specification::SERVICES), if there are any.
+    /// the [services](bellwether_model::protocol::Services), if there are any.
     ///
     /// # Errors
     /// If the program refuses the configuration.

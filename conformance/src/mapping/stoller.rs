@@ -5,7 +5,7 @@ use crate::program::Refusal;
 use bellwether::protocol::stoller as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
-use bellwether_model::protocol::{Id, MAX_NODES};
+use bellwether_model::protocol::{Id, Ids, MAX_NODES};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -37,13 +37,13 @@ impl StollerMapping {
         let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
             (Role::NotStarted, _) => return spec::Process::default(),
             (Role::Follower, Some(leader)) => (spec::Status::Norm, spec::Ldr::Other(leader)),
-            (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::Nobody),
+            (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::None),
             (Role::Leader, _) => (spec::Status::Norm, spec::Ldr::Itself),
             (Role::Candidate, _) if election.asked.is_none() => {
-                (spec::Status::Elec1, spec::Ldr::Nobody)
+                (spec::Status::Elec1, spec::Ldr::None)
             }
-            (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::Nobody),
-            (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::Nobody),
+            (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::None),
+            (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::None),
         };
         spec::Process {
             status,
@@ -196,7 +196,7 @@ fn elid(t: program::Elid) -> spec::Elid {
     spec::Elid { owner, incarnation: number(t.incarnation), counter: number(t.counter) }
 }
 
-fn ids(nodes: &BTreeSet<NodeId>) -> spec::Ids {
+fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
     nodes.iter().filter_map(|&node| process_id(node)).collect()
 }
 

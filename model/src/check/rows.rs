@@ -35,7 +35,7 @@ pub trait Rows: Sync {
     /// The enabled actions of a state. They are worked out again at each call, so call it rarely.
     fn actions(&self, number: u32) -> Vec<Self::Action>;
 
-    /// What the world owes to an action.
+    /// How fair an action is.
     fn fairness(&self, action: &Self::Action) -> Fairness;
 
     /// Whether nothing fair is enabled in a state, so that staying in it for ever is fair.

@@ -17,7 +17,7 @@ pub enum Demand {
     Bounded,
     /// The number has no bound.
     Unbounded,
-    /// The number is so large.
+    /// The number is this large.
     Exactly(Formula),
     /// The number is no larger.
     AtMost(Formula),
@@ -33,14 +33,14 @@ pub enum Finding {
     Holds,
     /// The property is violated.
     Violated {
-        /// By an execution of so many steps, if one shows it.
+        /// The steps of the execution that shows it, if one does.
         steps: Option<usize>,
     },
-    /// So many.
+    /// A number.
     Count(u64),
     /// No number is large enough.
     Unbounded,
-    /// It was not decided.
+    /// The search did not decide it.
     Unknown(Reason),
     /// Its protocol does not exist here yet.
     Absent,
@@ -73,7 +73,7 @@ pub enum Word {
 }
 
 impl Demand {
-    /// Whether this finding is what is demanded; `None` if nothing was found out.
+    /// Whether this finding is what is demanded; `None` if the run decided nothing.
     ///
     /// # Errors
     /// If the formula has no value there.
@@ -101,7 +101,7 @@ impl Demand {
         }
     }
 
-    /// Whether it is said of a number, and not of a property.
+    /// Whether it is about a number, and not about a property.
     #[must_use]
     pub fn is_of_a_number(&self) -> bool {
         !matches!(self, Demand::Holds | Demand::Violated)

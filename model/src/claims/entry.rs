@@ -24,11 +24,11 @@ pub struct Source {
 pub struct Claim {
     /// Its number in the whole ledger.
     pub number: u16,
-    /// Where in the text it stands.
+    /// The section of the text.
     pub section: String,
-    /// What it says, in our own words.
+    /// What it says, as a paraphrase.
     pub says: String,
-    /// How the ledger rules on it. Only what comes out of the checks is a verdict.
+    /// How the ledger rules on it. Only the checks give a verdict.
     pub ruling: Ruling,
     /// What makes it so, or why nothing decides it here.
     pub why: String,
@@ -36,7 +36,7 @@ pub struct Claim {
     pub only_if: Option<String>,
     /// Protocols that have to exist before it is decided.
     pub waits_for: Vec<String>,
-    /// What the claim says, asked of runs.
+    /// What the claim says, as checks.
     pub checks: Vec<Check>,
     /// The smallest changes of a rule or an assumption under which it holds.
     pub cures: Vec<Check>,
@@ -51,9 +51,9 @@ pub struct Check {
     pub shows: String,
     /// What is run.
     pub ask: Ask,
-    /// What must come out if the claim is true.
+    /// What the runs must find if the claim is true.
     pub demands: Demand,
-    /// What comes out, one for each run; nothing if it is what is demanded.
+    /// What each run finds; empty if it is what is demanded.
     pub finds: Vec<Expectation>,
 }
 
@@ -70,7 +70,7 @@ pub enum Ask {
         subject: Subject,
         /// What is counted.
         metric: String,
-        /// Who notices.
+        /// Which processes notice.
         starters: Starters,
         /// How many of the highest processes are down.
         crashed: usize,
@@ -99,11 +99,11 @@ pub struct Subject {
     pub protocol: String,
     /// The named variant; the protocol's first if there is none.
     pub variant: Option<String>,
-    /// Rules that are replaced.
+    /// Rules that replace those of the variant.
     pub rules: Vec<(String, String)>,
     /// How many processes there are in each world.
     pub nodes: Vec<usize>,
-    /// The other scenario.
+    /// The rest of the scenario.
     pub world: toml::Table,
 }
 
@@ -121,12 +121,23 @@ impl Ask {
     }
 }
 
+/// Text that may stand on several lines in the file: any white space is one space.
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+struct Prose(String);
+
+impl From<String> for Prose {
+    fn from(text: String) -> Prose {
+        Prose(text.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}
+
 /// A file as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenSource {
     source: String,
-    title: String,
+    title: Prose,
     #[serde(default)]
     claim: Vec<WrittenClaim>,
 }
@@ -136,23 +147,23 @@ pub(super) struct WrittenSource {
 struct WrittenClaim {
     number: u16,
     section: String,
-    says: String,
+    says: Prose,
     ruling: Ruling,
-    why: String,
-    only_if: Option<String>,
+    why: Prose,
+    only_if: Option<Prose>,
     #[serde(default)]
     waits_for: Vec<String>,
     #[serde(default)]
     check: Vec<WrittenCheck>,
     #[serde(default)]
     cure: Vec<WrittenCheck>,
-    no_cure: Option<String>,
+    no_cure: Option<Prose>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenCheck {
-    shows: String,
+    shows: Prose,
     demands: String,
     finds: Option<OneOrMany<Expectation>>,
 
@@ -211,7 +222,7 @@ impl WrittenSource {
         });
         let mut claims = claims.collect::<Result<Vec<_>, _>>()?;
         claims.sort_by_key(|claim| claim.number);
-        Ok(Source { name: self.source, title: self.title, claims })
+        Ok(Source { name: self.source, title: self.title.0, claims })
     }
 }
 
@@ -226,14 +237,14 @@ impl WrittenClaim {
         Ok(Claim {
             number: self.number,
             section: self.section,
-            says: self.says,
+            says: self.says.0,
             ruling: self.ruling,
-            why: self.why,
-            only_if: self.only_if,
+            why: self.why.0,
+            only_if: self.only_if.map(|text| text.0),
             waits_for: self.waits_for,
             checks: all("check", self.check)?,
             cures: all("cure", self.cure)?,
-            no_cure: self.no_cure,
+            no_cure: self.no_cure.map(|text| text.0),
         })
     }
 }
@@ -242,7 +253,7 @@ impl WrittenCheck {
     fn read(mut self) -> Result<Check, String> {
         let demands: Demand = self.demands.parse().map_err(|e| format!("{e}"))?;
         let finds = self.finds.take().map_or_else(Vec::new, OneOrMany::many);
-        let shows = std::mem::take(&mut self.shows);
+        let shows = std::mem::take(&mut self.shows.0);
         let ask = self.ask()?;
         let of_a_number = match &ask {
             Ask::Property(..) | Ask::Program(_) => false,
@@ -281,7 +292,10 @@ impl WrittenCheck {
                 Ask::Most(self.subject()?, metric, until)
             }
             (None, Some(metric), None, None) if property.is_none() => Ask::Round {
-                starters: self.starters.take().ok_or("'starters' is missing: who notices?")?,
+                starters: self
+                    .starters
+                    .take()
+                    .ok_or("'starters' is missing: which processes notice?")?,
                 crashed: self.crashed.take().unwrap_or(0),
                 metric,
                 subject: self.subject()?,
@@ -320,7 +334,7 @@ impl WrittenCheck {
         })
     }
 
-    /// What no one has asked for would be believed to matter.
+    /// Refuses what the question does not use: a reader would believe that it matters.
     fn nothing_left(&self) -> Result<(), String> {
         let left = [
             ("protocol", self.protocol.is_some()),

@@ -1,4 +1,4 @@
-//! Reads the ledger that is compiled in, and refuses what could deceive.
+//! Reads the ledger that is compiled in, and refuses entries that could mislead.
 
 use super::entry::{Check, Claim, Source, WrittenSource, Wrong};
 use super::ruling::Ruling;
@@ -126,7 +126,7 @@ impl Ledger {
         all
     }
 
-    /// The claims of these numbers and this source; all if nothing is said.
+    /// The claims of these numbers and this source; all if neither is given.
     ///
     /// # Errors
     /// If there is no such claim or source.
@@ -193,7 +193,7 @@ fn counted(check: &Check) -> bool {
     check.demands.is_of_a_number()
 }
 
-/// Whether the check can be run; one of a protocol that does not exist only where it is waited for.
+/// Whether the check can be run; only a pending claim may ask a protocol that does not exist.
 fn possible(check: &Check, ruling: Ruling) -> Result<(), String> {
     match run::possible(&check.ask)? {
         true => Ok(()),

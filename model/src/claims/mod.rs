@@ -1,13 +1,12 @@
-//! The ledger: what the literature says of leader elections, as data, and the runner that holds it
-//! to its word.
+//! The ledger: what the literature says of leader elections, as data, and its runner.
 //!
-//! A claim is a sentence of a text in our own words, and the checks that decide it. Each check says
-//! what the claim demands of a run; whether the run does that is found out by running it. What the
-//! ledger has written down beforehand (a ruling, what each check finds) is never the verdict: it is
-//! compared with the verdict, and a difference is an error of the ledger.
+//! A claim is a paraphrase of a sentence of a text, with the checks that decide it. Each check says
+//! what the claim demands of a run; the run shows whether the demand is met. What the ledger states
+//! beforehand (a ruling, what each check finds) is never the verdict: the runner compares it with
+//! the verdict, and a difference is an error of the ledger.
 //!
-//! The claims stand in `model/claims/*.toml`, one file for each text, and are compiled in. To add a
-//! claim or a check is to edit data; see `docs/model.md`.
+//! The claims are in `model/claims/*.toml`, one file for each text, and are compiled in. To add a
+//! claim or a check, edit these files; see `docs/model.md`.
 
 mod demand;
 mod entry;

@@ -1,4 +1,4 @@
-//! Published programs, as Rust functions: what a text prints as code is run, not argued about.
+//! Published programs, as Rust functions: the code that a text prints is run, not argued about.
 
 mod fencing;
 mod simulator;
@@ -19,7 +19,7 @@ pub struct Program {
 pub struct Account {
     /// What came out.
     pub finding: Finding,
-    /// How it came about, line by line.
+    /// What happened, line by line.
     pub story: Vec<String>,
 }
 

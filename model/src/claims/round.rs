@@ -1,27 +1,27 @@
 //! One calm election: the way in which the texts count messages, as an execution of the model.
 //!
-//! The texts count a single round: somebody notices, everything that was sent is delivered, then
-//! what has to expire expires, and so on until the group is at rest. An exhaustive bound answers
-//! another question (what is the most that *can* happen), and so both are asked of a claim.
+//! The texts count a single round: a process notices, everything that was sent is delivered, then
+//! what has to expire expires, and so on until the group is quiescent. An exhaustive bound answers
+//! another question (what is the most that *can* happen), so a claim may ask both.
 
-use crate::protocol::{Belief, Effect, Id, Protocol, Wait};
+use crate::protocol::{Belief, Effect, Id, Protocol, Wait, row};
 use crate::world::{Action, Outcome, State, World};
 use serde::{Deserialize, Serialize};
 
 /// No calm election takes so many steps.
 const TOO_LONG: usize = 100_000;
 
-/// Who notices that something is wrong, all at the same moment.
+/// Which processes notice that something is wrong, all at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Starters {
     /// The process of this number.
     One(usize),
-    /// Those of this name.
+    /// The processes that this word selects.
     Some(Group),
 }
 
-/// Who notices, by name.
+/// Words for the processes that notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
@@ -29,12 +29,12 @@ pub enum Group {
     Lowest,
     /// The highest that is up.
     Highest,
-    /// Everybody that is up.
+    /// Every process that is up.
     All,
-    /// Each that is up, in an execution of its own: what these cost is added up.
+    /// Each that is up, in an execution of its own: the costs are summed.
     Each,
-    /// Nobody has to: everybody has just started.
-    Nobody,
+    /// No process has to notice: all have just started.
+    None,
 }
 
 /// What one round costs, and the execution if it is one.
@@ -43,7 +43,7 @@ pub(super) struct Round<P: Protocol> {
     pub(super) actions: Vec<Action<P>>,
 }
 
-/// How many of `metric` the elections cost that `starters` begin, when the `crashed` highest
+/// How many of `metric` the elections cost that `starters` start, when the `crashed` highest
 /// processes are down.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ pub(super) fn round<P: Protocol>(
         Starters::Some(Group::Lowest) => one(&live[..live.len().min(1)]),
         Starters::Some(Group::Highest) => one(&live[live.len().saturating_sub(1)..]),
         Starters::Some(Group::All) => one(&live),
-        Starters::Some(Group::Nobody) => one(&[]),
+        Starters::Some(Group::None) => one(&[]),
         Starters::Some(Group::Each) => {
             let each = live.iter().map(|&id| one(&[id]).map(|round| round.count));
             let count = each.collect::<Result<Vec<u64>, _>>()?.into_iter().sum();
@@ -102,7 +102,9 @@ fn calm<P: Protocol>(
                 }
             }
             (true, Some(expiry)) => walk.take(expiry)?,
-            (true, None) => return Err("nothing happens, but the group is not at rest".to_owned()),
+            (true, None) => {
+                return Err("nothing happens, but the group is not quiescent".to_owned());
+            }
         }
         if walk.actions.len() > TOO_LONG {
             return Err("the election does not end".to_owned());
@@ -134,8 +136,9 @@ impl<P: Protocol> Walk<'_, P> {
     fn expiry(&self, wanted: impl Fn((Id, bool)) -> bool) -> Option<Action<P>> {
         let mut enabled = Vec::new();
         self.world.enabled(&self.state, &mut enabled);
-        let detector =
-            |timer: P::Timer| matches!(self.world.protocol().wait(timer), Some(Wait::Detector(_)));
+        let detector = |timer: P::Timer| {
+            matches!(row::<P>(timer).wait(self.world.protocol()), Some(Wait::Detector(_)))
+        };
         enabled.into_iter().find(|action| match action {
             Action::Expire { id, timer, early: false } => wanted((*id, detector(*timer))),
             _ => false,
@@ -156,7 +159,7 @@ fn counted<P: Protocol>(
         None if metric == "time-outs" => usize::from(matches!(action, Some(Action::Expire { .. }))),
         None if metric == "elections" => usize::from(outcome.actor.is_some_and(|id| {
             let (old, new) = (before.process(id), outcome.state.process(id));
-            P::begins_election(old, new, &outcome.effects)
+            (P::OPTIONS.begins_election)(old, new, &outcome.effects)
         })),
         None if metric == "leaderships" => {
             let leads = |state: &State<P>, id| state.belief(id) == Some(Belief::Leads);

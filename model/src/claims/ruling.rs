@@ -21,7 +21,7 @@ pub enum Ruling {
     Pending,
     /// Another part of the project decides it.
     Elsewhere,
-    /// No run of anything decides it.
+    /// No run can decide it.
     Undecidable,
 }
 
@@ -74,9 +74,9 @@ pub struct Outcome<'a> {
     pub check: &'a Check,
     /// What each run found.
     pub ran: Vec<Ran>,
-    /// Whether all runs found what is demanded; `None` if one found out nothing.
+    /// Whether all runs found what is demanded; `None` if one decided nothing.
     pub met: Option<bool>,
-    /// Whether the runs found what the ledger says; `None` if one found out nothing.
+    /// Whether the runs found what the ledger says; `None` if one decided nothing.
     pub expected: Option<bool>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Outcome<'a> {
     /// The run that shows best what was found: of violations the first, of numbers that of the
     /// largest world that can still be read.
     #[must_use]
-    pub fn telling(&self) -> Option<&Ran> {
+    pub fn example(&self) -> Option<&Ran> {
         let readable = |ran: &&Ran| ran.scenario.is_none_or(|scenario| scenario.nodes <= READABLE);
         let shown = || self.ran.iter().filter(|ran| ran.trace.is_some());
         match self.check.demands.is_of_a_number() {
@@ -136,7 +136,7 @@ const READABLE: usize = 4;
 
 impl Judged<'_> {
     /// What the runs say; where none decides, what the ledger says. `None` if a run that should
-    /// decide found out nothing.
+    /// decide decided nothing.
     #[must_use]
     pub fn ruling(&self) -> Option<Ruling> {
         if !self.claim.ruling.is_of_runs() {

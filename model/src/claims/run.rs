@@ -29,21 +29,21 @@ pub struct Ran {
     pub finding: Finding,
     /// An execution that shows it, if one does.
     pub trace: Option<Trace>,
-    /// What a program says it did.
+    /// What a program says that it did.
     pub story: Vec<String>,
 }
 
 /// How the checks are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Runner {
-    /// How many at the same time; what comes out does not depend on it.
+    /// How many at the same time; the results do not depend on it.
     pub threads: usize,
-    /// When a single one gives up.
+    /// When a single check gives up.
     pub limits: Limits,
 }
 
 impl Runner {
-    /// Runs the checks of these claims, telling `look` how many are done, of how many.
+    /// Runs the checks of these claims. `look` is called with how many are done, and of how many.
     ///
     /// # Errors
     /// If a check cannot be run as it stands in the ledger, or the system gives no threads.
@@ -193,7 +193,7 @@ impl Subject {
     /// The scenario of the world with so many processes.
     ///
     /// # Errors
-    /// If the ledger's `world` is not what scenario look like.
+    /// If the ledger's `world` is not a scenario.
     pub fn scenario(&self, nodes: usize) -> Result<Scenario, String> {
         let mut table = self.world.clone();
         let number = i64::try_from(nodes).map_err(|_| format!("{nodes} processes are too many"))?;

@@ -1,4 +1,4 @@
-//! `bounds`: what executions of a world cost at most, and one that costs so much.
+//! `bounds`: what executions of a world cost at most, and an execution that costs as much.
 
 use super::{
     Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, WorldArgs, dispatch, shown, text, world,
@@ -22,12 +22,12 @@ pub(super) struct BoundsArgs {
     #[command(flatten)]
     world: WorldArgs,
 
-    /// What is counted: from the first fault on (after a cold start, from the beginning on), every
-    /// fault, and besides what happens until the world is
+    /// When counting stops. It starts with the first fault (after a cold start, at once), and every
+    /// fault counts
     #[arg(long, value_enum, default_value_t = UntilArg::Rest, help_heading = "Counting")]
     until: UntilArg,
 
-    /// Tell and draw the execution that attains this bound, such as messages or messages/election;
+    /// Print and draw the execution that attains this bound, such as messages or messages/election;
     /// may be given again
     #[arg(long, value_name = "METRIC", help_heading = "Output")]
     show: Vec<String>,
@@ -57,9 +57,9 @@ Examples:
 /// The values of `--until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum UntilArg {
-    /// At rest: nothing is left to happen but faults
+    /// When the world is quiescent: only faults can still happen
     Rest,
-    /// Agreed: every live process takes the highest live one for the leader
+    /// When all agree: every live process takes the highest live one for the leader
     Agreed,
 }
 

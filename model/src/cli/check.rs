@@ -30,7 +30,7 @@ pub(super) struct CheckArgs {
     #[arg(short, long = "property", value_name = "NAME")]
     properties: Vec<String>,
 
-    /// Who searches
+    /// The engine that searches
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
     engine: EngineArg,
 

@@ -1,4 +1,4 @@
-//! `claims`: hold the literature to its word, by running the checks of the ledger.
+//! `claims`: check the literature, by running the checks of the ledger.
 
 mod command;
 mod json;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ClaimsArgs {
-    /// Run the checks of these claims, and tell each in full [default: all, as a table]
+    /// Run the checks of these claims, and print each in full [default: all, as a table]
     #[arg(value_name = "NUMBER")]
     numbers: Vec<u16>,
 
@@ -33,7 +33,7 @@ pub(super) struct ClaimsArgs {
     #[command(flatten)]
     limits: LimitArgs,
 
-    /// Tell each claim in full, and draw the execution behind each finding
+    /// Print each claim in full, and draw the execution behind each finding
     #[arg(long, help_heading = "Output")]
     show: bool,
 

@@ -2,7 +2,8 @@
 //!
 //! The Explorer's own server stops the whole program with a panic when its address is in use or
 //! when a browser hangs up in the middle of an answer. It therefore listens on a private port of
-//! the loopback interface, and a [relay](relay) stands in front of it that always hears it out.
+//! the loopback interface, and a [relay](relay) in front of it always reads its whole
+//! answer.
 
 mod relay;
 
@@ -132,7 +133,7 @@ fn tell_violations<P: Protocol>(world: &World<P>, properties: &[Property<P>], ad
         let link = link(world, steps, &address.to_string());
         told += &format!("{} is violated: {link}\n", decision.property.name);
     }
-    // Whoever does not read this can still use the Explorer.
+    // The Explorer works even if this cannot be printed.
     let _ = std::io::stdout().write_all(told.as_bytes());
 }
 

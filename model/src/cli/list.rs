@@ -2,7 +2,7 @@
 
 use super::{HOLDS, dispatch};
 use crate::property::{self, Property};
-use crate::protocol::{NAMES, Protocol, Visitor, with_protocol};
+use crate::protocol::{NAMES, Protocol, Visitor, durations, with_protocol};
 use crate::trace::plain;
 use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -81,8 +81,10 @@ impl Visitor for One {
         let properties = property::all::<P>().into_iter().map(|p| (p, false));
         let timed = property::timed::<P>().into_iter().map(|p| (p, true));
         let properties: Vec<_> = properties.chain(timed).map(property_view).collect();
-        let durations: Vec<_> =
-            P::DURATIONS.iter().map(|d| json!({ "name": d.name, "meaning": d.meaning })).collect();
+        let durations: Vec<_> = durations::<P>()
+            .iter()
+            .map(|d| json!({ "name": d.name, "meaning": d.meaning }))
+            .collect();
         let mut out = std::io::stdout();
         if self.json {
             let whole = json!({ "name": P::NAME, "summary": P::SUMMARY, "variants": variants,

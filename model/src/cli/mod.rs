@@ -65,7 +65,7 @@ enum Command {
     Tune(tune::TuneArgs),
     /// Compute what executions cost at most: messages, time-outs, elections, leaderships
     Bounds(bounds::BoundsArgs),
-    /// Hold the literature to its word: run the checks that confirm or refute what it says
+    /// Check the literature: run the checks that confirm or refute what it says
     Claims(claims::ClaimsArgs),
     /// Browse a world's states and counterexamples in stateright's web Explorer
     Explore(explore::ExploreArgs),
@@ -73,7 +73,7 @@ enum Command {
     Survey(survey::SurveyArgs),
     /// Show the protocols; of one, its variants, rules and properties
     List(list::ListArgs),
-    /// Tell or draw a saved trace again
+    /// Print or draw a saved trace again
     Trace(trace::TraceArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
@@ -106,7 +106,7 @@ pub fn main() -> ExitCode {
 
 const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
-/// Whoever reads our output, `head` for one, has seen enough.
+/// Whether the reader of the output, such as `head`, has closed the pipe: that is no failure.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

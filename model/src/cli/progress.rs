@@ -4,7 +4,7 @@ use crate::check::{Progress, peak_rss_bytes};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// How a search is going, on standard error.
+/// The progress of a search, on standard error.
 pub struct Bar(ProgressBar);
 
 impl Bar {
@@ -17,7 +17,7 @@ impl Bar {
         Bar(bar)
     }
 
-    /// For so many steps, of which each is told.
+    /// For this many steps, each of which is reported.
     #[must_use]
     pub fn of(steps: usize) -> Self {
         let bar = ProgressBar::new(steps as u64);
@@ -50,7 +50,7 @@ impl Bar {
         self.0.tick();
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Counterexamples, told, drawn and saved: the same for every command that finds some.
+//! Counterexamples as text, drawn and saved: the same for every command that finds some.
 
 use super::{ProtocolArgs, WorldArgs, explore, text};
 use crate::check::Counterexample;
@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Makes the folder of `--out`. That it cannot be written is found out before the search, not after.
+/// Makes the folder of `--out`, and finds out before the search whether it can be written.
 pub(super) fn prepare(out: Option<&Path>) -> anyhow::Result<()> {
     let Some(out) = out else { return Ok(()) };
     fs::create_dir_all(out)

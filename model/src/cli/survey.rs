@@ -57,9 +57,10 @@ Examples:
   bellwether-model survey --show bully crash-recovery
   bellwether-model survey --svg survey.svg --json
 
-Unless a limit says otherwise, a world is given up on after a quarter of a million states, and is undecided then.";
+Without a limit, the search of a world stops after a quarter of a million states; the world is
+then undecided.";
 
-/// How many states of a world are searched if nothing is said.
+/// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
 
 pub(super) fn run(args: &SurveyArgs) -> anyhow::Result<u8> {
@@ -137,7 +138,10 @@ fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::
             text::wrap(&format!("{}: {}", world.name, world.meaning), text::width())
         )?;
     }
-    writeln!(out, "messages: the most that an execution sends from a crash until all is at rest")?;
+    writeln!(
+        out,
+        "messages: the most that an execution sends from a crash until the world is quiescent"
+    )?;
     writeln!(out, "\nWhat goes wrong in a cell: bellwether-model survey --show PROTOCOL WORLD")?;
     Ok(())
 }

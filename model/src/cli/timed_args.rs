@@ -26,7 +26,7 @@ pub struct TimedArgs {
     #[arg(long, value_name = "RATIO", help_heading = HEADING, allow_negative_numbers = true)]
     pub drift: Option<Drift>,
 
-    /// Ask whether everybody agrees once so many ticks have passed since the last fault
+    /// Check whether all agree once this many ticks have passed since the last fault
     #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = ticks,
           allow_negative_numbers = true)]
     pub within: Option<u8>,
@@ -60,7 +60,7 @@ impl TickRange {
 /// The values of `--delay`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayArg {
-    /// At most so many ticks.
+    /// At most this many ticks.
     Ticks(TickRange),
     /// Any number.
     Unbounded,
@@ -104,7 +104,7 @@ impl TimedArgs {
         Ok(Timed { delay, processing, drift, durations, within: self.within })
     }
 
-    /// In a world without a clock none of the flags means anything.
+    /// None of the flags has a meaning in a world without a clock.
     pub(super) fn refuse(&self) -> Result<(), WorldError> {
         let given = [
             (self.delay.is_some(), "delay"),
@@ -119,7 +119,7 @@ impl TimedArgs {
         }
     }
 
-    /// The flags that set these scenario, as they are typed.
+    /// The flags that set this scenario, as they are typed.
     pub(super) fn typed(timed: &Timed) -> String {
         let Timed { delay, processing, drift, durations, within } = timed;
         let mut flags = format!(" --delay {delay}");
@@ -155,7 +155,7 @@ impl FromArgMatches for DurationArgs {
         let given = |one: &protocol::Duration| {
             matches.get_one::<u8>(one.name).map(|&ticks| (one.name, ticks))
         };
-        Ok(DurationArgs(protocol::durations().iter().filter_map(given).collect()))
+        Ok(DurationArgs(protocol::all_durations().into_iter().filter_map(given).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -166,7 +166,7 @@ impl FromArgMatches for DurationArgs {
 
 impl Args for DurationArgs {
     fn augment_args(command: Command) -> Command {
-        protocol::durations().iter().fold(command, |command, one| {
+        protocol::all_durations().into_iter().fold(command, |command, one| {
             let mut help = one.meaning.to_owned();
             if let Some(first) = help.get_mut(..1) {
                 first.make_ascii_uppercase();

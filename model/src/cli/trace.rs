@@ -1,4 +1,4 @@
-//! `trace`: tell or draw a saved trace again.
+//! `trace`: print or draw a saved trace again.
 
 use super::{HOLDS, dispatch, explore, text};
 use crate::protocol::{Protocol, Visitor};

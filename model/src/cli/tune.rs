@@ -36,8 +36,8 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "DURATION")]
     find: Vec<String>,
 
-    /// The longest duration that is tried; the smallest of several are looked for with the others as
-    /// long as this
+    /// The longest duration that is tried; if there are several durations, the first is looked for
+    /// with the others as long as this
     #[arg(long, value_name = "TICKS", default_value_t = 32, help_heading = "Search",
           value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_TICKS)),
           allow_negative_numbers = true)]
@@ -72,7 +72,7 @@ Examples:
 A time-out, or whatever notices failures, that is neither looked for nor given may take as long as
 the longest that is tried.";
 
-/// What is tried if nothing is said.
+/// What is tried by default.
 const DELAYS: TickRange = TickRange { from: 1, to: 3 };
 const NO_PROCESSING: TickRange = TickRange { from: 0, to: 0 };
 
@@ -117,7 +117,7 @@ impl TuneArgs {
     fn ranges(&self) -> anyhow::Result<(TickRange, TickRange)> {
         if self.world.timing == TimingArg::Asynchronous {
             return Err(anyhow!(
-                "with asynchronous timing no time-out is long enough, and nobody counts ticks; \
+                "with asynchronous timing no time-out is long enough, and no ticks are counted; \
                  leave --timing out"
             ));
         }

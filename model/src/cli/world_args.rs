@@ -21,7 +21,7 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub crashes: u8,
 
-    /// How often a crashed process may start again
+    /// How often a crashed process may recover
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
           value_parser = budget, allow_negative_numbers = true)]
     pub recoveries: u8,
@@ -31,7 +31,7 @@ pub struct WorldArgs {
           allow_negative_numbers = true)]
     pub losses: Budget,
 
-    /// How often a message in flight may be doubled
+    /// How often a message in flight may be duplicated
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
           value_parser = budget, allow_negative_numbers = true)]
     pub duplicates: u8,
@@ -46,7 +46,7 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub suspicions: u8,
 
-    /// How often a process may stop for some time and then go on, in a timed world
+    /// How often a process may be paused for some time and then resume, in a timed world
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
           value_parser = budget, allow_negative_numbers = true)]
     pub pauses: u8,
@@ -55,11 +55,11 @@ pub struct WorldArgs {
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "World")]
     pub heals: HealsArg,
 
-    /// What is owed to a message that is sent again and again, where messages can be lost
+    /// The fairness of links to a message that is sent again and again, where messages can be lost
     #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "World")]
     pub fairness: FairnessArg,
 
-    /// A link that there is not: '1-2', or '1>2' if only 2 does not hear 1; may be given again
+    /// A link that is missing: '1-2', or '1>2' if only 2 does not hear 1; may be given again
     #[arg(long, value_name = "LINK", help_heading = "World")]
     pub without: Vec<Missing>,
 
@@ -82,7 +82,7 @@ pub struct WorldArgs {
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
 
-    /// Whether states that differ only in names, such as the number of an election, are one
+    /// Whether states that differ only by a symmetry, such as the numbers of elections, are one
     #[arg(long, value_enum, default_value_t = SymmetryArg::Reduced, help_heading = "World")]
     pub symmetry: SymmetryArg,
 
@@ -115,9 +115,9 @@ pub enum HealsArg {
 /// The values of `--fairness`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FairnessArg {
-    /// Nothing: each may be lost
+    /// Weakly fair: each may be lost
     Weak,
-    /// It arrives again and again
+    /// Strongly fair: it arrives again and again
     Strong,
 }
 
@@ -228,7 +228,7 @@ impl WorldArgs {
         }
     }
 
-    /// The flags that set these scenario, as they are typed, defaults left out.
+    /// The flags that set this scenario, as they are typed, defaults left out.
     #[must_use]
     pub fn typed(scenario: &Scenario) -> String {
         let mut flags = format!("--nodes {}", scenario.nodes);
@@ -268,7 +268,7 @@ impl WorldArgs {
     }
 }
 
-/// Which protocol, and by which rules.
+/// The protocol and its rules.
 #[derive(Clone, Debug, Args)]
 pub struct ProtocolArgs {
     /// The protocol (`list` shows them)

@@ -3,7 +3,7 @@
 use crate::protocol::{Belief, Elects, Id, Protocol};
 use crate::world::{State, World};
 
-/// Whom a live, settled process takes for the leader: itself if it leads.
+/// The leader of a live process, if it has one: itself if it leads.
 fn leader<P: Protocol>(state: &State<P>, id: Id) -> Option<Id> {
     match state.belief(id)? {
         Belief::Leads => Some(id),
@@ -32,13 +32,13 @@ pub(super) fn follower_bound<P: Protocol>(_: &World<P>, state: &State<P>) -> boo
 }
 
 pub(super) fn agreement<P: Protocol>(state: &State<P>) -> bool {
-    let mut settled = state.members().filter_map(|id| leader(state, id));
-    settled.next().is_none_or(|first| settled.all(|other| other == first))
+    let mut leaders = state.members().filter_map(|id| leader(state, id));
+    leaders.next().is_none_or(|first| leaders.all(|other| other == first))
 }
 
 pub(super) fn validity<P: Protocol>(state: &State<P>) -> bool {
-    let mut settled = state.members().filter_map(|id| leader(state, id));
-    settled.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
+    let mut leaders = state.members().filter_map(|id| leader(state, id));
+    leaders.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
 }
 
 pub(super) fn decided<P: Protocol>(state: &State<P>) -> bool {
@@ -46,9 +46,10 @@ pub(super) fn decided<P: Protocol>(state: &State<P>) -> bool {
     live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
 }
 
-/// Whether the election has come to its end: everybody agrees on whom the protocol is to elect.
+/// Whether the election has come to its end: every process agrees on the one that the protocol is
+/// to elect.
 pub(crate) fn agreed<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
-    match world.protocol().elects() {
+    match (P::OPTIONS.elects)(world.protocol()) {
         Elects::Highest => on_the_highest(state),
         Elects::Any => one_live_leader(state),
     }
@@ -59,12 +60,12 @@ pub(super) fn on_the_highest<P: Protocol>(state: &State<P>) -> bool {
     state.members().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
 }
 
-/// Somebody leads who did not at the beginning.
+/// A process leads that did not at the beginning.
 pub(super) fn succession<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
     state.members().any(|id| leads(state, id) && !world.led_first(id))
 }
 
-/// Somebody leads, if anybody is up.
+/// A process leads, if any is up.
 pub(super) fn led<P: Protocol>(state: &State<P>) -> bool {
     state.members().any(|id| leads(state, id)) || highest_up(state).is_none()
 }

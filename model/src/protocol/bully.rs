@@ -1,20 +1,23 @@
-//! The bully algorithm: the highest live id leads, and says so to everybody it can bully.
+//! The bully algorithm: the highest live id leads, and says so to every process that it can bully.
 //!
 //! The machine is the textbook one with the messages ELECTION, OK and COORDINATOR (Tanenbaum and
 //! van Steen, *Distributed Systems*, section on election algorithms; Coulouris et al., *Distributed
-//! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of 1982.
-//! Its tellings differ in nine rules. Each rule is a field of [`Bully`], each telling a value.
+//! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of
+//! 1982. Its variants differ in nine rules. Each rule is a field of [`Bully`], each variant a
+//! value.
 //!
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
-use super::{Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
+use super::{Belief, Effect, Id, Local, Options, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
 mod durations;
 mod rules;
+mod timing;
 mod variants;
 
+use durations::{T_ANSWER, T_COORD, T_DETECT, T_ELEC, T_HEARTBEAT};
 pub use rules::{Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch};
 
 /// What a process is doing.
@@ -30,7 +33,7 @@ pub enum Role {
     Waiting,
     /// It leads.
     Leader,
-    /// It came back and asked who leads.
+    /// It recovered and asked who leads.
     Asking,
 }
 
@@ -47,13 +50,13 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "I hold an election": to higher ids.
+    /// "I start an election": to higher ids.
     Election,
     /// "I am up and higher than you": the answer to an ELECTION.
     Ok,
     /// "I lead."
     Coordinator,
-    /// "I came back and lead" ([`Restart::ImBack`]).
+    /// "I recovered and lead" ([`Restart::ImBack`]).
     ImBack,
     /// "Who leads?" ([`Restart::CheckFirst`]).
     WhoLeads,
@@ -80,18 +83,28 @@ impl Protocol for Bully {
     const SUMMARY: &'static str =
         "the highest live id leads (Garcia-Molina 1982, as the textbooks tell it)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Election, Timer::Coordinator, Timer::Watch, Timer::Heartbeat, Timer::Answer];
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-elec", 3), ("t-coord", 7), ("t-detect", 1), ("t-heartbeat", 2)];
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Election, &T_ELEC),
+        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| rules.t_coord),
+        TimerRow::detector(Timer::Watch, &T_DETECT),
+        TimerRow::fixed(Timer::Heartbeat, &T_HEARTBEAT)
+            .armed_if(|rules: &Self| rules.watch == Watch::Announcement)
+            .periodic(timing::all_are_told),
+        TimerRow::fixed(Timer::Answer, &T_ANSWER)
+            .armed_if(|rules| rules.restart == Restart::CheckFirst),
+    ];
+    // A process that starts an election waits for an OK; the highest id may not need one.
+    const OPTIONS: Options<Self> = Options {
+        begins_election: |_, _, effects| effects.contains(&Effect::Arm(Timer::Election)),
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and follows the highest id.
+    /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() {
             *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
@@ -103,7 +116,7 @@ impl Protocol for Bully {
         }
     }
 
-    /// A process comes back: the rule `restart`.
+    /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         match self.restart {
             Restart::Election => self.start_election(p),
@@ -143,7 +156,7 @@ impl Protocol for Bully {
         match timer {
             // No higher process answered within T_elec: there is none, so this one leads.
             Timer::Election => self.become_leader(p),
-            // Those who said OK have failed since; a follower's leader has; nobody leads.
+            // Those who said OK have failed since; a follower's leader has; no process leads.
             Timer::Coordinator | Timer::Watch | Timer::Answer => self.start_election(p),
             Timer::Heartbeat => {
                 self.announce(p);
@@ -153,31 +166,7 @@ impl Protocol for Bully {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        match timer {
-            Timer::Election => no_answer_can_come(view, me),
-            Timer::Coordinator => self.no_coordinator_can_come(view, me),
-            Timer::Watch => self.leader_is_silent(view, me),
-            Timer::Heartbeat => {
-                !view.in_flight(|from, _, m| from == me && m == Message::Coordinator)
-            }
-            Timer::Answer => nobody_says_who_leads(view, me),
-        }
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-            && view.ids().filter(|&id| id < me || self.announce == Announce::All).all(|id| {
-                let hears = id != me && view.up(id) && view.hears(id, me);
-                !hears || view.process(id).leader == Some(me)
-            })
+        timing::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -186,11 +175,6 @@ impl Protocol for Bully {
             (Role::Follower, Some(leader)) => Belief::Follows(leader),
             _ => Belief::Undecided,
         }
-    }
-
-    /// Who holds an election waits for an OK; the highest id may not need one.
-    fn begins_election(_: &Process, _: &Process, effects: &[Effect<Self>]) -> bool {
-        effects.contains(&Effect::Arm(Timer::Election))
     }
 
     fn role(process: &Process) -> &'static str {
@@ -299,7 +283,7 @@ impl Bully {
         }
     }
 
-    /// A follower that may not hold an election has no use for watching.
+    /// A follower that may not start an election has no use for watching.
     fn arm_watch(&self, p: &mut Local<'_, Self>, leader: Id) {
         if self.initiate == Initiate::Always || p.id() > leader {
             p.arm(Timer::Watch);
@@ -311,64 +295,4 @@ impl Bully {
             p.arm(Timer::Heartbeat);
         }
     }
-}
-
-/// When, with perfect timing, a process has waited long enough.
-impl Bully {
-    /// `T_coord`: no COORDINATOR is on its way, and no higher process that is heard will send one:
-    /// it neither holds an election nor is about to be asked to, nor repeats that it leads.
-    fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let will_announce = |id: Id| match view.process(id).role {
-            Role::Candidate | Role::Waiting | Role::Asking => true,
-            Role::Leader => self.watch == Watch::Announcement,
-            Role::Follower => view.armed(id, Timer::Watch) && self.leader_is_silent(view, id),
-        };
-        let on_its_way = |from: Id, to: Id, m: Message| match m {
-            Message::Election => from == me && view.up(to),
-            Message::Coordinator => to == me,
-            Message::Ok | Message::ImBack | Message::WhoLeads => false,
-        };
-        !view.in_flight(on_its_way)
-            && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
-    }
-
-    /// A follower's watch: its leader gives no sign of life, or (with heartbeats) neither leads nor
-    /// is about to: a leader that holds an election again ends it before a watch expires.
-    fn leader_is_silent(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let leads = |id: Id| {
-            view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
-        };
-        let known = view.process(me).leader;
-        let on_its_way = |from: Id, to: Id, m: Message| {
-            to == me && known.is_none_or(|leader| leader == from) && m == Message::Coordinator
-        };
-        let no_leader_heard = match known {
-            Some(leader) => !leads(leader),
-            None => !view.ids().any(leads),
-        };
-        match (self.watch, known) {
-            (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
-            (Watch::Answer, None) => false,
-            (Watch::Heartbeat, _) => no_leader_heard,
-            (Watch::Announcement, _) => no_leader_heard && !view.in_flight(on_its_way),
-        }
-    }
-}
-
-/// `T_elec`: every ELECTION has reached who is up, and no OK is on its way.
-fn no_answer_can_come(view: &View<'_, Bully>, me: Id) -> bool {
-    !view.in_flight(|from, to, m| match m {
-        Message::Election => from == me && view.up(to),
-        Message::Ok => to == me,
-        _ => false,
-    })
-}
-
-/// Every "who leads?" has reached who is up, and no COORDINATOR is on its way.
-fn nobody_says_who_leads(view: &View<'_, Bully>, me: Id) -> bool {
-    !view.in_flight(|from, to, m| match m {
-        Message::WhoLeads => from == me && view.up(to),
-        Message::Coordinator => to == me,
-        _ => false,
-    })
 }

@@ -11,24 +11,26 @@
 //! higher id pass), or the leader.
 
 use super::ring::{self, Accept, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
-use crate::temporal::{Liveness, Temporal};
+use super::{Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
+mod durations;
+mod properties;
 mod rules;
 mod variants;
 
+use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
 pub use rules::{ChangRoberts, Home};
 
 /// What processes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "This is the highest id so far": goes round until it comes home.
+    /// "This is the highest id so far": goes round until it completes the ring.
     Election(Id),
     /// "This one leads": goes round once.
     Coordinator(Id),
-    /// "I have it": back to whoever handed it on.
+    /// "I have it": back to the process that handed it on.
     Ack(Lap),
 }
 
@@ -56,49 +58,25 @@ impl Rounds for Message {
 impl Protocol for ChangRoberts {
     const NAME: &'static str = "chang-roberts";
     const SUMMARY: &'static str =
-        "in a ring, whose own id comes home leads (Chang and Roberts 1979)";
+        "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = Timer::ALL;
-    const DURATIONS: &'static [Duration] = ring::DURATIONS;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-hop", 3), ("t-lap", 6), ("t-detect", 1), ("t-heartbeat", 5)];
-    const PROPERTIES: &'static [Asked<Self>] = &[
-        ring::laps_end(),
-        Asked {
-            name: "announcements-end",
-            formula: "◇□ ¬∃ announcement in flight: down(its leader)",
-            meaning: "no announcement of a leader that has failed goes round for ever",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
-                let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
-                !view.in_flight(|_, _, message| dead(message))
-            })),
-        },
-        Asked {
-            name: "only-the-highest-leads",
-            formula: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
-            meaning: "nobody leads but the highest live id (E1 in Coulouris et al., section 15.3)",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Always(|_, view| {
-                let mut live = view.ids().rev().filter(|&id| view.up(id)).skip(1);
-                live.all(|id| view.process(id).role != Role::Leader)
-            }),
-        },
-    ];
+    const TIMERS: &'static [TimerRow<Self>] =
+        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> =
+        Options { begins_election: ring::begins_election, ..Options::NONE };
 
     type Process = Process<Message>;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and follows the highest id.
+    /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
         ring::converged(self, p);
     }
 
-    /// A process comes back: the rule `restart`.
+    /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         ring::recover(self, p);
     }
@@ -115,7 +93,7 @@ impl Protocol for ChangRoberts {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => ring::on_silence(self, p),
-            // Somebody who passed the election on has failed; a follower's leader has.
+            // A process that passed the election on has failed; a follower's leader has.
             Timer::Lap | Timer::Watch => self.start_election(p),
             Timer::Heartbeat => {
                 ring::hand_on(self, p, Message::Coordinator(p.id()));
@@ -128,30 +106,8 @@ impl Protocol for ChangRoberts {
         ring::may_time_out(self, view, (me, timer))
     }
 
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        ring::wait(timer, self.ring())
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    /// A heartbeat tells nobody anything new once everybody follows the leader.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let mut live = view.ids().filter(|&id| view.up(id));
-        timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
-    }
-
     fn belief(process: &Process<Message>) -> Belief {
         ring::belief(process)
-    }
-
-    fn begins_election(
-        before: &Process<Message>,
-        after: &Process<Message>,
-        effects: &[Effect<Self>],
-    ) -> bool {
-        ring::begins_election(before, after, effects)
     }
 
     fn role(process: &Process<Message>) -> &'static str {
@@ -171,7 +127,8 @@ impl Ring<Message> for ChangRoberts {
         ring::hand_on(self, p, Message::Election(p.id()));
     }
 
-    /// A higher id may win, and so may one's own. A lower one cannot: whoever takes part swallows it.
+    /// A higher id may win, and so may one's own. A lower one cannot: a process that takes part
+    /// swallows it.
     fn may_end_election(&self, me: Id, message: &Message) -> bool {
         match *message {
             Message::Election(id) => id >= me,
@@ -184,8 +141,8 @@ impl Ring<Message> for ChangRoberts {
 /// What a process does.
 impl ChangRoberts {
     /// An id comes by. A higher one is let pass. A lower one is replaced by one's own, or swallowed
-    /// if one's own (or a higher one) has gone before. One's own has been all the way round: nobody
-    /// is higher.
+    /// if one's own (or a higher one) has gone before. One's own has been all the way round: no
+    /// process is higher.
     fn on_election(&self, p: &mut Local<'_, Self>, id: Id) {
         let takes_part = matches!(p.state.role, Role::Candidate | Role::Waiting);
         if id > p.id() {

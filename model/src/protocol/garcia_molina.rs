@@ -16,21 +16,24 @@
 //! the time-outs are longer than that takes. Only a crash could break this; the rule `recovery`
 //! says how it does not.
 
-use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
+use super::{
+    Belief, Effect, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+};
 use serde::{Deserialize, Serialize};
 
-mod assertions;
 mod durations;
-mod patience;
 mod procedures;
+mod properties;
 mod rules;
 mod state;
+mod timing;
 mod variants;
 
 use procedures::how;
 
+use durations::{T_CALL, T_CHECK, T_ELECTION, T_SILENCE};
 pub use rules::{Answered, Check, GarciaMolina, Halt, Recovery, Unfinished};
-pub use state::{Coordinator, Process, Set, Status, Step, Task, Tasks};
+pub use state::{Coordinator, Process, Status, Step, Task, Tasks};
 
 /// What processes send to each other: the five calls, and their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -76,7 +79,8 @@ impl Message {
 pub enum Timer {
     /// `T`: who called waits for the answer.
     Answer,
-    /// Who came back waits until nobody answers what it called before ([`Recovery::Quiet`]).
+    /// A process that recovered waits until no answer can come to what it called before
+    /// ([`Recovery::Quiet`]).
     Recovery,
     /// Timeout: a process has heard nothing of its coordinator for long.
     Silence,
@@ -92,19 +96,25 @@ impl Protocol for GarciaMolina {
     const SUMMARY: &'static str =
         "the highest live id leads: the bully algorithm of 1982, with its calls and states";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Answer, Timer::Recovery, Timer::Silence, Timer::Election, Timer::Check];
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-call", 3), ("t-silence", 1), ("t-election", 7), ("t-check", 1)];
-    const PROPERTIES: &'static [Asked<Self>] = assertions::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Answer, &T_CALL),
+        TimerRow::fixed(Timer::Recovery, &T_CALL)
+            .armed_if(|rules| rules.recovery == Recovery::Quiet),
+        TimerRow::detector(Timer::Silence, &T_SILENCE),
+        TimerRow::fixed(Timer::Election, &T_ELECTION),
+        TimerRow::fixed(Timer::Check, &T_CHECK)
+            .armed_if(|rules: &Self| rules.check != Check::Never)
+            .periodic(timing::all_are_well),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options { begins_election, ..Options::NONE };
 
     type Process = Process;
     type Stable = Tasks;
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is normal under the highest id, which has handed out its first task.
+    /// Every process is normal under the highest id, which has handed out its first task.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = p.higher().last().unwrap_or(p.id());
         let first = Tasks::default().next();
@@ -116,13 +126,13 @@ impl Protocol for GarciaMolina {
             coordinator: Coordinator::seen_by(p.id(), highest),
             halter: Some(highest),
             task: Some(Task { by: highest, number: first.0 }),
-            up: if p.is_highest() { p.lower().collect() } else { Set::EMPTY },
+            up: if p.is_highest() { p.lower().collect() } else { Ids::NONE },
             step: Step::Idle,
         };
         self.rest(p);
     }
 
-    /// Recovery: nobody has halted this process yet; it holds an election.
+    /// Recovery: no other has halted this process yet; it starts an election.
     fn recover(&self, p: &mut Local<'_, Self>) {
         match self.recovery {
             Recovery::AtOnce => self.election(p),
@@ -155,25 +165,7 @@ impl Protocol for GarciaMolina {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        patience::is_over(self, view, me, timer)
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Check
-    }
-
-    /// A check tells the coordinator nothing new if all whom it reaches are well.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let reached = |id: Id| id != me && view.hears(id, me) && view.hears(me, id);
-        timer == Timer::Check
-            && view
-                .ids()
-                .filter(|&id| reached(id))
-                .all(|id| self.is_well(me, view.process(me), how(view.process(id))))
+        timing::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -181,17 +173,6 @@ impl Protocol for GarciaMolina {
             (Status::Normal, Coordinator::Myself) => Belief::Leads,
             (Status::Normal, Coordinator::Other(leader)) => Belief::Follows(leader),
             _ => Belief::Undecided,
-        }
-    }
-
-    /// Its first call is to the next higher process or, if there is none, to the next lower.
-    fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
-        let asks = |step| matches!(step, Step::Asking(_));
-        let halts = |step| matches!(step, Step::Halting(_));
-        match after.step {
-            step if asks(step) => !asks(before.step),
-            step if halts(step) => !asks(before.step) && !halts(before.step),
-            _ => false,
         }
     }
 
@@ -204,5 +185,16 @@ impl Protocol for GarciaMolina {
             (Status::Normal, Coordinator::Myself) => "leader",
             (Status::Normal, _) => "follower",
         }
+    }
+}
+
+/// Its first call is to the next higher process or, if there is none, to the next lower.
+fn begins_election(before: &Process, after: &Process, _: &[Effect<GarciaMolina>]) -> bool {
+    let asks = |step| matches!(step, Step::Asking(_));
+    let halts = |step| matches!(step, Step::Halting(_));
+    match after.step {
+        step if asks(step) => !asks(before.step),
+        step if halts(step) => !asks(before.step) && !halts(before.step),
+        _ => false,
     }
 }

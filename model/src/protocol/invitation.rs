@@ -20,27 +20,29 @@
 //! | `Recovery` | `recovery` | |
 //!
 //! There, a process that accepts is in an election until its call returns; here it is in
-//! reorganization at once. It does the same in both, nothing, until READY comes, and with FIFO links
-//! the return comes before READY does.
+//! reorganization at once. It does the same in both, nothing, until READY comes, and with FIFO
+//! links the return comes before READY does.
 //!
 //! State: a process coordinates a group or is a member of one; it is normal (it works), in an
 //! election (it has invited others and waits for acceptances), or in reorganization (the group's
 //! members are known or it has accepted, and the task is being handed out).
 
 use super::{
-    Asked, Belief, Duration, Effect, Elects, Everything, Id, Local, Protocol, Variant, View, Wait,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
+    View,
 };
 use serde::{Deserialize, Serialize};
 
-mod asked;
 mod durations;
 mod group;
-mod may_time_out;
-mod names;
+mod properties;
 mod rules;
+mod symmetry;
+mod timing;
 mod variants;
 
-pub use group::{Group, Members};
+use durations::{T_ACCEPT, T_ANSWER, T_CHECK, T_DELAY, T_DETECT};
+pub use group::Group;
 pub use rules::{Counter, Invitation, Priority};
 
 /// What a process is doing: the paper's `s`.
@@ -78,13 +80,13 @@ pub struct Process {
     /// `g`: the number of its group.
     pub group: Option<Group>,
     /// `Up`: the other members, as far as a coordinator knows.
-    pub members: Members,
+    pub members: Ids,
     /// `d`: what it works on while it is normal: who takes part.
-    pub task: Members,
+    pub task: Ids,
     /// The coordinators that have answered so far, of a coordinator that looks for others.
-    pub found: Members,
+    pub found: Ids,
     /// The members that have not acknowledged the task, of a coordinator that hands it out.
-    pub pending: Members,
+    pub pending: Ids,
     /// How many delays are left before a coordinator merges.
     pub delays: u8,
     /// The number of its last group, if the counter is [volatile](Counter::Volatile).
@@ -105,7 +107,7 @@ pub struct Stable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "Do you coordinate a group?": to everybody.
+    /// "Do you coordinate a group?": to every other process.
     AreYouCoordinator,
     /// "I do": the answer.
     Coordinator,
@@ -118,7 +120,8 @@ pub enum Message {
         /// The group.
         group: Group,
         /// Who takes part.
-        task: Members,
+        #[serde(with = "group::with_plus")]
+        task: Ids,
     },
     /// "I got that": the answer to a READY.
     Done(Group),
@@ -170,38 +173,40 @@ impl Protocol for Invitation {
     const SUMMARY: &'static str =
         "groups that find each other merge into one (Garcia-Molina 1982, invitation algorithm)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = &[
-        Timer::Check,
-        Timer::Answers,
-        Timer::Delay,
-        Timer::Accepts,
-        Timer::Ready,
-        Timer::Watch,
-        Timer::There,
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Check, &T_CHECK).periodic(timing::no_other_is_found),
+        TimerRow::fixed(Timer::Answers, &T_ANSWER),
+        TimerRow::fixed(Timer::Delay, &T_DELAY).armed_if(|rules| rules.priority == Priority::Delay),
+        TimerRow::fixed(Timer::Accepts, &T_ACCEPT),
+        TimerRow::fixed(Timer::Ready, &T_ANSWER).armed_if(|rules| rules.acknowledge),
+        TimerRow::detector(Timer::Watch, &T_DETECT),
+        TimerRow::fixed(Timer::There, &T_ANSWER),
     ];
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    const ENOUGH: &'static [(&'static str, u8)] = durations::ENOUGH;
-    const PROPERTIES: &'static [Asked<Self>] = asked::ALL;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // The process that formed a group coordinates it.
+        elects: |_| Elects::Any,
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(|_, _, stable| stable.counter <= Self::MOST_GROUPS),
+        // A process that forms a group, if only of itself, writes its number down.
+        begins_election: |_, _, effects| {
+            effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
+        },
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = Stable;
     type Message = Message;
     type Timer = Timer;
 
-    /// Anybody: who coordinates a group is who formed it.
-    fn elects(&self) -> Elects {
-        Elects::Any
-    }
-
-    /// Everybody is up. Each was alone at first; then the highest id found all others.
+    /// Every process is up. Each was alone at first; then the highest id found all others.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let everybody: Members = p.others().chain([p.id()]).collect();
+        let all: Ids = p.others().chain([p.id()]).collect();
         self.form_group(p);
         if p.is_highest() {
             self.form_group(p);
-            p.state.members = everybody.without(p.id());
+            p.state.members = all.without(p.id());
             p.arm(Timer::Check);
         } else {
             let highest = p.higher().last().unwrap_or(p.id());
@@ -210,10 +215,10 @@ impl Protocol for Invitation {
             p.arm(Timer::Watch);
         }
         p.state.state = State::Normal;
-        p.state.task = everybody;
+        p.state.task = all;
     }
 
-    /// A process that comes back is alone at first.
+    /// A process that recovers is alone at first.
     fn recover(&self, p: &mut Local<'_, Self>) {
         self.recovery(p);
     }
@@ -244,31 +249,7 @@ impl Protocol for Invitation {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        may_time_out::may_time_out(view, me, timer)
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Check
-    }
-
-    /// Nobody would be found.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let found = |id| view.links(me, id) && view.process(id).leads() && self.admits(id, me);
-        timer == Timer::Check && !view.ids().any(|id| id != me && found(id))
-    }
-
-    fn within_bounds(&self, _: &Process, stable: &Stable) -> bool {
-        stable.counter <= Self::MOST_GROUPS
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        if self.counter == Counter::Stable {
-            names::rank(all);
-        }
+        timing::may_time_out(view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -277,11 +258,6 @@ impl Protocol for Invitation {
             (State::Normal, Some(Coordinator::Other(leader))) => Belief::Follows(leader),
             _ => Belief::Undecided,
         }
-    }
-
-    /// Who forms a group, if only of itself, writes its number down.
-    fn begins_election(_: &Process, _: &Process, effects: &[Effect<Self>]) -> bool {
-        effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
     }
 
     fn role(process: &Process) -> &'static str {
@@ -344,8 +320,8 @@ impl Invitation {
         p.arm(Timer::Accepts);
     }
 
-    /// The second half of `Merge`: the window is closed, so whoever has accepted is a member, and
-    /// gets the task.
+    /// The second half of `Merge`: the window is closed, so each process that has accepted is a
+    /// member, and gets the task.
     fn on_accepts(&self, p: &mut Local<'_, Self>) {
         let Some(group) = p.state.group else { return };
         let (members, task) = (p.state.members, p.state.members.with(p.id()));
@@ -364,7 +340,7 @@ impl Invitation {
 
     /// `Ready`: who waits for this group's task begins to work on it. The call returns, whatever it
     /// has done.
-    fn on_ready(&self, p: &mut Local<'_, Self>, from: Id, group: Group, task: Members) {
+    fn on_ready(&self, p: &mut Local<'_, Self>, from: Id, group: Group, task: Ids) {
         if from != group.coordinator {
             return;
         }
@@ -380,12 +356,12 @@ impl Invitation {
     /// `Recovery`: a process on its own forms a group of itself, and works.
     fn recovery(&self, p: &mut Local<'_, Self>) {
         self.form_group(p);
-        p.state.task = Members::NONE.with(p.id());
+        p.state.task = Ids::NONE.with(p.id());
         begin_work(p);
     }
 
-    /// A new group, of which nobody else is a member yet. Its number is on stable storage before
-    /// anybody hears of it.
+    /// A new group, of which no other is a member yet. Its number is on stable storage before
+    /// any other process hears of it.
     fn form_group(&self, p: &mut Local<'_, Self>) -> Group {
         let Stable { counter, reused } = p.stable();
         let number = 1 + match self.counter {
@@ -410,9 +386,9 @@ impl Invitation {
     }
 }
 
-/// `Check`: every now and then a coordinator asks everybody else whether they are coordinators.
+/// `Check`: every now and then a coordinator asks every other process whether it is a coordinator.
 fn check(p: &mut Local<'_, Invitation>) {
-    p.state.found = Members::NONE;
+    p.state.found = Ids::NONE;
     for id in p.others() {
         p.send(id, Message::AreYouCoordinator);
     }

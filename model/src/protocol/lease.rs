@@ -1,32 +1,37 @@
-//! The lease: whoever a store has granted it leads, until it expires; also called the distributed mutex.
+//! The lease: the client that a store has granted it leads, until it expires; also called the
+//! distributed mutex.
 //!
-//! C. Gray and D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file cache
-//! consistency* (SOSP 1989); M. Burrows, *The Chubby lock service for loosely-coupled distributed
-//! systems* (OSDI 2006), sections 2.4 and 2.8; M. Kleppmann, *How to do distributed locking* (2016);
-//! the leader election of Kubernetes' client-go. Where they differ are rules: the fields of [`Lease`].
+//! C. Gray and D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file
+//! cache consistency* (SOSP 1989); M. Burrows, *The Chubby lock service for loosely-coupled
+//! distributed systems* (OSDI 2006), sections 2.4 and 2.8; M. Kleppmann, *How to do distributed
+//! locking* (2016); the leader election of Kubernetes' client-go. Where they differ are rules: the
+//! fields of [`Lease`].
 //!
-//! The processes that elect are *clients*: each asks one store, the only service, for the lease, and
-//! whoever holds it renews it and does its work, which is to write to a resource. The store has one
-//! record: to whom the lease is granted, until when, and a token that grows with each grant. The
-//! resource stands in the same service; what it knows of grants is a rule.
+//! The processes that elect are *clients*: each asks one store, the only service, for the lease,
+//! and the client that holds it renews it and does its work, which is to write to a resource. The
+//! store has one record: to whom the lease is granted, until when, and a token that grows with each
+//! grant. The resource stands in the same service; what it knows of grants is a rule.
 
 use super::{
-    Asked, Belief, Duration, Elects, Everything, Id, Local, Protocol, Variant, View, Wait,
+    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Services, TimerRow,
+    Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
 mod client;
 mod durations;
-mod names;
 mod properties;
 mod rules;
 mod store;
+mod symmetry;
 mod timing;
+mod tokens;
 mod variants;
 
-pub use names::{Number, Token};
+use durations::{T_GRANT, T_HOLDER, T_RENEW, T_RETRY};
 pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
 pub use store::Accepted;
+pub use tokens::{Number, Token};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -52,8 +57,8 @@ pub struct Process {
     pub token: Token,
     /// How many requests a client has sent since it started.
     pub requests: u8,
-    /// Those whom the store has granted the lease and whose lease has not expired: one bit each.
-    pub granted: u8,
+    /// The clients that the store has granted the lease and whose lease has not expired.
+    pub granted: Ids,
     /// The highest token that the resource has accepted a write with.
     pub written: Token,
     /// What the last write was that the resource has accepted.
@@ -65,7 +70,7 @@ pub struct Process {
 pub struct Stable {
     /// How often a client has started: with it, no two of its requests have the same number.
     pub incarnation: u8,
-    /// To whom the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
+    /// To which processes the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
     pub holder: Option<Id>,
     /// The token of the store's newest grant ([`StoreFault::CrashesAndKeeps`]).
     pub token: Token,
@@ -87,9 +92,9 @@ pub enum Message {
     Free(Number),
     /// "The lease is mine" ([`Acquire::ReadThenWrite`]).
     Set(Number),
-    /// "You hold the lease, and this is its token": to whoever has asked for it.
+    /// "You hold the lease, and this is its token": to the client that has asked for it.
     Granted(Number, Token),
-    /// "You do not; this one does", if anybody.
+    /// "You do not; this one does", if any.
     Refused(Number, Option<Id>),
     /// A holder's write to the resource, with the token of its lease.
     Write(Token),
@@ -114,33 +119,33 @@ pub enum Timer {
 impl Protocol for Lease {
     const NAME: &'static str = "lease";
     const SUMMARY: &'static str =
-        "whom a store has granted the lease leads until it expires (Gray and Cheriton 1989)";
+        "the client with a store's lease leads until the lease expires (Gray and Cheriton 1989)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry, Timer::Grant];
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-holder", 8), ("t-grant", 9), ("t-renew", 3), ("t-retry", 2)];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const SERVICES: usize = 1;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        // A request waits for as long as its lease would last: what is granted later is worth
+        // nothing.
+        TimerRow::fixed(Timer::Asked, &T_HOLDER),
+        TimerRow::fixed(Timer::Lease, &T_HOLDER),
+        TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
+        TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(timing::knows_the_holder),
+        TimerRow::fixed(Timer::Grant, &T_GRANT).armed_if(|rules| rules.term != Term::Never),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // The client that is first.
+        elects: |_| Elects::Any,
+        services: Services { count: 1, crash: |rules| rules.store != StoreFault::Lives },
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = Stable;
     type Message = Message;
     type Timer = Timer;
 
-    /// Whoever is first.
-    fn elects(&self) -> Elects {
-        Elects::Any
-    }
-
-    fn services_crash(&self) -> bool {
-        self.store != StoreFault::Lives
-    }
-
-    /// The highest id has just been granted the lease, and everybody knows.
+    /// The highest id has just been granted the lease, and every client knows.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let highest = Id::at(p.nodes() - 1);
         if p.is_service() {
@@ -180,26 +185,6 @@ impl Protocol for Lease {
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
         timing::may_time_out(self, view, me, timer)
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        matches!(timer, Timer::Renew | Timer::Retry)
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::is_quiescent(view, me, timer)
-    }
-
-    fn within_bounds(&self, process: &Process, stable: &Stable) -> bool {
-        names::within_bounds(process, stable)
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        names::canonicalize(self, all);
     }
 
     fn belief(process: &Process) -> Belief {

@@ -3,22 +3,24 @@
 //!
 //! As told by Tanenbaum and van Steen, *Distributed Systems* (election algorithms), who owe the
 //! idea that every id goes all the way round to G. Le Lann, *Distributed systems: towards a formal
-//! approach*, IFIP Congress 1977. Its tellings differ in when a lap is over; what it takes to
-//! survive the failure of somebody on the way is rules too, each a field of [`ListRing`]. What all
+//! approach*, IFIP Congress 1977. Its variants differ in when a lap is over; what it takes to
+//! survive the failure of a process on the way is rules too, each a field of [`ListRing`]. What all
 //! rings do alike is told in [`ring`].
 //!
 //! State: a process is a follower, a candidate (its list goes round), or the leader. Other
 //! processes' lists pass by and change nothing.
 
 use super::ring::{self, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use super::{Asked, Belief, Duration, Effect, Id, Local, Protocol, Variant, View, Wait};
-use crate::temporal::Temporal;
+use super::{Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
+mod durations;
 mod list;
+mod properties;
 mod rules;
 mod variants;
 
+use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
 pub use list::List;
 pub use rules::{Decides, Home, ListRing};
 
@@ -26,16 +28,16 @@ pub use rules::{Decides, Home, ListRing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// "These are up": goes round, and everybody adds itself.
+    /// "These are up": goes round, and every process adds itself.
     Election(List),
-    /// "This one leads": goes round once, and everybody adds itself.
+    /// "This one leads": goes round once, and every process adds itself.
     Coordinator {
         /// The leader.
         leader: Id,
         /// Whom the announcement has passed.
         list: List,
     },
-    /// "I have it": back to whoever handed it on.
+    /// "I have it": back to the process that handed it on.
     Ack(Lap),
 }
 
@@ -63,50 +65,25 @@ impl Rounds for Message {
 impl Protocol for ListRing {
     const NAME: &'static str = "list-ring";
     const SUMMARY: &'static str =
-        "in a ring, a list of all who live goes round, and the highest in it leads (Tanenbaum)";
+        "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = Timer::ALL;
-    const DURATIONS: &'static [Duration] = ring::DURATIONS;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-hop", 3), ("t-lap", 8), ("t-detect", 1), ("t-heartbeat", 5)];
-    const PROPERTIES: &'static [Asked<Self>] = &[
-        ring::laps_end(),
-        Asked {
-            name: "one-result",
-            formula: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
-            meaning: "elections that are held at the same time have the same result",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Always(|_, view| {
-                let differ = |a: Option<Id>, b: Option<Id>| a.is_some() && b.is_some() && a != b;
-                let other = |a| view.in_flight(|_, _, b| differ(a, b.announces()));
-                !view.in_flight(|_, _, a| other(a.announces()))
-            }),
-        },
-        Asked {
-            name: "announces-the-living",
-            formula: "□ ∀ announcement a in flight: up(leader(a))",
-            meaning: "whoever is announced is up",
-            by_default: false,
-            premise: None,
-            temporal: Temporal::Always(|_, view| {
-                let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
-                !view.in_flight(|_, _, message| dead(message))
-            }),
-        },
-    ];
+    const TIMERS: &'static [TimerRow<Self>] =
+        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> =
+        Options { begins_election: ring::begins_election, ..Options::NONE };
 
     type Process = Process<Message>;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Everybody is up and follows the highest id.
+    /// Every process is up and follows the highest id.
     fn converged(&self, p: &mut Local<'_, Self>) {
         ring::converged(self, p);
     }
 
-    /// A process comes back: the rule `restart`.
+    /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         ring::recover(self, p);
     }
@@ -123,7 +100,7 @@ impl Protocol for ListRing {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => ring::on_silence(self, p),
-            // Somebody who had the list has failed; a follower's leader has.
+            // A process that had the list has failed; a follower's leader has.
             Timer::Lap | Timer::Watch => self.start_election(p),
             Timer::Heartbeat => {
                 self.announce(p, p.id());
@@ -136,30 +113,8 @@ impl Protocol for ListRing {
         ring::may_time_out(self, view, (me, timer))
     }
 
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        ring::wait(timer, self.ring())
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    /// A heartbeat tells nobody anything new once everybody follows the leader.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let mut live = view.ids().filter(|&id| view.up(id));
-        timer == Timer::Heartbeat && live.all(|id| view.process(id).leader == Some(me))
-    }
-
     fn belief(process: &Process<Message>) -> Belief {
         ring::belief(process)
-    }
-
-    fn begins_election(
-        before: &Process<Message>,
-        after: &Process<Message>,
-        effects: &[Effect<Self>],
-    ) -> bool {
-        ring::begins_election(before, after, effects)
     }
 
     fn role(process: &Process<Message>) -> &'static str {
@@ -179,7 +134,7 @@ impl Ring<Message> for ListRing {
         ring::hand_on(self, p, Message::Election(List::of(p.id())));
     }
 
-    /// One's own list may come home, and so may the announcement of somebody else's.
+    /// One's own list may complete the ring, and so may the announcement of another's.
     fn may_end_election(&self, me: Id, message: &Message) -> bool {
         match message {
             Message::Election(list) => list.first() == me,
@@ -191,18 +146,18 @@ impl Ring<Message> for ListRing {
 
 /// What a process does.
 impl ListRing {
-    /// A list comes by. Whoever is not in it adds itself and hands it on. When it has come home,
-    /// the highest in it leads.
+    /// A list comes by. A process that is not in it adds itself and hands it on. When it has
+    /// completed the ring, the highest in it leads.
     fn on_election(&self, p: &mut Local<'_, Self>, list: List) {
         if !self.is_home(p, list) {
             ring::hand_on(self, p, Message::Election(list.with(p.id())));
-        } else if self.decides == Decides::Anybody || p.state.role == Role::Candidate {
+        } else if self.decides == Decides::Any || p.state.role == Role::Candidate {
             ring::take_for_leader(self, p, list.highest());
             self.announce(p, list.highest());
         }
     }
 
-    /// An announcement comes by, and goes on unless it has come home; the rule `accept`.
+    /// An announcement comes by, and goes on unless it has completed the ring; the rule `accept`.
     fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id, list: List) {
         if self.is_home(p, list) {
             return;

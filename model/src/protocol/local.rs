@@ -1,6 +1,6 @@
 //! What a process sees of itself while it handles one event, and the effects it causes.
 
-use super::{Id, Protocol};
+use super::{Id, Protocol, TimerRow};
 use smallvec::SmallVec;
 
 /// One effect of a step, in the order in which the process caused it.
@@ -43,12 +43,17 @@ impl Timers {
     pub const NONE: Timers = Timers(0);
 
     fn bit<P: Protocol>(timer: P::Timer) -> u16 {
-        Self::place::<P>(timer).map_or(0, |at| 1 << at)
+        1 << Self::place::<P>(timer)
     }
 
     /// The place of `timer` among the protocol's timers.
-    pub(crate) fn place<P: Protocol>(timer: P::Timer) -> Option<usize> {
-        P::TIMERS.iter().position(|&t| t == timer)
+    ///
+    /// # Panics
+    /// If the protocol has no row for it.
+    #[must_use]
+    pub fn place<P: Protocol>(timer: P::Timer) -> usize {
+        let place = P::TIMERS.iter().position(|row| row.timer == timer);
+        place.expect("Protocol::TIMERS has a row for every timer")
     }
 
     /// Whether no timer is in the set.
@@ -77,7 +82,12 @@ impl Timers {
 
     /// The timers in the set, in the protocol's order.
     pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
-        P::TIMERS.iter().copied().filter(move |&t| self.contains::<P>(t))
+        self.rows::<P>().map(|(_, row)| row.timer)
+    }
+
+    /// The rows of the timers in the set, with their places, in the protocol's order.
+    pub(crate) fn rows<P: Protocol>(self) -> impl Iterator<Item = (usize, &'static TimerRow<P>)> {
+        P::TIMERS.iter().enumerate().filter(move |(at, _)| self.0 & 1 << at != 0)
     }
 }
 
@@ -117,15 +127,15 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.nodes
     }
 
-    /// Whether it is not one of those that elect but a [service](Protocol::SERVICES).
+    /// Whether it is not one of those that elect but a [service](super::Services).
     #[must_use]
     pub fn is_service(&self) -> bool {
         self.id.index() >= self.nodes
     }
 
-    /// The ids of the [services](Protocol::SERVICES), ascending.
+    /// The ids of the [services](super::Services), ascending.
     pub fn services(&self) -> impl Iterator<Item = Id> + use<P> {
-        (self.nodes..self.nodes + P::SERVICES).map(Id::at)
+        (self.nodes..self.nodes + P::OPTIONS.services.count).map(Id::at)
     }
 
     /// What is on its stable storage.
@@ -134,7 +144,8 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.stable
     }
 
-    /// Whether no id is higher: known from the configuration, whoever is up.
+    /// Whether no id is higher: known from the configuration, not from
+    /// which processes are up.
     #[must_use]
     pub fn is_highest(&self) -> bool {
         self.id.index() + 1 == self.nodes
@@ -167,9 +178,9 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.effects.push(Effect::Arm(timer));
     }
 
-    /// Arms `timer` as if it had been armed when `since` was; `since`, which takes the same duration,
-    /// is then armed no longer. So something can be counted from the moment at which it was asked
-    /// for. If `since` is not armed, nothing happens.
+    /// Arms `timer` as if it had been armed when `since` was; `since`, which takes the same
+    /// duration, is then armed no longer. So something can be counted from the moment at which it
+    /// was asked for. If `since` is not armed, nothing happens.
     pub fn arm_since(&mut self, timer: P::Timer, since: P::Timer) {
         if self.timers.contains::<P>(since) {
             self.timers = self.timers.without::<P>(since).with::<P>(timer);

@@ -1,8 +1,8 @@
 //! The protocols, and the trait they implement.
 //!
 //! A protocol is the specification of *one process*. It knows nothing of networks, faults or other
-//! processes' states; what surrounds the processes is the [world](crate::world). Its rules are data:
-//! a value of the type is one variant, and each text of the literature is one named value.
+//! processes' states; what surrounds the processes is the [world](crate::world). Its rules are
+//! data: a value of the type is one variant, and each text of the literature is one named value.
 //!
 //! To add a protocol, add its file here and one line to the `registry!` below.
 
@@ -19,17 +19,18 @@ pub mod ring;
 pub mod stoller;
 pub mod vrrp;
 
-mod asked;
 mod id;
 mod local;
+mod options;
+mod timer;
 mod view;
-mod wait;
 
-pub use asked::{Asked, Judge};
-pub use id::{Id, MAX_NODES};
+pub use crate::temporal::Property;
+pub use id::{Id, Ids, MAX_NODES};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
-pub use view::{Envelope, View};
-pub use wait::{Duration, Wait};
+pub use options::{Canonicalize, Elects, Everything, Options, Services};
+pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
+pub use view::{Envelope, Judge, View};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,7 +41,7 @@ use std::hash::Hash;
 pub trait Protocol:
     Copy + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
 {
-    /// The protocol's one name, the same in every wing of the house.
+    /// The protocol's one name, the same in model, program and conformance.
     const NAME: &'static str;
 
     /// What the protocol is, in half a sentence.
@@ -49,31 +50,14 @@ pub trait Protocol:
     /// The named variants; the first is the default.
     const VARIANTS: &'static [Variant<Self>];
 
-    /// Every timer that a process can have; at most [`MAX_TIMERS`].
-    const TIMERS: &'static [Self::Timer];
-
-    /// The durations that the timers take in a timed world. One that another depends on comes
-    /// first: in this order the smallest that will do are looked for.
-    const DURATIONS: &'static [Duration] = &[];
-
-    /// Durations that are enough for the default rules where a message takes at most one tick, and
-    /// processing no time, as `tune` finds them; empty if that was not looked for.
-    const ENOUGH: &'static [(&'static str, u8)] = &[];
+    /// Every timer that a process can have, a row for each; at most [`MAX_TIMERS`].
+    const TIMERS: &'static [TimerRow<Self>];
 
     /// What is asked of this protocol alone, besides what every election is asked.
-    const PROPERTIES: &'static [Asked<Self>] = &[];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = &[];
 
-    /// How many processes there are beside those that elect: services that they use, such as a
-    /// store. Their ids are the highest; they neither lead nor follow.
-    const SERVICES: usize = 0;
-
-    /// Whether states that differ only in names, such as terms that all have grown by the same
-    /// number, are [renamed](Protocol::canonicalize) to be one. Their steps are then not looked up, which
-    /// takes longer.
-    const CANONICALIZES: bool = false;
-
-    /// Whether some number can grow for ever, so that a search needs a [boundary](Protocol::within_bounds).
-    const BOUNDED: bool = false;
+    /// What only some protocols say.
+    const OPTIONS: Options<Self> = Options::NONE;
 
     /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
     type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
@@ -86,16 +70,6 @@ pub trait Protocol:
 
     /// What a process waits for.
     type Timer: Copy + Debug + Eq + Ord + Hash + Serialize + DeserializeOwned + Send + Sync;
-
-    /// Whom the protocol is to elect.
-    fn elects(&self) -> Elects {
-        Elects::Highest
-    }
-
-    /// Whether [services](Protocol::SERVICES) crash like everybody else.
-    fn services_crash(&self) -> bool {
-        false
-    }
 
     /// The state of a process in a group that has long agreed on a leader, its timers armed.
     fn converged(&self, p: &mut Local<'_, Self>);
@@ -113,92 +87,11 @@ pub trait Protocol:
     /// expire. This is synchrony without a clock: the time-out is longer than any answer takes.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool;
 
-    /// How `timer` measures time in a timed world; `None` if by these rules nobody ever arms it.
-    fn wait(&self, timer: Self::Timer) -> Option<Wait> {
-        let _ = timer;
-        None
-    }
-
-    /// By how much longer the process `id` waits than [`wait`](Protocol::wait) says of a fixed timer:
-    /// a duration, and how many times it. So time-outs can be set apart by priority.
-    fn stagger(&self, timer: Self::Timer, id: Id, nodes: usize) -> Option<(&'static str, u8)> {
-        let _ = (timer, id, nodes);
-        None
-    }
-
-    /// Whether `timer` takes a random time, drawn anew whenever it is armed. One that is due again
-    /// and again then expires again and again, however often others come first: the world owes it
-    /// strong fairness.
-    fn randomised(&self, timer: Self::Timer) -> bool {
-        let _ = timer;
-        false
-    }
-
-    /// Whether `timer` paces something that repeats (a heartbeat) rather than waiting for others.
-    /// Such a timer never expires "too early", so it needs no false suspicion to do so.
-    fn periodic(&self, timer: Self::Timer) -> bool {
-        let _ = timer;
-        false
-    }
-
-    /// Whether the expiry of a periodic timer would tell nobody anything new. A world in which
-    /// only such expiries and faults are left is [at rest](crate::world::World::is_quiescent).
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool {
-        let _ = (view, me, timer);
-        false
-    }
-
-    /// Whether what a process has is inside the boundary of the search: states in which a number has
-    /// grown too large are not searched. Asked only of a protocol that is
-    /// [bounded](Protocol::BOUNDED).
-    fn within_bounds(&self, process: &Self::Process, stable: &Self::Stable) -> bool {
-        let _ = (process, stable);
-        true
-    }
-
-    /// Gives what everybody has and what is in flight names that do not depend on history, in a
-    /// way that no process can notice: what follows is renamed alike. Messages keep their places.
-    /// Only if it [does](Protocol::CANONICALIZES) so.
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        let _ = all;
-    }
-
     /// What a live process believes of the leadership.
     fn belief(process: &Self::Process) -> Belief;
 
-    /// Whether a step of a process begins an election. If nothing else is said, one begins when
-    /// the process gives up what it believed of the leadership and believes nothing.
-    fn begins_election(
-        before: &Self::Process,
-        after: &Self::Process,
-        effects: &[Effect<Self>],
-    ) -> bool {
-        let _ = effects;
-        let undecided = |process| Self::belief(process) == Belief::Undecided;
-        undecided(after) && !undecided(before)
-    }
-
     /// The process's role in a word or two, for people.
     fn role(process: &Self::Process) -> &'static str;
-}
-
-/// Everything that has names in it, of all processes.
-pub struct Everything<'a, P: Protocol> {
-    /// What each process knows; a place for each.
-    pub processes: &'a mut [P::Process],
-    /// What each has on stable storage.
-    pub stable: &'a mut [P::Stable],
-    /// What is in flight.
-    pub messages: &'a mut [Envelope<P::Message>],
-}
-
-/// Whom a protocol is to elect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Elects {
-    /// The live process with the highest id.
-    Highest,
-    /// Any live process.
-    Any,
 }
 
 /// What a live process believes of the leadership.
@@ -206,7 +99,7 @@ pub enum Elects {
 pub enum Belief {
     /// It leads.
     Leads,
-    /// It is settled with another as its leader.
+    /// It has another as its leader.
     Follows(Id),
     /// It has no leader at present.
     Undecided,
@@ -246,11 +139,11 @@ macro_rules! registry {
 
         /// The durations that the protocols' timers take, each name once.
         #[must_use]
-        pub fn durations() -> Vec<Duration> {
-            let mut known: Vec<Duration> = Vec::new();
-            for one in [$(<$protocol>::DURATIONS),+].into_iter().flatten() {
+        pub fn all_durations() -> Vec<&'static Duration> {
+            let mut known: Vec<&'static Duration> = Vec::new();
+            for one in [$(durations::<$protocol>()),+].into_iter().flatten() {
                 if known.iter().all(|k| k.name != one.name) {
-                    known.push(*one);
+                    known.push(one);
                 }
             }
             known
@@ -324,7 +217,8 @@ fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleEr
     })
 }
 
-/// What the rules of `protocol` are called: the variant nearest to them, with the rules that differ.
+/// What the rules of `protocol` are called: the variant nearest to them, with the rules that
+/// differ.
 #[must_use]
 pub fn variant_name<P: Protocol>(protocol: &P) -> String {
     let fields = |rules: &P| match serde_json::to_value(rules) {

@@ -2,27 +2,29 @@
 //! Version 2* (J. Moy, 1998), sections 9.1 to 9.5, 10.1 to 10.3 and 10.5.
 //!
 //! On a network that many routers share, one of them speaks for it (the DR), and one stands ready
-//! to take over (the backup, BDR). Everybody says in a Hello, again and again, whom it hears and
-//! whom it takes for the two, and everybody calculates them anew for itself when what it hears
-//! changes. There are no other messages, and nobody asks anybody.
+//! to take over (the backup, BDR). Every router says in a Hello, again and again, whom it hears and
+//! whom it takes for the two, and each calculates them anew for itself when what it hears
+//! changes. There are no other messages, and no router asks another.
 //!
 //! Left out: everything that OSPF does once the two are known (adjacencies, databases), other kinds
 //! of network than broadcast, and the parameters that a Hello carries to be compared. The order of
 //! ids is that of (Router Priority, Router ID). Priorities do not change while a router runs; the
 //! priority of 0, with which a router can become neither, is the rule `eligible`.
 
-use super::{Belief, Timers, Variant, View, Wait};
-use super::{Duration, Effects, Elects, Id, Local, MAX_NODES, Protocol};
+use super::{
+    Belief, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol, TimerRow,
+    Variant, View,
+};
 use serde::{Deserialize, Serialize};
 
+mod durations;
 mod election;
 mod properties;
-mod routers;
 mod rules;
 mod timers;
+mod timing;
 mod variants;
 
-pub use routers::Routers;
 pub use rules::{Eligible, OspfDr};
 pub use timers::Timer;
 
@@ -90,11 +92,11 @@ pub enum Message {
     /// "I am here" (section 9.5). It is one packet to all; here it is one to each.
     Hello {
         /// Whom the sender has heard lately.
-        seen: Routers,
-        /// Whom it takes for the DR, if for anybody.
+        seen: Ids,
+        /// Whom it takes for the DR, if for any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dr: Option<Id>,
-        /// Whom it takes for the BDR, if for anybody.
+        /// Whom it takes for the BDR, if for any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bdr: Option<Id>,
     },
@@ -103,27 +105,30 @@ pub enum Message {
 impl Protocol for OspfDr {
     const NAME: &'static str = "ospf-dr";
     const SUMMARY: &'static str =
-        "a network's designated router and its backup; who is in office stays (OSPF, RFC 2328)";
+        "a network's designated router and its backup; a router in office stays (OSPF, RFC 2328)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = timers::ALL;
-    const DURATIONS: &'static [Duration] = timers::DURATIONS;
-    const ENOUGH: &'static [(&'static str, u8)] = &[("t-hello", 3), ("t-dead", 5), ("t-wait", 8)];
-    const PROPERTIES: &'static [super::Asked<Self>] = properties::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // A router in office stays; only if a better one takes over at once is it always the
+        // highest.
+        elects: |rules| match (rules.preempt, rules.eligible) {
+            (true, Eligible::All) => Elects::Highest,
+            _ => Elects::Any,
+        },
+        // An election starts when a router calculates, and another DR comes out than before.
+        begins_election: |before, after, _| {
+            after.dr != before.dr && after.interface != Interface::Down
+        },
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Who is in office stays; only if a better one takes over at once is it always the highest.
-    fn elects(&self) -> Elects {
-        match (self.preempt, self.eligible) {
-            (true, Eligible::All) => Elects::Highest,
-            _ => Elects::Any,
-        }
-    }
-
-    /// Everybody hears everybody, and the two highest that are eligible are in office.
+    /// Every router hears every other, and the two highest that are eligible are in office.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let mut best = Id::all(p.nodes()).rev().filter(|&id| self.may_lead(id, p.nodes()));
         (p.state.dr, p.state.bdr) = (best.next(), best.next());
@@ -197,28 +202,7 @@ impl Protocol for OspfDr {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        match timer {
-            // It only paces: the last Hello has arrived everywhere.
-            Timer::Hello => !view.in_flight(|from, _, _| from == me),
-            Timer::Wait => view.ids().all(|id| id == me || self.has_said_all(view, me, id)),
-            Timer::Inactivity(id) => is_silent(view, me, id),
-        }
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        timers::wait(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Hello
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let told = |id| {
-            let hears = id != me && view.up(id) && view.hears(id, me);
-            !hears || !self.is_news(view, (me, id), view.process(me).hello())
-        };
-        timer == Timer::Hello && view.ids().all(told)
+        timing::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -227,11 +211,6 @@ impl Protocol for OspfDr {
             (Interface::DrOther | Interface::Backup, Some(dr)) => Belief::Follows(dr),
             _ => Belief::Undecided,
         }
-    }
-
-    /// One is held when a router calculates, and another DR comes out than before.
-    fn begins_election(before: &Process, after: &Process, _: &[super::Effect<Self>]) -> bool {
-        after.dr != before.dr && after.interface != Interface::Down
     }
 
     fn role(process: &Process) -> &'static str {
@@ -289,44 +268,4 @@ impl Neighbor {
             Neighbor::Down | Neighbor::Init => None,
         }
     }
-}
-
-/// When, with perfect timing, a router has waited long enough, and when a Hello is no news.
-impl OspfDr {
-    /// `RouterDeadInterval` of listening: each of two that can hear each other knows it, and what
-    /// the other has to say of the DR and BDR has been heard: it does not end the waiting, and will
-    /// not because somebody is gone.
-    fn has_said_all(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
-        let news = view.in_flight(|from, to, hello| {
-            from == other && to == me && self.is_news(view, (from, to), hello)
-        });
-        if news || !(view.hears(me, other) && view.hears(other, me)) {
-            return !news;
-        }
-        let knows = |a: Id, b: Id| view.process(a).neighbors[b.index()].listed().is_some();
-        let is = view.process(other);
-        let ends = match is.interface {
-            Interface::Backup => true,
-            Interface::Dr => is.bdr.is_none(),
-            Interface::Down | Interface::Waiting | Interface::DrOther => false,
-        };
-        let silent =
-            |gone| view.armed(other, Timer::Inactivity(gone)) && is_silent(view, other, gone);
-        knows(me, other) && knows(other, me) && !ends && !view.ids().any(silent)
-    }
-
-    /// Whether this Hello would change what its receiver knows.
-    fn is_news(&self, view: &View<'_, Self>, (from, to): (Id, Id), hello: Message) -> bool {
-        let mut knows = *view.process(to);
-        let mut effects = Effects::new();
-        let nothing = ((), Timers::NONE);
-        let mut p = Local::new(to, view.ids().count(), nothing, &mut knows, &mut effects);
-        self.receive(&mut p, from, hello);
-        knows != *view.process(to)
-    }
-}
-
-/// No Hello of `other` is on its way to `me`, and none will be.
-fn is_silent(view: &View<'_, OspfDr>, me: Id, other: Id) -> bool {
-    !view.hears(me, other) && !view.in_flight(|from, to, _| from == other && to == me)
 }

@@ -1,30 +1,33 @@
-//! A queue for the leadership: whoever has the first entry in a store leads (ZooKeeper, *Recipes
-//! and Solutions*, sections on leader election and on locks).
+//! A queue for the leadership: the client with the first entry in a store leads (ZooKeeper,
+//! *Recipes and Solutions*, sections on leader election and on locks).
 //!
-//! The clients do not talk to each other but to a store, a [service](Protocol::SERVICES) that does
-//! not fail. A client opens a session and creates an entry in a directory. The store gives each
-//! entry a number larger than all before, and deletes it when the client's session ends. A client
-//! reads the directory: if its entry is the first, it leads, and otherwise it asks to be told, once,
-//! when another entry goes. How programs differ in this is told by eight rules, the fields of
-//! [`Queue`].
+//! The clients do not talk to each other but to a store, a [service](Services) that does not fail.
+//! A client opens a session and creates an entry in a directory. The store gives each entry a
+//! number larger than all before, and deletes it when the client's session ends. A client reads the
+//! directory: if its entry is the first, it leads, and otherwise it asks to be told, once, when
+//! another entry goes. How programs differ in this is told by eight rules, the fields of [`Queue`].
 //!
 //! State of a client: its session, its entry, whom it follows, and what it is doing. State of the
 //! store: sessions, each with what its client is to be told of, and entries.
 
-use super::{Asked, Belief, Duration, Elects, Everything, Id, Local, Protocol, Variant};
-use super::{View, Wait};
+use super::{
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Services, TimerRow, Variant,
+    View,
+};
 use serde::{Deserialize, Serialize};
 
 mod client;
+mod durations;
 mod entries;
-mod names;
-mod patience;
 mod properties;
 mod rules;
 mod store;
+mod symmetry;
+mod timing;
 mod variants;
 
 pub use client::{Client, Role};
+use durations::{T_CONTACT, T_PING, T_SESSION};
 pub use entries::{Entries, Entry, Number, Session};
 pub use rules::{Alone, Contact, Directory, Gone, Own, Queue, Silence, Told, Watch};
 pub use store::Store;
@@ -96,39 +99,55 @@ pub enum Timer {
     Ping,
 }
 
+/// The store's row for the client at this position.
+const fn session(at: usize) -> TimerRow<Queue> {
+    TimerRow::fixed(Timer::Session(Id::at(at)), &T_SESSION).detects_if(Queue::assumes_contact)
+}
+
+impl Queue {
+    /// Whether silence is noticed without pings: by a failure detector.
+    fn assumes_contact(&self) -> bool {
+        self.contact == Contact::Assumed
+    }
+}
+
 impl Protocol for Queue {
     const NAME: &'static str = "queue";
     const SUMMARY: &'static str =
-        "whoever has the first entry in a store leads (ZooKeeper's recipe for elections)";
+        "the client with the first entry in a store leads (ZooKeeper's recipe for elections)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = &[
-        Timer::Session(Id::at(0)),
-        Timer::Session(Id::at(1)),
-        Timer::Session(Id::at(2)),
-        Timer::Session(Id::at(3)),
-        Timer::Session(Id::at(4)),
-        Timer::Session(Id::at(5)),
-        Timer::Silence,
-        Timer::Ping,
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        session(0),
+        session(1),
+        session(2),
+        session(3),
+        session(4),
+        session(5),
+        TimerRow::fixed(Timer::Silence, &T_CONTACT).detects_if(Self::assumes_contact),
+        TimerRow::fixed(Timer::Ping, &T_PING)
+            .armed_if(|rules: &Self| rules.contact == Contact::Pings)
+            .periodic(timing::session_goes_on),
     ];
-    const DURATIONS: &'static [Duration] = patience::DURATIONS;
-    const ENOUGH: &'static [(&'static str, u8)] = &[("t-contact", 1), ("t-session", 1)];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const SERVICES: usize = 1;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // The client that entered first.
+        elects: |_| Elects::Any,
+        services: Services { count: 1, ..Options::<Self>::NONE.services },
+        canonicalize: Some(symmetry::canonicalize),
+        // The search ends where the store has no room for more sessions or entries.
+        within_bounds: Some(|_, process, ()| match process {
+            Process::Client(_) => true,
+            Process::Store(store) => store.is_tidy(),
+        }),
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Whoever entered first leads.
-    fn elects(&self) -> Elects {
-        Elects::Any
-    }
-
-    /// Everybody has entered in the order of ids: 1 leads.
+    /// Every client has entered in the order of ids: 1 leads.
     fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_service() {
             let mut store = Store::default();
@@ -186,35 +205,7 @@ impl Protocol for Queue {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        self.is_overdue(view, me, timer)
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        patience::wait(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Ping
-    }
-
-    /// A ping in a session that has not ended only says what is so anyway.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timer == Timer::Ping
-            && patience::client(view, me).is_some_and(|client| {
-                patience::store(view).is_some_and(|(_, store)| store.has(client.session))
-            })
-    }
-
-    /// The search ends where the store has no room for more sessions or entries.
-    fn within_bounds(&self, process: &Process, (): &()) -> bool {
-        match process {
-            Process::Client(_) => true,
-            Process::Store(store) => store.is_tidy(),
-        }
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        names::canonicalize(self, all);
+        timing::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {

@@ -1,9 +1,10 @@
 //! Raft's leader election, without the log that it is for: terms, votes, majorities.
 //!
-//! D. Ongaro and J. Ousterhout, *In Search of an Understandable Consensus Algorithm* (extended version,
-//! 2014), sections 5.1, 5.2, 5.4.1 and 6; D. Ongaro, *Consensus: Bridging Theory and Practice* (2014),
-//! sections 4.2.3, 6.2 and 9.6. What the texts and programs add to the paper are rules: the fields of
-//! [`RaftElection`]. The log is one number for each process that never changes: how fresh it is.
+//! D. Ongaro and J. Ousterhout, *In Search of an Understandable Consensus Algorithm* (extended
+//! version, 2014), sections 5.1, 5.2, 5.4.1 and 6; D. Ongaro, *Consensus: Bridging Theory and
+//! Practice* (2014), sections 4.2.3, 6.2 and 9.6. What the texts and programs add to the paper are
+//! rules: the fields of [`RaftElection`]. The log is one number for each process that never
+//! changes: how fresh it is.
 //!
 //! State: a process is a follower, a pre-candidate (it asks whether others would vote for it), a
 //! candidate (it asks for votes), or the leader of its term.
@@ -11,17 +12,20 @@
 //! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
 //! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
 
-use super::{Asked, Belief, Effect, Elects, Everything, Id, Local, Protocol, Variant, View};
+use super::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
+    View,
+};
 use serde::{Deserialize, Serialize};
 
 mod properties;
 mod rules;
-mod terms;
+mod symmetry;
 mod timing;
 mod variants;
 
 pub use rules::{Logs, PreVote, RaftElection, Storage, TimeOuts};
-pub use terms::Term;
+pub use symmetry::Term;
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -45,8 +49,8 @@ pub struct Process {
     pub role: Role,
     /// Whom it has heard lead, not too long ago; itself if it leads.
     pub leader: Option<Id>,
-    /// Who has granted a (pre-)candidate its (pre-)vote, itself included: one bit each.
-    pub granted: u8,
+    /// The processes that have granted a (pre-)candidate its (pre-)vote, itself included.
+    pub granted: Ids,
 }
 
 /// What a process keeps on stable storage (Figure 2: persistent state).
@@ -64,7 +68,7 @@ pub struct Stable {
 pub enum Message {
     /// "Would you vote for me in the next term?"
     PreVote(Term),
-    /// "I would", to whoever asked in this term.
+    /// "I would", to the process that asked in this term.
     PreVoteGranted(Term),
     /// "Vote for me in this term."
     RequestVote(Term),
@@ -106,7 +110,7 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
-    /// The election time-out: everybody but a leader waits to hear of one, or to be voted.
+    /// The election time-out: every process but a leader waits to hear of one, or to be voted.
     Election,
     /// The baseline election time-out, the shortest that chance can give: who has heard a leader
     /// for longer ago than that no longer refuses others for its sake.
@@ -120,29 +124,35 @@ pub enum Timer {
 impl Protocol for RaftElection {
     const NAME: &'static str = "raft-election";
     const SUMMARY: &'static str =
-        "whom a majority votes for in a term leads it (Ongaro and Ousterhout 2014; no log)";
+        "the process with a majority's votes leads its term (Ongaro and Ousterhout 2014; no log)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Election, Timer::Baseline, Timer::Heartbeat, Timer::Quorum];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        // The election time-out is drawn at random, each time anew (5.2).
+        TimerRow::untimed(Timer::Election).random_if(|rules| rules.timeouts == TimeOuts::Random),
+        TimerRow::untimed(Timer::Baseline),
+        TimerRow::untimed(Timer::Heartbeat).periodic(timing::has_no_news),
+        TimerRow::untimed(Timer::Quorum),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        elects: |_| Elects::Any,
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        begins_election,
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = Stable;
     type Message = Message;
     type Timer = Timer;
 
-    fn elects(&self) -> Elects {
-        Elects::Any
-    }
-
-    /// The highest id has been elected in term 1, by everybody.
+    /// The highest id has been elected in term 1, by every process.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let leader = p.higher().last().unwrap_or(p.id());
         p.persist(Stable { term: 1, vote: Some(leader) });
         if p.is_highest() {
-            *p.state = Process { role: Role::Leader, leader: Some(leader), granted: 0 };
+            *p.state = Process { role: Role::Leader, leader: Some(leader), granted: Ids::NONE };
             self.arm_as_leader(p);
         } else {
             self.follow(p, Some(leader));
@@ -191,44 +201,12 @@ impl Protocol for RaftElection {
         timing::may_time_out(self, view, me, timer)
     }
 
-    /// The election time-out is drawn at random, each time anew (5.2).
-    fn randomised(&self, timer: Timer) -> bool {
-        timer == Timer::Election && self.timeouts == TimeOuts::Random
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Heartbeat
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timer == Timer::Heartbeat && !timing::has_news(self, view, me)
-    }
-
-    fn within_bounds(&self, _: &Process, stable: &Stable) -> bool {
-        terms::within_bounds(stable)
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        terms::canonicalize(self.storage, all);
-    }
-
     fn belief(process: &Process) -> Belief {
         match (process.role, process.leader) {
             (Role::Leader, _) => Belief::Leads,
             (Role::Follower, Some(leader)) => Belief::Follows(leader),
             _ => Belief::Undecided,
         }
-    }
-
-    /// Whoever asks for votes holds one, from its canvass on.
-    fn begins_election(before: &Process, _: &Process, effects: &[Effect<Self>]) -> bool {
-        effects.iter().any(|effect| match effect {
-            Effect::Send { message: Message::PreVote(_), .. } => true,
-            Effect::Send { message: Message::RequestVote(_), .. } => {
-                before.role != Role::PreCandidate
-            }
-            _ => false,
-        })
     }
 
     fn role(process: &Process) -> &'static str {
@@ -248,7 +226,7 @@ impl RaftElection {
     fn campaign(&self, p: &mut Local<'_, Self>) {
         let term = p.stable().term + 1;
         p.persist(Stable { term, vote: Some(p.id()) });
-        *p.state = Process { role: Role::Candidate, leader: None, granted: bit(p.id()) };
+        *p.state = Process { role: Role::Candidate, leader: None, granted: Ids::NONE.with(p.id()) };
         p.cancel(Timer::Baseline);
         self.say_to_all(p, Message::RequestVote(term));
         p.arm(Timer::Election);
@@ -257,7 +235,8 @@ impl RaftElection {
     /// "A candidate only increments its term if it first learns from a majority that they would be
     /// willing to grant it their votes" (thesis, 9.6).
     fn canvass(&self, p: &mut Local<'_, Self>) {
-        *p.state = Process { role: Role::PreCandidate, leader: None, granted: bit(p.id()) };
+        *p.state =
+            Process { role: Role::PreCandidate, leader: None, granted: Ids::NONE.with(p.id()) };
         p.cancel(Timer::Baseline);
         self.say_to_all(p, Message::PreVote(p.stable().term));
         p.arm(Timer::Election);
@@ -265,7 +244,7 @@ impl RaftElection {
 
     /// "... if the candidate's log is sufficiently up-to-date, and the voters have not received
     /// heartbeats from a valid leader for at least a baseline election time-out" (thesis, 9.6).
-    /// Nothing is written: a pre-vote binds nobody.
+    /// Nothing is written: a pre-vote binds no process.
     fn on_pre_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -286,8 +265,8 @@ impl RaftElection {
     }
 
     /// "Each server will vote for at most one candidate in a given term" (5.2), whose log is at
-    /// least as up-to-date as its own (5.4.1). Who hears a leader "does not update its term or grant
-    /// its vote" (6): the rule `stickiness`. A leader hears itself.
+    /// least as up-to-date as its own (5.4.1). Who hears a leader "does not update its term or
+    /// grant its vote" (6): the rule `stickiness`. A leader hears itself.
     fn on_request_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -306,8 +285,8 @@ impl RaftElection {
         }
     }
 
-    /// "A candidate wins an election if it receives votes from a majority of the servers in the full
-    /// cluster for the same term" (5.2).
+    /// "A candidate wins an election if it receives votes from a majority of the servers in the
+    /// full cluster for the same term" (5.2).
     fn on_vote_granted(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if p.state.role == Role::Candidate && term == p.stable().term && self.grants(p, from) {
             self.lead(p);
@@ -316,21 +295,21 @@ impl RaftElection {
 
     /// One more (pre-)vote; whether that makes a majority.
     fn grants(&self, p: &mut Local<'_, Self>, from: Id) -> bool {
-        p.state.granted |= bit(from);
-        p.state.granted.count_ones() as usize >= majority(p.nodes())
+        p.state.granted = p.state.granted.with(from);
+        p.state.granted.len() >= majority(p.nodes())
     }
 
     /// "It then sends heartbeat messages to all of the other servers to establish its authority"
     /// (5.2).
     fn lead(&self, p: &mut Local<'_, Self>) {
-        *p.state = Process { role: Role::Leader, leader: Some(p.id()), granted: 0 };
+        *p.state = Process { role: Role::Leader, leader: Some(p.id()), granted: Ids::NONE };
         p.cancel(Timer::Election);
         self.say_to_all(p, Message::Heartbeat(p.stable().term));
         self.arm_as_leader(p);
     }
 
-    /// "If the leader's term is at least as large as the candidate's current term, then the candidate
-    /// recognises the leader as legitimate" (5.2).
+    /// "If the leader's term is at least as large as the candidate's current term, then the
+    /// candidate recognises the leader as legitimate" (5.2).
     fn on_heartbeat(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -361,7 +340,7 @@ impl RaftElection {
     fn follow(&self, p: &mut Local<'_, Self>, leader: Option<Id>) {
         p.cancel(Timer::Heartbeat);
         p.cancel(Timer::Quorum);
-        *p.state = Process { role: Role::Follower, leader, granted: 0 };
+        *p.state = Process { role: Role::Follower, leader, granted: Ids::NONE };
         p.arm(Timer::Election);
         if leader.is_some() && self.remembers() {
             p.arm(Timer::Baseline);
@@ -382,7 +361,8 @@ impl RaftElection {
         }
     }
 
-    /// Replies carry the term, so whoever is behind learns it (5.1): the rule `answer_lower`.
+    /// Replies carry the term, so a process that is behind learns it (5.1): the rule
+    /// `answer_lower`.
     fn tell_term(&self, p: &mut Local<'_, Self>, behind: Id) {
         if self.answer_lower {
             p.send(behind, Message::HigherTerm(p.stable().term));
@@ -396,11 +376,16 @@ impl RaftElection {
     }
 }
 
-/// More than half of all, whoever is up.
+/// More than half of all, up or down.
 fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-fn bit(id: Id) -> u8 {
-    1 << id.index()
+/// A process that asks for votes is in an election, from its canvass on.
+fn begins_election(before: &Process, _: &Process, effects: &[Effect<RaftElection>]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Send { message: Message::PreVote(_), .. } => true,
+        Effect::Send { message: Message::RequestVote(_), .. } => before.role != Role::PreCandidate,
+        _ => false,
+    })
 }

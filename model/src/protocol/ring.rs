@@ -4,16 +4,16 @@
 //!
 //! Not a protocol. Those that use it say what goes round and what it means.
 //!
-//! **Handing on.** A process sends what goes round to its successor, the next in the order. Where
-//! somebody may be [skipped](Outbox), whoever gets such a message acknowledges it at once; if no
+//! **Handing on.** A process sends what goes round to its successor, the next in the order. Where a
+//! process may be [skipped](Outbox), one that gets such a message acknowledges it at once; if no
 //! acknowledgement comes in time, the successor has failed, and the message is sent to the one
-//! after it, and so on. Nobody remembers who has failed: every message tries the successor first,
-//! so that one that has come back is in the ring at once.
+//! after it, and so on. No process remembers which have failed: every message tries the successor
+//! first, so that one that has recovered is in the ring at once.
 //!
 //! **Time.** Waiting for an acknowledgement is much shorter than any other time-out of a ring. With
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
-use super::{Asked, Belief, Effect, Id, Local, Protocol};
+use super::{Belief, Effect, Id, Judge, Local, Property, Protocol};
 use crate::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ mod outbox;
 mod rules;
 mod timing;
 
-pub(super) use durations::{ALL as DURATIONS, wait};
+pub(super) use durations::{detect, heartbeat, hop, lap, timers};
 pub(super) use hand_on::{acknowledge, acknowledged, hand_on, on_silence};
 pub use outbox::Outbox;
 pub(super) use rules::Rules;
@@ -37,9 +37,9 @@ pub enum Role {
     /// It follows `leader`, if it knows one.
     #[default]
     Follower,
-    /// It holds an election: what it has sent round is to come home.
+    /// It is in an election: what it has sent round is to complete the ring.
     Candidate,
-    /// It takes part in an election that somebody higher is about to win; not in every ring.
+    /// It takes part in an election that a higher process is about to win; not in every ring.
     Waiting,
     /// It leads.
     Leader,
@@ -114,7 +114,7 @@ pub trait Rounds: Copy {
     fn announces(&self) -> Option<Id>;
 
     /// Whether it is of no use to hand it on once `down` is: it cannot come home, or it announces
-    /// somebody who has failed.
+    /// a process that has failed.
     fn is_orphaned_by(&self, down: Id) -> bool {
         self.announces() == Some(down) || self.lap().is_some_and(|lap| lap.origin() == down)
     }
@@ -135,13 +135,13 @@ pub(super) trait Ring<M: Rounds>:
     fn may_end_election(&self, me: Id, message: &M) -> bool;
 }
 
-/// Everybody is up and follows the highest id.
+/// Every process is up and follows the highest id.
 pub(super) fn converged<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     let highest = p.higher().last().unwrap_or(p.id());
     take_for_leader(ring, p, highest);
 }
 
-/// A process comes back: the rule `restart`.
+/// A process recovers: the rule `restart`.
 pub(super) fn recover<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     match ring.ring().restart {
         Restart::Election => ring.start_election(p),
@@ -150,7 +150,7 @@ pub(super) fn recover<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     }
 }
 
-/// A candidate's election is under way already; anybody else holds one.
+/// A candidate's election is under way already; any other process starts one.
 pub(super) fn start_election_unless_candidate<M: Rounds, P: Ring<M>>(
     ring: &P,
     p: &mut Local<'_, P>,
@@ -201,7 +201,7 @@ pub(super) fn belief<M>(process: &Process<M>) -> Belief {
 }
 
 /// An election begins when a process becomes a candidate, or is one anew; sending the same to
-/// another because somebody is skipped begins none.
+/// another because a process is skipped begins none.
 pub(super) fn begins_election<M: Rounds, P: Ring<M>>(
     before: &Process<M>,
     after: &Process<M>,
@@ -221,9 +221,9 @@ pub(super) fn role<M>(process: &Process<M>) -> &'static str {
     }
 }
 
-/// Whether a message of somebody who has failed goes round for ever.
-pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Asked<P> {
-    Asked {
+/// Whether a message of a process that has failed goes round for ever.
+pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Property<Judge<P>> {
+    Property {
         name: "laps-end",
         formula: "◇□ ¬∃ message in flight: down(its originator)",
         meaning: "no message of a process that has failed goes round for ever",

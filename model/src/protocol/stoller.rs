@@ -8,23 +8,27 @@
 //! In the paper a *smaller* number has the higher priority. Here a larger id has, as everywhere in
 //! this project: its `lesser` ids are our higher ones, and stage 2 walks downwards.
 //!
-//! State: a process is normal (it leads or follows), in stage 1 of an election (it waits until every
-//! higher process is reported down), in stage 2 (it halts one lower process after the other), or
-//! waiting (it was halted, and waits for the one that halted it to lead).
+//! State: a process is normal (it leads or follows), in stage 1 of an election (it waits until
+//! every higher process is reported down), in stage 2 (it halts one lower process after the other),
+//! or waiting (it was halted, and waits for the one that halted it to lead).
 
-use super::{Asked, Belief, Duration, Effect, Everything, Id, Local, MAX_NODES, Protocol};
-use super::{Elects, Variant, View, Wait};
+use super::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol,
+    TimerRow, Variant, View,
+};
 use serde::{Deserialize, Serialize};
 
 mod durations;
 mod election;
-mod names;
 mod properties;
+mod questions;
 mod rules;
+mod symmetry;
 mod timers;
+mod timing;
 mod variants;
 
-pub use election::{Elid, Ids};
+pub use election::Elid;
 pub use rules::{
     Again, Answer, Begins, Counter, Halted, Incarnation, Query, Restart, Stoller, Unanswered,
 };
@@ -40,7 +44,7 @@ pub enum Status {
     Elec1,
     /// Stage 2: it halts the lower processes, one after the other.
     Elec2,
-    /// It was halted, and waits for whoever did it to lead.
+    /// It was halted, and waits for the one that did it to lead.
     #[default]
     Wait,
 }
@@ -49,9 +53,9 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ldr {
-    /// Nobody.
+    /// No process.
     #[default]
-    Nobody,
+    None,
     /// Itself.
     Itself,
     /// This one.
@@ -113,13 +117,19 @@ impl Protocol for Stoller {
     const SUMMARY: &'static str =
         "the bully over a failure detector, its elections named (Stoller 1997, gen_leader)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] = timers::ALL;
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    /// A question and its answer take two ticks, and may come in the last moment.
-    const ENOUGH: &'static [(&'static str, u8)] = &[("t-detect", 1), ("t-ask", 3)];
-    const PROPERTIES: &'static [Asked<Self>] = properties::ALL;
-    const CANONICALIZES: bool = true;
-    const BOUNDED: bool = true;
+    const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // A leader that tells others whom it has is not replaced by a higher process.
+        elects: |rules| match rules.halted {
+            Halted::TellsLeader => Elects::Any,
+            _ => Elects::Highest,
+        },
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        begins_election,
+        ..Options::NONE
+    };
 
     type Process = Process;
     /// How often it has started: the number of its incarnation, where that is stable.
@@ -127,12 +137,7 @@ impl Protocol for Stoller {
     type Message = Message;
     type Timer = Timer;
 
-    /// A leader that tells others whom it has is not replaced by a higher process.
-    fn elects(&self) -> Elects {
-        if self.halted == Halted::TellsLeader { Elects::Any } else { Elects::Highest }
-    }
-
-    /// Everybody has started once and begun one election; that of the highest id was won.
+    /// Every process has started once and begun one election; that of the highest id was won.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let incarnation = self.incarnate(p);
         let owner = p.higher().last().unwrap_or(p.id());
@@ -155,7 +160,7 @@ impl Protocol for Stoller {
         }
     }
 
-    /// A process that comes back has a new incarnation, and holds an election. At its first start
+    /// A process that recovers has a new incarnation, and starts an election. At its first start
     /// there is nothing before that a detector could have watched.
     fn recover(&self, p: &mut Local<'_, Self>) {
         let again = p.stable() > 0;
@@ -190,57 +195,8 @@ impl Protocol for Stoller {
         }
     }
 
-    /// A detector that makes no mistake reports who is down, cannot be reached, or plays dead.
-    /// Questions are repeated once the last ones are answered or lost. A HALT is unanswered once
-    /// neither it nor an answer is on its way, unless its receiver is down: the detector is quicker.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        match timer {
-            Timer::Monitor(j) => {
-                let reached = view.hears(me, j) && view.hears(j, me);
-                !reached || (me < j && view.process(j).plays_dead)
-            }
-            Timer::Ask => {
-                let answered = !view.in_flight(|from, to, m| match m {
-                    Message::NormQ(_) | Message::Halt(_) => from == me,
-                    Message::NotNorm(_) | Message::Ack(_) | Message::Rej(_) => to == me,
-                    _ => false,
-                });
-                let reached = |asked| view.hears(asked, me) && view.hears(me, asked);
-                answered && view.process(me).pendack.is_none_or(reached)
-            }
-        }
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        timer == Timer::Ask
-    }
-
-    /// Nobody that would be asked would say no.
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let Some(elid) = view.process(me).elid.filter(|_| timer == Timer::Ask) else {
-            return false;
-        };
-        let process = view.process(me);
-        let gets = |id| view.up(id) && view.hears(id, me);
-        if process.status == Status::Elec2 {
-            return process.pendack.is_none_or(|asked| !gets(asked));
-        }
-        let asked = self.asked(process, me, view.ids());
-        asked.iter().all(|id| !gets(id) || !self.says_no(view.process(id), (id, me), elid))
-    }
-
-    fn within_bounds(&self, process: &Process, stable: &u8) -> bool {
-        process.nextel <= MOST && *stable <= MOST
-    }
-
-    fn canonicalize(&self, all: Everything<'_, Self>) {
-        if (self.incarnation, self.counter) == (Incarnation::Stable, Counter::Counts) {
-            names::canonicalize(all);
-        }
+        timing::may_time_out(view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -249,17 +205,6 @@ impl Protocol for Stoller {
             (Status::Norm, Ldr::Other(leader)) => Belief::Follows(leader),
             _ => Belief::Undecided,
         }
-    }
-
-    /// A process enters stage 1, or stage 2 without it; who has nobody below passes it at once. Who
-    /// holds an election already holds another if that has another name.
-    fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
-        let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
-        let leads = |p: &Process| Self::belief(p) == Belief::Leads;
-        if holds(before) {
-            return holds(after) && after.elid != before.elid;
-        }
-        holds(after) || (leads(after) && !leads(before))
     }
 
     fn role(process: &Process) -> &'static str {
@@ -273,14 +218,21 @@ impl Protocol for Stoller {
     }
 }
 
-/// Incarnations and counters beyond this are outside the boundary of a search. Where elections are
-/// renamed, so many of one owner are remembered or in flight.
-const MOST: u8 = 6;
+/// A process enters stage 1, or stage 2 without it; one that has no process below passes it at
+/// once. A process that is in an election already starts another if that has another name.
+fn begins_election(before: &Process, after: &Process, _: &[Effect<Stoller>]) -> bool {
+    let holds = |p: &Process| matches!(p.status, Status::Elec1 | Status::Elec2);
+    let leads = |p: &Process| Stoller::belief(p) == Belief::Leads;
+    if holds(before) {
+        return holds(after) && after.elid != before.elid;
+    }
+    holds(after) || (leads(after) && !leads(before))
+}
 
 /// Elections.
 impl Stoller {
     /// The number of this incarnation. Where these are volatile, all that is kept is that it has
-    /// started before, which nobody but the detectors of the others asks.
+    /// started before, which none but the detectors of the others asks.
     fn incarnate(&self, p: &mut Local<'_, Self>) -> u8 {
         let (starts, incarnation) = match self.incarnation {
             Incarnation::Stable => {
@@ -301,7 +253,7 @@ impl Stoller {
         }
     }
 
-    /// An election begins: it gets a name that none had before, and nobody is known to be down.
+    /// An election begins: it gets a name that none had before, and no process is known to be down.
     fn begin(&self, p: &mut Local<'_, Self>) {
         let Process { incarnation, nextel, .. } = *p.state;
         *p.state = Process {
@@ -318,10 +270,10 @@ impl Stoller {
         monitor_only(p, higher);
     }
 
-    /// Stage 2: nobody has given way yet; the lower processes are halted from the top.
+    /// Stage 2: no process has given way yet; the lower processes are halted from the top.
     fn stage_two(&self, p: &mut Local<'_, Self>) {
         p.state.status = Status::Elec2;
-        p.state.ldr = Ldr::Nobody;
+        p.state.ldr = Ldr::None;
         p.state.acks = Ids::NONE;
         p.state.pendack = None;
         monitor_only(p, Ids::NONE);
@@ -362,7 +314,7 @@ impl Stoller {
     fn watch_as_leader(&self, p: &mut Local<'_, Self>, followers: Ids) {
         monitor_only(p, if self.query == Query::Down { followers } else { Ids::NONE });
         let asks = match self.query {
-            Query::Nobody => false,
+            Query::None => false,
             Query::Down => true,
             Query::Lower => p.lower().next().is_some(),
         };
@@ -422,7 +374,7 @@ impl Stoller {
         }
         let Process { status, elid, .. } = *p.state;
         match self.halted {
-            Halted::Rejects if led_by(p.state, p.id()) > Some(from) => {
+            Halted::Rejects if questions::led_by(p.state, p.id()) > Some(from) => {
                 p.send(from, Message::Rej(t));
             }
             Halted::TellsLeader if status == Status::Norm => {
@@ -459,135 +411,6 @@ impl Stoller {
             p.state.ldr = Ldr::Other(from);
             monitor_only(p, Ids::NONE.with(from));
         }
-    }
-
-    /// The leader asks again who does not follow it. In stage 2 a HALT has not been answered. If it
-    /// is sent again too early, the second one may come after a later election's, and be believed,
-    /// because its receiver remembers only one.
-    fn ask(&self, p: &mut Local<'_, Self>) {
-        let Some(elid) = p.state.elid else { return };
-        if let Some(next) = p.state.pendack {
-            if self.unanswered == Unanswered::Elects {
-                return self.begin(p);
-            }
-            p.send(next, Message::Halt(elid));
-        } else {
-            for id in self.asked(p.state, p.id(), Id::all(p.nodes())).iter() {
-                p.send(id, Message::NormQ(elid));
-            }
-        }
-        p.arm(Timer::Ask);
-    }
-
-    /// NORM_Q: who does not follow says so.
-    fn on_norm_q(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        if t.owner != from || !self.says_no(p.state, (p.id(), from), t) {
-            return;
-        }
-        if self.answer == Answer::GivesWay {
-            self.halt(p, t);
-        }
-        p.send(from, Message::NotNorm(t));
-    }
-
-    /// NOT_NORM to the leader: somebody does not follow it.
-    fn on_not_norm(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        let leads = Self::belief(p.state) == Belief::Leads;
-        if !leads || p.state.elid != Some(t) {
-            return;
-        }
-        match self.again {
-            Again::Halts => {
-                p.cancel(Timer::Ask);
-                self.stage_two(p);
-            }
-            Again::Elects => {
-                p.cancel(Timer::Ask);
-                self.begin(p);
-            }
-            Again::Announces => self.admit(p, from, t),
-        }
-    }
-
-    /// Somebody follows from now on.
-    fn admit(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        if self.query == Query::Down {
-            p.state.down = p.state.down.without(from);
-            monitor(p, from);
-        }
-        p.send(from, Message::Ldr(t));
-    }
-
-    /// HAS_LEADER: an election is not needed; the leader is asked whether it is one, and those that
-    /// gave way are told too. Who hears that it led itself, in a life that it forgot, asks itself.
-    fn on_has_leader(&self, p: &mut Local<'_, Self>, t: Elid) {
-        if p.state.status == Status::Norm {
-            return;
-        }
-        for id in p.state.acks.iter() {
-            p.send(id, Message::HasLeader(t));
-        }
-        if t.owner == p.id() {
-            return self.begin(p);
-        }
-        self.halt(p, t);
-        p.send(t.owner, Message::IsLeader(t));
-    }
-
-    /// IS_LEADER: who leads says so, whichever election was meant; who does not says that.
-    fn on_is_leader(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        match p.state.elid {
-            Some(elid) if Self::belief(p.state) == Belief::Leads => self.admit(p, from, elid),
-            _ => p.send(from, Message::NotLeader(t)),
-        }
-    }
-
-    /// NOT_LEADER: who waits for it holds an election.
-    fn on_not_leader(&self, p: &mut Local<'_, Self>, t: Elid) {
-        if p.state.status == Status::Wait && p.state.elid == Some(t) {
-            self.begin(p);
-        }
-    }
-}
-
-/// Who asks whom, and who says no.
-impl Stoller {
-    /// Whom a leader asks whether they follow it.
-    fn asked(&self, leader: &Process, me: Id, ids: impl Iterator<Item = Id>) -> Ids {
-        let all: Ids = ids.collect();
-        let highest = all.iter().last();
-        match self.query {
-            Query::Nobody => Ids::NONE,
-            Query::Down => leader.down.iter().filter(|&id| Some(id) != highest).collect(),
-            Query::Lower => all.iter().filter(|&id| id < me).collect(),
-        }
-    }
-
-    /// Whether process `me` says no when `leader` asks whether it follows it in election `t`.
-    fn says_no(&self, process: &Process, (me, leader): (Id, Id), t: Elid) -> bool {
-        let led_by = led_by(process, me);
-        match self.answer {
-            Answer::NotNorm => process.status != Status::Norm,
-            Answer::LedByLower => led_by < Some(leader),
-            Answer::NotFollowing => {
-                let follows = process.status == Status::Norm && process.elid == Some(t);
-                !follows && led_by <= Some(leader)
-            }
-            Answer::GivesWay => match process.status {
-                Status::Elec1 => true,
-                Status::Wait => process.elid == Some(t),
-                Status::Norm | Status::Elec2 => false,
-            },
-        }
-    }
-}
-
-/// The process that one follows or waits for; itself while it leads or holds an election.
-fn led_by(process: &Process, me: Id) -> Option<Id> {
-    match (process.status, process.ldr) {
-        (Status::Norm, Ldr::Other(leader)) => Some(leader),
-        (Status::Wait, _) => process.elid.map(|t| t.owner),
-        _ => Some(me),
     }
 }
 

@@ -1,7 +1,7 @@
-//! A moment of the whole world, as an observer sees it who sees everything. A protocol asks it only
-//! to say when, with perfect timing, a timer has waited long enough; a process never sees it.
+//! A moment of the whole world, as an omniscient observer sees it. A protocol asks it only when,
+//! with perfect timing, a timer has waited long enough; a process never sees it.
 
-use super::{Id, Protocol, Timers};
+use super::{Id, Ids, Protocol, Timers};
 
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,16 +14,16 @@ pub struct Envelope<M> {
     pub message: M,
 }
 
-/// A moment of the world, read by an observer who sees everything. The slices have a place for
+/// A moment of the world, as an omniscient observer sees it. The slices have a place for
 /// each process, in the order of ids.
 #[derive(Clone, Copy)]
 pub struct View<'a, P: Protocol> {
     pub(crate) nodes: usize,
-    pub(crate) up: u8,
-    /// Those that are paused.
-    pub(crate) paused: u8,
-    /// For each process, those whom its messages do not reach.
-    pub(crate) cut: &'a [u8],
+    pub(crate) up: Ids,
+    /// The processes that are paused.
+    pub(crate) paused: Ids,
+    /// For each process, those that its messages do not reach.
+    pub(crate) cut: &'a [Ids],
     pub(crate) processes: &'a [P::Process],
     pub(crate) stable: &'a [P::Stable],
     pub(crate) timers: &'a [Timers],
@@ -36,15 +36,15 @@ impl<P: Protocol> View<'_, P> {
         Id::all(self.nodes)
     }
 
-    /// The ids of the [services](Protocol::SERVICES), ascending.
+    /// The ids of the [services](super::Services), ascending.
     pub fn services(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
-        (self.nodes..self.nodes + P::SERVICES).map(Id::at)
+        (self.nodes..self.nodes + P::OPTIONS.services.count).map(Id::at)
     }
 
     /// Whether `id` is up.
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
-        self.up & (1 << id.index()) != 0
+        self.up.contains(id)
     }
 
     /// The state of process `id`.
@@ -62,8 +62,9 @@ impl<P: Protocol> View<'_, P> {
     /// Whether what `other` sends reaches `me`: it is up and not paused, and the link is not cut.
     #[must_use]
     pub fn hears(&self, me: Id, other: Id) -> bool {
-        self.up & !self.paused & (1 << other.index()) != 0
-            && self.cut[other.index()] & (1 << me.index()) == 0
+        self.up.contains(other)
+            && !self.paused.contains(other)
+            && !self.cut[other.index()].contains(me)
     }
 
     /// Whether two that are up hear each other.
@@ -83,3 +84,6 @@ impl<P: Protocol> View<'_, P> {
         self.flight.iter().any(|e| wanted(e.from, e.to, e.message))
     }
 }
+
+/// What is asked of one state, by these rules.
+pub type Judge<P> = for<'a> fn(&P, &View<'a, P>) -> bool;

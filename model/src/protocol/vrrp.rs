@@ -1,9 +1,10 @@
-//! The election of the active router of a virtual router, as VRRP does it: RFC 9568, *Virtual Router
-//! Redundancy Protocol Version 3* (A. Lindem, A. Dogra, 2024), sections 6.1 to 6.4.
+//! The election of the active router of a virtual router, as VRRP does it: RFC 9568, *Virtual
+//! Router Redundancy Protocol Version 3* (A. Lindem, A. Dogra, 2024), sections 6.1 to 6.4.
 //!
 //! One router of a network answers for an address that all of them stand for (it is Active), and
-//! says so again and again in an ADVERTISEMENT. A Backup that has not heard one for too long becomes
-//! Active itself. Only the Active one ever speaks, and nobody knows how many others there are.
+//! says so again and again in an ADVERTISEMENT. A Backup that has not heard one for too long
+//! becomes Active itself. Only the Active one ever speaks, and no router knows how many others
+//! there are.
 //!
 //! The order of ids is that of priority, or, by the rule `priorities`, that of addresses among
 //! equals. The time-out `Active_Down_Interval` is 3 · `Advertisement_Interval` + `Skew_Time`, and
@@ -11,15 +12,18 @@
 //! higher priority. Left out: what being Active means for packets (`Accept_Mode`, ARP, Neighbor
 //! Discovery), and intervals that differ from router to router.
 
-use super::{Belief, Timers, Variant, View, Wait};
-use super::{Duration, Effect, Effects, Elects, Id, Local, Protocol};
+use super::{
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+};
 use serde::{Deserialize, Serialize};
 
 mod durations;
 mod properties;
 mod rules;
+mod timing;
 mod variants;
 
+use durations::{T_ADVERTISE, T_DOWN, T_RESTART, T_SKEW};
 pub use rules::{Priorities, Vrrp};
 
 /// The state of a virtual router in one router (section 6.3).
@@ -67,7 +71,7 @@ pub enum Timer {
     ActiveDown,
     /// `Active_Down_Timer`, set to `Skew_Time` because the Active router has resigned.
     Skew,
-    /// Somebody restarts this router in an orderly way (the rule `restart`).
+    /// This router is restarted in an orderly way (the rule `restart`).
     Restart,
 }
 
@@ -76,27 +80,36 @@ impl Protocol for Vrrp {
     const SUMMARY: &'static str =
         "one router answers for a shared address; priority sets the time-outs apart (RFC 9568)";
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [Timer] =
-        &[Timer::Advertisement, Timer::ActiveDown, Timer::Skew, Timer::Restart];
-    const DURATIONS: &'static [Duration] = durations::ALL;
-    const ENOUGH: &'static [(&'static str, u8)] =
-        &[("t-advertise", 2), ("t-skew", 3), ("t-down", 1)];
-    const PROPERTIES: &'static [super::Asked<Self>] = properties::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Advertisement, &T_ADVERTISE).periodic(timing::all_are_told),
+        TimerRow::fixed(Timer::ActiveDown, &T_DOWN).staggered(&T_SKEW, durations::skew),
+        TimerRow::fixed(Timer::Skew, &T_SKEW)
+            .armed_if(|rules: &Self| rules.skew)
+            .staggered(&T_SKEW, durations::more_skew),
+        TimerRow::fixed(Timer::Restart, &T_RESTART)
+            .armed_if(|rules: &Self| rules.restart)
+            .periodic(|_, _, _| false),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // With `Preempt_Mode` off, the router that is Active stays so, whichever else starts.
+        elects: |rules| match (rules.preempt, rules.priorities) {
+            (true, Priorities::Distinct) => Elects::Highest,
+            _ => Elects::Any,
+        },
+        // An election starts when a Backup becomes Active.
+        begins_election: |before, after, _| {
+            before.phase != Phase::Active && after.phase == Phase::Active
+        },
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// With `Preempt_Mode` off, whoever is Active stays so, whoever else comes.
-    fn elects(&self) -> Elects {
-        match (self.preempt, self.priorities) {
-            (true, Priorities::Distinct) => Elects::Highest,
-            _ => Elects::Any,
-        }
-    }
-
-    /// The highest is Active, and everybody has heard so.
+    /// The highest is Active, and every other has heard so.
     fn converged(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() {
             p.state.phase = Phase::Active;
@@ -111,7 +124,7 @@ impl Protocol for Vrrp {
     }
 
     /// Startup in Initialize (section 6.4.1): the owner of the address (priority 255) is Active at
-    /// once; everybody else is a Backup and listens for `Active_Down_Interval`.
+    /// once; every other router is a Backup and listens for `Active_Down_Interval`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         if self.owner && p.is_highest() {
             self.become_active(p);
@@ -143,32 +156,7 @@ impl Protocol for Vrrp {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        match timer {
-            // It only paces: the last one has arrived everywhere.
-            Timer::Advertisement => !view.in_flight(|from, _, _| from == me),
-            Timer::ActiveDown | Timer::Skew => {
-                self.nobody_speaks(view, me) && !view.ids().any(|id| self.comes_first(view, me, id))
-            }
-            Timer::Restart => true,
-        }
-    }
-
-    fn wait(&self, timer: Timer) -> Option<Wait> {
-        durations::of(self, timer)
-    }
-
-    fn stagger(&self, timer: Timer, id: Id, nodes: usize) -> Option<(&'static str, u8)> {
-        durations::stagger(self, timer, id, nodes)
-    }
-
-    fn periodic(&self, timer: Timer) -> bool {
-        matches!(timer, Timer::Advertisement | Timer::Restart)
-    }
-
-    fn is_quiescent(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let told =
-            |id| id == me || !view.up(id) || !view.hears(id, me) || !self.is_news(view, me, id);
-        timer == Timer::Advertisement && !view.process(me).asserted && view.ids().all(told)
+        timing::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process) -> Belief {
@@ -177,11 +165,6 @@ impl Protocol for Vrrp {
             (Phase::Backup, Some(active)) => Belief::Follows(active),
             _ => Belief::Undecided,
         }
-    }
-
-    /// One is held when a Backup becomes Active.
-    fn begins_election(before: &Process, after: &Process, _: &[Effect<Self>]) -> bool {
-        before.phase != Phase::Active && after.phase == Phase::Active
     }
 
     fn role(process: &Process) -> &'static str {
@@ -288,54 +271,4 @@ fn advertise(p: &mut Local<'_, Vrrp>) {
 fn become_backup(p: &mut Local<'_, Vrrp>, active: Option<Id>) {
     *p.state = Process { phase: Phase::Backup, active, asserted: false };
     p.arm(Timer::ActiveDown);
-}
-
-/// When, with perfect timing, a router has waited long enough, and when it tells nothing new.
-impl Vrrp {
-    /// No Active router that a Backup heeds will send an ADVERTISEMENT, and nothing is on its way that
-    /// would set its time-out anew.
-    fn nobody_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let nodes = view.ids().count();
-        let on_its_way = |from: Id, to: Id, m: Message| {
-            to == me && (m == Message::PriorityZero || self.heeds(me, from, nodes))
-        };
-        !self.somebody_is_active(view, me) && !view.in_flight(on_its_way)
-    }
-
-    /// Whether a Backup hears an Active router that it heeds.
-    fn somebody_is_active(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let nodes = view.ids().count();
-        view.ids().any(|id| {
-            let heeded = id != me && self.heeds(me, id, nodes);
-            heeded && view.hears(me, id) && view.process(id).phase == Phase::Active
-        })
-    }
-
-    /// Whether the time-out of `other`, which is heard, expires before that of `me`: nobody that it
-    /// heeds is Active, and it waits for a `Skew_Time` only, or its priority is higher, so that its
-    /// skew is shorter, by more than any ADVERTISEMENT is late.
-    fn comes_first(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
-        let nodes = view.ids().count();
-        let resigned = |id: Id| {
-            let zero = |_: Id, to: Id, m: Message| (to, m) == (id, Message::PriorityZero);
-            view.armed(id, Timer::Skew) || view.in_flight(zero)
-        };
-        let soon = |id: Id| (resigned(id), self.priority(id, nodes));
-        self.skew
-            && soon(other) > soon(me)
-            && view.hears(me, other)
-            && view.process(other).phase == Phase::Backup
-            && !self.somebody_is_active(view, other)
-    }
-
-    /// Whether the next ADVERTISEMENT of `me` would change or move `other`.
-    fn is_news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
-        let mut knows = *view.process(other);
-        let mut effects = Effects::new();
-        let nothing = ((), Timers::NONE);
-        let mut p = Local::new(other, view.ids().count(), nothing, &mut knows, &mut effects);
-        self.receive(&mut p, me, Message::Advertisement);
-        let sends = effects.iter().any(|effect| matches!(effect, Effect::Send { .. }));
-        knows != *view.process(other) || sends || view.armed(other, Timer::Skew)
-    }
 }

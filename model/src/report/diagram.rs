@@ -25,7 +25,7 @@ pub struct Options {
     pub colour: bool,
     /// The width to aim at, in characters; 110 if nothing is said.
     pub width: Option<usize>,
-    /// Without the caption, for whoever has said already what is shown in which world.
+    /// Without the caption, for a caller that has said already what is shown in which world.
     pub bare: bool,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Time passes for everybody, up to the step of this number.
+    /// Time passes for every process, up to the step of this number.
     fn ticks(&mut self, text: &str, number: usize) {
         let line = self.line();
         self.number(line, number);

@@ -162,7 +162,7 @@ impl<'a> Layout<'a> {
 
     /// The place of a process's lifeline, from 0.
     pub(super) fn column(&self, id: u8) -> usize {
-        self.ids.binary_search(&id).unwrap_or(0)
+        self.ids.binary_search(&id).expect("every process of the trace has a lifeline")
     }
 
     /// The messages that are in flight at the end.
@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
         let id = self.arrows[arrow].from();
         let now = self.now.get(&id)?;
         if now.crashes != crashes {
-            let back = if now.lifeline.up { " and come back" } else { "" };
+            let back = if now.lifeline.up { " and recovered" } else { "" };
             return Some(format!("{id} has crashed{back} since"));
         }
         (now.roles != roles).then(|| format!("{id} {} by now", words::is(id, now.lifeline)))

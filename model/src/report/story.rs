@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub fn tell(trace: &Trace) -> String {
     let layout = Layout::of(trace);
     let first = trace.header.initial.iter().map(|(&id, lifeline)| (id, lifeline)).collect();
-    let mut out = format!("At the beginning {}.\n", everybody(&first));
+    let mut out = format!("At the beginning {}.\n", processes(&first));
     let digits = layout.rows.len().to_string().len().max(2);
     for part in &layout.parts {
         match part {
@@ -55,7 +55,7 @@ fn end(layout: &Layout<'_>, out: &mut String) {
         Ending::Stuck => out.push_str("From here nothing happens any more.\n"),
         Ending::Open | Ending::Violated | Ending::Reached => {}
     }
-    let _ = writeln!(out, "Now {}.", everybody(&layout.last));
+    let _ = writeln!(out, "Now {}.", processes(&layout.last));
     let flying = flying(layout);
     if !flying.is_empty() {
         let _ = writeln!(out, "Still in flight: {}.", flying.join("; "));
@@ -90,8 +90,8 @@ fn message(arrow: &Arrow<'_>) -> String {
     format!("{} from {} to {}", arrow.label, arrow.from(), arrow.to())
 }
 
-/// "3 leads, 1 and 2 follow 3": those of one mind together.
-fn everybody(of: &BTreeMap<u8, &Lifeline>) -> String {
+/// "3 leads, 1 and 2 follow 3": processes that believe the same together.
+fn processes(of: &BTreeMap<u8, &Lifeline>) -> String {
     let mut groups: Vec<(String, Vec<u8>)> = Vec::new();
     for (&id, lifeline) in of {
         let what = words::is(id, lifeline);
@@ -110,7 +110,7 @@ fn everybody(of: &BTreeMap<u8, &Lifeline>) -> String {
         format!("{} {many}{}", words::list(ids), if dead { " (which is down)" } else { "" })
     };
     let phrases: Vec<String> = groups.iter().map(phrase).collect();
-    if phrases.is_empty() { "there is nobody".to_owned() } else { phrases.join("; ") }
+    if phrases.is_empty() { "there is no process".to_owned() } else { phrases.join("; ") }
 }
 
 /// One step in a sentence or two.
@@ -148,7 +148,7 @@ fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
 
 /// What happened, without what followed from it.
 fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
-    let who = row.step.node.map_or_else(|| "somebody".to_owned(), |id| id.to_string());
+    let who = row.step.node.map_or_else(|| "a process".to_owned(), |id| id.to_string());
     match (&row.step.event, arrow) {
         (Event::Deliver(_), Some(arrow)) => arrival(arrow),
         (Event::Lose(_), Some(arrow)) => format!("{} is lost.", message(arrow)),
@@ -169,7 +169,7 @@ fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
             let led = row.changes.iter().any(|c| c.before.is_some_and(|b| words::leads(c.id, b)));
             if led { format!("{who}, the leader, crashes.") } else { format!("{who} crashes.") }
         }
-        (Event::Recover, _) => format!("{who} comes back."),
+        (Event::Recover, _) => format!("{who} recovers."),
         (Event::Pause, _) => format!("{who} is paused."),
         (Event::Resume, _) => format!("{who} goes on."),
         (Event::Cut { link: [a, b] }, _) => format!("The link between {a} and {b} is cut."),

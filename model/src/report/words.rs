@@ -1,6 +1,7 @@
 //! The words in which story, diagram and picture speak of processes.
 
-use crate::trace::Lifeline;
+use crate::protocol::Belief;
+use crate::trace::{self, Lifeline};
 use std::borrow::Cow;
 use std::fmt::Display;
 
@@ -9,7 +10,7 @@ use std::fmt::Display;
 pub(super) enum Tone {
     /// It leads.
     Leader,
-    /// It follows somebody, or would.
+    /// It follows another process.
     Follower,
     /// Anything between.
     Other,
@@ -18,22 +19,24 @@ pub(super) enum Tone {
 }
 
 pub(super) fn tone(id: u8, lifeline: &Lifeline) -> Tone {
-    match lifeline.role.as_str() {
+    match lifeline.belief(id) {
         _ if !lifeline.up => Tone::Down,
-        _ if leads(id, lifeline) => Tone::Leader,
-        "follower" => Tone::Follower,
-        _ => Tone::Other,
+        Belief::Leads => Tone::Leader,
+        Belief::Follows(_) => Tone::Follower,
+        Belief::Undecided => Tone::Other,
     }
 }
 
 pub(super) fn leads(id: u8, lifeline: &Lifeline) -> bool {
-    lifeline.up && (lifeline.role == "leader" || lifeline.leader.is_some_and(|l| l.number() == id))
+    lifeline.belief(id) == Belief::Leads
 }
 
-/// Whom a process takes for the leader, if that is another.
+/// The leader of a process that follows another.
 pub(super) fn other_leader(id: u8, lifeline: &Lifeline) -> Option<u8> {
-    let leader = lifeline.leader.map(crate::protocol::Id::number);
-    leader.filter(|&leader| lifeline.up && lifeline.role != "leader" && leader != id)
+    match lifeline.belief(id) {
+        Belief::Follows(leader) => Some(leader.number()),
+        Belief::Leads | Belief::Undecided => None,
+    }
 }
 
 /// A process's role and leader, as they stand beside its lifeline.
@@ -48,9 +51,6 @@ pub(super) fn status(id: u8, lifeline: &Lifeline) -> String {
 /// A role as it follows "is" or "becomes": "a candidate", but "waiting" and "in stage 1".
 pub(super) fn role(role: &str) -> String {
     let role = clean(role);
-    if role == "leader" {
-        return "the leader".to_owned();
-    }
     if stands_alone(&role) {
         return role.into_owned();
     }
@@ -60,7 +60,13 @@ pub(super) fn role(role: &str) -> String {
 
 fn stands_alone(role: &str) -> bool {
     let ends = |with| role.ends_with(with);
-    role.is_empty() || ends("ing") || ends("ed") || role == "down" || role.starts_with("in ")
+    role.is_empty() || ends("ing") || ends("ed") || role == trace::DOWN || role.starts_with("in ")
+}
+
+/// Whether the role is but the word for what a process that follows another does: then the verb
+/// says it, and the role need not be said.
+fn says_follower(lifeline: &Lifeline) -> bool {
+    lifeline.role == "follower"
 }
 
 /// What a process is, with its verb: "follows 3", "is waiting".
@@ -88,9 +94,9 @@ fn running(id: u8, lifeline: &Lifeline, many: bool) -> String {
         role(&lifeline.role)
     };
     match other_leader(id, lifeline) {
-        Some(leader) if lifeline.role == "follower" => format!("follow{s} {leader}"),
+        Some(leader) if says_follower(lifeline) => format!("follow{s} {leader}"),
         Some(leader) => format!("{be} {what} with {leader} as the leader"),
-        None if lifeline.role == "follower" => format!("follow{s} nobody"),
+        None if says_follower(lifeline) => format!("{be} {what} without a leader"),
         None => format!("{be} {what}"),
     }
 }
@@ -112,7 +118,7 @@ pub(super) fn becomes(id: u8, before: Option<&Lifeline>, after: &Lifeline) -> Op
     let participle = stands_alone(&after.role);
     let role = format!("{} {}", if participle { "is now" } else { "becomes" }, role(&after.role));
     Some(match (other_leader(id, after), same_role) {
-        (Some(leader), _) if after.role == "follower" => format!("now follows {leader}"),
+        (Some(leader), _) if says_follower(after) => format!("now follows {leader}"),
         (Some(leader), true) => format!("now takes {leader} for the leader"),
         (Some(leader), false) => format!("{role} with {leader} as the leader"),
         (None, true) => "no longer has a leader".to_owned(),

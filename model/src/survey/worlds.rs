@@ -1,6 +1,6 @@
 //! The worlds of the survey.
 
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, enough};
 use crate::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Timed, Timing, WorldError,
 };
@@ -17,8 +17,8 @@ pub struct Surrounding {
 }
 
 impl Surrounding {
-    /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol does
-    /// not say how long [is enough](Protocol::ENOUGH).
+    /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol
+    /// does not say how long [is enough](crate::protocol::Duration::enough).
     ///
     /// # Errors
     /// If a duration cannot be.
@@ -26,14 +26,16 @@ impl Surrounding {
         if !self.timed {
             // Whoever uses a service asks it again and again, and each request is another message:
             // where nothing makes it wait, a link holds one.
-            let asks = P::SERVICES > 0 && self.scenario.timing == Timing::Asynchronous;
+            let asks =
+                P::OPTIONS.services.count > 0 && self.scenario.timing == Timing::Asynchronous;
             let capacity = if asks { Some(1) } else { self.scenario.capacity };
             return Ok(Some(Scenario { capacity, ..self.scenario }));
         }
-        if P::ENOUGH.is_empty() {
+        let enough = enough::<P>();
+        if enough.is_empty() {
             return Ok(None);
         }
-        let durations = Durations::of(P::ENOUGH.iter().copied()).map_err(WorldError::Durations)?;
+        let durations = Durations::of(enough).map_err(WorldError::Durations)?;
         let timed = Timed {
             delay: Delay::AtMost(1),
             processing: 0,
@@ -57,7 +59,7 @@ pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
         world("crash-stop", "a process crashes for good", with(crash)),
         world(
             "crash-recovery",
-            "a process crashes, and one comes back",
+            "a process crashes, and one recovers",
             with(Faults { recoveries: 1, ..crash }),
         ),
         world(

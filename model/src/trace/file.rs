@@ -75,8 +75,8 @@ struct FirstLine<'a> {
     steps: usize,
 }
 
-/// How many steps the first line says will follow. Whoever writes a trace while it goes on does not
-/// know, and says nothing.
+/// How many steps the first line says will follow. A program that writes a trace while it goes on
+/// does not know, and says nothing.
 fn promised(first: &mut serde_json::Value) -> Result<Option<usize>, TraceError> {
     let said = first.as_object_mut().and_then(|fields| fields.remove("steps"));
     let read = |said: serde_json::Value| {

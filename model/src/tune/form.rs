@@ -41,7 +41,7 @@ impl Fit {
         let (Ok(per_delay), Ok(per_processing)) = slopes else { return Fit::None };
         let (a, b) = (per_delay.unwrap_or(0), per_processing.unwrap_or(0));
         let constant = first - a * first_tm - b * first_tp;
-        // The slopes are those of two rows each; that they are everybody's is checked here.
+        // The slopes are those of two rows each; whether all rows have them is checked here.
         let fits = rows.iter().all(|&[tm, tp, ticks]| a * tm + b * tp + constant == ticks);
         if fits { Fit::Form(Form { per_delay, per_processing, constant }) } else { Fit::None }
     }

@@ -77,7 +77,7 @@ impl<P: Protocol> fmt::Display for Action<P> {
                 write!(f, "{} from {} to {} is doubled", label(&e.message), e.from, e.to)
             }
             Action::Crash(id) => write!(f, "{id} crashes"),
-            Action::Recover(id) => write!(f, "{id} comes back"),
+            Action::Recover(id) => write!(f, "{id} recovers"),
             Action::Pause(id) => write!(f, "{id} is paused"),
             Action::Resume(id) => write!(f, "{id} goes on"),
             Action::Cut(a, b) => write!(f, "the link between {a} and {b} is cut"),

@@ -8,32 +8,34 @@
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
 //!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
 //! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed,
-//!   and more where the processes' time-outs are [set apart](Protocol::stagger).
-//!   It expires when none is left, and the clock waits for that.
-//!   Where clocks [drift](super::Drift), it may expire earlier or later; it has as many ticks left as
-//!   until the latest moment, and may expire once none but those between the earliest and the
-//!   latest are left.
-//! - A **detector** ([`Wait::Detector`]) counts the ticks for which it has been
-//!   [may_time_out](Protocol::may_time_out). Overdue, it may expire at any time, and must before the clock
-//!   goes on when it has counted its duration. When it is not may_time_out, the count starts anew.
+//!   and more where the processes' time-outs are [set apart](Stagger). It expires when none is
+//!   left, and the clock waits for that. Where clocks [drift](super::Drift), it may expire earlier
+//!   or later; it has as many ticks left as until the latest moment, and may expire once none but
+//!   those between the earliest and the latest are left.
+//! - A **detector** ([`Wait::Detector`]) counts the ticks for which it
+//!   [may time out](Protocol::may_time_out). While it may, it may expire at any tick, and must
+//!   before the clock goes on when it has counted its duration. When it no longer may, the count
+//!   starts anew.
 //!
 //! What happens at one tick happens in every order: a time-out of exactly the time that an answer
 //! may take is too short, for the two meet. A timer runs from the moment at which its process
 //! handles what makes it arm the timer, even if what the process sends then leaves only after the
 //! processing.
 //!
-//! A **paused** process holds nobody up: for it the clock waits neither for messages nor for timers.
-//! Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and has no
-//! time left happens, in any order, before the clock goes on again.
+//! A **paused** process delays no other: for it the clock waits neither for messages nor for
+//! timers. Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and
+//! has no time left happens, in any order, before the clock goes on again.
 //!
-//! All times are relative, so that a world stays finite; a tick at which nobody waits for anything
+//! All times are relative, so that a world stays finite; a tick at which no process waits
 //! leads back to the same state. What one process owns depends on its own steps and on ticks, with
-//! one exception: a detector's count is forgotten as soon as it is not may_time_out.
+//! one exception: a detector's count is forgotten as soon as it may not time out.
 
 use super::network::Left;
 use super::timed::{Delay, MAX_TICKS, Timed};
-use super::{Action, State, World, WorldError};
-use crate::protocol::{Id, MAX_NODES, MAX_TIMERS, Protocol, Timers, View, Wait};
+use super::{Action, State, Timing, World, WorldError};
+use crate::protocol::{
+    Duration, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Stagger, TimerRow, Timers, View, Wait,
+};
 
 /// What a timed world keeps besides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,10 +45,21 @@ pub(super) struct Times {
     /// For each process, in the order of its timers: of a fixed timer that is armed, the ticks
     /// that are left, of a detector those that it has counted, otherwise 0.
     pub(super) clocks: [[u8; MAX_TIMERS]; MAX_NODES],
-    /// The ticks since the last fault, as far as somebody asks; otherwise 0.
+    /// The ticks since the last fault, as far as they are asked for; otherwise 0.
     pub(super) calm: u8,
-    /// Those that are paused, one bit each.
-    pub(super) paused: u8,
+    /// The processes that are paused.
+    pub(super) paused: Ids,
+}
+
+/// When an armed timer expires by itself, if no process and no fault does anything first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// It may now.
+    Now,
+    /// It will, when its time has come.
+    Later,
+    /// What it waits for can still come.
+    Never,
 }
 
 /// How a timer measures time in this world.
@@ -74,20 +87,23 @@ impl Clock {
         nodes: usize,
     ) -> Result<Clock, WorldError> {
         check_messages(timed)?;
-        if P::DURATIONS.is_empty() && !P::TIMERS.is_empty() {
+        if P::TIMERS.iter().any(|row| row.duration.is_none()) {
             return Err(WorldError::Timeless { protocol: P::NAME });
         }
         let mut measures = [[None; MAX_TIMERS]; MAX_NODES];
-        for id in Id::all(nodes + P::SERVICES) {
-            for (place, &timer) in measures[id.index()].iter_mut().zip(P::TIMERS) {
-                let Some(wait) = protocol.wait(timer) else { continue };
-                let more = protocol.stagger(timer, id, nodes);
-                *place = Some(measure::<P>(wait, more, timed)?);
+        for id in Id::all(nodes + P::OPTIONS.services.count) {
+            for (place, row) in measures[id.index()].iter_mut().zip(P::TIMERS) {
+                let Some(wait) = row.wait(protocol) else { continue };
+                let times =
+                    |stagger: &Stagger<P>| (stagger.by, (stagger.times)(protocol, id, nodes));
+                let more = row.stagger.as_ref().map(times).filter(|&(_, times)| times > 0);
+                *place = Some(measure(wait, more, timed)?);
             }
         }
         for (name, _) in timed.durations.iter() {
-            let takes = |timer| protocol.wait(timer).is_some_and(|wait| wait.duration() == name);
-            if !P::TIMERS.iter().copied().any(takes) {
+            let takes =
+                |row: &TimerRow<P>| row.wait(protocol).is_some_and(|w| w.duration() == name);
+            if !P::TIMERS.iter().any(takes) {
                 let name = name.to_owned();
                 return Err(WorldError::UnusedDuration { name, protocol: P::NAME });
             }
@@ -118,8 +134,8 @@ impl Clock {
     }
 
     fn measure<P: Protocol>(&self, (id, timer): (Id, P::Timer)) -> Measure {
-        let measure = Timers::place::<P>(timer).and_then(|at| self.measures[id.index()][at]);
-        measure.expect("Protocol::wait says how long every timer takes that is ever armed")
+        let measure = self.measures[id.index()][Timers::place::<P>(timer)];
+        measure.expect("a timer that is armed has a row whose `armed` says so")
     }
 
     /// What the count since the last fault shows when it no longer grows.
@@ -148,27 +164,25 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
 }
 
 /// How a timer measures time that waits as long as `wait` says, and a fixed one so much more.
-fn measure<P: Protocol>(
+fn measure(
     wait: Wait,
-    more: Option<(&'static str, u8)>,
+    more: Option<(&'static Duration, u8)>,
     timed: Timed,
 ) -> Result<Measure, WorldError> {
-    let given = |name: &'static str| {
-        let meaning = P::DURATIONS.iter().find(|d| d.name == name).map_or("it", |d| d.meaning);
+    let given = |&Duration { name, meaning, .. }: &'static Duration| {
         timed.durations.get(name).ok_or(WorldError::NoDuration { name, meaning })
     };
-    let name = wait.duration();
-    let ticks = given(name)?;
     Ok(match wait {
-        Wait::Fixed(_) => {
-            check(name, ticks, 1)?;
-            let more =
-                more.map_or(Ok(0), |(name, times)| Ok(given(name)?.saturating_mul(times)))?;
+        Wait::Fixed(duration) => {
+            let ticks = given(duration)?;
+            check(duration.name, ticks, 1)?;
+            let more = more.map_or(Ok(0), |(by, times)| Ok(given(by)?.saturating_mul(times)))?;
             let (earliest, latest) = timed.drift.window(ticks.saturating_add(more));
             Measure::Fixed { latest, slack: latest - earliest }
         }
-        Wait::Detector(_) => {
-            check(name, ticks, 0)?;
+        Wait::Detector(duration) => {
+            let ticks = given(duration)?;
+            check(duration.name, ticks, 0)?;
             Measure::Detector(timed.drift.window(ticks).1)
         }
     })
@@ -176,38 +190,33 @@ fn measure<P: Protocol>(
 
 /// When things may, and must, happen.
 impl<P: Protocol> World<P> {
-    /// The times of a world at its beginning. A settled one has had no fault for long.
+    /// The times of a world at its beginning. A converged one has had no fault for long.
     pub(super) fn first_times(&self) -> Option<Box<Times>> {
         let clock = self.clock.as_ref()?;
         let calm = if self.scenario.start == super::Start::Converged { clock.calm() } else { 0 };
         Some(Box::new(Times { calm, ..Times::default() }))
     }
 
-    /// Whether the time of an armed timer has come.
-    pub(super) fn has_expired(
+    /// When an armed timer expires by itself. A world without a clock does not know when: with
+    /// asynchronous timing every armed timer is due, with perfect timing each that
+    /// [may time out](Protocol::may_time_out).
+    #[inline]
+    pub(super) fn due(
         &self,
-        clock: &Clock,
         state: &State<P>,
         view: &View<'_, P>,
         (id, timer): (Id, P::Timer),
-    ) -> bool {
-        match clock.measure::<P>((id, timer)) {
-            Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
-            Measure::Detector(_) => self.protocol.may_time_out(view, id, timer),
-        }
-    }
-
-    /// Whether an armed timer will still do something by itself: a fixed one always will.
-    pub(super) fn will_expire(
-        &self,
-        clock: &Clock,
-        view: &View<'_, P>,
-        (id, timer): (Id, P::Timer),
-    ) -> bool {
-        match clock.measure::<P>((id, timer)) {
-            Measure::Fixed { .. } => true,
-            Measure::Detector(_) => self.protocol.may_time_out(view, id, timer),
-        }
+    ) -> Due {
+        let measure = self.clock.as_ref().map(|clock| clock.measure::<P>((id, timer)));
+        let now = match measure {
+            Some(Measure::Fixed { slack, .. }) if state.clock(id, timer) > Some(slack) => {
+                return Due::Later;
+            }
+            Some(Measure::Fixed { .. }) => true,
+            None if self.scenario.timing == Timing::Asynchronous => true,
+            Some(Measure::Detector(_)) | None => self.protocol.may_time_out(view, id, timer),
+        };
+        if now { Due::Now } else { Due::Never }
     }
 
     /// Whether everything has happened that must before the clock goes on.
@@ -230,7 +239,7 @@ impl<P: Protocol> World<P> {
         let later = |(id, timer): (Id, P::Timer)| {
             let shows = state.clock(id, timer).unwrap_or(0);
             match clock.measure::<P>((id, timer)) {
-                // Only those of somebody who is paused show 0.
+                // Only those of a process that is paused show 0.
                 Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
                 Measure::Detector(most) => {
                     let counts = u8::from(self.protocol.may_time_out(&view, id, timer));
@@ -245,7 +254,8 @@ impl<P: Protocol> World<P> {
         if let Some(times) = &mut state.times {
             times.left.iter_mut().for_each(|left| *left = left.saturating_sub(1));
             // A pause is a fault for as long as it lasts.
-            times.calm = if times.paused == 0 { (times.calm + 1).min(clock.calm()) } else { 0 };
+            times.calm =
+                if times.paused.is_empty() { (times.calm + 1).min(clock.calm()) } else { 0 };
         }
         if self.scenario.network == super::Network::Set {
             state.merge();
@@ -260,7 +270,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// What every action does to the times besides: a fault is the last one, and a detector that
-    /// is not may_time_out forgets what it has counted.
+    /// may not time out forgets what it has counted.
     pub(super) fn settle_clocks(&self, state: &mut State<P>, action: &Action<P>) {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
@@ -289,7 +299,7 @@ impl<P: Protocol> World<P> {
                 Measure::Detector(_) => false,
             };
             self.clock.as_ref().is_some_and(due)
-                && !self.protocol.periodic(timer)
+                && crate::protocol::row::<P>(timer).waits_for_others()
                 && !state.paused(id)
         };
         armed(state).filter(waits)
@@ -308,7 +318,7 @@ impl<P: Protocol> World<P> {
         self.time_outs(state).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
     }
 
-    /// Whether the last fault is longer ago than the dial `within` says; never without it.
+    /// Whether the last fault is longer ago than `within` says; never without it.
     #[must_use]
     pub fn is_calm(&self, state: &State<P>) -> bool {
         let clock = self.clock.as_ref().filter(|clock| clock.timed.within.is_some());

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The largest rate error ρ of a clock: while d ticks pass on a process's clock, between d/(1+ρ) and
-/// d/(1−ρ) have passed in the world. A ratio of whole numbers in lowest terms, at most 1/2.
+/// The largest rate error ρ of a clock: while d ticks pass on a process's clock, between d/(1+ρ)
+/// and d/(1−ρ) have passed in the world. A ratio of whole numbers in lowest terms, at most 1/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Drift {

@@ -13,7 +13,7 @@ pub enum WorldError {
         /// The most there can be.
         most: usize,
     },
-    /// A missing link of somebody who is not there.
+    /// A missing link of a process that does not exist.
     #[error("--without '{link}': there are only the ids 1 to {processes}")]
     NoSuchLink {
         /// The link.
@@ -33,13 +33,13 @@ pub enum WorldError {
          budget; leave --suspicions out, or use --timing perfect"
     )]
     SuspicionsUnbounded,
-    /// Pauses where nobody counts how long they take.
+    /// Pauses where no clock counts how long they take.
     #[error(
         "--pauses: with {timing} timing {}; leave it out, or add --timing timed",
         if *timing == "perfect" {
-            "no answer is late, so nobody stops for longer than time-outs allow"
+            "no answer is late, so no process stops for longer than time-outs allow"
         } else {
-            "everybody may take any time for everything, and a pause adds nothing"
+            "every process may take any time for everything, and a pause adds nothing"
         }
     )]
     PausesUntimed {
@@ -49,7 +49,7 @@ pub enum WorldError {
     /// A link on which nothing fits.
     #[error("a capacity of 0 lets no message be sent; use at least 1")]
     NoCapacity,
-    /// Ticks where nobody counts them.
+    /// Ticks where no clock counts them.
     #[error("--{flag} counts ticks, and only a timed world has them; add --timing timed")]
     NotTimed {
         /// The flag.

@@ -1,7 +1,7 @@
 //! Links that a world does not have.
 
 use super::WorldError;
-use crate::protocol::{Id, MAX_NODES};
+use crate::protocol::{Id, Ids, MAX_NODES};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -11,18 +11,18 @@ use std::str::FromStr;
 /// fault, but how the network is built; such a link is neither cut nor healed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Missing(
-    /// For each sender, one bit for each receiver that does not hear it.
-    pub(super) [u8; MAX_NODES],
+    /// For each sender, the receivers that do not hear it.
+    pub(super) [Ids; MAX_NODES],
 );
 
 impl Missing {
-    /// Everybody hears everybody.
-    pub const NONE: Missing = Missing([0; MAX_NODES]);
+    /// Every process hears every other.
+    pub const NONE: Missing = Missing([Ids::NONE; MAX_NODES]);
 
     /// Without what `other` is without as well.
     #[must_use]
     pub fn and(mut self, other: Missing) -> Missing {
-        self.0.iter_mut().zip(other.0).for_each(|(deaf, more)| *deaf |= more);
+        self.0.iter_mut().zip(other.0).for_each(|(deaf, more)| *deaf = deaf.and(more));
         self
     }
 
@@ -35,7 +35,7 @@ impl Missing {
     /// Whether `to` does not hear `from`.
     #[must_use]
     pub fn from_to(self, from: Id, to: Id) -> bool {
-        self.0[from.index()] & (1 << to.index()) != 0
+        self.0[from.index()].contains(to)
     }
 
     /// Whether one of two does not hear the other.
@@ -88,7 +88,7 @@ impl FromStr for Missing {
             _ => return Err(wrong()),
         };
         let id = |text: &str| match text.trim().parse::<usize>() {
-            Ok(number) if (1..=MAX_NODES).contains(&number) => Ok(number - 1),
+            Ok(number) if (1..=MAX_NODES).contains(&number) => Ok(Id::at(number - 1)),
             Ok(_) => Err(format!("ids are 1 to {MAX_NODES}")),
             Err(_) => Err(wrong()),
         };
@@ -97,9 +97,9 @@ impl FromStr for Missing {
             return Err("a process needs no link to itself; give two different ids".to_owned());
         }
         let mut missing = Missing::NONE;
-        missing.0[a] |= 1 << b;
+        missing.0[a.index()].set(b, true);
         if both {
-            missing.0[b] |= 1 << a;
+            missing.0[b.index()].set(a, true);
         }
         Ok(missing)
     }

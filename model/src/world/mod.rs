@@ -2,8 +2,8 @@
 //!
 //! A [`World`] is `n` processes of one protocol in a [`Scenario`]: how often faults may strike
 //! ([`Faults`]), what the network does to order ([`Network`]), and when timers may expire
-//! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may happen
-//! next, anywhere, in every order.
+//! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may
+//! happen next, anywhere, in every order.
 //!
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
@@ -11,11 +11,11 @@ mod action;
 mod budget;
 mod clock;
 mod condition;
-
 mod drift;
 mod error;
 mod missing;
 mod network;
+mod next;
 pub mod packed;
 mod scenario;
 mod state;
@@ -34,7 +34,7 @@ pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
-use crate::protocol::{Belief, Id, MAX_NODES, Protocol};
+use crate::protocol::{Belief, Id, Ids, MAX_NODES, Protocol};
 use crate::temporal::Temporal;
 use clock::Clock;
 use std::fmt;
@@ -49,8 +49,8 @@ pub struct World<P: Protocol> {
     scenario: Scenario,
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
-    /// Those that lead at the beginning, one bit each.
-    led_first: u8,
+    /// The processes that lead at the beginning.
+    led_first: Ids,
     asked: Vec<Named<P>>,
 }
 
@@ -58,13 +58,13 @@ impl<P: Protocol> World<P> {
     /// Processes that follow `protocol` in the surrounding that `scenario` describe.
     ///
     /// # Errors
-    /// If a dial is out of range, or two contradict each other.
+    /// If a number is out of range, or two contradict each other.
     pub fn new(protocol: P, scenario: Scenario) -> Result<Self, WorldError> {
-        let most = MAX_NODES - P::SERVICES;
+        let most = MAX_NODES - P::OPTIONS.services.count;
         if !(2..=most).contains(&scenario.nodes) {
             return Err(WorldError::Nodes { nodes: scenario.nodes, most });
         }
-        scenario.missing.check(scenario.nodes + P::SERVICES)?;
+        scenario.missing.check(scenario.nodes + P::OPTIONS.services.count)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);
         }
@@ -79,10 +79,11 @@ impl<P: Protocol> World<P> {
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
-        let mut world = World { protocol, scenario, clock, led_first: 0, asked: Vec::new() };
+        let mut world =
+            World { protocol, scenario, clock, led_first: Ids::NONE, asked: Vec::new() };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
-        world.led_first = initial.members().filter(leads).fold(0, |led, id| led | 1 << id.index());
+        world.led_first = initial.members().filter(leads).collect();
         Ok(world)
     }
 
@@ -113,14 +114,15 @@ impl<P: Protocol> World<P> {
         Id::all(self.processes())
     }
 
-    /// The number of all processes: those that elect, and [services](Protocol::SERVICES).
+    /// The number of all processes: those that elect, and [services](crate::protocol::Services).
     pub(crate) fn processes(&self) -> usize {
-        self.scenario.nodes + P::SERVICES
+        self.scenario.nodes + P::OPTIONS.services.count
     }
 
     /// The ids of those that may crash, ascending.
     fn mortals(&self) -> impl Iterator<Item = Id> + use<P> {
-        let services = if self.protocol.services_crash() { P::SERVICES } else { 0 };
+        let services =
+            if (P::OPTIONS.services.crash)(&self.protocol) { P::OPTIONS.services.count } else { 0 };
         Id::all(self.scenario.nodes + services)
     }
 
@@ -133,25 +135,29 @@ impl<P: Protocol> World<P> {
 
     /// Whether there is a boundary that an execution may leave.
     pub(crate) fn is_bounded(&self) -> bool {
-        P::BOUNDED || self.scenario.capacity.is_some()
+        P::OPTIONS.within_bounds.is_some() || self.scenario.capacity.is_some()
     }
 
     /// Whether states that differ only in names are one.
     #[must_use]
     pub fn canonicalizes(&self) -> bool {
-        P::CANONICALIZES && self.scenario.symmetry == Symmetry::Reduced
+        P::OPTIONS.canonicalize.is_some() && self.scenario.symmetry == Symmetry::Reduced
     }
 
     /// The same world with everything called what the processes call it. What can happen in it is
     /// the same, in the same order, but it may have many more states.
     #[must_use]
     pub fn concrete(&self) -> Self {
-        let symmetry = if P::CANONICALIZES { Symmetry::Concrete } else { self.scenario.symmetry };
+        let symmetry = if P::OPTIONS.canonicalize.is_some() {
+            Symmetry::Concrete
+        } else {
+            self.scenario.symmetry
+        };
         World { scenario: Scenario { symmetry, ..self.scenario }, ..self.clone() }
     }
 
-    /// What happens in the [concrete](World::concrete) world where `actions` happen in this one, each
-    /// enabled when its turn comes.
+    /// What happens in the [concrete](World::concrete) world where `actions` happen in this one,
+    /// each enabled when its turn comes.
     pub(crate) fn in_concrete_terms(&self, actions: &[Action<P>]) -> Vec<Action<P>> {
         if !self.canonicalizes() {
             return actions.to_vec();
@@ -174,7 +180,7 @@ impl<P: Protocol> World<P> {
 
     /// Whether `id` leads at the beginning.
     pub(crate) fn led_first(&self, id: Id) -> bool {
-        self.led_first & (1 << id.index()) != 0
+        self.led_first.contains(id)
     }
 }
 

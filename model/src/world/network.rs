@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 /// [`Network::Fifo`], sorted by message otherwise.
 pub(super) type InFlight<P> = SmallVec<[Envelope<<P as Protocol>::Message>; 20]>;
 
-/// The ticks that each message in flight has left, beside the messages; empty where nobody counts.
+/// The ticks that each message in flight has left, beside the messages; empty where they are not
+/// counted.
 pub(super) type Left = SmallVec<[u8; 20]>;
 
 /// Puts a message into flight. Where ticks are counted, `left` says how many it has: copies stand

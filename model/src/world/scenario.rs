@@ -1,12 +1,13 @@
-//! The scenario of a world: how many processes, which faults, network and timing. It is printed with
-//! every verdict, because a verdict without its assumptions is worthless.
+//! The scenario of a world: how many processes, which faults, network and timing. It is printed
+//! with every verdict, because a verdict without its assumptions is worthless.
 
 use super::timed::Timed;
 use super::{Budget, Missing};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How often each fault may strike in one execution. A budget bounds how often, never when or where.
+/// How often each fault may strike in one execution. A budget bounds how often, never when or
+/// where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
@@ -173,7 +174,7 @@ pub enum Heals {
     /// A cut link may heal at any time, or never.
     #[default]
     May,
-    /// A cut link heals in the end: the world owes it like a delivery.
+    /// A cut link heals in the end: it is fair like a delivery.
     Must,
 }
 
@@ -186,7 +187,7 @@ impl fmt::Display for Heals {
     }
 }
 
-/// What is owed to a message that is sent again and again, where messages can be lost.
+/// How fair the delivery of a message is that is sent again and again, where messages can be lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryFairness {
@@ -239,7 +240,7 @@ pub struct Scenario {
     /// Whether cut links heal.
     #[serde(default)]
     pub heals: Heals,
-    /// What is owed to a message that is sent again and again.
+    /// How fair the delivery of a message is that is sent again and again.
     #[serde(default)]
     pub fairness: DeliveryFairness,
     /// The links that there are not.

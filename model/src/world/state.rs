@@ -3,7 +3,7 @@
 use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
-use crate::protocol::{Belief, Envelope, Id, MAX_NODES, Protocol, Timers};
+use crate::protocol::{Belief, Envelope, Id, Ids, MAX_NODES, Protocol, Timers};
 use crate::words::{label, plain};
 use std::fmt;
 
@@ -11,8 +11,9 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct State<P: Protocol> {
     nodes: u8,
-    pub(super) up: u8,
-    pub(super) cut: [u8; MAX_NODES],
+    pub(super) up: Ids,
+    /// For each process, those that its messages do not reach.
+    pub(super) cut: [Ids; MAX_NODES],
     pub(super) spent: Faults,
     pub(super) processes: [P::Process; MAX_NODES],
     pub(super) stable: [P::Stable; MAX_NODES],
@@ -26,8 +27,8 @@ impl<P: Protocol> State<P> {
     pub(super) fn empty(nodes: usize) -> Self {
         State {
             nodes: Id::at(nodes - 1).number(),
-            up: 0,
-            cut: [0; MAX_NODES],
+            up: Ids::NONE,
+            cut: [Ids::NONE; MAX_NODES],
             spent: Faults::NONE,
             processes: [P::Process::default(); MAX_NODES],
             stable: [P::Stable::default(); MAX_NODES],
@@ -42,15 +43,16 @@ impl<P: Protocol> State<P> {
         Id::all(usize::from(self.nodes))
     }
 
-    /// The ids of the processes that elect, ascending: all but [services](Protocol::SERVICES).
+    /// The ids of the processes that elect, ascending: all but
+    /// [services](crate::protocol::Services).
     pub fn members(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
-        Id::all(usize::from(self.nodes) - P::SERVICES)
+        Id::all(usize::from(self.nodes) - P::OPTIONS.services.count)
     }
 
     /// Whether `id` is up.
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
-        self.up & (1 << id.index()) != 0
+        self.up.contains(id)
     }
 
     /// The volatile state of `id`; of a crashed process, the default.
@@ -74,7 +76,7 @@ impl<P: Protocol> State<P> {
     /// Whether messages of `from` reach `to`.
     #[must_use]
     pub fn connected(&self, from: Id, to: Id) -> bool {
-        self.cut[from.index()] & (1 << to.index()) == 0
+        !self.cut[from.index()].contains(to)
     }
 
     /// The messages in flight, sorted by link.
@@ -94,14 +96,14 @@ impl<P: Protocol> State<P> {
     /// those that it has counted.
     #[must_use]
     pub fn clock(&self, id: Id, timer: P::Timer) -> Option<u8> {
-        let place = Timers::place::<P>(timer)?;
-        self.times.as_ref().map(|times| times.clocks[id.index()][place])
+        let times = self.times.as_ref()?;
+        Some(times.clocks[id.index()][Timers::place::<P>(timer)])
     }
 
     /// Whether `id` is paused; never in a world without a clock.
     #[must_use]
     pub fn paused(&self, id: Id) -> bool {
-        self.times.as_ref().is_some_and(|times| times.paused & (1 << id.index()) != 0)
+        self.times.as_ref().is_some_and(|times| times.paused.contains(id))
     }
 
     /// How often each fault has struck.
@@ -113,30 +115,23 @@ impl<P: Protocol> State<P> {
     /// What a live process believes of the leadership; `None` if it is down, or a service.
     #[must_use]
     pub fn belief(&self, id: Id) -> Option<Belief> {
-        let elects = id.index() + P::SERVICES < usize::from(self.nodes);
+        let elects = id.index() + P::OPTIONS.services.count < usize::from(self.nodes);
         (elects && self.up(id)).then(|| P::belief(self.process(id)))
     }
 
     pub(super) fn set_up(&mut self, id: Id, up: bool) {
-        if up {
-            self.up |= 1 << id.index();
-        } else {
-            self.up &= !(1 << id.index());
-        }
+        self.up.set(id, up);
     }
 
     pub(super) fn set_paused(&mut self, id: Id, paused: bool) {
-        let Some(times) = &mut self.times else { return };
-        if paused {
-            times.paused |= 1 << id.index();
-        } else {
-            times.paused &= !(1 << id.index());
+        if let Some(times) = &mut self.times {
+            times.paused.set(id, paused);
         }
     }
 
     pub(super) fn set_clock(&mut self, id: Id, timer: P::Timer, shows: u8) {
-        if let (Some(times), Some(place)) = (&mut self.times, Timers::place::<P>(timer)) {
-            times.clocks[id.index()][place] = shows;
+        if let Some(times) = &mut self.times {
+            times.clocks[id.index()][Timers::place::<P>(timer)] = shows;
         }
     }
 
@@ -187,11 +182,7 @@ impl<P: Protocol> State<P> {
     }
 
     pub(super) fn set_connected(&mut self, from: Id, to: Id, connected: bool) {
-        if connected {
-            self.cut[from.index()] &= !(1 << to.index());
-        } else {
-            self.cut[from.index()] |= 1 << to.index();
-        }
+        self.cut[from.index()].set(to, !connected);
     }
 }
 

@@ -1,8 +1,8 @@
-//! What can happen in a state, and what follows from it.
+//! What follows from an action.
 
-use super::network::{self, deliverable, fullest};
-use super::{Action, Heals, Start, State, Timing, World};
-use crate::protocol::{Effect, Effects, Envelope, Everything, Id, Local, Protocol, View};
+use super::network::{self, fullest};
+use super::{Action, Start, State, World};
+use crate::protocol::{Effect, Effects, Envelope, Everything, Id, Ids, Local, Protocol, View};
 
 /// Why a process takes a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl<P: Protocol> World<P> {
         state
     }
 
-    /// Everybody is up and has done nothing yet.
+    /// Every process is up and has done nothing yet.
     fn unbooted(&self) -> State<P> {
         let mut state = State::empty(self.processes());
         state.cut = self.scenario.missing.0;
@@ -66,75 +66,6 @@ impl<P: Protocol> World<P> {
             Start::Cold => protocol.recover(p),
         });
         effects
-    }
-
-    /// Everything that can happen in `state`, in an order that is always the same.
-    pub fn enabled(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        let next = || deliverable::<P>(self.scenario.network, &state.flight);
-        actions.extend(next().filter(|e| !state.paused(e.to)).map(Action::Deliver));
-        self.expiries(state, actions);
-        if let Some(clock) = &self.clock
-            && self.may_tick(clock, state, &self.view(state))
-        {
-            actions.push(Action::Tick);
-        }
-        let (spent, may) = (state.spent, self.scenario.faults);
-        if may.losses.allows(spent.losses) {
-            actions.extend(next().map(Action::Lose));
-        }
-        if spent.duplicates < may.duplicates {
-            actions.extend(next().map(Action::Duplicate));
-        }
-        if spent.crashes < may.crashes {
-            actions.extend(self.mortals().filter(|&id| state.up(id)).map(Action::Crash));
-        }
-        if spent.recoveries < may.recoveries {
-            actions.extend(self.ids().filter(|&id| !state.up(id)).map(Action::Recover));
-        }
-        if may.cuts > 0 {
-            self.cuts_and_heals(state, actions);
-        }
-        if may.pauses > 0 {
-            self.pauses(state, actions);
-        }
-    }
-
-    fn pauses(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        for id in self.mortals().filter(|&id| state.up(id)) {
-            if state.paused(id) {
-                actions.push(Action::Resume(id));
-            } else if state.spent.pauses < self.scenario.faults.pauses {
-                actions.push(Action::Pause(id));
-            }
-        }
-    }
-
-    fn expiries(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        let view = self.view(state);
-        for id in self.ids().filter(|&id| !state.paused(id)) {
-            for timer in state.timers(id).iter::<P>() {
-                let due = match (&self.clock, self.scenario.timing) {
-                    (Some(clock), _) => self.has_expired(clock, state, &view, (id, timer)),
-                    (None, Timing::Asynchronous) => true,
-                    (None, _) => self.protocol.may_time_out(&view, id, timer),
-                };
-                let suspected = state.spent.suspicions < self.scenario.faults.suspicions
-                    && !self.protocol.periodic(timer);
-                if due || suspected {
-                    actions.push(Action::Expire { id, timer, early: !due });
-                }
-            }
-        }
-    }
-
-    fn cuts_and_heals(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        for (a, b) in self.pairs() {
-            if !state.connected(a, b) {
-                actions.push(Action::Heal(a, b));
-            } else if state.spent.cuts < self.scenario.faults.cuts {
-                actions.push(Action::Cut(a, b));
-            }
-        }
     }
 
     /// What follows when `action`, which must be enabled, happens in `state`.
@@ -178,12 +109,10 @@ impl<P: Protocol> World<P> {
 
     /// Gives names that do not depend on history.
     fn canonicalize(&self, state: &mut State<P>) {
-        if self.canonicalizes() {
-            self.protocol.canonicalize(Everything {
-                processes: &mut state.processes,
-                stable: &mut state.stable,
-                messages: &mut state.flight,
-            });
+        if let Some(canonicalize) = P::OPTIONS.canonicalize.filter(|_| self.canonicalizes()) {
+            let (processes, stable) = (&mut state.processes, &mut state.stable);
+            let messages = &mut state.flight;
+            canonicalize(&self.protocol, Everything { processes, stable, messages });
         }
     }
 
@@ -269,7 +198,7 @@ impl<P: Protocol> World<P> {
         View {
             nodes: self.scenario().nodes,
             up: state.up,
-            paused: state.times.as_ref().map_or(0, |times| times.paused),
+            paused: state.times.as_ref().map_or(Ids::NONE, |times| times.paused),
             cut: &state.cut,
             processes: &state.processes,
             stable: &state.stable,
@@ -278,52 +207,13 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    /// Whether the world owes `action` to the processes: deliveries, expiries that are due, ticks,
-    /// that who is paused goes on, and if links must heal, that. Faults owe nothing.
-    #[must_use]
-    pub fn is_fair(&self, action: &Action<P>) -> bool {
-        match action {
-            Action::Deliver(_)
-            | Action::Expire { early: false, .. }
-            | Action::Resume(_)
-            | Action::Tick => true,
-            Action::Heal(..) => self.scenario().heals == Heals::Must,
-            _ => false,
-        }
-    }
-
-    /// Whether nothing is left to happen but faults: no message is in flight, nobody is paused, and
-    /// no timer is due but heartbeats that tell nobody anything new. With asynchronous timing an armed timer is
-    /// always due; in a timed world one is that will expire by itself.
-    #[must_use]
-    pub fn is_quiescent(&self, state: &State<P>) -> bool {
-        if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {
-            return false;
-        }
-        let view = self.view(state);
-        let left = |id: Id| {
-            state.timers(id).iter::<P>().any(|timer| {
-                let due = match (&self.clock, self.scenario.timing) {
-                    (Some(clock), _) => self.will_expire(clock, &view, (id, timer)),
-                    (None, Timing::Asynchronous) => true,
-                    (None, _) => self.protocol.may_time_out(&view, id, timer),
-                };
-                due && !(self.protocol.periodic(timer)
-                    && self.protocol.is_quiescent(&view, id, timer))
-            })
-        };
-        let healing = self.scenario().heals == Heals::Must && state.cut != self.scenario.missing.0;
-        !healing && !self.ids().any(left)
-    }
-
-    /// Whether `state` is inside the boundary of the search: no link holds more than its capacity,
-    /// and no process [more than it may](Protocol::within_bounds).
+    /// Whether `state` is within the bounds of the search: no link holds more than its capacity,
+    /// and no process [more than it may](crate::protocol::Options::within_bounds).
     #[must_use]
     pub fn within_bounds(&self, state: &State<P>) -> bool {
         self.scenario.capacity.is_none_or(|capacity| fullest::<P>(&state.flight) <= capacity)
-            && (!P::BOUNDED
-                || self
-                    .ids()
-                    .all(|id| self.protocol.within_bounds(state.process(id), state.stable(id))))
+            && P::OPTIONS.within_bounds.is_none_or(|within| {
+                self.ids().all(|id| within(&self.protocol, state.process(id), state.stable(id)))
+            })
     }
 }

@@ -23,7 +23,7 @@ pub struct Timed {
     pub drift: Drift,
     /// The durations of the protocol's timers.
     pub durations: Durations,
-    /// If given, how long after the last fault everybody should agree.
+    /// If given, how long after the last fault every process should agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<u8>,
 }

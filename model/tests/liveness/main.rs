@@ -94,7 +94,7 @@ fn a_fair_cycle_is_found_inside_a_larger_component() {
         (2, Weak(9), 3),
         (3, Weak(1), 1),
     ];
-    let lasso = settles(&edges, &[0, 1, 3]).expect("2 comes back for ever");
+    let lasso = settles(&edges, &[0, 1, 3]).expect("2 recovers for ever");
     assert!(lasso.cycle.contains(&Weak(9)) && lasso.cycle.contains(&Fault(0)), "{lasso:?}");
     // With 3 forbidden, nothing is left.
     assert_eq!(decide(&edges, Liveness::AlwaysEventually(&[0, 3])), None);

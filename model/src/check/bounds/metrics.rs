@@ -89,7 +89,7 @@ fn elections<P: Protocol>(happening: &Happening<'_, P>) -> usize {
     let Some(actor) = happening.outcome.actor else { return 0 };
     let before = happening.before.process(actor);
     let after = happening.outcome.state.process(actor);
-    usize::from(P::begins_election(before, after, &happening.outcome.effects))
+    usize::from((P::OPTIONS.begins_election)(before, after, &happening.outcome.effects))
 }
 
 fn leaderships<P: Protocol>(happening: &Happening<'_, P>) -> usize {

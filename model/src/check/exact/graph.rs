@@ -30,6 +30,27 @@ impl ShardRows {
     }
 }
 
+impl ShardRows {
+    /// The row of a state: the answers about it, and where it leads.
+    pub(super) fn row(
+        &self,
+        number: usize,
+    ) -> (Answers, impl Iterator<Item = Option<(usize, u32)>> + '_) {
+        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let targets = &self.targets[begin as usize..self.ends[number] as usize];
+        let place = |&code: &u32| match code {
+            OUTSIDE => None,
+            code => Some((code as usize % SHARDS, code / SHARDS as u32)),
+        };
+        (self.answers[number], targets.iter().map(place))
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+}
+
 /// Every reachable state, and every transition between them.
 pub struct Graph<'s> {
     space: &'s dyn Space,

@@ -6,6 +6,7 @@
 
 mod graph;
 mod paths;
+mod recode;
 mod search;
 mod shard;
 
@@ -15,7 +16,8 @@ pub use paths::Goal;
 use super::{Counts, Limits, Progress, Reason};
 use crate::space::{ActionId, Space};
 use graph::ShardRows;
-use search::{Course, Search, Void};
+use recode::Outgrown;
+use search::{Course, Search};
 use std::ops::Range;
 use std::time::Instant;
 
@@ -65,17 +67,19 @@ impl Exact {
         let pool = pool.map_err(std::io::Error::other)?;
         let mut course = Course { limits, edges, started: Instant::now(), look };
         pool.install(|| {
+            let mut former = None;
             loop {
                 let found = match space.words() {
-                    1 => run::<1>(space, &mut course),
-                    2 => run::<2>(space, &mut course),
-                    3 => run::<3>(space, &mut course),
-                    4 => run::<4>(space, &mut course),
-                    5..=8 => run::<8>(space, &mut course),
-                    _ => run::<16>(space, &mut course),
+                    1 => run::<1>(space, former, &mut course),
+                    2 => run::<2>(space, former, &mut course),
+                    3 => run::<3>(space, former, &mut course),
+                    4 => run::<4>(space, former, &mut course),
+                    5..=8 => run::<8>(space, former, &mut course),
+                    _ => run::<16>(space, former, &mut course),
                 };
-                if let Ok(found) = found {
-                    return Ok(Exact { found });
+                match found {
+                    Ok(found) => return Ok(Exact { found }),
+                    Err(outgrown) => former = Some(outgrown),
                 }
             }
         })
@@ -126,11 +130,20 @@ impl Exact {
     }
 }
 
+/// Searches on with states of `W` words, or from the beginning, until states outgrow their words.
 fn run<const W: usize>(
     space: &mut dyn Space,
+    former: Option<Outgrown>,
     course: &mut Course<'_>,
-) -> Result<Box<dyn Found>, Void> {
-    Search::<W>::run(space, course).map(|search| Box::new(search) as Box<dyn Found>)
+) -> Result<Box<dyn Found>, Outgrown> {
+    let search = match former {
+        None => Search::<W>::begin(space, course.edges),
+        Some(outgrown) => outgrown.recode(space),
+    };
+    match search.run(space, course) {
+        Ok(search) => Ok(Box::new(search)),
+        Err(search) => Err(Outgrown::from(search)),
+    }
 }
 
 impl<const W: usize> Found for Search<W> {

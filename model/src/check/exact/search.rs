@@ -18,8 +18,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// How many lanes there are: enough to keep every processor busy, whatever their number.
-const LANES: usize = 16;
-const SHARDS_PER_LANE: usize = SHARDS / LANES;
+pub(super) const LANES: usize = 16;
+pub(super) const SHARDS_PER_LANE: usize = SHARDS / LANES;
 
 /// How many states of one shard are expanded in one round at most.
 const ROUND: u32 = 2048;
@@ -74,15 +74,9 @@ pub(super) struct Course<'a> {
     pub(super) look: &'a mut (dyn FnMut(Progress) + Send),
 }
 
-/// Why a search must begin anew.
-pub(super) struct Void;
-
 impl<const W: usize> Search<W> {
-    /// Searches everything.
-    ///
-    /// # Errors
-    /// If the space has learned something that changes how states look in words.
-    pub(super) fn run(space: &mut dyn Space, course: &mut Course<'_>) -> Result<Self, Void> {
+    /// A search that has found the initial states.
+    pub(super) fn begin(space: &dyn Space, edges: bool) -> Self {
         let mut search = Search {
             shards: (0..SHARDS).map(|_| Shard::new()).collect(),
             initial: Vec::new(),
@@ -90,7 +84,7 @@ impl<const W: usize> Search<W> {
             generated: 0,
             leaves_boundary: false,
             cut_short: None,
-            rows: course.edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
+            rows: edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
         };
         for &state in space.initial(W).as_chunks().0 {
             let hash = hash(&state);
@@ -98,24 +92,42 @@ impl<const W: usize> Search<W> {
             search.generated += 1;
             search.initial.push(state);
         }
+        search.begin_level();
+        search
+    }
+
+    /// Searches on, until everything is found or a limit is reached.
+    ///
+    /// # Errors
+    /// The search so far, if states have come to look different in words: it goes on once they are
+    /// [recoded](super::recode).
+    pub(super) fn run(
+        mut self,
+        space: &mut dyn Space,
+        course: &mut Course<'_>,
+    ) -> Result<Self, Self> {
         let mut lanes: Vec<Lane<W>> = (0..LANES).map(|_| Lane::new(space)).collect();
         let mut found = vec![vec![Vec::new(); LANES]; SHARDS];
-        while search.begin_level() {
-            while let Some(round) = search.next_round() {
-                if search.enough(course) {
-                    return Ok(search);
+        loop {
+            while let Some(round) = self.next_round() {
+                if self.enough(course) {
+                    return Ok(self);
                 }
-                search.expand(space, &mut lanes, &round)?;
-                search.collect(&lanes, &mut found);
-                search.tally(&lanes);
-                search.keep(&mut lanes, &found, &round);
-                for (range, done) in search.level().states.iter_mut().zip(&round) {
+                if !self.expand(space, &mut lanes, &round) {
+                    return Err(self);
+                }
+                self.collect(&lanes, &mut found);
+                self.tally(&lanes);
+                self.keep(&mut lanes, &found, &round);
+                for (range, done) in self.level().states.iter_mut().zip(&round) {
                     range.start = done.end;
                 }
             }
-            search.end_level();
+            self.end_level();
+            if !self.begin_level() {
+                return Ok(self);
+            }
         }
-        Ok(search)
     }
 
     fn level(&mut self) -> &mut Level {
@@ -176,13 +188,9 @@ impl<const W: usize> Search<W> {
         self.shards.iter().map(|shard| shard.states().len() as u64).sum()
     }
 
-    /// Expands the states of a round, as often as something new is learned.
-    fn expand(
-        &self,
-        space: &mut dyn Space,
-        lanes: &mut [Lane<W>],
-        round: &[Range<u32>],
-    ) -> Result<(), Void> {
+    /// Expands the states of a round, as often as something new is learned; false if states have
+    /// come to look different in words, so that the round must be expanded once more.
+    fn expand(&self, space: &mut dyn Space, lanes: &mut [Lane<W>], round: &[Range<u32>]) -> bool {
         loop {
             let shared = &*space;
             let parts = self.shards.par_chunks(SHARDS_PER_LANE);
@@ -197,16 +205,19 @@ impl<const W: usize> Search<W> {
             });
             let unlearned: Vec<_> = lanes.iter_mut().flat_map(|l| l.unlearned.drain(..)).collect();
             if unlearned.is_empty() {
-                return Ok(());
+                return true;
             }
             let (mut scratch, mut next) = (space.scratch(), Vec::new());
             for state in unlearned {
                 next.clear();
                 // What was learned of another state may be enough for this one.
                 let known = space.expand(&state, &mut scratch, &mut next).is_ok();
-                if !known && space.learn(&state) {
-                    return Err(Void);
+                if !known {
+                    space.learn(&state);
                 }
+            }
+            if space.lay_out() {
+                return false;
             }
         }
     }

@@ -51,6 +51,11 @@ impl<const W: usize> Shard<W> {
         &self.states
     }
 
+    /// The same, without the table to find them.
+    pub(super) fn into_states(self) -> Vec<[u64; W]> {
+        self.states
+    }
+
     /// Adds states unless they are there, telling each one's number in turn.
     ///
     /// Every state costs two visits to places in memory that are far apart: in the table, and among

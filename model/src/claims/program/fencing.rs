@@ -17,16 +17,16 @@ enum Call {
     Become(usize),
     /// The leader writes, with its epoch (`write`).
     Write(usize),
-    /// Somebody calls the storage's `register_leader`.
+    /// A process calls the storage's `register_leader`.
     Register(u8),
-    /// Somebody calls the storage's `conditional_write`.
+    /// A process calls the storage's `conditional_write`.
     Store(u8),
 }
 
 /// The storage, and what each leader believes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Fenced {
-    /// The highest epoch that was given to anybody.
+    /// The highest epoch that was given to a leader.
     elected: u8,
     /// The highest epoch that was registered.
     registered: u8,
@@ -35,7 +35,7 @@ struct Fenced {
     /// The epoch with which each leader writes, once it believes to lead.
     own: [Option<u8>; 2],
     /// The accepted writes: by which leader, with which epoch, and the highest epoch that had been
-    /// given to anybody, and registered, by then.
+    /// given to a leader, and registered, by then.
     accepted: Vec<(usize, u8, u8, u8)>,
     /// The accepted registrations.
     registrations: Vec<u8>,
@@ -46,7 +46,7 @@ struct Fenced {
 struct Rules {
     /// An accepted write raises the storage's epoch.
     remembers_writes: bool,
-    /// The election gives every epoch once, and rising.
+    /// The election gives every epoch once, in rising order.
     rising: bool,
 }
 
@@ -108,7 +108,7 @@ fn leaders() -> Vec<Call> {
     elect.chain((0..2).flat_map(|leader| [Call::Become(leader), Call::Write(leader)])).collect()
 }
 
-/// What anybody can ask of the storage.
+/// What any process can ask of the storage.
 fn storage() -> Vec<Call> {
     (1..=EPOCHS).flat_map(|epoch| [Call::Register(epoch), Call::Store(epoch)]).collect()
 }

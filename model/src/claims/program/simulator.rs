@@ -15,7 +15,7 @@ const END: u32 = 20_000;
 enum Event {
     Crash(usize),
     Detect(usize),
-    /// ELECTION and OK at once, as the simulator has it: `to` has heard `from`.
+    /// ELECTION and OK in one event, as in the simulator: `to` has heard `from`.
     Heard {
         from: usize,
         to: usize,
@@ -29,7 +29,7 @@ enum Event {
 struct Repairs {
     /// A crashed node does nothing more.
     dead_are_silent: bool,
-    /// Who begins an election forgets the leader that failed.
+    /// A node that starts an election forgets the leader that failed.
     forgets: bool,
 }
 
@@ -50,9 +50,9 @@ struct Simulation {
     planned: usize,
     nodes: [Node; 5],
     story: Vec<String>,
-    /// Who began to retry, and when.
+    /// The nodes that retried, and when.
     retries: Vec<(usize, u32)>,
-    /// Who declared while it was down.
+    /// The nodes that declared themselves while they were down.
     ghosts: Vec<usize>,
 }
 
@@ -85,7 +85,7 @@ impl Simulation {
         &mut self.nodes[number - 1]
     }
 
-    fn tell(&mut self, what: &str) {
+    fn note(&mut self, what: &str) {
         let (seconds, hundredths) = (self.now / 1000, self.now % 1000 / 10);
         self.story.push(format!("t={seconds}.{hundredths:02}  {what}"));
     }
@@ -102,13 +102,13 @@ impl Simulation {
         match event {
             Event::Crash(number) => {
                 self.node(number).alive = false;
-                self.tell(&format!("node {number} crashes"));
+                self.note(&format!("node {number} crashes"));
             }
             Event::Detect(number) => {
                 let node = *self.node(number);
                 if node.alive && !node.electing {
-                    self.tell(&format!("node {number} notices and holds an election"));
-                    self.hold_election(number);
+                    self.note(&format!("node {number} notices and starts an election"));
+                    self.start_election(number);
                 }
             }
             Event::Heard { from, to } => {
@@ -117,15 +117,15 @@ impl Simulation {
                 }
                 self.node(from).got_ok = true;
                 if !self.node(to).electing {
-                    self.hold_election(to);
+                    self.start_election(to);
                 }
             }
             Event::ElectionEnds(number) if self.acts(number) => self.election_ends(number),
             Event::WaitEnds(number) if self.acts(number) => {
                 if self.node(number).leader.is_none() {
-                    self.tell(&format!("node {number} has an OK and no COORDINATOR: once more"));
+                    self.note(&format!("node {number} has an OK and no COORDINATOR: starts again"));
                     self.retries.push((number, self.now));
-                    self.hold_election(number);
+                    self.start_election(number);
                 }
             }
             Event::ElectionEnds(_) | Event::WaitEnds(_) => {}
@@ -136,7 +136,7 @@ impl Simulation {
         self.node(number).alive || !self.repairs.dead_are_silent
     }
 
-    fn hold_election(&mut self, number: usize) {
+    fn start_election(&mut self, number: usize) {
         let forgets = self.repairs.forgets;
         let node = self.node(number);
         (node.electing, node.got_ok) = (true, false);
@@ -158,7 +158,7 @@ impl Simulation {
         }
         let alive = self.node(number).alive;
         let how = if alive { "" } else { ", which is down," };
-        self.tell(&format!("node {number}{how} declares itself the coordinator"));
+        self.note(&format!("node {number}{how} declares itself the coordinator"));
         if !alive {
             self.ghosts.push(number);
         }
@@ -197,14 +197,14 @@ pub(super) fn retries() -> Account {
     run.account(holds)
 }
 
-/// The repaired program retries where somebody who said OK has crashed.
+/// The repaired program retries where a node that said OK has crashed.
 pub(super) fn repaired_retries() -> Account {
     let run = second_crash_with(REPAIRED);
     let holds = !run.retries.is_empty();
     run.account(holds)
 }
 
-/// After a crash of who said OK, everybody alive has a live leader.
+/// After a crash of a node that said OK, every live node has a live leader.
 pub(super) fn second_crash() -> Account {
     let run = second_crash_with(Repairs::default());
     let holds = run.led();
@@ -218,7 +218,7 @@ pub(super) fn repaired_second_crash() -> Account {
     run.account(holds)
 }
 
-/// Who has crashed declares nothing.
+/// A crashed node declares nothing.
 pub(super) fn dead_are_silent() -> Account {
     let run = second_crash_with(Repairs::default());
     let holds = run.ghosts.is_empty();
@@ -237,7 +237,7 @@ pub(super) fn short_circuits() -> Account {
     let mut simulation = Simulation::new(REPAIRED);
     simulation.t_coord = 0;
     let run = simulation.run();
-    let settled = run.nodes.iter().filter(|node| node.alive).all(|node| !node.electing);
-    let holds = !run.retries.is_empty() && settled;
+    let done = run.nodes.iter().filter(|node| node.alive).all(|node| !node.electing);
+    let holds = !run.retries.is_empty() && done;
     run.account(holds)
 }

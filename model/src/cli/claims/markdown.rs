@@ -4,32 +4,34 @@ use super::{command, print};
 use crate::claims::{Judged, Outcome, Ruling};
 use std::fmt::Write;
 
+/// The width of the page's lines; tables and a single long word may be wider.
+const WIDTH: usize = 100;
+
 const HEAD: &str = "\
-# The literature, held to its word
+# The literature, checked
 
-What five texts on leader election say, and what the checker finds. Each claim is told in our own
-words, with the section of the text in which it stands. A verdict is what comes out of the runs
-below it; nothing is ruled by hand. How the ledger works is told in
-[model.md](model.md#the-ledger-of-claims).
+This page lists what five texts on leader election say, and what the checker finds. Each claim is a
+paraphrase, with the section of the text that it is from. The runs below a claim decide its verdict;
+no verdict is written by hand. [model.md](model.md#the-ledger-of-claims) explains the ledger.
 
-This page is made by `bellwether-model claims --markdown > docs/claims.md`, and a test fails when it
-is old. From a clone, `cargo run --release --` stands for `bellwether-model`.
+`bellwether-model claims --markdown > docs/claims.md` prints this page, and a test fails when it is
+out of date. In a clone, `cargo run --release --` stands for `bellwether-model`.
 
 - **confirmed**: every run finds what the claim demands.
 - **refuted**: no run does. *Changed* names the smallest change of a rule or an assumption under
   which the claim holds, and runs it.
-- **holds only if**: some runs do; the assumption that makes the difference is named.
+- **holds only if**: some runs do. The assumption that makes the difference is named.
 - **not decided yet**: a protocol or a part of the model is missing.
-- **decided elsewhere**: another part of the project is in charge.
-- **not for a machine**: no run of anything decides it.
+- **decided elsewhere**: another part of the project decides it.
+- **not for a machine**: no run can decide it.
 
-`holds` is proved for the world that the command names, and for no larger one; `violated` is shown
+`holds` is proved for the world that the command names, and for no larger one. `violated` is shown
 by an execution.
 ";
 
 /// The whole page.
 pub(super) fn of(judged: &[Judged<'_>]) -> String {
-    let mut page = format!("{HEAD}\n{}\n\n", print::summary(judged));
+    let mut page = format!("{HEAD}\n{}\n", wrapped("", &print::summary(judged)));
     overview(&mut page, judged);
     let mut names: Vec<&str> = Vec::new();
     for one in judged {
@@ -40,7 +42,7 @@ pub(super) fn of(judged: &[Judged<'_>]) -> String {
     for name in names {
         let of_this = || judged.iter().filter(|one| one.source.name == name);
         let title = of_this().next().map_or("", |one| one.source.title.as_str());
-        let _ = writeln!(page, "\n## {name}\n\n{title}");
+        let _ = write!(page, "\n## {name}\n\n{}", wrapped("", title));
         for one in of_this() {
             claim(&mut page, one);
         }
@@ -73,15 +75,18 @@ fn overview(page: &mut String, judged: &[Judged<'_>]) {
 
 fn claim(page: &mut String, judged: &Judged<'_>) {
     let claim = judged.claim;
-    let _ = writeln!(page, "\n### {}. {}\n", claim.number, claim.says);
+    let _ = writeln!(page, "\n### Claim {}\n", claim.number);
+    let _ = writeln!(page, "{}", wrapped("> ", &claim.says));
     let ruling = match (judged.ruling(), &claim.only_if) {
         (None, _) => "Unknown".to_owned(),
         (Some(Ruling::OnlyIf), Some(only_if)) => format!("Holds only if {only_if}"),
         (Some(ruling), _) => capital(&ruling.to_string()),
     };
-    let _ = writeln!(page, "*{}.* **{ruling}.** {}", claim.section, claim.why);
+    let verdict = format!("*{}.* **{ruling}.** {}", claim.section, claim.why);
+    page.push_str(&wrapped("", &verdict));
     if !claim.waits_for.is_empty() {
-        let _ = writeln!(page, "It waits for: {}.", claim.waits_for.join(", "));
+        let waits = format!("It waits for: {}.", claim.waits_for.join(", "));
+        page.push_str(&wrapped("", &waits));
     }
     if !judged.checks.is_empty() || !judged.cures.is_empty() || claim.no_cure.is_some() {
         page.push('\n');
@@ -93,7 +98,7 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
         check(page, claim.number, ("*Changed*: ", outcome));
     }
     if let Some(no_cure) = &claim.no_cure {
-        let _ = writeln!(page, "- *No change helps*: {no_cure}");
+        page.push_str(&wrapped("- ", &format!("*No change helps*: {no_cure}.")));
     }
 }
 
@@ -102,13 +107,78 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     let demands = &outcome.check.demands;
     let found = outcome.found();
     let shows = shows.trim_end_matches('.');
-    let _ = writeln!(page, "- {what}{shows}. Demanded: {demands}; found: **{found}**.");
+    let line = format!("{what}{shows}. Demanded: {demands}; found: **{found}**.");
+    page.push_str(&wrapped("- ", &line));
     for command in command::of(number, outcome) {
-        let _ = writeln!(page, "  `{command}`");
+        page.push_str(&wrapped("  ", &format!("`{command}`")));
     }
 }
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The text in lines of at most [`WIDTH`] columns. The first begins with `lead`. So do the others
+/// if it quotes; if it begins an item of a list, they begin below the text of the item.
+fn wrapped(lead: &str, text: &str) -> String {
+    let hang = lead.replace('-', " ");
+    let mut page = String::new();
+    let mut line = lead.to_owned();
+    for chunk in chunks(text) {
+        let wide = line.chars().count() + chunk.chars().count();
+        if wide > WIDTH && line.len() > lead.len() {
+            let _ = writeln!(page, "{}", line.trim_end());
+            line.clone_from(&hang);
+        }
+        line.push_str(&chunk);
+        line.push(' ');
+    }
+    let _ = writeln!(page, "{}", line.trim_end());
+    page
+}
+
+/// The words, each with those behind it that would mean something else at the start of a line. The
+/// value of a flag stays beside it.
+fn chunks(text: &str) -> Vec<String> {
+    let mut chunks: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match chunks.last_mut() {
+            Some(last) if opens_a_block(word) || is_value(last, word) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => chunks.push(word.to_owned()),
+        }
+    }
+    chunks
+}
+
+/// Whether the word is the value of the flag before it.
+fn is_value(before: &str, word: &str) -> bool {
+    before.starts_with("--") && !before.contains(' ') && !word.starts_with("--")
+}
+
+/// Whether Markdown takes a line that begins with the word for a list, a heading or a quotation.
+fn opens_a_block(word: &str) -> bool {
+    let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = number.len() < word.len() && matches!(number, "." | ")");
+    numbered || matches!(word, "-" | "+" | "*" | "=") || word.starts_with(['#', '>'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn lines_are_broken_before_the_width_and_never_begin_a_list() {
+        let page = wrapped("- ", &format!("{} 2^n - 1 {}", "x".repeat(90), "y".repeat(90)));
+        let lines: Vec<&str> = page.lines().collect();
+        assert_eq!(
+            lines,
+            [format!("- {} 2^n -", "x".repeat(90)), format!("  1 {}", "y".repeat(90)),]
+        );
+        let quoted = wrapped("> ", &"word ".repeat(30));
+        assert!(quoted.lines().all(|line| line.starts_with("> word") && line.len() <= 100));
+    }
 }

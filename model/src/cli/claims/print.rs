@@ -20,7 +20,7 @@ pub(super) fn all(
     let full = args.show || !args.numbers.is_empty();
     if full {
         for one in judged {
-            tell(out, args, one)?;
+            claim(out, args, one)?;
         }
     } else {
         writeln!(out, "{}\n", table(judged))?;
@@ -29,7 +29,7 @@ pub(super) fn all(
     for one in judged.iter().filter(|one| one.agrees() != Some(true)) {
         writeln!(out, "\n{WRONG}Claim {} does not agree.{WRONG:#}", one.claim.number)?;
         if !full {
-            tell(out, args, one)?;
+            claim(out, args, one)?;
         }
         write!(out, "{}", text::wrap(&difference(one), text::width()))?;
     }
@@ -76,7 +76,8 @@ fn verdict(judged: &Judged<'_>) -> Cell {
     }
 }
 
-fn tell(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Result<()> {
+/// The claim, its verdict, and what each check found.
+fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Result<()> {
     let claim = judged.claim;
     let width = text::width();
     let head = format!("{BOLD}{}.{BOLD:#} {}", claim.number, claim.says);
@@ -121,7 +122,7 @@ fn check(
     if !args.show {
         return Ok(());
     }
-    if let Some(trace) = outcome.telling().and_then(|ran| ran.trace.as_ref()) {
+    if let Some(trace) = outcome.example().and_then(|ran| ran.trace.as_ref()) {
         shown::tell(out, trace, args.ascii)?;
     }
     for line in outcome.ran.iter().flat_map(|ran| &ran.story) {

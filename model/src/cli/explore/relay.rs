@@ -11,9 +11,9 @@ use std::time::Duration;
 /// The largest number of connections at a time; more are refused.
 const MOST_CONNECTIONS: usize = 64;
 
-/// How long a client may leave an answer unread before the server, which answers one at a time, is
-/// heard out without it.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a client may leave an answer unread. The server answers one at a time, so after this
+/// time the relay reads the rest of the answer and discards it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Relays every connection to the server at `inside`; never returns.
 pub(super) fn run(listener: &TcpListener, inside: SocketAddr) {
@@ -40,7 +40,7 @@ pub(super) fn run(listener: &TcpListener, inside: SocketAddr) {
 }
 
 fn relay(client: &TcpStream, inside: SocketAddr) -> io::Result<()> {
-    client.set_write_timeout(Some(PATIENCE))?;
+    client.set_write_timeout(Some(WRITE_TIMEOUT))?;
     let server = TcpStream::connect(inside)?;
     let mut requests = (client.try_clone()?, server.try_clone()?);
     let forward = thread::spawn(move || {
@@ -53,7 +53,7 @@ fn relay(client: &TcpStream, inside: SocketAddr) -> io::Result<()> {
     heard_out
 }
 
-/// Passes on what the server says, and goes on listening when nobody wants it any more.
+/// Passes on what the server says, and continues to read after the client has gone.
 fn hear_out(mut server: &TcpStream, mut client: &TcpStream) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     let mut wanted = true;

@@ -1,8 +1,8 @@
-//! The rules in which the tellings of the bully differ, as data.
+//! The rules in which the variants of the bully differ, as data.
 
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of the bully differ.
+/// The rules in which the variants of the bully differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bully {
@@ -12,13 +12,13 @@ pub struct Bully {
     pub t_coord: bool,
     /// Whose COORDINATOR is accepted.
     pub accept: Accept,
-    /// To whom COORDINATOR is sent.
+    /// To which processes COORDINATOR is sent.
     pub announce: Announce,
-    /// Who may hold an election when the leader has failed.
+    /// Which process may start an election when the leader has failed.
     pub initiate: Initiate,
-    /// What a process does when it comes back.
+    /// What a process does when it recovers.
     pub restart: Restart,
-    /// What the process with the highest id of all does when it should hold an election.
+    /// What the process with the highest id of all does when it should start an election.
     pub highest: Highest,
     /// How a follower watches its leader.
     pub watch: Watch,
@@ -30,7 +30,7 @@ pub struct Bully {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
-    /// Anybody's.
+    /// That of any process.
     Any,
     /// That of a process with a higher id than one's own.
     NotLowerThanSelf,
@@ -41,7 +41,7 @@ pub enum Accept {
     LowerStartsElection,
 }
 
-/// To whom COORDINATOR is sent.
+/// To which processes COORDINATOR is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Announce {
@@ -51,37 +51,37 @@ pub enum Announce {
     All,
 }
 
-/// Who may hold an election when the leader has failed.
+/// Which process may start an election when the leader has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initiate {
-    /// Whoever notices.
+    /// Any process that notices.
     Always,
     /// Only a process whose id is higher than the failed leader's; others wait for news.
     AboveFailed,
 }
 
-/// What a process does when it comes back from a crash.
+/// What a process does when it recovers from a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// It holds an election.
+    /// It starts an election.
     Election,
-    /// It leads at once and says IM_BACK to all; whoever has a lower id takes it for the leader.
+    /// It leads at once and says IM_BACK to all; a process with a lower id takes it for the leader.
     ImBack,
-    /// It asks all who leads, and holds an election only if nobody does.
+    /// It asks all which leads, and starts an election only if none does.
     CheckFirst,
     /// Nothing: it waits to hear of a leader.
     Nothing,
 }
 
-/// What the process with the highest id of all does when it should hold an election.
+/// What the process with the highest id of all does when it should start an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Highest {
     /// It needs no election and announces itself at once.
     Announces,
-    /// It waits `T_elec` like everybody else.
+    /// It waits `T_elec` like every other process.
     Waits,
 }
 
@@ -103,6 +103,6 @@ pub enum Watch {
 pub enum Incumbent {
     /// It tells the asker that it leads.
     Answers,
-    /// It holds an election like everybody else.
+    /// It starts an election like every other process.
     Elects,
 }

@@ -1,7 +1,8 @@
-//! Each telling of the bully as one value of its rules.
+//! Each variant of the bully as one value of its rules.
 //!
-//! Where a text is silent, it gets the rule of [`Bully::BASELINE`], so that a verdict shows what the
-//! text says and not what was made up for it; the rules that a text does state are listed with it.
+//! Where a text is silent, it gets the rule of [`Bully::BASELINE`], so that a verdict shows what
+//! the text says and not what was made up for it; the rules that a text does state are listed with
+//! it.
 
 use super::{Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch};
 use crate::protocol::Variant;
@@ -125,8 +126,8 @@ impl Bully {
     pub const RECOMMENDED: Bully =
         Bully { accept: Accept::NotLowerThanKnown, watch: Watch::Announcement, ..Bully::BASELINE };
 
-    /// The textbook bully with everything that it needs and nothing more: Coulouris' rules, a leader
-    /// that answers an ELECTION by saying that it leads, and any answer as a sign of life.
+    /// The textbook bully with everything that it needs and nothing more: Coulouris' rules, a
+    /// leader that answers an ELECTION by saying that it leads, and any answer as a sign of life.
     pub const BASELINE: Bully = Bully {
         guard: true,
         t_coord: true,

@@ -1,9 +1,9 @@
-//! The rules in which the tellings of the ring of Chang and Roberts differ, as data.
+//! The rules in which the variants of the ring of Chang and Roberts differ, as data.
 
 use crate::protocol::ring::{Accept, Order, Orphans, Restart, Watch};
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of the ring of Chang and Roberts differ.
+/// The rules in which the variants of the ring of Chang and Roberts differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangRoberts {
@@ -19,7 +19,7 @@ pub struct ChangRoberts {
     pub home: Home,
     /// Whose announcement is accepted.
     pub accept: Accept,
-    /// What a process does when it comes back.
+    /// What a process does when it recovers.
     pub restart: Restart,
     /// How a follower watches its leader.
     pub watch: Watch,
@@ -29,7 +29,7 @@ pub struct ChangRoberts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
-    /// Whoever gets its own id.
+    /// Any process that gets its own id.
     Any,
     /// Only one that is still a candidate: it has heard of no higher id and of no leader since.
     Candidate,

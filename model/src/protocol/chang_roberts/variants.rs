@@ -1,4 +1,4 @@
-//! Each telling of the ring of Chang and Roberts as one value of its rules.
+//! Each variant of the ring of Chang and Roberts as one value of its rules.
 
 use super::{ChangRoberts, Home};
 use crate::protocol::Variant;
@@ -7,12 +7,13 @@ use crate::protocol::ring::{Accept, Order, Orphans, Restart, Watch};
 pub(super) const ALL: &[Variant<ChangRoberts>] = &[
     Variant {
         name: "recommended",
-        source: "repaired; without any of its rules but the order, a property fails that holds with it",
+        source: "repaired; without any of its rules but the order, a property fails that holds \
+                 with it",
         rules: ChangRoberts::RECOMMENDED,
     },
     Variant {
         name: "published",
-        source: "Chang and Roberts 1979, where nobody fails; so also the course lesson's class \
+        source: "Chang and Roberts 1979, where no process fails; so also the course lesson's class \
                  RingElection",
         rules: ChangRoberts::PUBLISHED,
     },
@@ -37,7 +38,7 @@ impl ChangRoberts {
     };
 
     /// The ring of the paper. It knows no failures; what a follower does when the leader is gone,
-    /// and a process that comes back, is what the textbooks say of elections: it holds one.
+    /// and a process that recovers, is what the textbooks say of elections: it holds one.
     pub const PUBLISHED: ChangRoberts = ChangRoberts {
         order: Order::Ascending,
         skip: false,

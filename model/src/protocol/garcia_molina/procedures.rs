@@ -1,10 +1,10 @@
 //! The paper's procedures, and what has to be said when each is one message or more.
 
 use super::{
-    Answered, Check, Coordinator, GarciaMolina, Halt, Message, Process, Set, Status, Step, Task,
-    Timer, Unfinished,
+    Answered, Check, Coordinator, GarciaMolina, Halt, Message, Process, Status, Step, Task, Timer,
+    Unfinished,
 };
-use crate::protocol::{Belief, Id, Local, Protocol};
+use crate::protocol::{Belief, Id, Ids, Local, Protocol};
 
 /// The immediate procedures: what a process does when it is called, at once and in any state.
 impl GarciaMolina {
@@ -139,7 +139,7 @@ impl GarciaMolina {
             (Step::Probing(asked), Message::Here) if asked == from => self.end(p),
             (Step::Asking(asked), Message::Here) if asked == from => self.give_way(p, from),
             (Step::Halting(called), Message::Halted) if called == from => {
-                p.state.up.insert(from);
+                p.state.up = p.state.up.with(from);
                 self.halt_below(p, from);
             }
             (Step::Announcing(called), Message::Noted) if called == from => {
@@ -172,7 +172,7 @@ impl GarciaMolina {
     }
 
     /// A higher process is there: the election is left to it. It will halt this process, so
-    /// that whoever is not a coordinator now waits for that.
+    /// that a process that is not a coordinator now waits for that.
     fn give_way(&self, p: &mut Local<'_, Self>, to: Id) {
         if p.state.status == Status::Down && self.answered == Answered::Follows {
             p.state.coordinator = Coordinator::Other(to);
@@ -239,7 +239,7 @@ pub(super) fn how(process: &Process) -> Message {
 fn stop(p: &mut Local<'_, GarciaMolina>) {
     p.cancel_all();
     p.state.step = Step::Idle;
-    p.state.up = Set::EMPTY;
+    p.state.up = Ids::NONE;
 }
 
 /// Calls `to`, and waits for the answer.

@@ -1,8 +1,8 @@
-//! The rules in which the tellings of the paper's algorithm differ, as data.
+//! The rules in which the variants of the paper's algorithm differ, as data.
 
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of the paper's algorithm differ.
+/// The rules in which the variants of the paper's algorithm differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GarciaMolina {
@@ -10,9 +10,9 @@ pub struct GarciaMolina {
     pub halt: Halt,
     /// What a coordinator asks of the others, again and again.
     pub check: Check,
-    /// What a process does that has come back, and whose first election a higher one answers.
+    /// What a process does that has recovered, and whose first election a higher one answers.
     pub answered: Answered,
-    /// When a process that has come back begins.
+    /// When a process that has recovered begins.
     pub recovery: Recovery,
     /// NewCoordinator is obeyed only if its sender was the last to halt the process, and Ready only
     /// if its sender is the coordinator.
@@ -45,7 +45,7 @@ pub enum Check {
     Never,
 }
 
-/// What a process does that has come back, and whose first election a higher one answers.
+/// What a process does that has recovered, and whose first election a higher one answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answered {
@@ -55,7 +55,7 @@ pub enum Answered {
     Follows,
 }
 
-/// When a process that has come back begins.
+/// When a process that has recovered begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
@@ -70,7 +70,7 @@ pub enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
-    /// It holds an election.
+    /// It starts an election.
     Elects,
     /// It asks its coordinator, which is itself, and is there.
     AsksItself,

@@ -1,7 +1,7 @@
 //! What a process knows: the paper's state vector, and how far its procedure has come.
 
-use crate::protocol::Id;
-use serde::{Deserialize, Serialize, Serializer};
+use crate::protocol::{Id, Ids};
+use serde::{Deserialize, Serialize};
 
 /// The state of one process: the paper's S(i), and where its own procedure stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -15,7 +15,7 @@ pub struct Process {
     /// S(i).d: the task, which means something while the process is normal.
     pub task: Option<Task>,
     /// S(i).Up: those whom the process has halted in its own election.
-    pub up: Set,
+    pub up: Ids,
     /// What it is doing itself.
     pub step: Step,
 }
@@ -24,7 +24,7 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It has failed, or has come back and has not been in an election since.
+    /// It has failed, or has recovered and has not been in an election since.
     #[default]
     Down,
     /// It has been halted, by another or by itself.
@@ -39,7 +39,7 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coordinator {
-    /// There has been none since it came back.
+    /// There has been none since it recovered.
     #[default]
     Unknown,
     /// The process itself.
@@ -107,7 +107,7 @@ pub struct Task {
     pub number: u8,
 }
 
-/// How many tasks a process has computed: kept in safe storage, lest a coordinator that comes back
+/// How many tasks a process has computed: kept in safe storage, lest a coordinator that recovers
 /// give a new task the number of an old one. Counted round and round, so that worlds are finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Tasks(pub u8);
@@ -121,44 +121,5 @@ impl Tasks {
     #[must_use]
     pub fn next(self) -> Tasks {
         Tasks((self.0 + 1) % Self::TOLD_APART)
-    }
-}
-
-/// A set of processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Set(u8);
-
-impl Set {
-    /// Nobody.
-    pub const EMPTY: Set = Set(0);
-
-    /// Adds `id`.
-    pub fn insert(&mut self, id: Id) {
-        self.0 |= 1 << id.index();
-    }
-
-    /// Those in the set, ascending.
-    pub fn iter(self) -> impl DoubleEndedIterator<Item = Id> {
-        Id::all(8).filter(move |id| self.0 & (1 << id.index()) != 0)
-    }
-
-    /// The highest in the set below `id`.
-    #[must_use]
-    pub fn below(self, id: Id) -> Option<Id> {
-        self.iter().rev().find(|&other| other < id)
-    }
-}
-
-impl FromIterator<Id> for Set {
-    fn from_iter<I: IntoIterator<Item = Id>>(ids: I) -> Set {
-        let mut set = Set::EMPTY;
-        ids.into_iter().for_each(|id| set.insert(id));
-        set
-    }
-}
-
-impl Serialize for Set {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
     }
 }

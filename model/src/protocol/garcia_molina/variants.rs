@@ -1,4 +1,4 @@
-//! Each telling of the paper's algorithm as one value of its rules.
+//! Each variant of the paper's algorithm as one value of its rules.
 
 use super::{Answered, Check, GarciaMolina, Halt, Recovery, Unfinished};
 use crate::protocol::Variant;
@@ -6,7 +6,8 @@ use crate::protocol::Variant;
 pub(super) const ALL: &[Variant<GarciaMolina>] = &[
     Variant {
         name: "repaired",
-        source: "the paper's, with a Check that asks for the task and a Timeout that never asks itself",
+        source: "the paper's, with a Check that asks for the task and a Timeout that never asks \
+                 itself",
         rules: GarciaMolina::REPAIRED,
     },
     Variant {
@@ -16,7 +17,8 @@ pub(super) const ALL: &[Variant<GarciaMolina>] = &[
     },
     Variant {
         name: "ported",
-        source: "programs that follow the paper procedure by procedure, and where they depart from it",
+        source: "programs that follow the paper procedure by procedure, and where they depart \
+                 from it",
         rules: GarciaMolina {
             halt: Halt::GoesOn,
             answered: Answered::Follows,

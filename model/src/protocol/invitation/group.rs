@@ -1,4 +1,4 @@
-//! Group numbers, and sets of members.
+//! Group numbers, and sets of members as messages carry them.
 
 use crate::protocol::Id;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -44,83 +44,26 @@ impl<'de> Deserialize<'de> for Group {
     }
 }
 
-/// A set of processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Members(u8);
+/// A set of processes as it stands in messages: `1+3` are 1 and 3.
+pub(super) mod with_plus {
+    use super::id;
+    use crate::protocol::Ids;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
 
-impl Members {
-    /// Nobody.
-    pub const NONE: Members = Members(0);
-
-    /// Whether nobody is in the set.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self == Members::NONE
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(in super::super) fn serialize<S: Serializer>(ids: &Ids, to: S) -> Result<S::Ok, S::Error> {
+        let ids: Vec<_> = ids.iter().map(|id| id.to_string()).collect();
+        to.serialize_str(&ids.join("+"))
     }
 
-    /// Whether `id` is in the set.
-    #[must_use]
-    pub fn contains(self, id: Id) -> bool {
-        self.0 & (1 << id.index()) != 0
-    }
-
-    /// The set with `id`.
-    #[must_use]
-    pub fn with(self, id: Id) -> Members {
-        Members(self.0 | 1 << id.index())
-    }
-
-    /// The set without `id`.
-    #[must_use]
-    pub fn without(self, id: Id) -> Members {
-        Members(self.0 & !(1 << id.index()))
-    }
-
-    /// Whoever is in one of the two.
-    #[must_use]
-    pub fn and(self, other: Members) -> Members {
-        Members(self.0 | other.0)
-    }
-
-    /// Everybody in the set, ascending.
-    pub fn iter(self) -> impl DoubleEndedIterator<Item = Id> {
-        Id::all(crate::protocol::MAX_NODES).filter(move |&id| self.contains(id))
-    }
-}
-
-impl FromIterator<Id> for Members {
-    fn from_iter<I: IntoIterator<Item = Id>>(ids: I) -> Self {
-        ids.into_iter().fold(Members::NONE, Members::with)
-    }
-}
-
-/// `1+3` are 1 and 3.
-impl fmt::Display for Members {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ids: Vec<_> = self.iter().map(|id| id.to_string()).collect();
-        f.write_str(&ids.join("+"))
-    }
-}
-
-impl FromStr for Members {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Ids, D::Error> {
+        let text = String::deserialize(from)?;
         let ids = text.split('+').filter(|part| !part.is_empty());
-        let known = ids.map(|part| id(part).ok_or_else(|| format!("{part:?} is no id")));
-        known.collect()
-    }
-}
-
-impl Serialize for Members {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        ids.map(|part| id(part).ok_or_else(|| D::Error::custom(format!("{part:?} is no id"))))
+            .collect()
     }
 }
 

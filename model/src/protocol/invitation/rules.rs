@@ -1,8 +1,8 @@
-//! The rules in which the tellings of the invitation algorithm differ, as data.
+//! The rules in which the variants of the invitation algorithm differ, as data.
 
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of the invitation algorithm differ.
+/// The rules in which the variants of the invitation algorithm differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invitation {

@@ -1,4 +1,4 @@
-//! Each telling of the invitation algorithm as one value of its rules.
+//! Each variant of the invitation algorithm as one value of its rules.
 
 use super::{Counter, Invitation, Priority};
 use crate::protocol::Variant;
@@ -36,7 +36,7 @@ impl Invitation {
     pub const PAPER: Invitation =
         Invitation { priority: Priority::Delay, counter: Counter::Stable, acknowledge: true };
 
-    /// A process that has formed more groups is outside the boundary of the search. Where groups
+    /// A process that has formed more groups is beyond the bounds of the search. Where groups
     /// are called by their ranks, none comes near it.
     pub const MOST_GROUPS: u8 = 6;
 }

@@ -5,7 +5,8 @@ use super::{Stable, Timer, Token};
 use crate::protocol::{Id, Local};
 
 impl Lease {
-    /// Everybody has started, and asked, once; the highest holds the lease, and the others have heard.
+    /// Every client has started, and asked, once; the highest holds the lease, and the others have
+    /// heard.
     pub(super) fn settled_client(&self, p: &mut Local<'_, Self>, highest: Id) {
         p.persist(Stable { incarnation: 1, ..Stable::default() });
         *p.state = Process { holder: Some(highest), requests: 1, ..Process::default() };
@@ -24,7 +25,7 @@ impl Lease {
         self.ask(p);
     }
 
-    /// Whoever does not hold the lease asks for it, and notes when: before it sends.
+    /// A client that does not hold the lease asks for it, and notes when: before it sends.
     pub(super) fn ask(&self, p: &mut Local<'_, Self>) {
         p.cancel(Timer::Retry);
         match self.acquire {
@@ -65,7 +66,7 @@ impl Lease {
         }
     }
 
-    /// "You do not": a holder steps down, and whoever else asked asks again after a while.
+    /// "You do not": a holder steps down, and any other that asked asks again after a while.
     pub(super) fn on_refused(&self, p: &mut Local<'_, Self>, number: Number, holder: Option<Id>) {
         if !self.answers(p, number) {
             return;
@@ -122,7 +123,7 @@ fn latest(p: &Local<'_, Lease>) -> Number {
     Number { incarnation: p.stable().incarnation, request: p.state.requests }
 }
 
-/// It holds no lease, waits for nothing, and knows nobody who does.
+/// It holds no lease, waits for nothing, and knows of none that does.
 fn step_down(p: &mut Local<'_, Lease>) {
     p.cancel_all();
     *p.state = Process { requests: p.state.requests, ..Process::default() };

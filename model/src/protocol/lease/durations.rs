@@ -1,30 +1,32 @@
-//! How long the lease and what surrounds it take, where time is measured.
+//! How long the lease and what surrounds it take, where time is measured. The store must keep a
+//! lease for longer than its holder counts it, so the holder's time comes first.
 
-use super::{Lease, Term, Timer};
-use crate::protocol::{Duration, Wait};
+use crate::protocol::Duration;
 
-/// The store must keep a lease for longer than its holder counts it, so that comes first.
-pub(super) const ALL: &[Duration] = &[
-    Duration { name: "t-holder", meaning: "how long a client counts the lease that it is granted" },
-    Duration { name: "t-grant", meaning: "how long the store keeps the lease for its holder" },
-    Duration {
-        name: "t-renew",
-        meaning: "how long a holder waits before it writes, and renews its lease",
-    },
-    Duration {
-        name: "t-retry",
-        meaning: "how long a client that was refused the lease waits before it asks again",
-    },
-];
+pub(super) static T_HOLDER: Duration = Duration {
+    name: "t-holder",
+    meaning: "how long a client counts the lease that it is granted",
+    order: 0,
+    enough: Some(8),
+};
 
-/// How `timer` measures time. A request waits for as long as its lease would last: what is granted
-/// later is worth nothing. `None` if by these rules nobody arms the timer.
-pub(super) fn of(rules: &Lease, timer: Timer) -> Option<Wait> {
-    Some(match timer {
-        Timer::Asked | Timer::Lease => Wait::Fixed("t-holder"),
-        Timer::Renew => Wait::Fixed("t-renew"),
-        Timer::Retry => Wait::Fixed("t-retry"),
-        Timer::Grant if rules.term == Term::Never => return None,
-        Timer::Grant => Wait::Fixed("t-grant"),
-    })
-}
+pub(super) static T_GRANT: Duration = Duration {
+    name: "t-grant",
+    meaning: "how long the store keeps the lease for its holder",
+    order: 1,
+    enough: Some(9),
+};
+
+pub(super) static T_RENEW: Duration = Duration {
+    name: "t-renew",
+    meaning: "how long a holder waits before it writes, and renews its lease",
+    order: 2,
+    enough: Some(3),
+};
+
+pub(super) static T_RETRY: Duration = Duration {
+    name: "t-retry",
+    meaning: "how long a client that was refused the lease waits before it asks again",
+    order: 3,
+    enough: Some(2),
+};

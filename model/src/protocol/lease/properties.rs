@@ -1,22 +1,22 @@
-//! What is claimed of leases. That at most one client *believes* that it holds the lease is the usual
-//! `at-most-one-leader`.
+//! What is claimed of leases. That at most one client *believes* that it holds the lease is the
+//! usual `at-most-one-leader`.
 
 use super::{Accepted, Lease, Role};
-use crate::protocol::{Asked, View};
+use crate::protocol::{Judge, Property, View};
 use crate::temporal::Temporal;
 
-pub(super) const ALL: &[Asked<Lease>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<Lease>>] = &[
+    Property {
         name: "one-grant",
         formula: "□ ∀ i ≠ j: ¬(granted(i) ∧ granted(j))",
         meaning: "the store has granted the lease to at most one client at a time",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(|_, view| {
-            view.services().all(|store| view.process(store).granted.count_ones() <= 1)
+            view.services().all(|store| view.process(store).granted.len() <= 1)
         }),
     },
-    Asked {
+    Property {
         name: "tokens-grow",
         formula: "□ ∀ accepted writes v before w: token(v) ≤ token(w)",
         meaning: "the resource accepts no write with a lower token than one before (fencing)",
@@ -24,7 +24,7 @@ pub(super) const ALL: &[Asked<Lease>] = &[
         premise: None,
         temporal: Temporal::Always(|_, view| last(view) != Accepted::Backwards),
     },
-    Asked {
+    Property {
         name: "no-stale-write",
         formula: "□ ∀ accepted writes w: token(w) = token of the newest grant",
         meaning: "the resource accepts no write of a holder after the lease was granted again",
@@ -32,10 +32,11 @@ pub(super) const ALL: &[Asked<Lease>] = &[
         premise: None,
         temporal: Temporal::Always(|_, view| last(view) == Accepted::Fresh),
     },
-    Asked {
+    Property {
         name: "lowest-can-lead",
         formula: "reachable: holds(min{i})",
-        meaning: "the client with the lowest id can come to hold the lease; ids are nothing but names",
+        meaning: "the client with the lowest id can come to hold the lease; ids are nothing but \
+                  names",
         by_default: false,
         premise: None,
         temporal: Temporal::Reachable(|_, view| {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of leader election by lease differ.
+/// The rules in which the variants of leader election by lease differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lease {
@@ -60,7 +60,7 @@ pub enum Answers {
 pub enum Renewal {
     /// It asks the store.
     Asks,
-    /// It sets its own record to later, and asks nobody.
+    /// It sets its own record to later, and asks no store.
     Assumes,
 }
 

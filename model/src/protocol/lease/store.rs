@@ -1,7 +1,7 @@
 //! What the store does, and the resource beside it.
 
 use super::{Fence, Lease, Message, Number, Process, Role, Stable, StoreFault, Term, Timer, Token};
-use crate::protocol::{Id, Local};
+use crate::protocol::{Id, Ids, Local};
 use serde::Serialize;
 
 /// What the last write was that the resource has accepted.
@@ -11,7 +11,7 @@ pub enum Accepted {
     /// Of the newest grant; or there was none.
     #[default]
     Fresh,
-    /// Of an older grant than the newest, which nobody had written with so far.
+    /// Of an older grant than the newest, which no client had written with so far.
     Stale,
     /// Of an older grant than one that had been written with.
     Backwards,
@@ -24,11 +24,11 @@ impl Lease {
         self.grant(p, highest);
     }
 
-    /// It starts: with nothing, or after a crash. A lease that it knows it had granted is kept for all
-    /// of its time again: how much of that has passed is forgotten.
+    /// It starts: with nothing, or after a crash. A lease that it knows it had granted is kept for
+    /// all of its time again: how much of that has passed is forgotten.
     pub(super) fn recover_store(&self, p: &mut Local<'_, Self>) {
         let Stable { holder, token, written, .. } = p.stable();
-        let granted = holder.map_or(0, bit);
+        let granted = holder.into_iter().collect();
         let known = Process { holder, token, granted, written, ..Process::default() };
         *p.state = Process { role: Role::Store, ..known };
         if holder.is_some() {
@@ -58,7 +58,7 @@ impl Lease {
         }
     }
 
-    /// "Extend it": if it is still the asker's, and has not been anybody's since.
+    /// "Extend it": if it is still the asker's, and has not been another's since.
     fn on_renew(&self, p: &mut Local<'_, Self>, from: Id, number: Number, token: Token) {
         if p.state.holder == Some(from) && p.state.token == token {
             self.start_term(p);
@@ -68,7 +68,7 @@ impl Lease {
         }
     }
 
-    /// "It is mine": whoever writes last has it.
+    /// "It is mine": the client that writes last has it.
     fn on_set(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
         self.grant(p, from);
         p.send(from, Message::Granted(number, p.state.token));
@@ -77,7 +77,7 @@ impl Lease {
     /// The lease has expired: it is free.
     pub(super) fn on_expiry(&self, p: &mut Local<'_, Self>) {
         p.state.holder = None;
-        p.state.granted = 0;
+        p.state.granted = Ids::NONE;
         self.keep(p);
     }
 
@@ -106,7 +106,8 @@ impl Lease {
     /// A new grant has a token that is higher than all before.
     fn grant(&self, p: &mut Local<'_, Self>, to: Id) {
         p.state.token = p.state.token.next();
-        p.state.granted = bit(to) | if p.state.holder == Some(to) { 0 } else { p.state.granted };
+        let others = if p.state.holder == Some(to) { Ids::NONE } else { p.state.granted };
+        p.state.granted = others.with(to);
         p.state.holder = Some(to);
         self.keep(p);
         self.start_term(p);
@@ -132,8 +133,4 @@ fn on_read(p: &mut Local<'_, Lease>, from: Id, number: Number) {
     let free = p.state.holder.is_none_or(|holder| holder == from);
     let held = Message::Refused(number, p.state.holder);
     p.send(from, if free { Message::Free(number) } else { held });
-}
-
-fn bit(id: Id) -> u8 {
-    1 << id.index()
 }

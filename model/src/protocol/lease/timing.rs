@@ -1,4 +1,5 @@
-//! When, with perfect timing, somebody has waited long enough, and what tells nobody anything new.
+//! When, with perfect timing, a process has waited long enough, and what tells no process anything
+//! new.
 
 use super::{Accepted, Lease, Message, Process, Renewal, Role, Timer};
 use crate::protocol::{Id, View};
@@ -40,19 +41,27 @@ fn reaches(view: &View<'_, Lease>, client: Id) -> bool {
     view.services().all(|store| view.hears(store, client) && view.hears(client, store))
 }
 
-/// What a periodic timer does is nothing new if it gets nowhere, or the store and the client agree
-/// already and the client has written.
-pub(super) fn is_quiescent(view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
-    let Some(store) = view.services().next() else { return true };
-    let Process { holder, token, .. } = *view.process(me);
-    let books = view.process(store);
-    let agree = match timer {
-        Timer::Renew => {
-            let written = books.written == token && books.accepted == Accepted::Fresh;
-            written && books.holder == Some(me) && books.token == token
-        }
-        Timer::Retry => holder.is_some() && books.holder == holder,
-        Timer::Asked | Timer::Lease | Timer::Grant => false,
-    };
-    agree || !view.hears(store, me)
+/// A holder's writing and renewing is nothing new if it gets nowhere, or the client has written and
+/// the store has renewed the lease already.
+pub(super) fn has_written_and_renewed(_: &Lease, view: &View<'_, Lease>, me: Id) -> bool {
+    agree_or_cut_off(view, me, |client, store| {
+        let written = store.written == client.token && store.accepted == Accepted::Fresh;
+        written && store.holder == Some(me) && store.token == client.token
+    })
+}
+
+/// Asking again is nothing new if it gets nowhere, or the client knows the holder already.
+pub(super) fn knows_the_holder(_: &Lease, view: &View<'_, Lease>, me: Id) -> bool {
+    agree_or_cut_off(view, me, |client, store| {
+        client.holder.is_some() && store.holder == client.holder
+    })
+}
+
+fn agree_or_cut_off(
+    view: &View<'_, Lease>,
+    me: Id,
+    agree: impl Fn(&Process, &Process) -> bool,
+) -> bool {
+    view.services()
+        .all(|store| agree(view.process(me), view.process(store)) || !view.hears(store, me))
 }

@@ -1,4 +1,4 @@
-//! Each telling of the lease as one value of its rules.
+//! Each variant of the lease as one value of its rules.
 
 use super::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
 use crate::protocol::Variant;
@@ -6,7 +6,8 @@ use crate::protocol::Variant;
 pub(super) const ALL: &[Variant<Lease>] = &[
     Variant {
         name: "recommended",
-        source: "Chubby (Burrows 2006): a conservative clock, and sequencers held against the store",
+        source: "Chubby (Burrows 2006): a conservative clock, and sequencers checked against the \
+                 store",
         rules: Lease::RECOMMENDED,
     },
     Variant {
@@ -35,12 +36,12 @@ pub(super) const ALL: &[Variant<Lease>] = &[
     },
     Variant {
         name: "lesson",
-        source: "course lesson, class LeaseBasedLeader (renew_lease asks nobody)",
+        source: "course lesson, class LeaseBasedLeader (renew_lease asks no process)",
         rules: Lease { renewal: Renewal::Assumes, fence: Fence::None, ..Lease::RECOMMENDED },
     },
     Variant {
         name: "lock",
-        source: "a mutex that nobody takes from its holder",
+        source: "a mutex that no client takes from its holder",
         rules: Lease { term: Term::Never, ..Lease::RECOMMENDED },
     },
     Variant {

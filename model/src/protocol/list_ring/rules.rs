@@ -1,9 +1,9 @@
-//! The rules in which the tellings of the ring with lists differ, as data.
+//! The rules in which the variants of the ring with lists differ, as data.
 
 use crate::protocol::ring::{Accept, Order, Orphans, Restart, Watch};
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of the ring with lists differ.
+/// The rules in which the variants of the ring with lists differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListRing {
@@ -21,7 +21,7 @@ pub struct ListRing {
     pub decides: Decides,
     /// Whose announcement is accepted.
     pub accept: Accept,
-    /// What a process does when it comes back.
+    /// What a process does when it recovers.
     pub restart: Restart,
     /// How a follower watches its leader.
     pub watch: Watch,
@@ -41,8 +41,8 @@ pub enum Home {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decides {
-    /// Whoever it has come home to.
-    Anybody,
+    /// Any process that the list has reached again.
+    Any,
     /// Only one that is still a candidate: it has heard of no leader since.
     Candidate,
 }

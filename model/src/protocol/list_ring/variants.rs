@@ -1,4 +1,4 @@
-//! Each telling of the ring with lists as one value of its rules.
+//! Each variant of the ring with lists as one value of its rules.
 //!
 //! Where a text is silent, it gets the rule of [`ListRing::TANENBAUM`].
 
@@ -24,7 +24,8 @@ pub(super) const ALL: &[Variant<ListRing>] = &[
     },
     Variant {
         name: "lecture",
-        source: "lecture notes (Ring Election: whoever started a list sees its number in it)",
+        source: "lecture notes (Ring Election: the process that started a list sees its number in \
+                 it)",
         rules: ListRing { home: Home::First, ..ListRing::TANENBAUM },
     },
 ];
@@ -51,7 +52,7 @@ impl ListRing {
         orphans: Orphans::Circulate,
         t_lap: false,
         home: Home::Listed,
-        decides: Decides::Anybody,
+        decides: Decides::Any,
         accept: Accept::Any,
         restart: Restart::Election,
         watch: Watch::Answer,

@@ -14,7 +14,7 @@ impl OspfDr {
         // 2. and 3.
         self.calculate(p);
         // 4. If X has come into office, or out of it, by this, once more: as DR it can no longer be
-        //    the backup, so that nobody ends as both.
+        //    the backup, so that no router ends as both.
         if p.state.declares(p.id()) != before && self.repeat {
             self.calculate(p);
         }
@@ -35,9 +35,9 @@ impl OspfDr {
         }
         let declared = |office| highest(&list, |d| d == office);
         // 2. The BDR is never one that declares itself DR. It is the highest of those that declare
-        //    themselves BDR; if nobody does, the highest of all the others.
+        //    themselves BDR; if none does, the highest of all the others.
         let bdr = declared(Declares::Backup).or_else(|| highest(&list, |d| d != Declares::Dr));
-        // 3. The DR is the highest of those that declare themselves DR; if nobody does, the new BDR
+        // 3. The DR is the highest of those that declare themselves DR; if none does, the new BDR
         //    is promoted.
         p.state.dr = declared(Declares::Dr).or(bdr);
         p.state.bdr = bdr;

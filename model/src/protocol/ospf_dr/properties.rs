@@ -1,11 +1,11 @@
 //! What is asked of this election besides what every election is asked.
 
 use super::{Belief, OspfDr};
-use crate::protocol::{Asked, Protocol, View};
+use crate::protocol::{Judge, Property, Protocol, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<OspfDr>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<OspfDr>>] = &[
+    Property {
         name: "never-both",
         formula: "□ ∀ up i: ¬(dr(i) = i ∧ bdr(i) = i)",
         meaning: "no router takes itself for both (RFC 2328, section 9.4, step 4)",
@@ -13,18 +13,20 @@ pub(super) const ALL: &[Asked<OspfDr>] = &[
         premise: None,
         temporal: Temporal::Always(never_both),
     },
-    Asked {
+    Property {
         name: "backup-settles",
-        formula: "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two may be)",
-        meaning: "in the end all agree on one live backup besides the DR, if there are two to choose",
+        formula: "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two \
+                  may be)",
+        meaning: "in the end all agree on one live backup besides the DR, if there are two to \
+                  choose",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(backup_settled)),
     },
-    Asked {
+    Property {
         name: "dr-hears",
         formula: "◇□ ∀ up i: follows(i, l) ∧ up(l) ⇒ l hears i",
-        meaning: "in the end nobody relies on a DR that does not hear it",
+        meaning: "in the end no router relies on a DR that does not hear it",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(dr_hears)),

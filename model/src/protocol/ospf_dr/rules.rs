@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OspfDr {
-    /// The highest is the DR and the second highest the BDR, whoever is in office.
+    /// The highest is the DR and the second highest the BDR, no matter which are in office.
     pub preempt: bool,
     /// A router that comes up listens before it calculates.
     pub waiting: bool,
@@ -19,15 +19,15 @@ pub struct OspfDr {
     pub eligible: Eligible,
 }
 
-/// Who may become DR or BDR: everybody whose priority is not 0.
+/// Who may become DR or BDR: every router whose priority is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eligible {
-    /// Everybody.
+    /// Every router.
     All,
-    /// Everybody but the router with the highest id.
+    /// Every router but the one with the highest id.
     AllButHighest,
-    /// Nobody but the router with the highest id.
+    /// No router but the one with the highest id.
     OnlyHighest,
 }
 

@@ -1,7 +1,8 @@
-//! What a router waits for, and how long.
+//! What a router waits for.
 
-use super::OspfDr;
-use crate::protocol::{Duration, Id, Wait};
+use super::durations::{T_DEAD, T_HELLO, T_WAIT};
+use super::{OspfDr, timing};
+use crate::protocol::{Id, TimerRow};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a router waits for.
@@ -15,32 +16,22 @@ pub enum Timer {
     Inactivity(Id),
 }
 
-pub(super) const ALL: &[Timer] = &[
-    Timer::Hello,
-    Timer::Wait,
-    Timer::Inactivity(Id::at(0)),
-    Timer::Inactivity(Id::at(1)),
-    Timer::Inactivity(Id::at(2)),
-    Timer::Inactivity(Id::at(3)),
-    Timer::Inactivity(Id::at(4)),
-    Timer::Inactivity(Id::at(5)),
-    Timer::Inactivity(Id::at(6)),
+/// The rows. By the standard the durations of the last two are one, `RouterDeadInterval`; they wait
+/// for different things.
+pub(super) const ROWS: &[TimerRow<OspfDr>] = &[
+    TimerRow::fixed(Timer::Hello, &T_HELLO).periodic(timing::all_are_told),
+    TimerRow::fixed(Timer::Wait, &T_WAIT).armed_if(|rules| rules.waiting),
+    inactivity(0),
+    inactivity(1),
+    inactivity(2),
+    inactivity(3),
+    inactivity(4),
+    inactivity(5),
+    inactivity(6),
 ];
 
-/// By the standard the last two are one, `RouterDeadInterval`. They wait for different things.
-pub(super) const DURATIONS: &[Duration] = &[
-    Duration { name: "t-hello", meaning: "how long a router waits before it says Hello again" },
-    Duration { name: "t-dead", meaning: "how long a neighbour may be silent before it is down" },
-    Duration { name: "t-wait", meaning: "how long a router that has come up listens" },
-];
-
-/// How `timer` measures time; `None` if by these rules nobody arms it.
-pub(super) fn wait(rules: &OspfDr, timer: Timer) -> Option<Wait> {
-    match timer {
-        Timer::Hello => Some(Wait::Fixed("t-hello")),
-        Timer::Wait => rules.waiting.then_some(Wait::Fixed("t-wait")),
-        Timer::Inactivity(_) => Some(Wait::Fixed("t-dead")),
-    }
+const fn inactivity(at: usize) -> TimerRow<OspfDr> {
+    TimerRow::fixed(Timer::Inactivity(Id::at(at)), &T_DEAD)
 }
 
 /// A timer's name, as it stands in traces: `inactivity-3` waits for router 3.
@@ -57,9 +48,10 @@ impl Serialize for Timer {
 impl<'de> Deserialize<'de> for Timer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let known = ALL.iter().find(|timer| crate::words::plain(timer) == name.replace('-', " "));
+        let name_of = |timer: &Timer| crate::words::plain(timer);
+        let mut known = ROWS.iter().map(|row| row.timer);
         known
-            .copied()
+            .find(|timer| name_of(timer) == name.replace('-', " "))
             .ok_or_else(|| serde::de::Error::custom(format!("there is no timer {name:?}")))
     }
 }

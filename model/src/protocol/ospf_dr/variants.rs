@@ -17,7 +17,8 @@ pub(super) const ALL: &[Variant<OspfDr>] = &[
     },
     Variant {
         name: "one-way",
-        source: "RFC 2328, but whoever is heard counts (against section 9.4, first paragraph)",
+        source: "RFC 2328, but every router that is heard counts (against section 9.4, first \
+                 paragraph)",
         rules: OspfDr { two_way: false, ..OspfDr::RFC2328 },
     },
     Variant {
@@ -28,7 +29,7 @@ pub(super) const ALL: &[Variant<OspfDr>] = &[
 ];
 
 impl OspfDr {
-    /// The election as the standard has it; nobody has the priority 0.
+    /// The election as the standard has it; no router has the priority 0.
     pub const RFC2328: OspfDr = OspfDr {
         preempt: false,
         waiting: true,

@@ -117,8 +117,8 @@ impl Queue {
         self.read(p, Client { role: Role::Reading, leader: None, ..client });
     }
 
-    /// "If your entry is the first, you lead; otherwise watch the one before it." Whoever does not
-    /// find its entry creates one: that it asked for may never have come to be.
+    /// "If your entry is the first, you lead; otherwise watch the one before it." A client that
+    /// does not find its entry creates one: that it asked for may never have come to be.
     fn on_children(&self, p: &mut Local<'_, Self>, client: Client, entries: &Entries) {
         let own = |entry: &&Entry| match self.own {
             Own::Named => Some(entry.session) == client.session,
@@ -136,7 +136,7 @@ impl Queue {
                 _ => lead(p, client),
             };
         }
-        // Who finds an entry in its name that it does not know as its own follows nobody.
+        // Who finds an entry in its name that it does not know as its own follows none.
         let leader = Some(first.client).filter(|&leader| leader != p.id());
         let client = Client { leader, ..client };
         let before = |entry: &&Entry| entry.number < mine.number;
@@ -171,7 +171,7 @@ impl Queue {
     pub(super) fn on_silence(&self, p: &mut Local<'_, Self>, client: Client) {
         match client.role {
             Role::Opening => self.ask(p, client, Message::Open),
-            // "Whoever does not know whether its entry was created looks for its own name."
+            // "A client that does not know whether its entry was created looks for its own name."
             Role::Creating if self.own == Own::Named => {
                 self.read(p, Client { role: Role::Joining, ..client });
             }

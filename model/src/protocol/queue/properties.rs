@@ -1,36 +1,38 @@
 //! What is asked of the queue alone.
 
-use super::patience::{client, store};
+use super::timing::{client, store};
 use super::{Client, Queue, Role};
-use crate::protocol::{Asked, Id, View};
+use crate::protocol::{Id, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<Queue>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<Queue>>] = &[
+    Property {
         name: "only-the-first-leads",
         formula: "□ ∀ up i: leads(i) ⇒ the first entry in the store is i's",
-        meaning: "whoever leads owns the first entry in the queue (\"the smallest is the leader\")",
+        meaning: "a process that leads owns the first entry in the queue (\"the smallest is the \
+                  leader\")",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(only_the_first_leads),
     },
-    Asked {
+    Property {
         name: "first-leads",
         formula: "◇□ ((∃ up i) ⇒ the owner of the first entry is up and leads)",
-        meaning: "in the end whoever owns the first entry in the queue leads, for good",
+        meaning: "in the end the owner of the first entry in the queue leads, for good",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(first_leads)),
     },
-    Asked {
+    Property {
         name: "tokens-grow",
         formula: "□ ∀ up i: leads(i) ∧ the first entry f is not i's ⇒ number(i) < number(f)",
-        meaning: "whoever leads out of turn has a smaller number than whoever is the first by now",
+        meaning: "a process that leads out of turn has a smaller number than the owner of the \
+                  first entry",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(tokens_grow),
     },
-    Asked {
+    Property {
         name: "one-entry",
         formula: "□ ∀ session s: at most one entry is s's",
         meaning: "no session owns two entries, of which its client knows only one",

@@ -14,7 +14,7 @@ pub struct Queue {
     pub gone: Gone,
     /// How a client knows its own entry.
     pub own: Own,
-    /// What a client does that has just entered and finds nobody before it.
+    /// What a client does that has just entered and finds no other before it.
     pub alone: Alone,
     /// What a leader does while it does not hear from the store, and when its session has ended.
     pub silence: Silence,
@@ -66,7 +66,7 @@ pub enum Own {
     Replied,
 }
 
-/// What a client does that has just entered and finds nobody before it.
+/// What a client does that has just entered and finds no other before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alone {

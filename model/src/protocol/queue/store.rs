@@ -185,7 +185,8 @@ impl Queue {
     }
 
     /// The store has not heard from a client for too long: the session ends, its entries go, and
-    /// whoever watched one of them is told. The client is not: the store does not reach it.
+    /// each client that watched one of them is told. The client is not: the store does not reach
+    /// it.
     pub(super) fn on_silent_client(
         &self,
         p: &mut Local<'_, Self>,
@@ -209,7 +210,7 @@ impl Queue {
     }
 }
 
-/// Whoever watches for this is told once, and watches no longer.
+/// A client that watches for this is told once, and watches no longer.
 fn tell(p: &mut Local<'_, Queue>, store: &mut Store, of_this: impl Fn(Watched) -> bool) {
     for open in store.sessions_mut() {
         if open.watch.is_some_and(&of_this) {

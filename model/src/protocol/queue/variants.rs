@@ -1,4 +1,4 @@
-//! Each telling of the recipe as one value of its rules.
+//! Each variant of the recipe as one value of its rules.
 //!
 //! Where a text is silent, it gets the rule of [`Queue::LOCK`], except for what a leader does that
 //! does not hear from the store: to be told nothing of it is to go on.
@@ -9,7 +9,7 @@ use crate::protocol::Variant;
 pub(super) const ALL: &[Variant<Queue>] = &[
     Variant {
         name: "recommended",
-        source: "everybody learns who leads, and a leader that is cut off from the store stands down",
+        source: "every process learns which leads, and a leader cut off from the store stands down",
         rules: Queue::RECOMMENDED,
     },
     Variant {
@@ -60,8 +60,8 @@ pub(super) const ALL: &[Variant<Queue>] = &[
 ];
 
 impl Queue {
-    /// What keeps most: all watch the first entry, and whoever does not hear from the store does
-    /// not lead.
+    /// What keeps most: all watch the first entry, and a client that does not hear from the store
+    /// does not lead.
     pub const RECOMMENDED: Queue =
         Queue { watch: Watch::First, silence: Silence::StandsDown, ..Queue::LOCK };
 

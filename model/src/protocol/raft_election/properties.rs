@@ -1,11 +1,11 @@
-//! What the paper claims, and what is asked of a leader where not everybody can hear it.
+//! What the paper claims, and what is asked of a leader where not every process can hear it.
 
-use super::{Message, RaftElection, Role, Stable, bit, majority};
-use crate::protocol::{Asked, Id, View};
+use super::{Message, RaftElection, Role, Stable, majority};
+use crate::protocol::{Id, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<RaftElection>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<RaftElection>>] = &[
+    Property {
         name: "election-safety",
         formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ term(i) = term(j)",
         meaning: "at most one leader can be elected in a term (Figure 3)",
@@ -13,31 +13,32 @@ pub(super) const ALL: &[Asked<RaftElection>] = &[
         premise: None,
         temporal: Temporal::Always(election_safety),
     },
-    Asked {
+    Property {
         name: "votes-stand",
         formula: "□ ∀ vote of k for i in term t, counted or in flight: term(k) > t ∨ vote(k) = i",
-        meaning: "nobody forgets its vote in a term, or gives a second one (5.2)",
+        meaning: "no process forgets its vote in a term, or gives a second one (5.2)",
         by_default: true,
-        premise: Some(("somebody has voted", |_, view| votes(view).next().is_some())),
+        premise: Some(("a process has voted", |_, view| votes(view).next().is_some())),
         temporal: Temporal::Always(votes_stand),
     },
-    Asked {
+    Property {
         name: "majority-behind",
-        formula: "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a majority of j",
+        formula: "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a \
+                  majority of j",
         meaning: "a majority voted for each leader, and only a later term undoes that (5.2)",
         by_default: true,
-        premise: Some(("somebody leads", |_, view| leaders(view).next().is_some())),
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
         temporal: Temporal::Always(majority_behind),
     },
-    Asked {
+    Property {
         name: "terms-in-order",
         formula: "□ ∀ leads(i): no candidate of an older term has a majority, counted or in flight",
-        meaning: "leaders begin in the order of their terms: nobody wins an older one later",
+        meaning: "leaders begin in the order of their terms: no process wins an older one later",
         by_default: false,
-        premise: Some(("somebody leads", |_, view| leaders(view).next().is_some())),
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
         temporal: Temporal::Always(terms_in_order),
     },
-    Asked {
+    Property {
         name: "stable-leader",
         formula: "◇□ ∃ leads(l): a majority is in l's term and follows l (or is l)",
         meaning: "in the end one leader has a majority behind it, for good",
@@ -45,7 +46,7 @@ pub(super) const ALL: &[Asked<RaftElection>] = &[
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(someone_has_a_following)),
     },
-    Asked {
+    Property {
         name: "following-recurs",
         formula: "□◇ ∃ leads(l): a majority is in l's term and follows l (or is l)",
         meaning: "again and again some leader has a majority behind it",
@@ -66,7 +67,7 @@ fn votes<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = (Id, Id, u16)> + 'v {
     let pairs = view.ids().flat_map(|voter| view.ids().map(move |candidate| (voter, candidate)));
     pairs.filter_map(|(voter, candidate)| {
         let process = view.process(candidate);
-        let counted = process.role == Role::Candidate && process.granted & bit(voter) != 0;
+        let counted = process.role == Role::Candidate && process.granted.contains(voter);
         let term = view.stable(candidate).term;
         let sent =
             |from, to, m| (from, to) == (voter, candidate) && m == Message::VoteGranted(term);

@@ -30,9 +30,10 @@ pub struct RaftElection {
 pub enum PreVote {
     /// There is none.
     None,
-    /// Whoever has no fresher log says yes.
+    /// A process that has no fresher log says yes.
     Log,
-    /// Whoever has no fresher log and has not heard a leader within an election time-out says yes.
+    /// A process that has no fresher log and has not heard a leader within an election time-out
+    /// says yes.
     LogAndSilence,
 }
 
@@ -52,7 +53,7 @@ pub enum Storage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeOuts {
-    /// As long as chance says: whose is over first is not always somebody else.
+    /// As long as chance says: whose is over first is not always another process.
     Random,
     /// As long as ever: always the same may be first.
     Fixed,

@@ -1,13 +1,14 @@
 //! When, with perfect timing, a process has waited long enough.
 //!
-//! Raft asks of time that broadcasts are much quicker than election time-outs (5.6), and that these are
-//! so spread out that in most cases one process times out alone and wins before others do (5.2).
-//! Perfect timing takes both at their word: an election time-out expires only when nothing is in
-//! flight and no heartbeat is due that somebody has yet to hear. So elections are held one at a
-//! time, and no vote is split because two happen to begin together. The shortest of all election
-//! time-outs is over before any other, for everybody ([`Timer::Baseline`]). Whose time-out is the next is
-//! open; that nobody is for ever too late is what [randomness](crate::protocol::Protocol::randomised)
-//! gives. What worse timing does, `--suspicions` and `--timing asynchronous` show.
+//! Raft asks of time that broadcasts are much quicker than election time-outs (5.6), and that these
+//! are so spread out that in most cases one process times out alone and wins before others do
+//! (5.2). Perfect timing takes both at their word: an election time-out expires only when nothing
+//! is in flight and no heartbeat is due that a process has yet to hear. So elections happen one at
+//! a time, and no vote is split because two happen to begin together. The shortest of all election
+//! time-outs is over before any other, for every process ([`Timer::Baseline`]). Whose time-out is
+//! the next is open; that no process is for ever too late is what
+//! [randomness](crate::protocol::TimerRow::random) gives. What worse timing does, `--suspicions`
+//! and `--timing asynchronous` show.
 
 use super::{Message, RaftElection, Role, Timer, majority};
 use crate::protocol::{Id, View};
@@ -43,15 +44,20 @@ fn is_quiet(rules: &RaftElection, view: &View<'_, RaftElection>) -> bool {
         && !view.ids().any(|id| leads(view, id) && has_news(rules, view, id))
 }
 
-/// Whether somebody whose heartbeats start this process's time-out again is heard.
+/// Whether a leader whose heartbeats start this process's time-out again is heard.
 fn hears_a_leader(view: &View<'_, RaftElection>, me: Id) -> bool {
     let term = |id| view.stable(id).term;
     view.ids().any(|id| leads(view, id) && view.hears(me, id) && term(id) >= term(me))
 }
 
-/// Whether a leader's next heartbeat would change anything: somebody is to follow it, or to tell it
-/// that it is behind.
-pub(super) fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
+/// A leader's next heartbeat changes nothing.
+pub(super) fn has_no_news(rules: &RaftElection, view: &View<'_, RaftElection>, me: Id) -> bool {
+    !has_news(rules, view, me)
+}
+
+/// Whether a leader's next heartbeat would change anything: a process is to follow it, or to tell
+/// it that it is behind.
+fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
     let term = |id| view.stable(id).term;
     view.ids().filter(|&id| id != leader && view.up(id) && view.hears(id, leader)).any(|id| {
         let process = view.process(id);

@@ -16,7 +16,8 @@ pub(super) const ALL: &[Variant<RaftElection>] = &[
     },
     Variant {
         name: "sticky",
-        source: "the same with section 6: who hears a leader ignores requests for its vote",
+        source: "the same with section 6: a process that hears a leader ignores requests for its \
+                 vote",
         rules: RaftElection { stickiness: true, ..RaftElection::PAPER },
     },
     Variant {
@@ -42,7 +43,8 @@ pub(super) const ALL: &[Variant<RaftElection>] = &[
 ];
 
 impl RaftElection {
-    /// The paper's election with everything that it needs where not everybody hears everybody.
+    /// The paper's election with everything that it needs where some processes do not hear each
+    /// other.
     pub const RECOMMENDED: RaftElection =
         RaftElection { prevote: PreVote::LogAndSilence, check_quorum: true, ..RaftElection::PAPER };
 

@@ -1,33 +1,62 @@
-//! How long a ring's timers take where time is measured.
+//! The timers of a ring, and how long they take where time is measured. `T_lap` waits for every hop
+//! of a lap, so the hop comes first.
 
-use super::{Rules, Timer, Watch};
-use crate::protocol::{Duration, Wait};
+use super::{Ring, Rounds, Timer, Watch};
+use crate::protocol::{Duration, TimerRow};
 
-/// `T_lap` waits for every hop of a lap, so the hop comes first.
-pub(in crate::protocol) const ALL: &[Duration] = &[
-    Duration { name: "t-hop", meaning: "how long who handed something on waits for its ACK" },
+/// How long each timer takes: the hop, the lap, the watch and the heartbeat.
+pub(in crate::protocol) type Durations = [&'static Duration; 4];
+
+/// The rows of a ring's timers.
+pub(in crate::protocol) const fn timers<M: Rounds, P: Ring<M>>(
+    [hop, lap, watch, heartbeat]: Durations,
+) -> [TimerRow<P>; 4] {
+    [
+        TimerRow::fixed(Timer::Hop, hop).armed_if(|ring: &P| ring.ring().skip),
+        TimerRow::fixed(Timer::Lap, lap).armed_if(|ring: &P| ring.ring().t_lap),
+        TimerRow::detector(Timer::Watch, watch),
+        TimerRow::fixed(Timer::Heartbeat, heartbeat)
+            .armed_if(|ring: &P| ring.ring().watch == Watch::Announcement)
+            .periodic(super::timing::all_follow),
+    ]
+}
+
+/// How long a process that handed something on waits for its acknowledgement.
+pub(in crate::protocol) const fn hop(enough: u8) -> Duration {
+    Duration {
+        name: "t-hop",
+        meaning: "how long a process that handed something on waits for its ACK",
+        order: 0,
+        enough: Some(enough),
+    }
+}
+
+/// How long a process that takes part in an election waits for its end.
+pub(in crate::protocol) const fn lap(enough: u8) -> Duration {
     Duration {
         name: "t-lap",
-        meaning: "how long who takes part in a ring's election waits before it holds a new one",
-    },
+        meaning: "how long a process in a ring's election waits before it starts a new one",
+        order: 1,
+        enough: Some(enough),
+    }
+}
+
+/// How long a follower may take to notice that its leader is gone.
+pub(in crate::protocol) const fn detect(enough: u8) -> Duration {
     Duration {
         name: "t-detect",
         meaning: "how long it may take a follower to notice that its leader is gone",
-    },
+        order: 2,
+        enough: Some(enough),
+    }
+}
+
+/// How long a leader waits before it announces itself again.
+pub(in crate::protocol) const fn heartbeat(enough: u8) -> Duration {
     Duration {
         name: "t-heartbeat",
         meaning: "how long a leader waits before it says again that it leads",
-    },
-];
-
-/// How `timer` measures time under these rules; `None` if nobody arms it.
-pub(in crate::protocol) fn wait(timer: Timer, rules: Rules) -> Option<Wait> {
-    match timer {
-        Timer::Hop => rules.skip.then_some(Wait::Fixed("t-hop")),
-        Timer::Lap => rules.t_lap.then_some(Wait::Fixed("t-lap")),
-        Timer::Watch => Some(Wait::Detector("t-detect")),
-        Timer::Heartbeat => {
-            (rules.watch == Watch::Announcement).then_some(Wait::Fixed("t-heartbeat"))
-        }
+        order: 3,
+        enough: Some(enough),
     }
 }

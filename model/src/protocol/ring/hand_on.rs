@@ -20,7 +20,7 @@ pub(in crate::protocol) fn hand_on<M: Rounds, P: Ring<M>>(
     }
 }
 
-/// Acknowledges a message that goes round to whoever handed it on.
+/// Acknowledges a message that goes round to the process that handed it on.
 pub(in crate::protocol) fn acknowledge<M: Rounds, P: Ring<M>>(
     ring: &P,
     p: &mut Local<'_, P>,
@@ -40,8 +40,8 @@ pub(in crate::protocol) fn acknowledged<M: Rounds, P: Ring<M>>(p: &mut Local<'_,
 }
 
 /// No acknowledgement came in time: who should have sent it has failed, and is skipped. If all
-/// others have, there is nobody else to lead. If something was removed that could not have come
-/// home, there may be no leader.
+/// others have, there is no other process to lead. If something was removed that could not have
+/// come home, there may be no leader.
 pub(in crate::protocol) fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     match skip(ring, p) {
         Skipped::AllOthers if p.state.role != Role::Leader => take_for_leader(ring, p, p.id()),
@@ -50,7 +50,7 @@ pub(in crate::protocol) fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut L
     }
 }
 
-/// What follows when somebody is skipped.
+/// What follows when a process is skipped.
 enum Skipped {
     /// All others were: the process is alone in the ring.
     AllOthers,

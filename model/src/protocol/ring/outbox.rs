@@ -1,4 +1,4 @@
-//! What a process has handed on and nobody has acknowledged yet.
+//! What a process has handed on that is not acknowledged yet.
 
 use super::{Lap, Rounds};
 use crate::protocol::{Id, MAX_NODES};
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 /// Two laps of each process can be under way: its election and its announcement.
 const MOST: usize = 2 * MAX_NODES;
 
-/// What a process has handed on and nobody has acknowledged yet, and to whom each went last.
+/// What a process has handed on that is not acknowledged yet, and to whom each went last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Outbox<M> {
     /// In the order in which they were handed on, without gaps, one of each lap.

@@ -16,7 +16,7 @@ pub(in crate::protocol) struct Rules {
     pub t_lap: bool,
     /// Whose announcement is accepted.
     pub accept: Accept,
-    /// What a process does when it comes back.
+    /// What a process does when it recovers.
     pub restart: Restart,
     /// How a follower watches its leader.
     pub watch: Watch,
@@ -51,7 +51,7 @@ impl Order {
 pub enum Orphans {
     /// It goes round.
     Circulate,
-    /// Whoever has to skip that process removes it, and holds an election.
+    /// A process that has to skip that one removes it, and starts an election.
     Removed,
 }
 
@@ -61,16 +61,16 @@ pub enum Orphans {
 pub enum Accept {
     /// Any leader's.
     Any,
-    /// That of a leader with a higher id than one's own; a lower one's is removed, and whoever
-    /// removes it holds an election.
+    /// That of a leader with a higher id than one's own; a lower one's is removed, and the process
+    /// that removes it starts an election.
     NotLowerThanSelf,
 }
 
-/// What a process does when it comes back from a crash.
+/// What a process does when it recovers from a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
-    /// It holds an election.
+    /// It starts an election.
     Election,
     /// It waits to hear of a leader: if [announcements](Watch::Announcement) are awaited, as long
     /// as any follower does, otherwise for ever.

@@ -20,13 +20,18 @@ pub(in crate::protocol) fn may_time_out<M: Rounds, P: Ring<M>>(
     }
 }
 
+/// A heartbeat tells no process anything new once every process follows the leader.
+pub(super) fn all_follow<M: Rounds, P: Ring<M>>(_: &P, view: &View<'_, P>, me: Id) -> bool {
+    view.ids().filter(|&id| view.up(id)).all(|id| view.process(id).leader == Some(me))
+}
+
 /// Whether `me` follows `leader` if that one is announced to it.
 pub(in crate::protocol) fn accepts<M: Rounds, P: Ring<M>>(ring: &P, me: Id, leader: Id) -> bool {
     ring.ring().accept == Accept::Any || leader >= me
 }
 
-/// Whether a message that `wanted` is in flight, or with somebody who is up and may have to send it
-/// to the next.
+/// Whether a message that `wanted` is in flight, or with a process that is up and may have to send
+/// it to the next.
 fn under_way<M: Rounds, P: Ring<M>>(view: &View<'_, P>, wanted: impl Fn(&M) -> bool) -> bool {
     let kept =
         |id: Id| view.up(id) && view.process(id).outbox.iter().any(|(message, _)| wanted(&message));
@@ -53,7 +58,8 @@ fn election_has_failed<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: 
 }
 
 /// A follower's watch: its leader gives no sign of life, or (with announcements) neither leads nor
-/// is about to, and no announcement of it goes round. One that knows no leader waits for anybody's.
+/// is about to, and no announcement of it goes round. One that knows no leader waits for any
+/// leader's.
 fn leader_is_silent<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: Id) -> bool {
     let known = view.process(me).leader;
     let leads = |id: Id| {

@@ -1,4 +1,4 @@
-//! What elections are called, and sets of processes.
+//! What elections are called.
 
 use crate::protocol::Id;
 use serde::{Deserialize, Serialize};
@@ -55,56 +55,6 @@ impl TryFrom<String> for Elid {
 /// The process with this number.
 pub(super) fn id(number: u8) -> Option<Id> {
     Id::all(crate::protocol::MAX_NODES).find(|id| id.number() == number)
-}
-
-/// A set of processes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Ids(u8);
-
-impl Ids {
-    /// Nobody.
-    pub const NONE: Ids = Ids(0);
-
-    /// Whether `id` is in the set.
-    #[must_use]
-    pub const fn contains(self, id: Id) -> bool {
-        self.0 & (1 << id.index()) != 0
-    }
-
-    /// The set with `id`.
-    #[must_use]
-    pub const fn with(self, id: Id) -> Ids {
-        Ids(self.0 | (1 << id.index()))
-    }
-
-    /// The set without `id`.
-    #[must_use]
-    pub const fn without(self, id: Id) -> Ids {
-        Ids(self.0 & !(1 << id.index()))
-    }
-
-    /// Those in the set, ascending.
-    pub fn iter(self) -> impl Iterator<Item = Id> {
-        Id::all(crate::protocol::MAX_NODES).filter(move |&id| self.contains(id))
-    }
-}
-
-impl FromIterator<Id> for Ids {
-    fn from_iter<I: IntoIterator<Item = Id>>(ids: I) -> Ids {
-        ids.into_iter().fold(Ids::NONE, Ids::with)
-    }
-}
-
-impl fmt::Debug for Ids {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
-    }
-}
-
-impl Serialize for Ids {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
-    }
 }
 
 #[cfg(test)]

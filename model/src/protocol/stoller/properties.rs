@@ -1,16 +1,17 @@
 //! What is asked of Stoller's election alone: its specification, and invariants of its proofs.
 //!
-//! SLE1 and SLE2 are the paper's specification. The invariants are of the kind that H. Svensson used
-//! (*A Semi-Automatic Correctness Proof Procedure applied to Stoller's Leader Election Algorithm*,
-//! 2008; his conjectures are problems SWV475 to SWV484 of the TPTP library), with larger ids higher.
+//! SLE1 and SLE2 are the paper's specification. The invariants are of the kind that H. Svensson
+//! used (*A Semi-Automatic Correctness Proof Procedure applied to Stoller's Leader Election
+//! Algorithm*, 2008; his conjectures are problems SWV475 to SWV484 of the TPTP library), with
+//! larger ids higher.
 
-use super::names::named;
+use super::symmetry::named;
 use super::{Counter, Elid, Ldr, Message, Process, Status, Stoller};
-use crate::protocol::{Asked, Id, View};
+use crate::protocol::{Id, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<Stoller>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<Stoller>>] = &[
+    Property {
         name: "sle1",
         formula: "□ ∀ up i, j: norm(i) ∧ norm(j) ⇒ ldr(i) = ldr(j)",
         meaning: "no two normal processes have different leaders (Stoller 1997, SLE1)",
@@ -18,23 +19,24 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         premise: None,
         temporal: Temporal::Always(sle1),
     },
-    Asked {
+    Property {
         name: "sle2",
         formula: "◇□ ∀ up i: norm(i) ∧ up(ldr(i))",
-        meaning: "in the end everybody is normal, with a live leader, for good (Stoller 1997, SLE2)",
+        meaning: "in the end every process is normal, with a live leader, for good (Stoller 1997, \
+                  SLE2)",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(sle2)),
     },
-    Asked {
+    Property {
         name: "own-election",
         formula: "□ ∀ up i: elec1(i) ∨ elec2(i) ⇒ elid(i) is the last that i began",
-        meaning: "whoever holds an election holds its own latest (Svensson 2008)",
+        meaning: "a process that is in an election is in the latest of its own (Svensson 2008)",
         by_default: false,
-        premise: Some(("a process holds an election", |_, view| live(view).any(|(_, p)| holds(p)))),
+        premise: Some(("a process is in an election", |_, view| live(view).any(|(_, p)| holds(p)))),
         temporal: Temporal::Always(own_election),
     },
-    Asked {
+    Property {
         name: "downwards",
         formula: "□ ∀ HALT, LDR in flight from i to j: i > j",
         meaning: "only higher processes halt others and tell them that they lead (Svensson 2008)",
@@ -44,23 +46,23 @@ pub(super) const ALL: &[Asked<Stoller>] = &[
         })),
         temporal: Temporal::Always(downwards),
     },
-    Asked {
+    Property {
         name: "leader-unsuspected",
         formula: "□ ∀ up i, j: leads(i) ⇒ i ∉ down(j)",
-        meaning: "nobody takes a process that leads for down (Svensson 2008)",
+        meaning: "no process takes one that leads for down (Svensson 2008)",
         by_default: false,
-        premise: Some(("somebody is taken for down", someone_down)),
+        premise: Some(("a process is taken for down", someone_down)),
         temporal: Temporal::Always(leader_unsuspected),
     },
-    Asked {
+    Property {
         name: "not-passed-over",
         formula: "□ ∀ up i, j < i: elec2(i) ∧ i ∈ down(j) ⇒ pendack(i) ≥ j",
-        meaning: "stage 2 has not passed a process that takes its holder for down (Svensson 2008)",
+        meaning: "stage 2 has not passed a process that takes its owner for down (Svensson 2008)",
         by_default: false,
-        premise: Some(("somebody is taken for down", someone_down)),
+        premise: Some(("a process is taken for down", someone_down)),
         temporal: Temporal::Always(not_passed_over),
     },
-    Asked {
+    Property {
         name: "new-names",
         formula: "□ ∀ i: no process and no message knows the name of i's next election",
         meaning: "the next election of a process has a name that none had before",
@@ -156,8 +158,7 @@ fn new_names(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::stoller::Ids;
-    use crate::protocol::{Envelope, Protocol, Timers};
+    use crate::protocol::{Envelope, Ids, Protocol, Timers};
 
     fn id(number: usize) -> Id {
         Id::at(number - 1)
@@ -183,9 +184,9 @@ mod tests {
         let flight: Vec<_> = sent.iter().map(envelope).collect();
         let view = View {
             nodes: 3,
-            up: 0b111,
-            paused: 0,
-            cut: &[0; 3],
+            up: Id::all(3).collect(),
+            paused: Ids::NONE,
+            cut: &[Ids::NONE; 3],
             processes,
             stable: &[0; 3],
             timers: &[Timers::NONE; 3],
@@ -217,7 +218,7 @@ mod tests {
     fn an_election_that_is_not_one_s_own_or_not_the_last_is_seen() {
         for (held, nextel) in [(elid(3, 0), 1), (elid(2, 0), 2)] {
             let mut other = calm();
-            other[1] = Process { nextel, ..process(Status::Elec1, Ldr::Nobody, held) };
+            other[1] = Process { nextel, ..process(Status::Elec1, Ldr::None, held) };
             assert_eq!(violated(&other, &[]), ["own-election"], "{held}");
         }
     }
@@ -232,13 +233,13 @@ mod tests {
     #[test]
     fn a_suspected_leader_and_one_that_was_passed_over_are_seen() {
         let mut wrong = calm();
-        wrong[0] = process(Status::Elec1, Ldr::Nobody, elid(1, 0));
+        wrong[0] = process(Status::Elec1, Ldr::None, elid(1, 0));
         wrong[0].down = Ids::NONE.with(id(3));
         assert_eq!(violated(&wrong, &[]), ["leader-unsuspected"]);
         wrong[0] = calm()[0];
-        wrong[1] = process(Status::Elec1, Ldr::Nobody, elid(2, 0));
+        wrong[1] = process(Status::Elec1, Ldr::None, elid(2, 0));
         wrong[1].down = Ids::NONE.with(id(3));
-        wrong[2] = process(Status::Elec2, Ldr::Nobody, elid(3, 0));
+        wrong[2] = process(Status::Elec2, Ldr::None, elid(3, 0));
         wrong[2].pendack = Some(id(2));
         assert_eq!(violated(&wrong, &[]), [""; 0], "2 has not answered yet");
         wrong[2].pendack = Some(id(1));

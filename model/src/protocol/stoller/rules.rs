@@ -1,14 +1,14 @@
-//! The rules in which the tellings of Stoller's election differ, as data.
+//! The rules in which the variants of Stoller's election differ, as data.
 
 use serde::{Deserialize, Serialize};
 
-/// The rules in which the tellings of Stoller's election differ.
+/// The rules in which the variants of Stoller's election differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stoller {
     /// What an election begins with.
     pub begins: Begins,
-    /// What a process does when it is halted although it follows, or waits for, somebody else.
+    /// What a process does when it is halted although it follows, or waits for, another.
     pub halted: Halted,
     /// Whom a leader asks now and then whether they follow it.
     pub query: Query,
@@ -26,8 +26,8 @@ pub struct Stoller {
     pub counter: Counter,
     /// Whether a detector notices that a process was down although it is up again.
     pub restart: Restart,
-    /// A process that has given way is silent towards the detectors of lower ids, so that whoever
-    /// followed it looks for another leader.
+    /// A process that has given way is silent towards the detectors of lower ids, so that a process
+    /// that followed it looks for another leader.
     pub plays_dead: bool,
 }
 
@@ -41,11 +41,11 @@ pub enum Begins {
     StageTwo,
 }
 
-/// What a process does when it is halted although it follows, or waits for, somebody else.
+/// What a process does when it is halted although it follows, or waits for, another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halted {
-    /// It gives way to whoever halts it.
+    /// It gives way to the process that halts it.
     Yields,
     /// It gives way unless the one that it follows or waits for is higher than the one that halts
     /// it: then it answers REJ.
@@ -58,8 +58,8 @@ pub enum Halted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Query {
-    /// Nobody.
-    Nobody,
+    /// No process.
+    None,
     /// Those that it was told are down, except the highest id.
     Down,
     /// All lower ids.
@@ -70,18 +70,19 @@ pub enum Query {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Whoever neither leads nor follows.
+    /// A process that neither leads nor follows.
     NotNorm,
-    /// Whoever leads, follows, or waits for, a lower process than the one that asks.
+    /// A process that leads, follows, or waits for, a lower process than the one that asks.
     LedByLower,
-    /// Whoever does not follow the one that asks in this very election, unless it follows or waits
-    /// for a higher one.
+    /// A process that does not follow the one that asks in this very election, unless it follows or
+    /// waits for a higher one.
     NotFollowing,
-    /// Whoever is in stage 1 or waits for this very election; it gives way before it answers.
+    /// A process that is in stage 1 or waits for this very election; it gives way before it
+    /// answers.
     GivesWay,
 }
 
-/// What a leader does when it is told that somebody does not follow it.
+/// What a leader does when it is told that a process does not follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Again {
@@ -93,8 +94,8 @@ pub enum Again {
     Announces,
 }
 
-/// What a process in stage 2 does when its HALT stays unanswered although nobody reports the receiver
-/// as down: that lost it, in a restart or on the way.
+/// What a process in stage 2 does when its HALT stays unanswered although no detector reports the
+/// receiver as down: that lost it, in a restart or on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unanswered {

@@ -1,7 +1,9 @@
 //! What a process waits for: its failure detectors, and the time to ask again.
 
+use super::durations::{T_ASK, T_DETECT};
 use super::election::id;
-use crate::protocol::Id;
+use super::{Query, Stoller, Unanswered, timing};
+use crate::protocol::{Id, TimerRow};
 use serde::{Deserialize, Serialize};
 
 /// What a process waits for.
@@ -14,20 +16,27 @@ pub enum Timer {
     Ask,
 }
 
-/// A detector for each process that a world can have; nobody starts its own.
-pub(super) const ALL: &[Timer] = &[
-    Timer::Monitor(Id::at(0)),
-    Timer::Monitor(Id::at(1)),
-    Timer::Monitor(Id::at(2)),
-    Timer::Monitor(Id::at(3)),
-    Timer::Monitor(Id::at(4)),
-    Timer::Monitor(Id::at(5)),
-    Timer::Monitor(Id::at(6)),
-    Timer::Ask,
+/// A detector for each process that a world can have, which none starts for itself.
+pub(super) const ROWS: &[TimerRow<Stoller>] = &[
+    monitor(0),
+    monitor(1),
+    monitor(2),
+    monitor(3),
+    monitor(4),
+    monitor(5),
+    monitor(6),
+    TimerRow::fixed(Timer::Ask, &T_ASK)
+        .armed_if(|rules: &Stoller| {
+            rules.query != Query::None || rules.unanswered != Unanswered::Waits
+        })
+        .periodic(timing::all_follow),
 ];
 
-const _: () = assert!(ALL.len() == crate::protocol::MAX_NODES + 1);
-const _: () = assert!(ALL.len() <= crate::protocol::MAX_TIMERS);
+const fn monitor(at: usize) -> TimerRow<Stoller> {
+    TimerRow::detector(Timer::Monitor(Id::at(at)), &T_DETECT)
+}
+
+const _: () = assert!(ROWS.len() == crate::protocol::MAX_NODES + 1);
 
 impl From<Timer> for String {
     fn from(timer: Timer) -> String {
@@ -59,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_timer_is_read_as_it_is_written() {
-        for &timer in ALL {
+        for timer in ROWS.iter().map(|row| row.timer) {
             assert_eq!(Timer::try_from(String::from(timer)), Ok(timer));
         }
         for wrong in ["", "monitor", "monitor-0", "monitor-8", "Ask"] {

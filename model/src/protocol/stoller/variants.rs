@@ -1,4 +1,4 @@
-//! Each telling of Stoller's election as one value of its rules.
+//! Each variant of Stoller's election as one value of its rules.
 
 use super::{
     Again, Answer, Begins, Counter, Halted, Incarnation, Query, Restart, Stoller, Unanswered,

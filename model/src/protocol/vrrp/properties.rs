@@ -1,10 +1,10 @@
 //! What is asked of this election besides what every election is asked.
 
 use super::{Phase, Vrrp};
-use crate::protocol::{Asked, View};
+use crate::protocol::{Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<Vrrp>] = &[Asked {
+pub(super) const ALL: &[Property<Judge<Vrrp>>] = &[Property {
     name: "one-active-again",
     formula: "□◇ |{up i: active(i)}| ≤ 1",
     meaning: "again and again there is no more than one Active router (RFC 9568, section 1)",

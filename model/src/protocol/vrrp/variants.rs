@@ -12,7 +12,7 @@ pub(super) const ALL: &[Variant<Vrrp>] = &[
     },
     Variant {
         name: "without-skew",
-        source: "RFC 9568 with a Skew_Time of 0 for everybody (against section 6.1)",
+        source: "RFC 9568 with a Skew_Time of 0 for every router (against section 6.1)",
         rules: Vrrp { skew: false, ..Vrrp::RFC9568 },
     },
     Variant {
@@ -22,7 +22,7 @@ pub(super) const ALL: &[Variant<Vrrp>] = &[
     },
     Variant {
         name: "equal-priorities",
-        source: "RFC 9568 with nothing configured: everybody has the priority 100",
+        source: "RFC 9568 with nothing configured: every router has the priority 100",
         rules: Vrrp { priorities: Priorities::Equal, ..Vrrp::RFC9568 },
     },
     Variant {
@@ -38,7 +38,7 @@ pub(super) const ALL: &[Variant<Vrrp>] = &[
 ];
 
 impl Vrrp {
-    /// The election as the standard has it by default, priorities set, nobody the owner.
+    /// The election as the standard has it by default, priorities set, none the owner.
     pub const RFC9568: Vrrp = Vrrp {
         preempt: true,
         skew: true,

@@ -31,7 +31,7 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
     };
     match &row.step.event {
         Event::Crash => note(own, "crashes", Paint::Bad),
-        Event::Recover => note(own, "comes back", Paint::Bold),
+        Event::Recover => note(own, "recovers", Paint::Bold),
         Event::Pause => note(own, "is paused", Paint::Bad),
         Event::Resume => note(own, "goes on", Paint::Bold),
         Event::Expire { timer, early } => {

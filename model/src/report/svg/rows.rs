@@ -115,7 +115,7 @@ fn words_list(to: &[u8]) -> String {
 fn happened(row: &Row<'_>) -> Vec<Note> {
     match &row.step.event {
         Event::Crash => vec![Note::Words("crashes".to_owned(), Ink::Bad)],
-        Event::Recover => vec![Note::Words("comes back".to_owned(), Ink::Plain)],
+        Event::Recover => vec![Note::Words("recovers".to_owned(), Ink::Plain)],
         Event::Pause => vec![Note::Words("is paused".to_owned(), Ink::Bad)],
         Event::Resume => vec![Note::Words("goes on".to_owned(), Ink::Plain)],
         Event::Expire { timer, early } => {

@@ -1,5 +1,8 @@
 //! Where each part of a state stands in its words.
 
+/// The most bits that a part may take.
+const WIDEST: u32 = 32;
+
 /// The place of one part: some bits of one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Field {
@@ -9,6 +12,11 @@ pub(super) struct Field {
 }
 
 impl Field {
+    /// How many different parts can stand here.
+    pub(super) fn room(self) -> usize {
+        self.mask as usize + 1
+    }
+
     /// The part that stands here.
     #[inline]
     pub(super) fn get(self, words: &[u64]) -> u32 {
@@ -32,23 +40,43 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Room for as many different values of each part as `room` says. No state has all bits set.
-    pub(super) fn new(room: impl Iterator<Item = usize>) -> Layout {
-        let mut fields = Vec::new();
+    /// Room for as many different values of each part as `known` says, in as few words as that
+    /// takes. The bits that are left go to the parts that have the least room. No state has all
+    /// bits set.
+    pub(super) fn new(known: impl Iterator<Item = usize>) -> Layout {
+        let known: Vec<usize> = known.collect();
         // One bit stays clear, so that "all bits set" can mean something else.
         let mut free = vec![63u32];
-        for room in room {
-            let bits = usize::BITS - room.saturating_sub(1).leading_zeros();
-            assert!(bits <= 32, "a part of a state has more than 2^32 values");
-            let at = free.iter().position(|&free| free >= bits).unwrap_or_else(|| {
+        let place = |&known: &usize| {
+            let bits = usize::BITS - known.saturating_sub(1).leading_zeros();
+            assert!(bits <= WIDEST, "a part of a state has more than 2^32 values");
+            let word = free.iter().position(|&free| free >= bits).unwrap_or_else(|| {
                 free.push(64);
                 free.len() - 1
             });
-            free[at] -= bits;
-            let mask = (1u64 << bits) - 1;
-            fields.push(Field { word: at as u32, shift: free[at].min(63), mask });
+            free[word] -= bits;
+            (word, bits)
+        };
+        let mut places: Vec<(usize, u32)> = known.iter().map(place).collect();
+        for (word, free) in free.iter().enumerate() {
+            for _ in 0..*free {
+                let here = places.iter_mut().zip(&known);
+                let here = here.filter(|((at, bits), _)| *at == word && *bits < WIDEST);
+                // Of two that are as full, the one with more values is likelier to get another.
+                let fullest =
+                    here.max_by_key(|&(&mut (_, bits), &known)| ((known << 16) >> bits, known));
+                if let Some(((_, bits), _)) = fullest {
+                    *bits += 1;
+                }
+            }
         }
-        Layout { fields, words: free.len() }
+        let mut top = vec![64u32; free.len()];
+        top[0] = 63;
+        let fields = places.into_iter().map(|(word, bits)| {
+            top[word] -= bits;
+            Field { word: word as u32, shift: top[word].min(63), mask: (1u64 << bits) - 1 }
+        });
+        Layout { fields: fields.collect(), words: free.len() }
     }
 
     /// The number of words of a state.

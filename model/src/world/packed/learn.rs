@@ -4,7 +4,7 @@ use super::tables::{
     BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, number,
 };
 use super::{Layout, Packed, column, fault};
-use crate::protocol::{Effect, Envelope, Id, Protocol};
+use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Condition, Outcome, State, World};
@@ -21,6 +21,8 @@ impl<P: Protocol> Packed<P> {
             world: world.clone(),
             questions,
             layout: Layout::default(),
+            former: Layout::default(),
+            unverified: Vec::new(),
             messages: Numbered::default(),
             processes: world.ids().map(|_| Process::default()).collect(),
             links: links.collect(),
@@ -31,43 +33,50 @@ impl<P: Protocol> Packed<P> {
             packed.content(link, &[]);
         }
         packed.parts(&world.initial());
-        packed.lay_out();
+        packed.make_room();
         packed
     }
 
-    /// Learns what every action does that is enabled in the state that `words` stand for. Whether
-    /// states now look different in words: all that were packed before are void then.
-    ///
-    /// # Panics
-    /// If what is looked up differs from what the world itself does: a mistake in this module.
-    pub(super) fn learn_from(&mut self, words: &[u64]) -> bool {
+    /// Learns what every action does that is enabled in the state that `words` stand for.
+    pub(super) fn learn_from(&mut self, words: &[u64]) {
         let state = self.decode(words);
         let mut actions = Vec::new();
         self.world.enabled(&state, &mut actions);
-        let mut targets = Vec::new();
         for action in &actions {
             let outcome = self.world.apply(&state, action);
             if !self.asks() {
                 self.note(&state, action, &outcome);
             }
-            targets.push(self.world.within_bounds(&outcome.state).then_some(outcome.state));
+            if self.world.within_bounds(&outcome.state) {
+                self.parts(&outcome.state);
+            }
         }
-        for target in targets.iter().flatten() {
-            self.parts(target);
+        if self.outgrown() {
+            self.unverified.push(state);
+        } else {
+            self.verify(&state);
         }
-        if self.lay_out() {
-            return true;
-        }
-        let mut next = Vec::new();
-        let learned = self.expand(words, &mut self.scratch(), &mut next).is_ok();
-        let looked_up = next.chunks(words.len());
+    }
+
+    /// Compares what is looked up with what the world itself does in `state`.
+    ///
+    /// # Panics
+    /// If they differ: a mistake in this module.
+    fn verify(&self, state: &State<P>) {
+        let (mut words, mut next) = (Vec::new(), Vec::new());
+        let known = self.pack(state, self.words(), &mut words).is_ok();
+        let known = known && self.expand(&words, &mut self.scratch(), &mut next).is_ok();
+        let looked_up = next.chunks(self.words());
         let looked_up =
             looked_up.map(|words| (words[0] != OUTSIDE_WORD).then(|| self.decode(words)));
+        let mut actions = Vec::new();
+        self.world.enabled(state, &mut actions);
+        let targets = actions.iter().map(|action| self.world.apply(state, action).state);
+        let targets = targets.map(|target| self.world.within_bounds(&target).then_some(target));
         assert!(
-            learned && looked_up.eq(targets),
+            known && looked_up.eq(targets),
             "the packed world and the world itself differ after\n{state:?}"
         );
-        false
     }
 
     /// Writes down what `action` does to the parts of `state` that it touches.
@@ -84,8 +93,8 @@ impl<P: Protocol> Packed<P> {
             }
             Action::Expire { id, timer, early } => {
                 let (own, step) = self.step_of(state, id, outcome);
-                let at = P::TIMERS.iter().position(|&known| known == timer).unwrap_or(0);
-                self.processes[id.index()].expire.set(own, at as u32, step);
+                let at = Timers::place::<P>(timer) as u32;
+                self.processes[id.index()].expire.set(own, at, step);
                 self.note_sends(state, state.flight.clone(), outcome);
                 if early {
                     self.note_fault(state, fault::SUSPICION, outcome);
@@ -133,7 +142,8 @@ impl<P: Protocol> Packed<P> {
             }
         }
         let (process, stable) = (outcome.state.process(id), outcome.state.stable(id));
-        if P::BOUNDED && !self.world.protocol.within_bounds(process, stable) {
+        let within = P::OPTIONS.within_bounds;
+        if within.is_some_and(|within| !within(&self.world.protocol, process, stable)) {
             return (before, BEYOND);
         }
         let step = Step { own, sends: sends.into() };
@@ -254,15 +264,31 @@ impl<P: Protocol> Packed<P> {
         put(self.globals.known.get_index_of(&Global::of(state)))
     }
 
-    /// Makes room for everything known; whether it was too little before.
-    fn lay_out(&mut self) -> bool {
+    /// How many values of each part are known.
+    fn known(&self) -> impl Iterator<Item = usize> {
         let processes = self.processes.iter().map(|process| process.known.len());
         let links = self.links.iter().map(|(_, _, link)| link.known.len());
-        let room = processes.chain(links).chain([self.globals.known.len()]);
-        let layout = Layout::new(room);
-        let changed = layout != self.layout;
-        self.layout = layout;
-        changed
+        processes.chain(links).chain([self.globals.known.len()])
+    }
+
+    /// Whether a part has more values than its place in the words can tell apart.
+    fn outgrown(&self) -> bool {
+        let fields = self.layout.fields();
+        fields.len() < self.known().count()
+            || self.known().zip(fields).any(|(known, field)| known > field.room())
+    }
+
+    /// Makes room for everything known; whether states look different then.
+    pub(super) fn make_room(&mut self) -> bool {
+        if !self.outgrown() {
+            return false;
+        }
+        let layout = Layout::new(self.known());
+        self.former = std::mem::replace(&mut self.layout, layout);
+        for state in std::mem::take(&mut self.unverified) {
+            self.verify(&state);
+        }
+        true
     }
 }
 

@@ -9,17 +9,18 @@
 //!
 //! This holds only because a process's step depends on nothing but its own part and the event, and
 //! what a link holds on nothing but what is put in and taken out. In a timed world that is not so:
-//! a tick changes everything, and a detector forgets what it has counted when somebody else takes
-//! a step. Nor is it where a protocol [renames](Protocol::CANONICALIZES). There the world itself is asked
-//! each time, and only the states are packed.
+//! a tick changes everything, and a detector forgets what it has counted when another process takes
+//! a step. Nor is it where a protocol [canonicalizes](crate::protocol::Options::canonicalize).
+//! There the world itself is asked each time, and only the states are packed.
 
 mod layout;
 mod learn;
 mod tables;
 
 use super::clock::Clock;
-use super::{Action, Condition, DeliveryFairness, State, Timing, World};
-use crate::protocol::{Id, MAX_NODES, Protocol};
+use super::next::Next;
+use super::{Action, Condition, DeliveryFairness, State, World};
+use crate::protocol::{Id, MAX_NODES, Protocol, Timers, row};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use layout::{Field, Layout};
@@ -31,12 +32,16 @@ pub struct Packed<P: Protocol> {
     world: World<P>,
     questions: Vec<Condition<P>>,
     layout: Layout,
+    /// How states looked before the layout changed last.
+    former: Layout,
+    /// States that were learned and whose words had no room yet for what follows from them.
+    unverified: Vec<State<P>>,
     messages: Numbered<P::Message>,
     processes: Vec<Process<P>>,
     /// In the order of sender and receiver.
     links: Vec<(Id, Id, Link<P>)>,
     globals: Globals,
-    /// Those that somebody has asked for.
+    /// The actions that were asked for.
     actions: Mutex<Numbered<Action<P>>>,
 }
 
@@ -72,7 +77,8 @@ struct Expansion<'a, P: Protocol> {
     parts: &'a [u32],
     state: &'a State<P>,
     next: &'a mut Vec<u64>,
-    owed: bool,
+    /// Whether something fair can happen.
+    fair: bool,
     /// Whether links may be cut.
     cut: bool,
 }
@@ -105,20 +111,32 @@ impl<P: Protocol> Space for Packed<P> {
         let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
         self.unpack(from, unpacked);
         let Unpacked { parts, state } = &*unpacked;
-        let owed = if self.asks() {
+        let fair = if self.asks() {
             self.ask(from.len(), state, next)?
         } else {
             self.look_up(from, parts, state, next)?
         };
-        let mut answers = if owed { 0 } else { STUTTERS };
+        let mut answers = if fair { 0 } else { STUTTERS };
         for (at, question) in self.questions.iter().enumerate() {
             answers |= u32::from(question.holds(&self.world, state)) << (at + 1);
         }
         Ok(answers)
     }
 
-    fn learn(&mut self, from: &[u64]) -> bool {
-        self.learn_from(from)
+    fn learn(&mut self, from: &[u64]) {
+        self.learn_from(from);
+    }
+
+    fn lay_out(&mut self) -> bool {
+        self.make_room()
+    }
+
+    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>) {
+        let at = to.len();
+        to.resize(at + width, 0);
+        for (&former, &field) in self.former.fields().iter().zip(self.layout.fields()) {
+            field.set(&mut to[at..], former.get(old));
+        }
     }
 
     fn actions(&self, state: &[u64]) -> Vec<ActionId> {
@@ -133,7 +151,7 @@ impl<P: Protocol> Space for Packed<P> {
         match action {
             _ if !self.world.is_fair(&action) => Fairness::None,
             Action::Deliver(_) if self.insists() => Fairness::Strong,
-            Action::Expire { timer, .. } if self.world.protocol.randomised(timer) => {
+            Action::Expire { timer, .. } if (row::<P>(timer).random)(&self.world.protocol) => {
                 Fairness::Strong
             }
             _ => Fairness::Weak,
@@ -141,7 +159,7 @@ impl<P: Protocol> Space for Packed<P> {
     }
 
     fn has_strong(&self) -> bool {
-        self.insists() || P::TIMERS.iter().any(|&timer| self.world.protocol.randomised(timer))
+        self.insists() || P::TIMERS.iter().any(|row| (row.random)(&self.world.protocol))
     }
 }
 
@@ -191,7 +209,7 @@ impl<P: Protocol> Packed<P> {
         self.world.clock.is_some() || self.world.canonicalizes()
     }
 
-    /// The states that follow, looked up; whether one of the actions is owed.
+    /// The states that follow, looked up; whether one of the actions is fair.
     #[inline]
     fn look_up(
         &self,
@@ -201,16 +219,12 @@ impl<P: Protocol> Packed<P> {
         next: &mut Vec<u64>,
     ) -> Result<bool, Unlearned> {
         let cut = self.world.scenario.faults.cuts > 0 || !self.world.scenario.missing.is_empty();
-        let mut expansion = Expansion { packed: self, from, parts, state, next, owed: false, cut };
-        expansion.deliveries()?;
-        expansion.expiries()?;
-        expansion.losses_and_duplicates()?;
-        expansion.crashes_and_recoveries()?;
-        expansion.cuts_and_heals()?;
-        Ok(expansion.owed)
+        let mut expansion = Expansion { packed: self, from, parts, state, next, fair: false, cut };
+        self.world.each_next(state, |what| expansion.take(what))?;
+        Ok(expansion.fair)
     }
 
-    /// The states that follow, as the world itself says; whether one of the actions is owed.
+    /// The states that follow, as the world itself says; whether one of the actions is fair.
     fn ask(&self, width: usize, state: &State<P>, next: &mut Vec<u64>) -> Result<bool, Unlearned> {
         let mut actions = Vec::new();
         self.world.enabled(state, &mut actions);
@@ -278,6 +292,20 @@ impl<P: Protocol> Packed<P> {
 }
 
 impl<P: Protocol> Expansion<'_, P> {
+    /// What follows from this.
+    #[inline]
+    fn take(&mut self, what: Next<P>) -> Result<(), Unlearned> {
+        match what {
+            Next::EachArrives => self.deliveries(),
+            Next::EachIsLost => self.on_each(fault::LOSS, |next| next.without),
+            Next::EachIsDoubled => self.on_each(fault::DUPLICATE, |next| next.doubled),
+            Next::One(action) => {
+                self.fair |= self.packed.world.is_fair(&action);
+                self.one(action)
+            }
+        }
+    }
+
     fn deliveries(&mut self) -> Result<(), Unlearned> {
         let packed = self.packed;
         let nodes = packed.processes.len();
@@ -287,7 +315,8 @@ impl<P: Protocol> Expansion<'_, P> {
             if held == 0 {
                 continue;
             }
-            self.owed = true;
+            // A delivery is fair.
+            self.fair = true;
             let up = self.state.up(*to);
             let receive = &packed.processes[to.index()].receive;
             for delivered in &link.next[held as usize] {
@@ -302,46 +331,8 @@ impl<P: Protocol> Expansion<'_, P> {
         Ok(())
     }
 
-    fn expiries(&mut self) -> Result<(), Unlearned> {
-        let (packed, state) = (self.packed, self.state);
-        let (protocol, scenario) = (&packed.world.protocol, &packed.world.scenario);
-        let view = packed.world.view(state);
-        let may_suspect = state.spent.suspicions < scenario.faults.suspicions;
-        for id in packed.world.ids() {
-            for (at, &timer) in (0..).zip(P::TIMERS) {
-                if !state.timers(id).contains::<P>(timer) {
-                    continue;
-                }
-                let due = scenario.timing == Timing::Asynchronous
-                    || protocol.may_time_out(&view, id, timer);
-                if !due && (!may_suspect || protocol.periodic(timer)) {
-                    continue;
-                }
-                self.owed |= due;
-                self.after();
-                if !due {
-                    self.strike(fault::SUSPICION)?;
-                }
-                let step = packed.processes[id.index()].expire.get(self.parts[id.index()], at);
-                self.step(id, step)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn losses_and_duplicates(&mut self) -> Result<(), Unlearned> {
-        let (spent, may) = (self.state.spent, self.packed.world.scenario.faults);
-        if may.losses.allows(spent.losses) {
-            self.each_next(fault::LOSS, |next| next.without)?;
-        }
-        if spent.duplicates < may.duplicates {
-            self.each_next(fault::DUPLICATE, |next| next.doubled)?;
-        }
-        Ok(())
-    }
-
-    /// A fault that changes what a link holds.
-    fn each_next(&mut self, fault: u32, then: fn(&tables::Next) -> u32) -> Result<(), Unlearned> {
+    /// A fault that changes what a link holds, for each message that may arrive next.
+    fn on_each(&mut self, fault: u32, then: fn(&tables::Next) -> u32) -> Result<(), Unlearned> {
         let packed = self.packed;
         let nodes = packed.processes.len();
         for (at, (_, _, link)) in packed.links.iter().enumerate() {
@@ -354,52 +345,48 @@ impl<P: Protocol> Expansion<'_, P> {
         Ok(())
     }
 
-    fn crashes_and_recoveries(&mut self) -> Result<(), Unlearned> {
-        let (packed, state) = (self.packed, self.state);
-        let (spent, may) = (state.spent, packed.world.scenario.faults);
-        if spent.crashes < may.crashes {
-            for id in packed.world.mortals().filter(|&id| state.up(id)) {
-                self.after();
+    /// Something that is no matter of a single message.
+    #[inline]
+    fn one(&mut self, action: Action<P>) -> Result<(), Unlearned> {
+        let packed = self.packed;
+        self.after();
+        match action {
+            Action::Expire { id, timer, early } => {
+                if early {
+                    self.strike(fault::SUSPICION)?;
+                }
+                let (own, at) = (self.parts[id.index()], Timers::place::<P>(timer) as u32);
+                self.step(id, packed.processes[id.index()].expire.get(own, at))
+            }
+            Action::Crash(id) => {
                 self.strike(fault::CRASH)?;
-                let own = self.parts[id.index()];
-                let own = packed.processes[id.index()].crash.get(own, 0);
+                let own = packed.processes[id.index()].crash.get(self.parts[id.index()], 0);
                 if own == UNKNOWN {
                     return Err(Unlearned);
                 }
                 packed.layout.field(id.index()).set(self.latest(), own);
+                Ok(())
             }
-        }
-        if spent.recoveries < may.recoveries {
-            for id in packed.world.ids().filter(|&id| !state.up(id)) {
-                self.after();
+            Action::Recover(id) => {
                 self.strike(fault::RECOVERY)?;
                 let own = self.parts[id.index()];
-                self.step(id, packed.processes[id.index()].recover.get(own, 0))?;
+                self.step(id, packed.processes[id.index()].recover.get(own, 0))
             }
-        }
-        Ok(())
-    }
-
-    fn cuts_and_heals(&mut self) -> Result<(), Unlearned> {
-        let (packed, state) = (self.packed, self.state);
-        let may = packed.world.scenario.faults.cuts;
-        if may == 0 {
-            return Ok(());
-        }
-        for (a, b) in packed.world.pairs() {
-            if !state.connected(a, b) {
-                self.owed |= packed.world.scenario.heals == super::Heals::Must;
-                self.after();
-                self.strike(fault::heal(a, b))?;
-            } else if state.spent.cuts < may {
-                self.after();
+            Action::Cut(a, b) => {
                 self.strike(fault::cut(a, b))?;
                 for part in [packed.link_part(a, b), packed.link_part(b, a)] {
                     packed.layout.field(part).set(self.latest(), 0);
                 }
+                Ok(())
+            }
+            Action::Heal(a, b) => self.strike(fault::heal(a, b)),
+            Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
+                unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
+            }
+            Action::Tick | Action::Pause(_) | Action::Resume(_) => {
+                unreachable!("only a world with a clock has these, and there nothing is looked up")
             }
         }
-        Ok(())
     }
 
     /// One more successor, at first the same as the state itself.

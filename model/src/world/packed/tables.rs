@@ -1,7 +1,7 @@
 //! What is known so far of the parts of a world's states: every value that a process or a link has
 //! had gets a number, and what follows from it is written down once.
 
-use crate::protocol::{Envelope, Id, MAX_NODES, MAX_TIMERS, Protocol, Timers};
+use crate::protocol::{Envelope, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Timers};
 use crate::world::Faults;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -11,7 +11,7 @@ use std::hash::Hash;
 /// Stands for what has not been seen yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-/// Stands for what is outside the boundary: more messages than a link may hold, or more than a
+/// Stands for what is beyond the bounds: more messages than a link may hold, or more than a
 /// process may have.
 pub(super) const BEYOND: u32 = u32::MAX - 1;
 
@@ -74,7 +74,7 @@ pub(super) struct Own<P: Protocol> {
     pub(super) clocks: [u8; MAX_TIMERS],
 }
 
-/// A message on a link, and the ticks that it has left; 0 where nobody counts.
+/// A message on a link, and the ticks that it has left; 0 where they are not counted.
 pub(super) type Held<P> = (Envelope<<P as Protocol>::Message>, u8);
 
 /// A message that a step sends.
@@ -148,8 +148,8 @@ impl<P: Protocol> Default for Link<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Global {
     pub(super) spent: Faults,
-    pub(super) cut: [u8; MAX_NODES],
-    /// In a timed world, the ticks since the last fault, as far as somebody asks.
+    pub(super) cut: [Ids; MAX_NODES],
+    /// In a timed world, the ticks since the last fault, as far as they are asked for.
     pub(super) calm: u8,
 }
 

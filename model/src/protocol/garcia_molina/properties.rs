@@ -1,19 +1,20 @@
 //! What the paper claims of its algorithm, as properties of one state and of executions.
 
 use super::{GarciaMolina, Status};
-use crate::protocol::{Asked, Id, View};
+use crate::protocol::{Id, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<GarciaMolina>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<GarciaMolina>>] = &[
+    Property {
         name: "assertion-1",
         formula: "□ ∀ i, j: s(i), s(j) ∈ {Reorganization, Normal} ⇒ c(i) = c(j)",
-        meaning: "processes that reorganize or are normal agree on the coordinator (1982, Assertion 1)",
+        meaning: "processes that reorganize or are normal agree on the coordinator (1982, \
+                  Assertion 1)",
         by_default: true,
         premise: None,
         temporal: Temporal::Always(one_coordinator),
     },
-    Asked {
+    Property {
         name: "assertion-1-task",
         formula: "□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
         meaning: "processes that are normal work on one task (1982, Assertion 1, second half)",
@@ -21,16 +22,16 @@ pub(super) const ALL: &[Asked<GarciaMolina>] = &[
         premise: None,
         temporal: Temporal::Always(one_task),
     },
-    Asked {
+    Property {
         name: "assertion-2",
         formula: "◇□ ((∃ up i) ⇒ ∃ up l: c(l) = l ∧ ∀ up i: s(i) = Normal ∧ c(i) = l)",
-        meaning: "in the end somebody is normal and leads, and all others are normal under it (1982, \
-                  Assertion 2)",
+        meaning: "in the end a process is normal and leads, and all others are normal under it \
+                  (1982, Assertion 2)",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(all_normal)),
     },
-    Asked {
+    Property {
         name: "one-task",
         formula: "◇□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
         meaning: "in the end processes that are normal work on one task, for good",
@@ -38,7 +39,7 @@ pub(super) const ALL: &[Asked<GarciaMolina>] = &[
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(one_task)),
     },
-    Asked {
+    Property {
         name: "tasks-told-apart",
         formula: "□ ∀ i: number(d(i)) ≠ 0",
         meaning: "no number of a task is given a second time, which is the model's boundary",

@@ -1,35 +1,8 @@
-//! How long the queue waits: where time is measured, and where it is not.
+//! When, with perfect timing, a process has waited long enough.
 
 use super::store::Store;
-use super::{Client, Contact, Message, Process, Queue, Role, Silence, Timer};
-use crate::protocol::{Duration, Id, View, Wait};
-
-/// A client is patient for longer than it takes to ping, and the store for longer than a client.
-pub(super) const DURATIONS: &[Duration] = &[
-    Duration { name: "t-ping", meaning: "how long a client waits before it pings again" },
-    Duration {
-        name: "t-contact",
-        meaning: "how long a client bears not to hear from the store (of a detector: at most)",
-    },
-    Duration {
-        name: "t-session",
-        meaning: "how long the store bears not to hear from a client (of a detector: at most)",
-    },
-];
-
-/// How `timer` measures time; `None` if by these rules nobody arms it.
-pub(super) fn wait(rules: &Queue, timer: Timer) -> Option<Wait> {
-    let name = match timer {
-        Timer::Session(_) => "t-session",
-        Timer::Silence => "t-contact",
-        Timer::Ping => "t-ping",
-    };
-    match (rules.contact, timer) {
-        (Contact::Pings, _) => Some(Wait::Fixed(name)),
-        (Contact::Assumed, Timer::Ping) => None,
-        (Contact::Assumed, _) => Some(Wait::Detector(name)),
-    }
-}
+use super::{Client, Message, Process, Queue, Role, Silence, Timer};
+use crate::protocol::{Id, View};
 
 /// The store, as far as there is one already.
 pub(super) fn store<'v>(view: &'v View<'_, Queue>) -> Option<(Id, &'v Store)> {
@@ -48,19 +21,25 @@ pub(super) fn client<'v>(view: &'v View<'_, Queue>, id: Id) -> Option<&'v Client
     }
 }
 
-/// When, with perfect timing, somebody has waited long enough.
-impl Queue {
-    pub(super) fn is_overdue(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        let Some((id, store)) = store(view) else { return false };
-        match timer {
-            Timer::Session(client) => self.is_silent(view, (id, store), client),
-            Timer::Silence => nothing_will_come(view, (id, store), me),
-            Timer::Ping => !view.in_flight(|from, to, m| {
-                (from == me && matches!(m, Message::Ping(_))) || (to == me && m == Message::Pong)
-            }),
-        }
+/// Whether what `timer` of `me` waits for can no longer come.
+pub(super) fn may_time_out(rules: &Queue, view: &View<'_, Queue>, me: Id, timer: Timer) -> bool {
+    let Some((id, store)) = store(view) else { return false };
+    match timer {
+        Timer::Session(client) => rules.is_silent(view, (id, store), client),
+        Timer::Silence => nothing_will_come(view, (id, store), me),
+        Timer::Ping => !view.in_flight(|from, to, m| {
+            (from == me && matches!(m, Message::Ping(_))) || (to == me && m == Message::Pong)
+        }),
     }
+}
 
+/// A ping in a session that has not ended only says what is so anyway.
+pub(super) fn session_goes_on(_: &Queue, view: &View<'_, Queue>, me: Id) -> bool {
+    let (client, store) = (client(view, me), store(view));
+    client.zip(store).is_some_and(|(client, (_, store))| store.has(client.session))
+}
+
+impl Queue {
     /// The oldest session of a client: the client is down, or has another by now, or is cut off;
     /// and nothing of it is on its way. The store is patient for longer than a client: it does not
     /// end the session of a leader that would stand down and has not yet.

@@ -2,15 +2,15 @@
 //!
 //! Group numbers are compared for equality and for nothing else, and of the numbers of one
 //! coordinator only its own last one, on its stable storage, is ever added to. So the numbers of
-//! each coordinator may be replaced by their ranks among those that somebody still knows: equal
+//! each coordinator may be replaced by their ranks among those that a process still knows: equal
 //! ones stay equal, different ones different, and since the last one is the largest of all, the
-//! next one is again a number that nobody knows. What follows in the renamed state is, renamed,
+//! next one is again a number that no process knows. What follows in the renamed state is, renamed,
 //! what follows in the other.
 //!
 //! Where the counter is volatile this is not so: it starts at the beginning again, and whether it
 //! meets a number that is still known depends on how large that is. There, nothing is renamed.
 
-use super::{Group, Invitation, Message};
+use super::{Counter, Group, Invitation, Message};
 use crate::protocol::{Everything, Id};
 
 /// The numbers that are known, a set of bytes.
@@ -32,8 +32,14 @@ impl Known {
     }
 }
 
-/// Replaces every group number by its rank.
-pub(super) fn rank(all: Everything<'_, Invitation>) {
+/// Replaces every group number by its rank, where the counter is stable.
+pub(super) fn canonicalize(rules: &Invitation, all: Everything<'_, Invitation>) {
+    if rules.counter == Counter::Stable {
+        rank(all);
+    }
+}
+
+fn rank(all: Everything<'_, Invitation>) {
     let Everything { processes, stable, messages } = all;
     for (coordinator, at) in Id::all(processes.len()).zip(0..) {
         let mut known = Known([0; 2]);

@@ -1,22 +1,37 @@
 //! Names of elections that do not depend on how many there have been.
 //!
 //! A process compares names for equality and looks at their owners, and its next name is one that
-//! nobody has. So the elections of one owner may be called 0, 1, 2, … in the order in which they
-//! were begun, as long as the owner's next one comes behind them. The names of those that nobody
-//! remembers, and that no message carries, are given away again.
+//! no process has. So the elections of one owner may be called 0, 1, 2, … in the order in which
+//! they were begun, as long as the owner's next one comes behind them. The names of those that no
+//! process remembers, and that no message carries, are given away again.
 //!
-//! This is no longer true where incarnations are volatile or the counter stands: there a new name may be
-//! an old one, and nothing is renamed.
+//! This is no longer true where incarnations are volatile or the counter stands: there a new name
+//! may be an old one, and nothing is renamed.
 
-use super::{Elid, Message, Stoller};
+use super::{Counter, Elid, Incarnation, Message, Process, Stoller};
 use crate::protocol::{Everything, Id, MAX_NODES};
 use smallvec::SmallVec;
 
-/// The elections that somebody remembers or that a message carries, each once, in order.
+/// The elections that a process remembers or that a message carries, each once, in order.
 type Names = SmallVec<[Elid; 16]>;
 
+/// Incarnations and counters beyond this are not within the bounds of a search. Where elections are
+/// canonicalized, so many of one owner are remembered or in flight.
+const MOST: u8 = 6;
+
+/// Whether what a process has is within the bounds of a search.
+pub(super) fn within_bounds(_: &Stoller, process: &Process, stable: &u8) -> bool {
+    process.nextel <= MOST && *stable <= MOST
+}
+
 /// Calls the elections of each owner 0, 1, 2, … of its incarnation 0.
-pub(super) fn canonicalize(all: Everything<'_, Stoller>) {
+pub(super) fn canonicalize(rules: &Stoller, all: Everything<'_, Stoller>) {
+    if (rules.incarnation, rules.counter) == (Incarnation::Stable, Counter::Counts) {
+        call_in_order(all);
+    }
+}
+
+fn call_in_order(all: Everything<'_, Stoller>) {
     let Everything { processes, stable, messages } = all;
     let carried = messages.iter().filter_map(|envelope| Some(named(envelope.message)?.1));
     let mut names: Names = processes.iter().filter_map(|p| p.elid).chain(carried).collect();

@@ -9,18 +9,19 @@
 //! that. (Where a process may [forget its term](Storage::ForgetsAll) and start at 0 again, 0 is
 //! always in use.)
 //!
-//! **Gaps.** Somebody who is down, or cut off, keeps its term while the others' grow. Between two
+//! **Gaps.** A process that is down, or cut off, keeps its term while the others' grow. Between two
 //! terms in use next to each other, a gap wider than [`NEAR`] becomes [`FAR`], which stands for all
 //! of them. Only one kind of step could tell them apart: that a process just below such a gap adds
-//! one to its term, and so comes nearer to what is above. It makes a gap of `FAR` − 1, which nothing
-//! else does: what vanishes joins gaps, but too few to reach it. Such a state stands for states in
-//! which different things may follow, so it is [outside the boundary](within_bounds) of the search. What is
-//! inside follows exactly: a violation is real, and if no step led outside, so is *holds*.
+//! one to its term, and so comes nearer to what is above. It makes a gap of `FAR` − 1, which
+//! nothing else does: what vanishes joins gaps, but too few to reach it. Such a state stands for
+//! states in which different things may follow, so it is [beyond the bounds](within_bounds) of the
+//! search. What is inside follows exactly: a violation is real, and if no step led outside, so is
+//! *holds*.
 //!
 //! Nor do new names change what is fair, on FIFO links: what is never delivered stays first on its
 //! link, and its name settles, since the terms below its own that are in use can only become fewer.
 
-use super::{Message, RaftElection, Stable, Storage};
+use super::{Message, Process, RaftElection, Stable, Storage};
 use crate::protocol::{Envelope, Everything};
 use smallvec::SmallVec;
 
@@ -33,20 +34,20 @@ const NEAR: Term = 2;
 /// What stands for every wider gap.
 const FAR: Term = 100;
 
-/// The term that marks a state outside the boundary.
+/// The term that marks a state beyond the bounds.
 const BEYOND: Term = Term::MAX;
 
 type Terms = SmallVec<[Term; 32]>;
 
-/// Whether the state of which this is a part is inside the boundary.
-pub(super) fn within_bounds(stable: &Stable) -> bool {
+/// Whether the state of which this is a part is within the bounds.
+pub(super) fn within_bounds(_: &RaftElection, _: &Process, stable: &Stable) -> bool {
     stable.term != BEYOND
 }
 
 /// Gives all terms names that do not depend on history.
-pub(super) fn canonicalize(storage: Storage, all: Everything<'_, RaftElection>) {
+pub(super) fn canonicalize(rules: &RaftElection, all: Everything<'_, RaftElection>) {
     let Everything { stable, messages, .. } = all;
-    let used = in_use(storage, stable, messages);
+    let used = in_use(rules.storage, stable, messages);
     let Some((new, inside)) = renamed(&used) else { return };
     let name = |term: Term| used.binary_search(&term).map_or(term, |at| new[at]);
     for stable in stable.iter_mut() {
@@ -61,7 +62,7 @@ pub(super) fn canonicalize(storage: Storage, all: Everything<'_, RaftElection>) 
     }
 }
 
-/// The terms that somebody may still compare with another, ascending.
+/// The terms that a process may still compare with another, ascending.
 fn in_use(storage: Storage, stable: &[Stable], messages: &[Envelope<Message>]) -> Terms {
     let kept = stable.iter().map(|stable| stable.term);
     let sent = messages.iter().map(|envelope| envelope.message.term());
@@ -74,7 +75,7 @@ fn in_use(storage: Storage, stable: &[Stable], messages: &[Envelope<Message>]) -
     used
 }
 
-/// The new names of `used`, and whether they are inside the boundary.
+/// The new names of `used`, and whether they are within the bounds.
 fn renamed(used: &[Term]) -> Option<(Terms, bool)> {
     let mut next = (*used.first()?).min(1);
     let mut new = Terms::from_elem(next, 1);

@@ -2,71 +2,25 @@
 //!
 //! Of tokens, processes ask which is higher, and the next one is higher than all. Of a client's
 //! requests they ask which is the latest. So both are called by their place among those of their
-//! kind that somebody still has.
+//! kind that a process still has.
 
-use super::{Everything, Lease, Message, Process, Stable, StoreFault};
-use crate::protocol::{Envelope, Id};
-use serde::{Deserialize, Serialize};
+use super::{Lease, Message, Number, Process, Stable, StoreFault, Token};
+use crate::protocol::{Envelope, Everything, Id};
 use std::collections::BTreeSet;
 
-/// A fencing token: the number of a grant.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct Token(pub u8);
-
-impl Token {
-    /// The first that is granted.
-    pub const FIRST: Token = Token(1);
-
-    pub(super) fn next(self) -> Token {
-        Token(self.0 + 1)
-    }
-}
-
-/// What a request is called, among those of one client: how often that had started, and which one it
-/// was since. Written as in `1.2`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(into = "String", try_from = "String")]
-pub struct Number {
-    /// How often the client had started.
-    pub incarnation: u8,
-    /// Which of its requests since it is, from 1.
-    pub request: u8,
-}
-
-impl From<Number> for String {
-    fn from(Number { incarnation, request }: Number) -> String {
-        format!("{incarnation}.{request}")
-    }
-}
-
-impl TryFrom<String> for Number {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Number, String> {
-        let parts = text.split_once('.').and_then(|(incarnation, request)| {
-            Some(Number { incarnation: incarnation.parse().ok()?, request: request.parse().ok()? })
-        });
-        parts.ok_or_else(|| format!("a request is called as in 1.2, not {text:?}"))
-    }
-}
-
-/// How many grants, and how many requests of a client, are told apart at most: where concrete names,
-/// or so many are in flight, a search ends there.
+/// How many grants, and how many requests of a client, are told apart at most: where concrete
+/// names, or so many are in flight, a search ends there.
 const MOST_GRANTS: u8 = 6;
 const MOST_REQUESTS: u8 = 3;
 
-pub(super) fn within_bounds(process: &Process, stable: &Stable) -> bool {
+pub(super) fn within_bounds(_: &Lease, process: &Process, stable: &Stable) -> bool {
     process.token.0 <= MOST_GRANTS
         && process.requests <= MOST_REQUESTS
         && stable.incarnation <= MOST_REQUESTS
 }
 
-/// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens grants
-/// them again from 1 on, whatever is higher: then they have to keep their names.
+/// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens
+/// grants them again from 1 on, whatever is higher: then they have to keep their names.
 pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
     if rules.store != StoreFault::CrashesAndForgets {
         rename_tokens(&mut all);

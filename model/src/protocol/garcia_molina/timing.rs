@@ -6,7 +6,7 @@ use crate::protocol::{Id, View};
 type Seen<'a, 'b> = &'a View<'b, GarciaMolina>;
 
 /// Whether what `timer` waits for can no longer come.
-pub(super) fn is_over(rules: &GarciaMolina, view: Seen, me: Id, timer: Timer) -> bool {
+pub(super) fn may_time_out(rules: &GarciaMolina, view: Seen, me: Id, timer: Timer) -> bool {
     match timer {
         Timer::Answer => called(view, me).is_none_or(|it| !answer_can_come(view, me, it)),
         Timer::Recovery => is_quiet(view, me),
@@ -14,6 +14,12 @@ pub(super) fn is_over(rules: &GarciaMolina, view: Seen, me: Id, timer: Timer) ->
         Timer::Election => nobody_will_call(rules, view, me),
         Timer::Check => true,
     }
+}
+
+/// A check tells the coordinator nothing new if all processes that it reaches are well.
+pub(super) fn all_are_well(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
+    let mut reached = view.ids().filter(|&id| id != me && reach_each_other(view, id, me));
+    reached.all(|id| rules.is_well(me, view.process(me), how(view.process(id))))
 }
 
 /// Whom a process has called.
@@ -73,7 +79,7 @@ fn nobody_will_call(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
 }
 
 /// Whether process `id` is holding an election or will, for the sake of `me` or of itself. If it
-/// waits for an election itself, a still higher one acts, or its time-out is may_time_out.
+/// waits for an election itself, a still higher one acts, or its own wait may time out.
 fn acts(rules: &GarciaMolina, view: Seen, id: Id, me: Id) -> bool {
     let process = view.process(id);
     match process.step {

@@ -1,15 +1,16 @@
 //! What the paper asserts of its algorithm, and what the lecture notes say of it.
 
-use super::{Invitation, Members, Process, State};
-use crate::protocol::{Asked, Id, View};
+use super::{Invitation, Process, State};
+use crate::protocol::{Id, Ids, Judge, Property, View};
 use crate::temporal::{Liveness, Temporal};
 
-pub(super) const ALL: &[Asked<Invitation>] = &[
-    Asked {
+pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
+    Property {
         name: "assertion-3",
         formula: "□ ∀ up i, j: s(i), s(j) ∈ {reorganization, normal} ∧ g(i) = g(j) ⇒ c(i) = c(j) ∧ \
                   (s(i) = s(j) = normal ⇒ d(i) = d(j))",
-        meaning: "who has the same group number has the same coordinator and works on the same task",
+        meaning: "processes of the same group number have the same coordinator and work on the \
+                  same task",
         by_default: true,
         premise: Some(("two live processes have one group number", |_, view| {
             pairs(view).any(|(i, j)| same_group(view.process(i), view.process(j)))
@@ -18,7 +19,7 @@ pub(super) const ALL: &[Asked<Invitation>] = &[
             pairs(view).all(|(i, j)| consistent((i, view.process(i)), (j, view.process(j))))
         }),
     },
-    Asked {
+    Property {
         name: "numbers-unique",
         formula: "□ ∀ i: no two groups of i have the same number",
         meaning: "a group number is never used again",
@@ -26,18 +27,19 @@ pub(super) const ALL: &[Asked<Invitation>] = &[
         premise: None,
         temporal: Temporal::Always(|_, view| view.ids().all(|id| !view.stable(id).reused)),
     },
-    Asked {
+    Property {
         name: "assertion-4",
         formula: "◇□ ∀ R ∈ maximal sets of up processes that all hear each other: \
                   ∃ i ∈ R: ∀ j ∈ R: s(j) = normal ∧ c(j) = i ∧ g(j) = g(i)",
-        meaning: "in the end all who hear each other are in one group, led by one of them, for good",
+        meaning: "in the end all that hear each other are in one group, led by one of them, for \
+                  good",
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
             cliques(view).all(|set| set.iter().any(|leader| one_group(view, set, leader)))
         })),
     },
-    Asked {
+    Property {
         name: "one-group",
         formula: "□ ∀ i, normal coordinators k ≠ l: ¬(i ∈ Up(k) ∧ i ∈ Up(l)) ∧ k ∉ Up(l)",
         meaning: "no process counts as a member of two groups at the same time",
@@ -52,10 +54,10 @@ pub(super) const ALL: &[Asked<Invitation>] = &[
             leaders(view).all(|k| leaders(view).all(|l| apart(k, l)))
         }),
     },
-    Asked {
+    Property {
         name: "halted",
         formula: "□ ∀ up i: s(i) = normal ∧ up(c(i)) ⇒ g(c(i)) = g(i)",
-        meaning: "nobody works in a group that its live coordinator has left",
+        meaning: "no process works in a group that its live coordinator has left",
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|_, view| {
@@ -95,8 +97,8 @@ fn consistent((i, of_i): (Id, &Process), (j, of_j): (Id, &Process)) -> bool {
             && (!both_normal || of_i.task == of_j.task)
 }
 
-/// Whether everybody in `set` works in the group of `leader`.
-fn one_group(view: &View<'_, Invitation>, set: Members, leader: Id) -> bool {
+/// Whether every process in `set` works in the group of `leader`.
+fn one_group(view: &View<'_, Invitation>, set: Ids, leader: Id) -> bool {
     set.iter().all(|id| {
         let process = view.process(id);
         process.state == State::Normal
@@ -106,16 +108,15 @@ fn one_group(view: &View<'_, Invitation>, set: Members, leader: Id) -> bool {
 }
 
 /// The maximal sets of live processes of which each two hear each other.
-fn cliques<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Members> + use<'a> {
+fn cliques<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Ids> + use<'a> {
     let view = *view;
     let linked = move |i, j| i == j || view.links(i, j);
-    let sets = (1..1_u32 << view.ids().count()).map(move |bits| -> Members {
+    let sets = (1..1_u32 << view.ids().count()).map(move |bits| -> Ids {
         view.ids().filter(|id| bits & (1 << id.index()) != 0).collect()
     });
     let clique =
-        move |set: &Members| set.iter().all(|i| view.up(i) && set.iter().all(|j| linked(i, j)));
-    let maximal = move |set: &Members| {
-        !live(&view).any(|i| !set.contains(i) && set.iter().all(|j| linked(i, j)))
-    };
+        move |set: &Ids| set.iter().all(|i| view.up(i) && set.iter().all(|j| linked(i, j)));
+    let maximal =
+        move |set: &Ids| !live(&view).any(|i| !set.contains(i) && set.iter().all(|j| linked(i, j)));
     sets.filter(move |set| clique(set) && maximal(set))
 }

@@ -28,6 +28,12 @@ pub(super) fn may_time_out(view: &View<'_, Invitation>, me: Id, timer: Timer) ->
     }
 }
 
+/// A check finds no other group.
+pub(super) fn no_other_is_found(rules: &Invitation, view: &View<'_, Invitation>, me: Id) -> bool {
+    let found = |id| view.links(me, id) && view.process(id).leads() && rules.admits(id, me);
+    !view.ids().any(|id| id != me && found(id))
+}
+
 enum Call {
     Question,
     Answer,

@@ -1,0 +1,70 @@
+//! What only some protocols say.
+
+use super::{Belief, Effect, Envelope, Protocol};
+
+/// What only some protocols say; [`Options::NONE`] says nothing.
+pub struct Options<P: Protocol> {
+    /// Which process the protocol is to elect.
+    pub elects: fn(&P) -> Elects,
+    /// The processes beside those that elect.
+    pub services: Services<P>,
+    /// Gives states that differ only in numbers that depend on history, such as terms that all have
+    /// grown by the same, one representative: symmetry reduction. No process may be able to notice:
+    /// what follows is canonicalized alike. Messages keep their places. The steps of such a
+    /// protocol are not looked up, which takes longer.
+    pub canonicalize: Option<Canonicalize<P>>,
+    /// Where some number can grow for ever: whether what a process has is within the bounds of the
+    /// search. States in which a number has grown too large are not searched.
+    pub within_bounds: Option<fn(&P, &P::Process, &P::Stable) -> bool>,
+    /// Whether a step of a process, from one state to another with these effects, starts an
+    /// election. If nothing else is said, one starts when the process gives up what it believed of
+    /// the leadership and believes nothing.
+    pub begins_election: fn(&P::Process, &P::Process, &[Effect<P>]) -> bool,
+}
+
+impl<P: Protocol> Options<P> {
+    /// The protocol elects the highest id, and says nothing else.
+    pub const NONE: Options<P> = Options {
+        elects: |_| Elects::Highest,
+        services: Services { count: 0, crash: |_| false },
+        canonicalize: None,
+        within_bounds: None,
+        begins_election: gives_up::<P>,
+    };
+}
+
+/// See [`Options::canonicalize`].
+pub type Canonicalize<P> = for<'a> fn(&P, Everything<'a, P>);
+
+fn gives_up<P: Protocol>(before: &P::Process, after: &P::Process, _: &[Effect<P>]) -> bool {
+    let undecided = |process| P::belief(process) == Belief::Undecided;
+    undecided(after) && !undecided(before)
+}
+
+/// Processes that those that elect use, such as a store. Their ids are the highest; they neither
+/// lead nor follow.
+pub struct Services<P> {
+    /// How many there are.
+    pub count: usize,
+    /// Whether by these rules they crash like the others.
+    pub crash: fn(&P) -> bool,
+}
+
+/// Which process a protocol is to elect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Elects {
+    /// The live process with the highest id.
+    Highest,
+    /// Any live process.
+    Any,
+}
+
+/// What all processes have, and what is in flight.
+pub struct Everything<'a, P: Protocol> {
+    /// What each process knows; a place for each.
+    pub processes: &'a mut [P::Process],
+    /// What each has on stable storage.
+    pub stable: &'a mut [P::Stable],
+    /// What is in flight.
+    pub messages: &'a mut [Envelope<P::Message>],
+}
