@@ -1,7 +1,7 @@
 //! What the bridge drives: a node of the program, by its public face.
 //!
-//! That is [`Node`], or something that behaves like one. A program with a mistake, as the tests have
-//! them, is a wrong core in a node, or a wrong shell around a core.
+//! That is [`Node`], or something that behaves like one. A program with a mistake, as the tests
+//! have them, is a wrong core in a node, or a wrong shell around a core.
 
 use bellwether::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
 

@@ -175,13 +175,13 @@ impl Tested for lease::Lease {
         let request =
             (1..=1_u32, 1..6_u32).prop_map(|(started, number)| lease::Request { started, number });
         let token = (0..4_u64).prop_map(lease::Token::new);
+        let both = (request.clone(), token.clone());
+        let refused = (request.clone(), proptest::option::of(ids()));
         prop_oneof![
-            2 => request.clone().prop_map(Acquire),
-            2 => (request.clone(), token.clone()).prop_map(|(request, token)| Renew(request, token)),
-            4 => (request.clone(), token.clone())
-                .prop_map(|(request, token)| Granted(request, token)),
-            1 => (request, proptest::option::of(ids()))
-                .prop_map(|(request, holder)| Refused(request, holder)),
+            2 => request.prop_map(Acquire),
+            2 => both.clone().prop_map(|(request, token)| Renew(request, token)),
+            4 => both.prop_map(|(request, token)| Granted(request, token)),
+            1 => refused.prop_map(|(request, holder)| Refused(request, holder)),
             1 => token.prop_map(Write),
         ]
         .boxed()

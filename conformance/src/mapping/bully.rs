@@ -72,7 +72,7 @@ impl Mapping for BullyMapping {
             spec::Message::Election => Some(program::Message::Election),
             spec::Message::Ok => Some(program::Message::Ok),
             spec::Message::Coordinator => Some(program::Message::Coordinator),
-            // Other tellings' ways to restart.
+            // Other variants' ways to restart.
             spec::Message::ImBack | spec::Message::WhoLeads => None,
         }
     }

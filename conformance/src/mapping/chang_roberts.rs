@@ -11,7 +11,8 @@ use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_NODES};
 use std::time::Duration;
 
-/// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in [`super::ring`].
+/// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in
+/// [`super::ring`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangRobertsMapping;
 
@@ -32,7 +33,7 @@ impl Mapping for ChangRobertsMapping {
     }
 
     /// It starts and hears of the highest, and what it hands on arrives. The highest hears of
-    /// nobody for so long that it sends its id round, and that comes home.
+    /// no other for so long that it sends its id round, and that completes the ring.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         use program::Message::{Ack, Coordinator, Election};
         let Some(highest) = members.iter().max() else { return Vec::new() };

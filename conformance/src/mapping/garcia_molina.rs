@@ -110,7 +110,7 @@ impl Mapping for GarciaMolinaMapping {
                 let number = number.into();
                 program::Message::Normal(program::Task { coordinator: node_id(by), number })
             }
-            // By these rules whoever is normal has a task.
+            // By these rules a process that is normal has a task.
             spec::Message::Normal(None) => return None,
             spec::Message::NotNormal => program::Message::NotNormal,
             spec::Message::Halted => program::Message::Halted,

@@ -139,7 +139,7 @@ impl Mapping for InvitationMapping {
         Self::stands_for(node)
     }
 
-    /// What nobody reads, whether a number was used twice, is not in the program; with a durable
+    /// What no rule reads, whether a number was used twice, is not in the program; with a durable
     /// counter it never is.
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         spec::Stable { counter: number(durable.groups), reused: false }
@@ -189,10 +189,10 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     let program::Timing { check, answer, accept, .. } = program::Timing::DEFAULT;
     let highest = members.iter().max().unwrap_or(id);
     let group = program::GroupNumber { coordinator: highest, count: 2 };
-    let everybody = program::Roster::of(members, members.iter());
+    let all = program::Roster::of(members, members.iter());
     let hears = |from, message| Input::Receive { from, message };
     if id != highest {
-        let ready = P::Ready(group, everybody);
+        let ready = P::Ready(group, all);
         let joins = [Input::Boot, hears(highest, P::Invitation(group)), hears(highest, ready)];
         return joins.map(|input| (Duration::ZERO, input)).into();
     }

@@ -12,14 +12,14 @@ use std::time::Duration;
 /// | program                                | model                                  |
 /// |----------------------------------------|----------------------------------------|
 /// | not started                            | down                                   |
-/// | client: candidate, follower of `h`     | follower, nobody or `h` as the holder  |
+/// | client: candidate, follower of `h`     | follower, none or `h` as the holder    |
 /// | client: leader with a token            | holder with that token                 |
 /// | store: holder, token, newest write     | the same, and the holder is granted    |
 /// | how often it started, its last request | incarnation, requests                  |
 ///
 /// The program's fence lets no write pass but of the newest grant, so the last that it accepted was
-/// fresh when it was. The highest member is the store. A client remembers nothing besides: how often it
-/// has started is durable.
+/// fresh when it was. The highest member is the store. A client remembers nothing besides: how
+/// often it has started is durable.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaseMapping;
 
@@ -79,7 +79,8 @@ impl Mapping for LeaseMapping {
         Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
     }
 
-    /// The highest client asks first, and is granted the lease; each other one asks, and is refused.
+    /// The highest client asks first, and is granted the lease; each other one asks, and is
+    /// refused.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         let store = store(members);
         let highest = members.iter().filter(|&id| id != store).max().unwrap_or(id);
@@ -111,7 +112,7 @@ impl Mapping for LeaseMapping {
                 program::Message::Refused(request(number), holder.map(node_id))
             }
             spec::Message::Write(of) => program::Message::Write(token(of)),
-            // Other tellings' ways to acquire.
+            // Other variants' ways to acquire.
             spec::Message::Read(_) | spec::Message::Free(_) | spec::Message::Set(_) => return None,
         })
     }

@@ -11,7 +11,8 @@ use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_NODES};
 use std::time::Duration;
 
-/// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in [`super::ring`].
+/// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in
+/// [`super::ring`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListRingMapping;
 

@@ -58,8 +58,8 @@ pub trait Mapping {
     /// The rules of the specification that the program implements.
     const RULES: Self::Spec;
 
-    /// A node that has not booted, with what it kept through its last crash. The highest members are
-    /// the [services](bellwether_model::protocol::Services), if there are any.
+    /// A node that has not booted, with what it kept through its last crash. The highest members
+    /// are the [services](bellwether_model::protocol::Services), if there are any.
     ///
     /// # Errors
     /// If the program refuses the configuration.
@@ -105,7 +105,7 @@ pub trait Mapping {
     fn messages(&self) -> Vec<SpecMessage<Self>>;
 
     /// Every message that the specification knows in a group of `nodes`, for probing. To be given
-    /// where messages name members: a program refuses one that names somebody else.
+    /// where messages name members: a program refuses one that names another node.
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
         let _ = nodes;
         self.messages()

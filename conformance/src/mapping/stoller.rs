@@ -16,8 +16,8 @@ use std::time::Duration;
 /// | not started                   | down                                            |
 /// | follower of `l`               | norm, `ldr` is `l`                              |
 /// | leader                        | norm, `ldr` is itself                           |
-/// | candidate, nobody asked       | elec1                                           |
-/// | candidate, somebody asked     | elec2                                           |
+/// | candidate, no node asked       | elec1                                           |
+/// | candidate, one asked          | elec2                                           |
 /// | waiting                       | wait                                            |
 /// | the election, who is down, was asked, gave way | `elid`, `down`, `pendack`, `acks` |
 /// | incarnation, elections begun  | `incarnation`, `nextel`                         |
@@ -112,7 +112,7 @@ impl Mapping for StollerMapping {
             spec::Message::Ldr(t) => program::Message::Ldr(elid(t)),
             spec::Message::NormQ(t) => program::Message::NormQ(elid(t)),
             spec::Message::NotNorm(t) => program::Message::NotNorm(elid(t)),
-            // Other tellings' answers to a HALT, and what other detectors see.
+            // Other variants' answers to a HALT, and what other detectors see.
             spec::Message::Rej(_)
             | spec::Message::Restarted
             | spec::Message::HasLeader(_)
@@ -154,7 +154,7 @@ impl Mapping for StollerMapping {
 
     fn memory(&self, _: &Node<program::Stoller>) {}
 
-    /// Each kind, of the elections that a small world knows, and of one that nobody holds.
+    /// Each kind, of the elections that a small world knows, and of one that no node started.
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{Ack, Halt, HasLeader, IsLeader, Ldr, NormQ, NotLeader, NotNorm, Rej};
         let kinds = [Halt, Ack, Rej, Ldr, NormQ, NotNorm, HasLeader, IsLeader, NotLeader];

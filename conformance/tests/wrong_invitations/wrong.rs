@@ -56,7 +56,10 @@ impl Wrong {
     /// What it puts out instead of what the core does.
     fn tamper(&self, before: &Node<Invitation>, input: Input<Message>, outputs: &mut Vec<Out>) {
         let me = self.core.status().id;
-        let sends = |output: &Out, wanted: &dyn Fn(Message) -> bool| matches!(output, Output::Send { message, .. } if wanted(*message));
+        let sends = |output: &Out, wanted: &dyn Fn(Message) -> bool| match output {
+            Output::Send { message, .. } => wanted(*message),
+            _ => false,
+        };
         match self.mistake {
             Mistake::KeepsInvitationsToItself => outputs.retain(|output| {
                 !sends(output, &|m| matches!(m, Message::Invitation(g) if g.coordinator != me))

@@ -10,9 +10,9 @@
 //!   Transactions on Computers C-31(1), 1982. What that paper calls the node's state is kept here
 //!   in volatile memory: nothing is persisted.
 //! - **The highest id announces itself at once; the announcement goes to the lower ids; a second
-//!   time-out `T_coord` after which an answered node begins anew; no second election beside one that
-//!   is under way:** G. Coulouris, J. Dollimore, T. Kindberg, G. Blair, *Distributed
-//!   Systems: Concepts and Design*, 5th edition, 2012, §15.3.
+//!   time-out `T_coord` after which an answered node begins anew; no second election beside one
+//!   that is under way:** G. Coulouris, J. Dollimore, T. Kindberg, G. Blair, *Distributed Systems:
+//!   Concepts and Design*, 5th edition, 2012, §15.3.
 //! - **The heartbeat is the repeated `COORDINATOR`:** ours. It is a claim to lead, not merely a
 //!   sign of life: a follower whose leader no longer claims to lead times out, and one that follows
 //!   the wrong node is corrected by the next claim.

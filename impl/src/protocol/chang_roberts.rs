@@ -93,8 +93,8 @@ impl ChangRoberts {
     }
 
     /// An announcement comes by, and passes if it is that of a higher node. One that is lower than
-    /// this node cannot be right: there is an election, if this node has started none. One's own has
-    /// done its work.
+    /// this node cannot be right: there is an election, if this node has started none. One's own
+    /// has done its work.
     fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
         let me = cx.id();
         if leader > me {

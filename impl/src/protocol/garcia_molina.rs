@@ -3,32 +3,34 @@
 //!
 //! The highest node that is up leads. A node that wants to lead asks every higher one whether it is
 //! there; if none is, it *halts* every lower one, tells those that it is their coordinator, and
-//! hands each of them the task. It makes one call at a time and waits for the answer before the next.
+//! hands each of them the task. It makes one call at a time and waits for the answer before the
+//! next.
 //!
 //! Where each rule comes from:
 //!
-//! - **States, calls, procedures; one call at a time; a call that is not answered in time means that
-//!   the node is down; a node answers at once, even in the middle of its own election; a node that
-//!   is halted stops everything that it is doing; only the last node that halted this one may become its
-//!   coordinator, and only its coordinator hands it a task:** H. Garcia-Molina, *Elections in a
-//!   Distributed Computing System*, IEEE Transactions on Computers C-31(1), 1982.
-//! - **The coordinator's check asks for the task:** ours. The paper asks whether a node works at all;
-//!   then a node that works for another coordinator is never found out.
-//! - **A coordinator whose reorganization broke down starts an election when nothing comes of the one
-//!   that it left to a higher node:** ours. By the paper's time-out it asks its coordinator whether
-//!   it is there; it is its own coordinator.
-//! - **A node that restarts waits for as long as a call may take before it calls anybody:** ours. What
-//!   it called before it crashed may still be answered. In the paper a call and its answer are one;
-//!   here they are two messages, and an answer does not say to which of two equal calls it belongs.
+//! - **States, calls, procedures; one call at a time; a call that is not answered in time means
+//!   that the node is down; a node answers at once, even in the middle of its own election; a node
+//!   that is halted stops everything that it is doing; only the last node that halted this one may
+//!   become its coordinator, and only its coordinator hands it a task:** H. Garcia-Molina,
+//!   *Elections in a Distributed Computing System*, IEEE Transactions on Computers C-31(1), 1982.
+//! - **The coordinator's check asks for the task:** ours. The paper asks whether a node works at
+//!   all; then a node that works for another coordinator is never found out.
+//! - **A coordinator whose reorganization broke down starts an election when nothing comes of the
+//!   one that it left to a higher node:** ours. By the paper's time-out it asks its coordinator
+//!   whether it is there; it is its own coordinator.
+//! - **A node that restarts waits for as long as a call may take before its first call:** ours.
+//!   What it called before it crashed may still be answered. In the paper a call and its answer are
+//!   one; here they are two messages, and an answer does not say to which of two equal calls it
+//!   belongs.
 //! - **A task is its coordinator's id and a number that is durable before it is told:** ours. The
 //!   paper says only that the coordinator finds a new task. So no task is ever handed out twice.
 //!
 //! # What it promises, and what it does not
 //!
-//! As long as time-outs are never wrong, no two nodes that know a coordinator know different ones: a
-//! new coordinator is not obeyed before all others that are up have been stopped. That costs time,
-//! since everybody is called in turn. If a time-out is wrong (a pause, a cut link, a lost message), two
-//! nodes may lead until the check of the higher one finds out. There is no quorum.
+//! As long as time-outs are never wrong, no two nodes that know a coordinator know different ones:
+//! a new coordinator is not obeyed before all others that are up have been stopped. That costs
+//! time, since all are called in turn. If a time-out is wrong (a pause, a cut link, a lost
+//! message), two nodes may lead until the check of the higher one finds out. There is no quorum.
 
 use std::time::Duration;
 

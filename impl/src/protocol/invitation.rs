@@ -5,16 +5,17 @@
 //! alone is a group of one.
 //!
 //! Where each rule comes from: all are of H. Garcia-Molina, *Elections in a Distributed Computing
-//! System*, IEEE Transactions on Computers C-31(1), 1982, the algorithm for systems in which messages
-//! are late or lost and nodes pause. What the paper does by calls is done by messages here:
+//! System*, IEEE Transactions on Computers C-31(1), 1982, the algorithm for systems in which
+//! messages are late or lost and nodes pause. What the paper does by calls is done by messages
+//! here:
 //!
 //! - **A call that returns "no" is a message that is not answered.** The caller does the same after
 //!   its time-out.
 //! - **The task** that a coordinator hands out is the list of those who take part; what they do is
 //!   the embedding program's business.
-//! - **The number of the last group is durable before any other node hears of it**, so that no number names
-//!   two groups. The paper keeps it in what it calls safe storage. Without this, a node that
-//!   recovers gives a number again that others still go by.
+//! - **The number of the last group is durable before any other node hears of it**, so that no
+//!   number names two groups. The paper keeps it in what it calls safe storage. Without this, a
+//!   node that recovers gives a number again that others still go by.
 //! - **The delay before a merge** is one [`Timing::delay`] for each member that stands between the
 //!   node and the highest coordinator it has found. Without it, two coordinators that look for each
 //!   other at the same time invite each other for ever.

@@ -1,35 +1,39 @@
 //! Leadership by lease: the node to which a store has granted the lease leads, until it expires.
 //!
-//! A [`Client`] asks the store for the lease, holds it if it is granted, renews it, and steps down when
-//! it has expired by its own clock. A [`Store`] is the smallest thing that grants leases: in production
-//! its place is taken by a service that replicates what it writes (etcd, ZooKeeper, a database); here
-//! it says what the clients rely on, and the tests run against it.
+//! A [`Client`] asks the store for the lease, holds it if it is granted, renews it, and steps down
+//! when it has expired by its own clock. A [`Store`] is the smallest thing that grants leases: in
+//! production its place is taken by a service that replicates what it writes (etcd, ZooKeeper, a
+//! database); here it says what the clients rely on, and the tests run against it.
 //!
 //! Where each rule comes from:
 //!
-//! - **A lease is a promise for a time, and both sides count:** C. Gray and D. Cheriton, *Leases: an
-//!   efficient fault-tolerant mechanism for distributed file cache consistency*, SOSP 1989. The holder
-//!   counts conservatively: it must have stopped before the store begins to think of another.
+//! - **A lease is a promise for a time, and both sides count:** C. Gray and D. Cheriton, *Leases:
+//!   an efficient fault-tolerant mechanism for distributed file cache consistency*, SOSP 1989. The
+//!   holder counts conservatively: it must have stopped before the store begins to think of
+//!   another.
 //! - **The holder counts from before it asked:** M. Burrows, *The Chubby lock service for
-//!   loosely-coupled distributed systems*, OSDI 2006, §2.8. Whatever time the request and its answer
-//!   took is then on the safe side. Counted from the answer, the lease would be too long by the delay.
+//!   loosely-coupled distributed systems*, OSDI 2006, §2.8. Whatever time the request and its
+//!   answer took is then on the safe side. Counted from the answer, the lease would be too long by
+//!   the delay.
 //! - **A token that grows with every grant goes with every write, and what accepts writes knows the
-//!   newest grant:** Chubby's sequencers, §2.4 of the same; M. Kleppmann, *How to do distributed locking*,
-//!   2016. A holder that was paused cannot know that it no longer is one; what it writes then says so.
-//! - **A request has a number that no other request of the client has had, and only the answer to the
-//!   latest counts:** ours. An answer that comes late would otherwise be taken for the answer to a
-//!   later request, and the lease counted from too late a moment. How often the client has started is
-//!   part of the number, and durable before anything is sent.
-//! - **A client that starts again is granted the lease that it had before:** ours. It gets a new token,
-//!   so what its former self wrote and is still under way is rejected.
-//! - **A holder that notices late that its lease is over does nothing in its name any more**, not even
-//!   what was due before: ours.
+//!   newest grant:** Chubby's sequencers, §2.4 of the same; M. Kleppmann, *How to do distributed
+//!   locking*,
+//!   2016. A holder that was paused cannot know that it no longer is one; what it writes then says
+//!         so.
+//! - **A request has a number that no other request of the client has had, and only the answer to
+//!   the latest counts:** ours. An answer that comes late would otherwise be taken for the answer
+//!   to a later request, and the lease counted from too late a moment. How often the client has
+//!   started is part of the number, and durable before anything is sent.
+//! - **A client that starts again is granted the lease that it had before:** ours. It gets a new
+//!   token, so what its former self wrote and is still under way is rejected.
+//! - **A holder that notices late that its lease is over does nothing in its name any more**, not
+//!   even what was due before: ours.
 //!
 //! # What it does not promise
 //!
-//! That at most one client *believes* it leads holds as long as no client is paused, clocks drift no
-//! more than the two durations allow, and the store keeps its word. What holds without that is the fence:
-//! writes of a holder whose lease was granted again are rejected where they arrive.
+//! That at most one client *believes* it leads holds as long as no client is paused, clocks drift
+//! no more than the two durations allow, and the store keeps its word. What holds without that is
+//! the fence: writes of a holder whose lease was granted again are rejected where they arrive.
 
 use std::fmt;
 use std::time::Duration;

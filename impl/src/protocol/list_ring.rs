@@ -9,12 +9,12 @@
 //! - **Collect the ids, announce the highest, skip members that do not answer:** A. Tanenbaum,
 //!   M. van Steen, *Distributed Systems*, section on election algorithms, who follow G. Le Lann,
 //!   *Distributed systems: towards a formal approach*, IFIP Congress 1977.
-//! - **Everything else is ours**, because in the text no node on the way fails: a list has completed
-//!   the ring when it is back at the *first* in it; it decides only as long as that node has heard of
-//!   no leader since; a node that has to skip the one that began something, or that is announced,
-//!   removes it and starts an election; a list that is not back within `T_lap` is followed by
-//!   another; a leader that is lower than oneself is not followed, but contested; the announcement,
-//!   repeated, as a heartbeat, for which a node listens after a restart.
+//! - **Everything else is ours**, because in the text no node on the way fails: a list has
+//!   completed the ring when it is back at the *first* in it; it decides only as long as that node
+//!   has heard of no leader since; a node that has to skip the one that began something, or that is
+//!   announced, removes it and starts an election; a list that is not back within `T_lap` is
+//!   followed by another; a leader that is lower than oneself is not followed, but contested; the
+//!   announcement, repeated, as a heartbeat, for which a node listens after a restart.
 //!
 //! # What it does not promise
 //!

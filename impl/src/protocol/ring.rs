@@ -1,5 +1,5 @@
-//! What nodes on a ring have in common: to which node a node hands messages, how it learns that they
-//! arrived, and how long it waits. Not a protocol: those say what goes round.
+//! What nodes on a ring have in common: to which node a node hands messages, how it learns that
+//! they arrived, and how long it waits. Not a protocol: those say what goes round.
 //!
 //! The members stand in a ring, in the order of their ids; after the highest comes the lowest. A
 //! node hands what goes round to the next member and keeps it until that member acknowledges it. A
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error as ErrorText;
 
 use super::settings::Durations;
-use super::{Belief, Context, Core, DurationError, MemberError, Members, NodeId, Reason, Role};
+use super::{Belief, Context, Core, DurationError, MemberError, NodeId, Reason, Role};
 
 /// The configuration of a node on a ring.
 pub type Config = super::Config<Timing>;

@@ -2,7 +2,8 @@
 //!
 //! A node that starts, or whose leader fails, waits until every higher node is reported as failed.
 //! Then it halts the lower ones, one after the other. When each has given way or failed, it leads.
-//! Every message names the election that it belongs to, so one that is late is known for what it is.
+//! Every message names the election that it belongs to, so one that is late is known for what it
+//! is.
 //!
 //! Where each rule comes from:
 //!
@@ -29,8 +30,8 @@
 //!
 //! With a detector that is never wrong there are never two leaders, whatever crashes and recovers,
 //! on links that keep the order of messages and double none, such as TCP connections. With one that
-//! is wrong at times there can be two, until the higher one asks and is told no. There is no quorum,
-//! so no detector can help across a partition.
+//! is wrong at times there can be two, until the higher one asks and is told no. There is no
+//! quorum, so no detector can help across a partition.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -91,8 +92,8 @@ pub struct Config {
     pub id: NodeId,
     /// Every node that takes part, the node itself included. The same on every node.
     pub members: Members,
-    /// How often a leader asks whether it is followed, and how long a candidate waits for an answer;
-    /// longer than a question and its answer take, or elections begin again and again.
+    /// How often a leader asks whether it is followed, and how long a candidate waits for an
+    /// answer; longer than a question and its answer take, or elections begin again and again.
     pub ask: Duration,
 }
 
@@ -239,8 +240,8 @@ impl Stoller {
         }
     }
 
-    /// In stage 2 a `HALT` has not been answered: there is another election. A leader asks all lower
-    /// nodes, and will again.
+    /// In stage 2 a `HALT` has not been answered: there is another election. A leader asks all
+    /// lower nodes, and will again.
     fn ask(&mut self, cx: &mut Context<'_, Self>) {
         match self.state {
             State::StageTwo { .. } => self.begin(cx, UNANSWERED),
@@ -370,8 +371,8 @@ impl Core for Stoller {
         }
     }
 
-    /// If the node led, or was to lead, there is an election; if it was the last one above, stage 2;
-    /// if it was to give way, the next one shall.
+    /// If the node led, or was to lead, there is an election; if it was the last one above, stage
+    /// 2; if it was to give way, the next one shall.
     fn suspect(&mut self, cx: &mut Context<'_, Self>, node: NodeId) {
         match self.state.clone() {
             State::Leading { .. } => {}

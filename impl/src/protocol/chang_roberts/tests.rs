@@ -42,7 +42,7 @@ fn a_node_that_starts_listens_and_follows_whoever_says_that_it_leads() {
     booted.handle(Time::ZERO, Input::Boot);
     booted.handle(at_once, Input::Receive { from: id(1), message: coordinator(4) });
     assert_eq!(booted.status().leader, Some(id(4)));
-    assert!(two.at(0, Input::Wake).starts_with("election 2 to 3"), "unless nobody says so");
+    assert!(two.at(0, Input::Wake).starts_with("election 2 to 3"), "unless no node says so");
 }
 
 #[test]
@@ -50,7 +50,8 @@ fn an_id_that_comes_home_makes_a_leader_that_keeps_saying_so() {
     let mut four = Story::of(4);
     assert_eq!(
         four.at(0, Input::Wake),
-        "election 4 to 1, follower becomes candidate: the leader was silent for too long, wake at 20"
+        "election 4 to 1, follower becomes candidate: the leader was silent for too long, wake at \
+         20"
     );
     assert_eq!(four.hears(1, 1, ack(Lap::Election(id(4)))), "wake at 1000");
     assert_eq!(
@@ -123,7 +124,8 @@ fn what_cannot_come_home_is_removed_and_there_is_an_election() {
     three.hears(2, 2, coordinator(4));
     assert_eq!(
         three.at(22, Input::Wake),
-        "election 3 to 4, follower becomes candidate: the node that began what was to be handed on is \
+        "election 3 to 4, follower becomes candidate: the node that began what was to be handed \
+         on is \
          silent, wake at 42",
         "4 is silent, and it was 4's announcement"
     );
@@ -177,7 +179,8 @@ fn several_messages_wait_for_silent_members_and_go_on_together() {
     assert_eq!(one.hears(27, 3, ack(Lap::Election(id(1)))), "");
     assert_eq!(
         one.at(46, Input::Wake),
-        "election 4 to 4, election 1 to 2, waiting becomes candidate: the node that began what was to be \
+        "election 4 to 4, election 1 to 2, waiting becomes candidate: the node that began what \
+         was to be \
          handed on is silent, wake at 66",
         "what 3 began is gone"
     );
@@ -216,17 +219,17 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     );
     assert_eq!(
         build(2, &|t| t.lap = Duration::from_millis(60)),
-        Err("chang-roberts.lap (60ms) must be longer than chang-roberts.hop (20ms) times the 3 members: a \
+        Err("chang-roberts.lap (60ms) must be longer than chang-roberts.hop (20ms) times the 3 \
+             members: a \
              message waits so long on its way round if members are down; try 80ms"
             .into())
     );
     assert_eq!(
         build(2, &|t| t.heartbeat = Duration::from_millis(60)),
-        Err(
-            "timing.heartbeat (60ms) must be longer than timing.hop (20ms) times the 3 members: a \
+        Err("chang-roberts.heartbeat (60ms) must be longer than chang-roberts.hop (20ms) times \
+             the 3 members: a \
              message waits so long on its way round if members are down; try 80ms"
-                .into()
-        )
+            .into())
     );
     assert_eq!(
         build(2, &|t| t.heartbeat = Duration::from_millis(500)),

@@ -11,7 +11,8 @@ use crate::protocol::settings::Durations;
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
 
-/// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for one.
+/// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Computed {
     count: u64,
@@ -53,16 +54,16 @@ impl Default for Computed {
 
 /// How long a node waits for what.
 ///
-/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call` must
-/// exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call`
+/// must exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
     /// How long a node waits for the answer to a call, and after a restart before its first call.
     pub call: Duration,
     /// How long it hears nothing of its coordinator before it asks whether it is there.
     pub silence: Duration,
-    /// How long it waits for the election of a higher node to reach it. Too short is a nuisance, not a
-    /// danger.
+    /// How long it waits for the election of a higher node to reach it. Too short is a nuisance,
+    /// not a danger.
     pub election: Duration,
     /// How often a coordinator checks.
     pub check: Duration,

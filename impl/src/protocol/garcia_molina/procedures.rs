@@ -1,4 +1,5 @@
-//! The paper's procedures: what a node answers when it is called, and what it does of its own accord.
+//! The paper's procedures: what a node answers when it is called, and what it does of its own
+//! accord.
 
 use super::{
     ANSWERED, Activity, CHECK_FAILED, GarciaMolina, HALTED, Message, Phase, Task, Timer, UNANSWERED,
@@ -60,8 +61,8 @@ impl GarciaMolina {
         }
     }
 
-    /// No higher node is there: this one stops what it is doing, and halts all lower ones, beginning
-    /// with the highest.
+    /// No higher node is there: this one stops what it is doing, and halts all lower ones,
+    /// beginning with the highest.
     fn stand(&mut self, cx: &mut Context<'_, Self>) {
         let me = cx.id();
         self.phase = Phase::Election;
@@ -123,8 +124,8 @@ impl GarciaMolina {
         }
     }
 
-    /// It has been quiet for too long. A node that has a coordinator asks whether it is still there;
-    /// any other starts an election.
+    /// It has been quiet for too long. A node that has a coordinator asks whether it is still
+    /// there; any other starts an election.
     pub(super) fn on_quiet(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
         cx.because(reason);
         let me = cx.id();
@@ -169,8 +170,8 @@ impl GarciaMolina {
         }
     }
 
-    /// The call is not answered in time: that node is down. A coordinator that loses one of those that
-    /// it was reorganizing begins anew.
+    /// The call is not answered in time: that node is down. A coordinator that loses one of those
+    /// that it was reorganizing begins anew.
     pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
         let me = cx.id();
         cx.because(match self.activity {

@@ -258,7 +258,7 @@ fn what_no_correct_node_sends_is_ignored() {
     assert_eq!(two.hears(400, 1, Message::Halt), ignored(1, Reason::WRONG_DIRECTION));
     assert_eq!(two.hears(400, 2, Message::AreYouThere), ignored(2, Reason::OWN_ID));
     assert_eq!(two.hears(400, 9, Message::Halt), ignored(9, Reason::UNKNOWN_SENDER));
-    assert_eq!(two.hears(400, 1, Message::Started), "", "it has called nobody");
+    assert_eq!(two.hears(400, 1, Message::Started), "", "it has called no node");
 }
 
 #[test]
@@ -270,7 +270,8 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     };
     assert_eq!(
         refused(&|c| c.timing.silence = c.timing.call),
-        "garcia-molina.silence (200ms) must be longer than garcia-molina.call (200ms): an old answer could pass \
+        "garcia-molina.silence (200ms) must be longer than garcia-molina.call (200ms): an old \
+         answer could pass \
          for a new one; try 800ms"
     );
     assert!(refused(&|c| c.timing.election = c.timing.call).contains("garcia-molina.election"));

@@ -29,8 +29,8 @@ pub struct Timing {
     /// on once.
     pub accept: Duration,
     /// How long to leave a higher coordinator the initiative, for each rank between. More than
-    /// `Tm`, or two may go on inviting each other. With less than `accept + check + answer + 3·Tm` a
-    /// lower one may merge first, which costs a merge more.
+    /// `Tm`, or two may go on inviting each other. With less than `accept + check + answer + 3·Tm`
+    /// a lower one may merge first, which costs a merge more.
     pub delay: Duration,
     /// How long a member hears nothing of its coordinator before it asks.
     pub silence: Duration,

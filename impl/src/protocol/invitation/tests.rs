@@ -106,7 +106,7 @@ fn a_node_that_starts_is_a_group_of_its_own_and_looks_for_others_from_time_to_ti
         two.wakes(1000),
         "AreYouCoordinator to 1, AreYouCoordinator to 3, AreYouCoordinator to 4, wake at 1300"
     );
-    assert_eq!(two.wakes(1300), "wake at 2300", "nobody has answered");
+    assert_eq!(two.wakes(1300), "wake at 2300", "no other has answered");
     assert_eq!(two.hears(1400, 1, Message::IAm), "", "too late");
     assert_eq!(two.wakes(2300).split(", ").count(), 4, "it looks again");
 }
@@ -162,7 +162,7 @@ fn a_coordinator_leaves_a_higher_one_a_delay_for_each_rank() {
     assert_eq!(
         two.wakes(2550),
         "candidate becomes leader of 2: the group is formed, wake at 3550",
-        "nobody has come"
+        "none has come"
     );
 }
 

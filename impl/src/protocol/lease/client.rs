@@ -28,8 +28,8 @@ pub struct Client {
 
 /// The rules, one function for each event.
 impl Client {
-    /// Before it sends anything, that it has started once more is durable: its requests have numbers
-    /// that none had before. Then it asks.
+    /// Before it sends anything, that it has started once more is durable: its requests have
+    /// numbers that none had before. Then it asks.
     pub(super) fn boot(
         cx: &mut Context<'_, Lease>,
         config: &ClientConfig,
@@ -58,8 +58,8 @@ impl Client {
         self.latest
     }
 
-    /// A holder works, and renews its lease; again after a while, whatever comes of it. If its lease
-    /// is over it does not: that is handled next.
+    /// A holder works, and renews its lease; again after a while, whatever comes of it. If its
+    /// lease is over it does not: that is handled next.
     fn work(&mut self, cx: &mut Context<'_, Lease>) {
         let State::Holder { token } = self.state else { return };
         if cx.armed(Timer::Lease).is_none_or(|until| until <= cx.now()) {

@@ -17,7 +17,8 @@ pub struct Store {
 
 /// The rules, one function for each event.
 impl Store {
-    /// Compare and set, in one step: a lease that is free is granted, and so is one that the asker has.
+    /// Compare and set, in one step: a lease that is free is granted, and so is one that the asker
+    /// has.
     pub(super) fn on_acquire(
         &mut self,
         cx: &mut Context<'_, Lease>,

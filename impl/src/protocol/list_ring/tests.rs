@@ -49,7 +49,8 @@ fn a_list_that_comes_home_makes_the_highest_in_it_the_leader() {
     let mut two = Story::of(2);
     assert_eq!(
         two.at(0, Input::Wake),
-        "election [2] to 3, follower becomes candidate: the leader was silent for too long, wake at 20"
+        "election [2] to 3, follower becomes candidate: the leader was silent for too long, wake \
+         at 20"
     );
     assert_eq!(two.hears(1, 3, ack_election(2)), "wake at 1000");
     assert_eq!(
@@ -125,7 +126,8 @@ fn what_was_begun_by_a_silent_member_or_announces_it_is_removed() {
         three.hears(4, 2, message);
         assert_eq!(
             three.at(24, Input::Wake),
-            "election [3] to 4, follower becomes candidate: the node that began what was to be handed on is \
+            "election [3] to 4, follower becomes candidate: the node that began what was to be \
+             handed on is \
              silent, wake at 44"
         );
         assert_eq!(three.at(44, Input::Wake), "election [3] to 1, wake at 64");

@@ -159,7 +159,7 @@ fn the_highest_node_waits_for_nobody_and_the_lowest_halts_nobody() {
     assert_eq!(
         one.suspects(3),
         "candidate becomes leader of 1: every lower node has given way or failed",
-        "and has nobody to ask"
+        "and has no other to ask"
     );
 }
 
