@@ -41,11 +41,13 @@ impl LeaseMapping {
     /// The process that a node stands for.
     #[must_use]
     pub fn stands_for(node: &Node<program::Lease>) -> spec::Process {
-        let holder = node.status().leader.and_then(process_id);
+        let leader = node.status().leader;
+        let holder = leader.and_then(process_id);
         match node.core() {
             None => spec::Process::default(),
             Some(program::Lease::Client(client)) => {
-                let held = client.token();
+                let (held, holder) = (client.token(), client.holder().or(leader));
+                let holder = holder.and_then(process_id);
                 let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
                 let (token, requests) =
                     (token(held.unwrap_or_default()), small(client.latest().number));

@@ -129,13 +129,23 @@ impl Client {
         cx.because(reason);
     }
 
+    /// A client that is refused because it has the lease already, by a grant that it does not know,
+    /// follows no node.
     pub(super) fn belief(&self, me: NodeId) -> Belief {
         let (role, leader) = match self.state {
-            State::Follower { holder: None } => (Role::Candidate, None),
-            State::Follower { holder } => (Role::Follower, holder),
             State::Holder { .. } => (Role::Leader, Some(me)),
+            State::Follower { holder } if holder.is_some_and(|holder| holder != me) => {
+                (Role::Follower, holder)
+            }
+            State::Follower { .. } => (Role::Candidate, None),
         };
         Belief { role, leader }
+    }
+
+    /// The holder that the store named when it refused the lease.
+    #[must_use]
+    pub fn holder(&self) -> Option<NodeId> {
+        if let State::Follower { holder } = self.state { holder } else { None }
     }
 
     /// Its latest request.

@@ -168,6 +168,21 @@ fn a_client_that_is_refused_follows_the_holder_and_asks_again() {
     assert_eq!(one.at(320, Input::Wake), "Acquire 1.2 to 9, wake at 1320");
 }
 
+/// A doubled request has been granted twice, and the renewal names the first grant.
+#[test]
+fn a_client_that_is_refused_in_its_own_name_does_not_lead() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    one.at(210, Input::Wake);
+    let refused = Message::Refused(request(1, 2), Some(id(1)));
+    assert_eq!(
+        one.hears(220, STORE, refused),
+        "leader becomes candidate: the store refused the lease, wake at 520"
+    );
+    assert_eq!(one.0.status().leader, None);
+}
+
 #[test]
 fn the_store_grants_what_is_free_or_the_askers_own() {
     let mut store = Story(store());
