@@ -1,4 +1,4 @@
-//! One step of one node, held against the same step of its process.
+//! One step of one node, checked against the same step of its process.
 //!
 //! Outputs come first, so a difference is called after what was put out rather than after the
 //! state that led to it. What is compared:

@@ -1,6 +1,7 @@
 //! Why a comparison cannot be made. (A difference is no error: it is the result.)
 
-use bellwether::protocol::{ConfigError, NodeId};
+use crate::program::Refusal;
+use bellwether::protocol::NodeId;
 use bellwether_model::trace::TraceError;
 
 /// Why a comparison cannot be made.
@@ -42,7 +43,7 @@ pub enum Error {
         /// Which node.
         node: NodeId,
         /// Why.
-        source: ConfigError,
+        source: Refusal,
     },
     /// Nothing can happen in the world, so nothing was compared.
     #[error(

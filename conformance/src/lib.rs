@@ -1,7 +1,7 @@
 //! The bridge between the formal model and the program that runs in production.
 //!
-//! Neither knows the other: they are two independent tellings of one protocol. A [`Mapping`] says
-//! how a state of the one reads as a state of the other, and everything here follows from it:
+//! Neither knows the other: they are two independent descriptions of one protocol. A [`Mapping`]
+//! says how a state of the one reads as a state of the other, and everything here follows from it:
 //!
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
@@ -31,6 +31,7 @@ pub mod mapping;
 pub mod node;
 pub mod pair;
 pub mod probe;
+pub mod program;
 pub mod replay;
 
 mod compare;
@@ -40,3 +41,4 @@ mod pool;
 pub use divergence::{Difference, Divergence, Kind};
 pub use error::Error;
 pub use mapping::Mapping;
+pub use program::Program;

@@ -61,7 +61,7 @@ pub struct Summary {
     pub seconds: f64,
     /// Why it ended before everything was compared, if it did.
     pub cut_short: Option<Reason>,
-    /// The transitions of distinct states of the model inside the boundary.
+    /// The transitions of distinct states of the model within the bounds.
     #[serde(skip)]
     covered: u64,
     /// Whether the walk reached its end: it was neither cut short nor stopped by a difference.

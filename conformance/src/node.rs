@@ -17,7 +17,8 @@ use crate::mapping::{
     self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecTimer, Stable,
     node_id,
 };
-use bellwether::protocol::{Input, Members, NodeId, Output, Protocol as Core, Role, Status, Time};
+use crate::program::Program as _;
+use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_model::protocol::{Id, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_model::trace::{label, plain};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -93,8 +94,9 @@ impl<'a, M: Mapping> Group<'a, M> {
     /// If the program has no group of that size.
     pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
         let size = nodes + M::Spec::OPTIONS.services.count;
-        let members = Members::new(Id::all(size).map(node_id))
-            .map_err(|source| Error::Configuration { node: node_id(Id::at(0)), source })?;
+        let members = Members::new(Id::all(size).map(node_id)).map_err(|error| {
+            Error::Configuration { node: node_id(Id::at(0)), source: error.into() }
+        })?;
         Ok(Group { mapping, members, size })
     }
 

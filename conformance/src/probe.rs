@@ -153,7 +153,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
         Ok(())
     }
 
-    /// The failure detector reports somebody: where it was to watch, what the specification says
+    /// The failure detector reports a node: where it was to watch, what the specification says
     /// follows, and nothing otherwise.
     fn suspicions(&mut self) -> Checked<M::Spec> {
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));

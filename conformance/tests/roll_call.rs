@@ -36,7 +36,7 @@ fn it_elects_but_does_not_watch_and_must_answer() {
     assert!(after_a_crash.contains(&"decided"), "{after_a_crash:?}");
     let late = COLD.with_crashes(1, 1);
     let silent = broken(RollCall { answer: false }, late);
-    assert!(silent.contains(&"agreement"), "whoever comes back hears nobody: {silent:?}");
+    assert!(silent.contains(&"agreement"), "a process that recovers hears no other: {silent:?}");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn the_program_conforms() {
 fn a_world_in_which_nothing_can_happen_is_no_success() {
     let world = World::new(RollCallMapping::RULES, Scenario::calm(3)).expect("possible");
     let nothing = lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {});
-    let error = nothing.expect_err("nobody calls in a settled group").to_string();
+    let error = nothing.expect_err("no process calls in a converged group").to_string();
     assert!(error.starts_with("nothing was compared"), "{error}");
 }
 

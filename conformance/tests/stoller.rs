@@ -2,11 +2,12 @@
 //! and programs with one realistic mistake each, which must be caught.
 
 use bellwether::protocol::stoller::{Config, Elid, Message, Stoller, Timer};
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol, Status, Time};
+use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Status, Time};
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::world::{Faults, Scenario, Start, World};
@@ -86,12 +87,16 @@ type Out = Output<u64, Message>;
 /// The production core with one mistake around it.
 #[derive(Clone)]
 struct Wrong {
-    core: Stoller,
+    core: Node<Stoller>,
     mistake: Mistake,
-    config: Config,
 }
 
 impl Wrong {
+    /// The node that it asked to give way.
+    fn asked(&self) -> Option<NodeId> {
+        self.core.core().and_then(|core| core.election().asked)
+    }
+
     fn swallows(&self, input: Input<Message>) -> bool {
         let said = match input {
             Input::Receive { message, .. } => Some(message),
@@ -100,11 +105,9 @@ impl Wrong {
         match self.mistake {
             Mistake::NeverSaysNo => matches!(said, Some(Message::NormQ(_))),
             Mistake::DoesNotHearNo => matches!(said, Some(Message::NotNorm(_))),
-            Mistake::WaitsForTheSilent => {
-                input == Input::Wake && self.core.election().asked.is_some()
-            }
+            Mistake::WaitsForTheSilent => input == Input::Wake && self.asked().is_some(),
             Mistake::WaitsForTheDead => {
-                matches!(input, Input::Suspect(_)) && self.core.election().asked.is_some()
+                matches!(input, Input::Suspect(_)) && self.asked().is_some()
             }
             _ => false,
         }
@@ -112,7 +115,7 @@ impl Wrong {
 
     /// A message as the program takes it.
     fn takes(&self, message: Message) -> Message {
-        match (self.mistake, message, self.core.election().elid) {
+        match (self.mistake, message, self.core.core().map(|core| core.election().elid)) {
             (Mistake::TakesAnyAck, Message::Ack(_), Some(elid)) => Message::Ack(elid),
             (Mistake::TakesAnyLdr, Message::Ldr(t), Some(elid)) if elid.owner == t.owner => {
                 Message::Ldr(elid)
@@ -136,19 +139,11 @@ impl Wrong {
     }
 }
 
-impl Protocol for Wrong {
-    const NAME: &'static str = Stoller::NAME;
-    type Config = (Config, Mistake);
+impl Program for Wrong {
+    const NAME: &'static str = <Stoller as Core>::NAME;
     type Durable = u64;
     type Message = Message;
     type Timer = Timer;
-
-    fn new((mut config, mistake): (Config, Mistake), seed: u64) -> Result<Self, ConfigError> {
-        if mistake == Mistake::ForgetsItsIncarnation {
-            config.incarnation = 0;
-        }
-        Ok(Wrong { core: Stoller::new(config.clone(), seed)?, mistake, config })
-    }
 
     fn handle(&mut self, now: Time, input: Input<Message>) {
         if self.swallows(input) {
@@ -180,7 +175,9 @@ impl Protocol for Wrong {
                 Output::Send { message: message @ Message::Halt(_), .. }
                     if self.mistake == Mistake::HaltsAllAtOnce =>
                 {
-                    Output::Send { to: self.config.members.below(self.config.id)[0], message }
+                    let Config { id, members, .. } = self.core.config();
+                    let lowest = members.below(*id)[0];
+                    Output::Send { to: lowest, message }
                 }
                 other => other,
             });
@@ -215,9 +212,9 @@ impl Mapping for WrongMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&u64>,
-    ) -> Result<Wrong, ConfigError> {
-        let config = StollerMapping::config(id, members, durable.copied().unwrap_or(0));
-        Wrong::new((config, self.0), 0)
+    ) -> Result<Wrong, Refusal> {
+        let durable = durable.filter(|_| self.0 != Mistake::ForgetsItsIncarnation);
+        Ok(Wrong { core: StollerMapping.program(id, members, durable)?, mistake: self.0 })
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {
@@ -241,7 +238,7 @@ impl Mapping for WrongMapping {
     }
 
     fn process(&self, program: &Wrong) -> spec::Process {
-        StollerMapping::stands_for(program.status(), &program.core.election())
+        StollerMapping::stands_for(&program.core)
     }
 
     fn stable(&self, durable: &u64) -> u8 {

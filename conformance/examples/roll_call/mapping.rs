@@ -1,12 +1,11 @@
 //! Roll call, the mapping: how a node reads as a process.
 //! (In the tree this file is `conformance/src/mapping/roll_call.rs`.)
 
-use crate::{program, spec};
-use bellwether::protocol::{
-    ConfigError, Input, Members, NodeId, Protocol as _, Role, Settings, Timing,
-};
+use super::{program, spec};
+use bellwether::protocol::bully::{Config, Timing};
+use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_conformance::mapping::{Happening, Mapping, process_id};
-use std::convert::Infallible;
+use bellwether_conformance::program::Refusal;
 use std::time::Duration;
 
 /// How a node of the roll call reads as a process of [`spec::RollCall`].
@@ -15,7 +14,7 @@ pub struct RollCallMapping;
 
 impl Mapping for RollCallMapping {
     type Spec = spec::RollCall;
-    type Program = program::RollCall;
+    type Program = Node<program::RollCall>;
     type Memory = ();
 
     const RULES: spec::RollCall = spec::RollCall { answer: true };
@@ -24,10 +23,10 @@ impl Mapping for RollCallMapping {
         &self,
         id: NodeId,
         members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<program::RollCall, ConfigError> {
-        let settings = Settings { id, members: members.clone(), timing: Timing::DEFAULT };
-        program::RollCall::new(settings, 0)
+        _: Option<&Nothing>,
+    ) -> Result<Self::Program, Refusal> {
+        let config = Config { id, members: members.clone(), timing: Timing::DEFAULT };
+        Ok(Node::new(config, None, 0)?)
     }
 
     /// It starts, hears the highest, and has listened long enough when the time-out has passed.
@@ -57,21 +56,21 @@ impl Mapping for RollCallMapping {
         }
     }
 
-    fn process(&self, node: &program::RollCall) -> spec::Process {
+    fn process(&self, node: &Self::Program) -> spec::Process {
+        let Some(core) = node.core() else { return spec::Process::default() };
         let role = match node.status().role {
-            Role::NotStarted => return spec::Process::default(),
             Role::Follower => spec::Role::Follower,
             Role::Leader => spec::Role::Leader,
-            Role::Candidate | Role::Waiting => spec::Role::Listening,
+            Role::NotStarted | Role::Candidate | Role::Waiting => spec::Role::Listening,
         };
-        spec::Process { role, highest: process_id(node.highest()) }
+        spec::Process { role, highest: process_id(core.highest()) }
     }
 
-    fn stable(&self, durable: &Infallible) {
+    fn stable(&self, durable: &Nothing) {
         match *durable {}
     }
 
-    fn memory(&self, _: &program::RollCall) {}
+    fn memory(&self, _: &Self::Program) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         vec![spec::Message::Here]

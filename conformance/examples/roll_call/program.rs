@@ -1,13 +1,10 @@
 //! Roll call, the program: a pure core that knows nothing of the specification.
 //! (In the tree this file is `impl/src/protocol/roll_call.rs`.)
 
-use bellwether::protocol::{
-    ConfigError, Event, Ignored, Input, NodeId, Output, Protocol, Reason, Role, Settings, Status,
-    Time, Timers,
-};
+use bellwether::protocol::bully::Config;
+use bellwether::protocol::{Belief, Context, Core, NodeId, Nothing, Reason, Role, SettingsError};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::time::Duration;
 
 /// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,49 +20,21 @@ pub enum Timer {
     Listen,
 }
 
+const ANSWERED: Reason = Reason::new("answered", "a higher node answered");
+const UNANSWERED: Reason = Reason::new("unanswered", "no higher node answered in time");
+const CALLED: Reason = Reason::new("called", "a higher node called");
+
 /// One node of the roll call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RollCall {
-    settings: Settings,
     role: Role,
     highest: NodeId,
-    timers: Timers<Timer, 1>,
-    announced: Option<Time>,
-    sends: VecDeque<(NodeId, Message)>,
-    events: VecDeque<Event>,
 }
 
-/// The rules, one function for each event.
 impl RollCall {
-    fn boot(&mut self, now: Time) {
-        if self.role != Role::NotStarted {
-            return;
-        }
-        self.change(Role::Candidate, Reason::Booted);
-        let me = self.settings.id;
-        let others = self.settings.members.iter().filter(|&id| id != me);
-        self.sends.extend(others.map(|to| (to, Message::Here)));
-        self.timers.arm(Timer::Listen, now + self.settings.timing.election);
-    }
-
-    fn on_here(&mut self, from: NodeId) {
-        if from < self.settings.id {
-            self.sends.push_back((from, Message::Here));
-        }
-        if from > self.highest {
-            self.highest = from;
-            if self.role != Role::Candidate {
-                self.change(Role::Follower, Reason::Claimed);
-            }
-        }
-    }
-
-    fn on_listened(&mut self) {
-        if self.highest == self.settings.id {
-            self.change(Role::Leader, Reason::NobodyAnswered);
-        } else {
-            self.change(Role::Follower, Reason::Answered);
-        }
+    fn change(&mut self, cx: &mut Context<'_, Self>, to: Role, reason: Reason) {
+        self.role = to;
+        cx.because(reason);
     }
 
     /// The highest id that the node has heard of, its own included.
@@ -74,84 +43,70 @@ impl RollCall {
     }
 }
 
-/// What every core owes: deadlines first, one event for each change, effects in order.
-impl RollCall {
-    fn change(&mut self, to: Role, reason: Reason) {
-        let from = std::mem::replace(&mut self.role, to);
-        let leader = self.status().leader;
-        self.events.push_back(Event::RoleChanged { from, to, leader, reason });
-    }
-
-    fn receive(&mut self, from: NodeId) {
-        let cause = if from == self.settings.id {
-            Ignored::OwnId
-        } else if !self.settings.members.contains(from) {
-            Ignored::UnknownSender
-        } else {
-            return self.on_here(from);
-        };
-        self.events.push_back(Event::Ignored { from, cause });
-    }
-}
-
-impl Protocol for RollCall {
+/// The rules, one function for each event.
+impl Core for RollCall {
     const NAME: &'static str = "roll-call";
-    type Config = Settings;
-    type Durable = Infallible;
+    const TIMERS: &'static [Timer] = &[Timer::Listen];
+    type Config = Config;
+    type Error = SettingsError;
+    type Durable = Nothing;
     type Message = Message;
     type Timer = Timer;
 
-    fn new(settings: Settings, _seed: u64) -> Result<Self, ConfigError> {
-        settings.timing.validate()?;
-        Ok(RollCall {
-            highest: settings.id,
-            settings,
-            role: Role::NotStarted,
-            timers: Timers::new([Timer::Listen]),
-            announced: None,
-            sends: VecDeque::new(),
-            events: VecDeque::new(),
-        })
+    fn boot(cx: &mut Context<'_, Self>, _: Option<Nothing>, _: u64) -> Self {
+        let me = cx.id();
+        for to in cx.config().members.iter().filter(|&id| id != me) {
+            cx.send(to, Message::Here);
+        }
+        cx.arm(Timer::Listen);
+        cx.because(Reason::BOOTED);
+        RollCall { role: Role::Candidate, highest: me }
     }
 
-    fn handle(&mut self, now: Time, input: Input<Message>) {
-        for ticket in self.timers.due(now) {
-            if self.timers.fires(ticket) {
-                self.on_listened();
+    fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, Message::Here: Message) {
+        if from < cx.id() {
+            cx.send(from, Message::Here);
+        }
+        if from > self.highest {
+            self.highest = from;
+            if self.role != Role::Candidate {
+                self.change(cx, Role::Follower, CALLED);
             }
         }
-        match input {
-            Input::Boot => self.boot(now),
-            Input::Receive { from, .. } if self.role != Role::NotStarted => self.receive(from),
-            Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
+    }
+
+    fn expire(&mut self, cx: &mut Context<'_, Self>, Timer::Listen: Timer) {
+        if self.highest == cx.id() {
+            self.change(cx, Role::Leader, UNANSWERED);
+        } else {
+            self.change(cx, Role::Follower, ANSWERED);
         }
     }
 
-    fn poll(&mut self) -> Option<Output<Infallible, Message>> {
-        if let Some((to, message)) = self.sends.pop_front() {
-            return Some(Output::Send { to, message });
-        }
-        if let Some(event) = self.events.pop_front() {
-            return Some(Output::Event(event));
-        }
-        let next = self.timers.next_deadline();
-        (next != self.announced).then(|| {
-            self.announced = next;
-            Output::WakeAt(next)
-        })
+    fn belief(&self, _: &Config) -> Belief {
+        let leads = matches!(self.role, Role::Leader | Role::Follower);
+        Belief { role: self.role, leader: leads.then_some(self.highest) }
     }
 
-    fn status(&self) -> Status {
-        let id = self.settings.id;
-        let leader = match self.role {
-            Role::Follower => Some(self.highest),
-            Role::Leader => Some(id),
-            Role::NotStarted | Role::Candidate | Role::Waiting => None,
-        };
-        Status { id, role: self.role, leader }
+    fn validate(config: &Config, _: Option<&Nothing>) -> Result<(), SettingsError> {
+        config.timing.validate()?;
+        Ok(config.members.require(config.id)?)
     }
 
-    fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
-        self.timers.armed()
+    fn period(config: &Config, Timer::Listen: Timer) -> Duration {
+        config.timing.election
+    }
+
+    fn message_lifetime(config: &Config) -> Duration {
+        config.timing.election
+    }
+
+    fn may_become(from: Role, to: Role) -> bool {
+        match to {
+            Role::NotStarted | Role::Waiting => false,
+            Role::Candidate => from == Role::NotStarted,
+            Role::Leader => from == Role::Candidate,
+            Role::Follower => from != Role::NotStarted,
+        }
     }
 }

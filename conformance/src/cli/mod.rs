@@ -71,7 +71,7 @@ const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
 
-/// Whoever reads our output, `head` for one, has seen enough.
+/// The program that reads our output, `head` for one, has seen enough.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

@@ -1,12 +1,10 @@
 //! The bully: the recommended rules against the production core.
 
 use super::{Happening, Mapping, process_id};
+use crate::program::Refusal;
 use bellwether::protocol::bully as program;
-use bellwether::protocol::{
-    ConfigError, Input, Members, NodeId, Protocol as _, Role, Settings, Status, Timing,
-};
+use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_model::protocol::bully as spec;
-use std::convert::Infallible;
 use std::time::Duration;
 
 /// How a node of the bully reads as a process of [`spec::Bully`].
@@ -40,14 +38,14 @@ impl BullyMapping {
     /// The configuration of a node. The time-outs are the default ones: that they are positive and
     /// different is all that matters in a world without a clock.
     #[must_use]
-    pub fn settings(id: NodeId, members: &Members) -> Settings {
-        Settings { id, members: members.clone(), timing: Timing::DEFAULT }
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
+        program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
     }
 }
 
 impl Mapping for BullyMapping {
     type Spec = spec::Bully;
-    type Program = program::Bully;
+    type Program = Node<program::Bully>;
     type Memory = ();
 
     const RULES: spec::Bully = spec::Bully::RECOMMENDED;
@@ -56,9 +54,9 @@ impl Mapping for BullyMapping {
         &self,
         id: NodeId,
         members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<program::Bully, ConfigError> {
-        program::Bully::new(Self::settings(id, members), 0)
+        _: Option<&Nothing>,
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), None, 0)?)
     }
 
     /// It starts, and hears that the highest leads.
@@ -74,7 +72,7 @@ impl Mapping for BullyMapping {
             spec::Message::Election => Some(program::Message::Election),
             spec::Message::Ok => Some(program::Message::Ok),
             spec::Message::Coordinator => Some(program::Message::Coordinator),
-            // Other tellings' ways to restart.
+            // Other variants' ways to restart.
             spec::Message::ImBack | spec::Message::WhoLeads => None,
         }
     }
@@ -96,15 +94,15 @@ impl Mapping for BullyMapping {
         }
     }
 
-    fn process(&self, program: &program::Bully) -> spec::Process {
+    fn process(&self, program: &Node<program::Bully>) -> spec::Process {
         Self::stands_for(program.status())
     }
 
-    fn stable(&self, durable: &Infallible) {
+    fn stable(&self, durable: &Nothing) {
         match *durable {}
     }
 
-    fn memory(&self, _: &program::Bully) {}
+    fn memory(&self, _: &Node<program::Bully>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};

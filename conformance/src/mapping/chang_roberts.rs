@@ -2,22 +2,23 @@
 
 use super::ring::{config, known, lap_to_model, lap_to_program, process, rules_of, timer_to_model};
 use super::{Happening, Mapping, node_id};
+use crate::program::Refusal;
 use bellwether::protocol::chang_roberts as program;
 use bellwether::protocol::ring;
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _};
+use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
 use bellwether_model::protocol::chang_roberts as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_NODES};
-use std::convert::Infallible;
 use std::time::Duration;
 
-/// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in [`super::ring`].
+/// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in
+/// [`super::ring`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangRobertsMapping;
 
 impl Mapping for ChangRobertsMapping {
     type Spec = spec::ChangRoberts;
-    type Program = program::ChangRoberts;
+    type Program = Node<program::ChangRoberts>;
     type Memory = ();
 
     const RULES: spec::ChangRoberts = spec::ChangRoberts::RECOMMENDED;
@@ -26,13 +27,13 @@ impl Mapping for ChangRobertsMapping {
         &self,
         id: NodeId,
         members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<program::ChangRoberts, ConfigError> {
-        program::ChangRoberts::new(config(id, members), 0)
+        _: Option<&Nothing>,
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(config(id, members), None, 0)?)
     }
 
     /// It starts and hears of the highest, and what it hands on arrives. The highest hears of
-    /// nobody for so long that it sends its id round, and that comes home.
+    /// no other for so long that it sends its id round, and that completes the ring.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         use program::Message::{Ack, Coordinator, Election};
         let Some(highest) = members.iter().max() else { return Vec::new() };
@@ -67,15 +68,19 @@ impl Mapping for ChangRobertsMapping {
         timer_to_model(timer)
     }
 
-    fn process(&self, program: &program::ChangRoberts) -> Process<spec::Message> {
-        process(program.status(), program.unacknowledged(), to_model)
+    fn process(&self, node: &Node<program::ChangRoberts>) -> Process<spec::Message> {
+        process(
+            node.status(),
+            node.core().map_or(&[][..], program::ChangRoberts::unacknowledged),
+            to_model,
+        )
     }
 
-    fn stable(&self, durable: &Infallible) {
+    fn stable(&self, durable: &Nothing) {
         match *durable {}
     }
 
-    fn memory(&self, _: &program::ChangRoberts) {}
+    fn memory(&self, _: &Node<program::ChangRoberts>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         self.messages_among(MAX_NODES)

@@ -1,8 +1,9 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
 use super::{Happening, Mapping, node_id, process_id};
+use crate::program::Refusal;
 use bellwether::protocol::garcia_molina as program;
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _, Role};
+use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::Id;
 use bellwether_model::protocol::garcia_molina as spec;
 use std::num::NonZeroU64;
@@ -32,12 +33,9 @@ pub struct GarciaMolinaMapping;
 impl GarciaMolinaMapping {
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &program::GarciaMolina) -> spec::Process {
-        let status = node.status();
-        if status.role == Role::NotStarted {
-            return spec::Process::default();
-        }
-        let me = process_id(status.id);
+    pub fn stands_for(node: &Node<program::GarciaMolina>) -> spec::Process {
+        let me = process_id(node.status().id);
+        let Some(node) = node.core() else { return spec::Process::default() };
         spec::Process {
             status: match node.phase() {
                 program::Phase::Down => spec::Status::Down,
@@ -60,23 +58,14 @@ impl GarciaMolinaMapping {
     /// The configuration of a node. That the time-outs are valid is all that matters in a world
     /// without a clock.
     #[must_use]
-    pub fn config(
-        id: NodeId,
-        members: &Members,
-        computed: Option<&program::Computed>,
-    ) -> program::Config {
-        program::Config {
-            id,
-            members: members.clone(),
-            patience: program::Patience::DEFAULT,
-            computed: computed.copied().unwrap_or(program::Computed::in_rounds(0, ROUND)),
-        }
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
+        program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
     }
 }
 
 impl Mapping for GarciaMolinaMapping {
     type Spec = spec::GarciaMolina;
-    type Program = program::GarciaMolina;
+    type Program = Node<program::GarciaMolina>;
     type Memory = ();
 
     const RULES: spec::GarciaMolina = spec::GarciaMolina::REPAIRED;
@@ -86,8 +75,9 @@ impl Mapping for GarciaMolinaMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&program::Computed>,
-    ) -> Result<program::GarciaMolina, ConfigError> {
-        program::GarciaMolina::new(Self::config(id, members, durable), 0)
+    ) -> Result<Self::Program, Refusal> {
+        let computed = durable.copied().unwrap_or(program::Computed::in_rounds(0, ROUND));
+        Ok(Node::new(Self::config(id, members), Some(computed), 0)?)
     }
 
     /// The highest halts all others, one by one, and they obey it.
@@ -100,7 +90,7 @@ impl Mapping for GarciaMolinaMapping {
             let inputs = [Input::Boot].into_iter().chain(calls);
             return inputs.map(|input| (Duration::ZERO, input)).collect();
         }
-        let quiet = program::Patience::DEFAULT.call;
+        let quiet = program::Timing::DEFAULT.call;
         let answers = [Halted, Noted, Started].into_iter().flat_map(|answer| {
             let lower = members.below(id).iter().rev();
             lower.map(move |&from| (quiet, receive(from, answer)))
@@ -120,7 +110,7 @@ impl Mapping for GarciaMolinaMapping {
                 let number = number.into();
                 program::Message::Normal(program::Task { coordinator: node_id(by), number })
             }
-            // By these rules whoever is normal has a task.
+            // By these rules a process that is normal has a task.
             spec::Message::Normal(None) => return None,
             spec::Message::NotNormal => program::Message::NotNormal,
             spec::Message::Halted => program::Message::Halted,
@@ -155,7 +145,7 @@ impl Mapping for GarciaMolinaMapping {
         }
     }
 
-    fn process(&self, program: &program::GarciaMolina) -> spec::Process {
+    fn process(&self, program: &Node<program::GarciaMolina>) -> spec::Process {
         Self::stands_for(program)
     }
 
@@ -163,7 +153,7 @@ impl Mapping for GarciaMolinaMapping {
         spec::Tasks(small(durable.count()))
     }
 
-    fn memory(&self, _: &program::GarciaMolina) {}
+    fn memory(&self, _: &Node<program::GarciaMolina>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{

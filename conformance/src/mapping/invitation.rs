@@ -1,8 +1,9 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
 use super::{Happening, Mapping, node_id, process_id};
+use crate::program::Refusal;
 use bellwether::protocol::invitation as program;
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _};
+use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, invitation as spec};
 use std::time::Duration;
 
@@ -27,37 +28,28 @@ impl InvitationMapping {
     /// The configuration of a node. The durations are the default ones: that they are positive and
     /// different is all that matters in a world without a clock.
     #[must_use]
-    pub fn config(
-        id: NodeId,
-        members: &Members,
-        durable: Option<&program::Durable>,
-    ) -> program::Config {
-        program::Config {
-            id,
-            members: members.clone(),
-            timing: program::Timing::DEFAULT,
-            durable: durable.copied().unwrap_or_default(),
-        }
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
+        program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
     }
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &program::Invitation) -> spec::Process {
+    pub fn stands_for(node: &Node<program::Invitation>) -> spec::Process {
         use program::State;
         let me = node.status().id;
-        let group = node.group().map(to_group);
+        let Some(node) = node.core() else { return spec::Process::default() };
+        let group = to_group(node.group());
         let itself = Some(spec::Coordinator::Itself);
-        let other = group.map(|group| spec::Coordinator::Other(group.coordinator));
+        let other = Some(spec::Coordinator::Other(group.coordinator));
         let process = |state, coordinator| spec::Process {
             state,
             coordinator,
-            group,
+            group: Some(group),
             ..spec::Process::default()
         };
         let election = spec::State::Election;
         let (reorganization, normal) = (spec::State::Reorganization, spec::State::Normal);
         match *node.state() {
-            State::NotStarted => spec::Process::default(),
             State::Coordinator { members, task, found, delays } => spec::Process {
                 members: set(members),
                 task: set(task),
@@ -82,7 +74,7 @@ impl InvitationMapping {
 
 impl Mapping for InvitationMapping {
     type Spec = spec::Invitation;
-    type Program = program::Invitation;
+    type Program = Node<program::Invitation>;
     type Memory = ();
 
     const RULES: spec::Invitation = spec::Invitation::PAPER;
@@ -92,8 +84,8 @@ impl Mapping for InvitationMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&program::Durable>,
-    ) -> Result<program::Invitation, ConfigError> {
-        program::Invitation::new(Self::config(id, members, durable), 0)
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
     }
 
     /// It starts, and joins a group of the highest; the highest finds the others, who accept.
@@ -143,17 +135,17 @@ impl Mapping for InvitationMapping {
         }
     }
 
-    fn process(&self, node: &program::Invitation) -> spec::Process {
+    fn process(&self, node: &Node<program::Invitation>) -> spec::Process {
         Self::stands_for(node)
     }
 
-    /// What nobody reads, whether a number was used twice, is not in the program; with a durable
+    /// What no rule reads, whether a number was used twice, is not in the program; with a durable
     /// counter it never is.
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         spec::Stable { counter: number(durable.groups), reused: false }
     }
 
-    fn memory(&self, _: &program::Invitation) {}
+    fn memory(&self, _: &Node<program::Invitation>) {}
 
     /// About the first groups of 1 and 2, who are members of every world.
     fn messages(&self) -> Vec<spec::Message> {
@@ -197,10 +189,10 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     let program::Timing { check, answer, accept, .. } = program::Timing::DEFAULT;
     let highest = members.iter().max().unwrap_or(id);
     let group = program::GroupNumber { coordinator: highest, count: 2 };
-    let everybody = program::Roster::of(members, members.iter());
+    let all = program::Roster::of(members, members.iter());
     let hears = |from, message| Input::Receive { from, message };
     if id != highest {
-        let ready = P::Ready(group, everybody);
+        let ready = P::Ready(group, all);
         let joins = [Input::Boot, hears(highest, P::Invitation(group)), hears(highest, ready)];
         return joins.map(|input| (Duration::ZERO, input)).into();
     }

@@ -1,8 +1,9 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
 use super::{Happening, Mapping, node_id, process_id};
+use crate::program::Refusal;
 use bellwether::protocol::lease as program;
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _, Role};
+use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::{Id, lease as spec};
 use std::time::Duration;
 
@@ -11,14 +12,14 @@ use std::time::Duration;
 /// | program                                | model                                  |
 /// |----------------------------------------|----------------------------------------|
 /// | not started                            | down                                   |
-/// | client: candidate, follower of `h`     | follower, nobody or `h` as the holder  |
+/// | client: candidate, follower of `h`     | follower, none or `h` as the holder    |
 /// | client: leader with a token            | holder with that token                 |
 /// | store: holder, token, newest write     | the same, and the holder is granted    |
 /// | how often it started, its last request | incarnation, requests                  |
 ///
 /// The program's fence lets no write pass but of the newest grant, so the last that it accepted was
-/// fresh when it was. The highest member is the store. A client remembers nothing besides: how often it
-/// has started is durable.
+/// fresh when it was. The highest member is the store. A client remembers nothing besides: how
+/// often it has started is durable.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeaseMapping;
 
@@ -26,7 +27,7 @@ impl LeaseMapping {
     /// The configuration of a node. All that matters of the durations in a world without a clock is
     /// that a holder renews its lease before it ends.
     #[must_use]
-    pub fn config(id: NodeId, members: &Members, started: u32) -> program::Config {
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
         let durations = program::Durations::DEFAULT;
         let store = store(members);
         if id == store {
@@ -34,24 +35,25 @@ impl LeaseMapping {
             let clients = clients.unwrap_or_else(|_| members.clone());
             return program::Config::Store(program::StoreConfig { id, clients, durations });
         }
-        program::Config::Client(program::ClientConfig { id, store, started, durations })
+        program::Config::Client(program::ClientConfig { id, store, durations })
     }
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &program::Lease) -> spec::Process {
-        let status = node.status();
-        let holder = status.leader.and_then(process_id);
-        match node {
-            _ if status.role == Role::NotStarted => spec::Process::default(),
-            program::Lease::Client(client) => {
-                let held = client.token();
+    pub fn stands_for(node: &Node<program::Lease>) -> spec::Process {
+        let leader = node.status().leader;
+        let holder = leader.and_then(process_id);
+        match node.core() {
+            None => spec::Process::default(),
+            Some(program::Lease::Client(client)) => {
+                let (held, holder) = (client.token(), client.holder().or(leader));
+                let holder = holder.and_then(process_id);
                 let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
                 let (token, requests) =
                     (token(held.unwrap_or_default()), small(client.latest().number));
                 spec::Process { role, holder, token, requests, ..spec::Process::default() }
             }
-            program::Lease::Store(store) => spec::Process {
+            Some(program::Lease::Store(store)) => spec::Process {
                 role: spec::Role::Store,
                 holder,
                 token: token(store.token()),
@@ -65,7 +67,7 @@ impl LeaseMapping {
 
 impl Mapping for LeaseMapping {
     type Spec = spec::Lease;
-    type Program = program::Lease;
+    type Program = Node<program::Lease>;
     type Memory = ();
 
     const RULES: spec::Lease = spec::Lease::RECOMMENDED;
@@ -75,12 +77,12 @@ impl Mapping for LeaseMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&program::Durable>,
-    ) -> Result<program::Lease, ConfigError> {
-        let started = durable.map_or(0, |durable| durable.started);
-        program::Lease::new(Self::config(id, members, started), 0)
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
     }
 
-    /// The highest client asks first, and is granted the lease; each other one asks, and is refused.
+    /// The highest client asks first, and is granted the lease; each other one asks, and is
+    /// refused.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         let store = store(members);
         let highest = members.iter().filter(|&id| id != store).max().unwrap_or(id);
@@ -112,7 +114,7 @@ impl Mapping for LeaseMapping {
                 program::Message::Refused(request(number), holder.map(node_id))
             }
             spec::Message::Write(of) => program::Message::Write(token(of)),
-            // Other tellings' ways to acquire.
+            // Other variants' ways to acquire.
             spec::Message::Read(_) | spec::Message::Free(_) | spec::Message::Set(_) => return None,
         })
     }
@@ -147,7 +149,7 @@ impl Mapping for LeaseMapping {
         }
     }
 
-    fn process(&self, program: &program::Lease) -> spec::Process {
+    fn process(&self, program: &Node<program::Lease>) -> spec::Process {
         Self::stands_for(program)
     }
 
@@ -155,7 +157,7 @@ impl Mapping for LeaseMapping {
         spec::Stable { incarnation: small(durable.started), ..spec::Stable::default() }
     }
 
-    fn memory(&self, _: &program::Lease) {}
+    fn memory(&self, _: &Node<program::Lease>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{Acquire, Free, Granted, Read, Refused, Renew, Set, Write};

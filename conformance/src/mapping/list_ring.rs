@@ -2,22 +2,23 @@
 
 use super::ring::{config, known, lap_to_model, lap_to_program, process, rules_of, timer_to_model};
 use super::{Happening, Mapping, node_id};
+use crate::program::Refusal;
 use bellwether::protocol::list_ring as program;
 use bellwether::protocol::ring;
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol as _};
+use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
 use bellwether_model::protocol::list_ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_NODES};
-use std::convert::Infallible;
 use std::time::Duration;
 
-/// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in [`super::ring`].
+/// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in
+/// [`super::ring`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListRingMapping;
 
 impl Mapping for ListRingMapping {
     type Spec = spec::ListRing;
-    type Program = program::ListRing;
+    type Program = Node<program::ListRing>;
     type Memory = ();
 
     const RULES: spec::ListRing = spec::ListRing::RECOMMENDED;
@@ -26,9 +27,9 @@ impl Mapping for ListRingMapping {
         &self,
         id: NodeId,
         members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<program::ListRing, ConfigError> {
-        program::ListRing::new(config(id, members), 0)
+        _: Option<&Nothing>,
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(config(id, members), None, 0)?)
     }
 
     /// It starts and hears from another that the highest leads, and what it hands on arrives.
@@ -65,15 +66,19 @@ impl Mapping for ListRingMapping {
         timer_to_model(timer)
     }
 
-    fn process(&self, program: &program::ListRing) -> Process<spec::Message> {
-        process(program.status(), program.unacknowledged(), to_model)
+    fn process(&self, node: &Node<program::ListRing>) -> Process<spec::Message> {
+        process(
+            node.status(),
+            node.core().map_or(&[][..], program::ListRing::unacknowledged),
+            to_model,
+        )
     }
 
-    fn stable(&self, durable: &Infallible) {
+    fn stable(&self, durable: &Nothing) {
         match *durable {}
     }
 
-    fn memory(&self, _: &program::ListRing) {}
+    fn memory(&self, _: &Node<program::ListRing>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
         self.messages_among(MAX_NODES)

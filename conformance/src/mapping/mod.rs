@@ -12,17 +12,18 @@ pub mod list_ring;
 pub mod ring;
 pub mod stoller;
 
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Output, Protocol as Core, Time};
+use crate::program::{Program, Refusal};
+use bellwether::protocol::{Input, Members, NodeId, Output, Time};
 use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
 
 /// What the program's nodes send to each other.
-pub type ProgramMessage<M> = <<M as Mapping>::Program as Core>::Message;
+pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
 /// What a program node keeps through a crash.
-pub type Durable<M> = <<M as Mapping>::Program as Core>::Durable;
+pub type Durable<M> = <<M as Mapping>::Program as Program>::Durable;
 /// What a program node waits for.
-pub type ProgramTimer<M> = <<M as Mapping>::Program as Core>::Timer;
+pub type ProgramTimer<M> = <<M as Mapping>::Program as Program>::Timer;
 /// What happens to a program node.
 pub type ProgramInput<M> = Input<ProgramMessage<M>>;
 /// What a program node puts out.
@@ -45,8 +46,8 @@ pub trait Mapping {
     /// The specification, in `bellwether_model`.
     type Spec: Specification;
 
-    /// The program's core, in `bellwether`.
-    type Program: Core + Clone;
+    /// A node of the program: [`Node`](bellwether::protocol::Node) with its core.
+    type Program: Program;
 
     /// What the core remembers beyond the [process](Mapping::process) that it stands for, its
     /// `status`, its armed timers and what is durable; `()` if nothing. Two nodes that agree in all
@@ -57,8 +58,8 @@ pub trait Mapping {
     /// The rules of the specification that the program implements.
     const RULES: Self::Spec;
 
-    /// A node that has not booted, with what it kept through its last crash. The highest members are
-    /// the [services](bellwether_model::protocol::Services), if there are any.
+    /// A node that has not booted, with what it kept through its last crash. The highest members
+    /// are the [services](bellwether_model::protocol::Services), if there are any.
     ///
     /// # Errors
     /// If the program refuses the configuration.
@@ -67,7 +68,7 @@ pub trait Mapping {
         id: NodeId,
         members: &Members,
         durable: Option<&Durable<Self>>,
-    ) -> Result<Self::Program, ConfigError>;
+    ) -> Result<Self::Program, Refusal>;
 
     /// What happens to a fresh node, and when, before it is in the group that has long agreed,
     /// beginning with [`Input::Boot`] at 0. What it puts out meanwhile is discarded.
@@ -85,7 +86,7 @@ pub trait Mapping {
 
     /// The node whose failure the specification's `timer` detects, where the program leaves that to
     /// a failure detector outside the core: the timer is armed while the node is
-    /// [watched](Core::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
+    /// [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
     fn detects(&self, timer: SpecTimer<Self>) -> Option<NodeId> {
         let _ = timer;
         None
@@ -104,7 +105,7 @@ pub trait Mapping {
     fn messages(&self) -> Vec<SpecMessage<Self>>;
 
     /// Every message that the specification knows in a group of `nodes`, for probing. To be given
-    /// where messages name members: a program refuses one that names somebody else.
+    /// where messages name members: a program refuses one that names another node.
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
         let _ = nodes;
         self.messages()
@@ -192,7 +193,7 @@ macro_rules! registry {
         // One name in every wing of the house.
         $(const _: () = assert!(same(
             <<$mapping as Mapping>::Spec as Specification>::NAME,
-            <<$mapping as Mapping>::Program as Core>::NAME,
+            <<$mapping as Mapping>::Program as Program>::NAME,
         ), "specification and program go by different names");)+
     };
 }

@@ -1,10 +1,9 @@
 //! Stoller's election: the recommended rules against the production core.
 
 use super::{Happening, Mapping, node_id, process_id};
+use crate::program::Refusal;
 use bellwether::protocol::stoller as program;
-use bellwether::protocol::{
-    ConfigError, Input, Members, NodeId, Protocol as _, Role, Status, Timing,
-};
+use bellwether::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::protocol::{Id, Ids, MAX_NODES};
 use std::collections::BTreeSet;
@@ -17,8 +16,8 @@ use std::time::Duration;
 /// | not started                   | down                                            |
 /// | follower of `l`               | norm, `ldr` is `l`                              |
 /// | leader                        | norm, `ldr` is itself                           |
-/// | candidate, nobody asked       | elec1                                           |
-/// | candidate, somebody asked     | elec2                                           |
+/// | candidate, no node asked       | elec1                                           |
+/// | candidate, one asked          | elec2                                           |
 /// | waiting                       | wait                                            |
 /// | the election, who is down, was asked, gave way | `elid`, `down`, `pendack`, `acks` |
 /// | incarnation, elections begun  | `incarnation`, `nextel`                         |
@@ -30,9 +29,11 @@ use std::time::Duration;
 pub struct StollerMapping;
 
 impl StollerMapping {
-    /// The process that a node with this status, which remembers this election, stands for.
+    /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(status: Status, election: &program::Election) -> spec::Process {
+    pub fn stands_for(node: &Node<program::Stoller>) -> spec::Process {
+        let Some(core) = node.core() else { return spec::Process::default() };
+        let (status, election) = (node.status(), core.election());
         let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
             (Role::NotStarted, _) => return spec::Process::default(),
             (Role::Follower, Some(leader)) => (spec::Status::Norm, spec::Ldr::Other(leader)),
@@ -47,7 +48,7 @@ impl StollerMapping {
         spec::Process {
             status,
             ldr,
-            elid: election.elid.map(elid),
+            elid: Some(elid(election.elid)),
             down: ids(&election.down),
             acks: ids(&election.gave_way),
             pendack: election.asked.and_then(process_id),
@@ -60,15 +61,15 @@ impl StollerMapping {
     /// The configuration of a node. That the time between questions is positive is all that matters
     /// in a world without a clock.
     #[must_use]
-    pub fn config(id: NodeId, members: &Members, incarnation: u64) -> program::Config {
-        let ask = Timing::DEFAULT.heartbeat;
-        program::Config { id, members: members.clone(), ask, incarnation }
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
+        let ask = Duration::from_millis(100);
+        program::Config { id, members: members.clone(), ask }
     }
 }
 
 impl Mapping for StollerMapping {
     type Spec = spec::Stoller;
-    type Program = program::Stoller;
+    type Program = Node<program::Stoller>;
     type Memory = ();
 
     const RULES: spec::Stoller = spec::Stoller::RECOMMENDED;
@@ -78,9 +79,8 @@ impl Mapping for StollerMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&u64>,
-    ) -> Result<program::Stoller, ConfigError> {
-        let incarnation = durable.copied().unwrap_or(0);
-        program::Stoller::new(Self::config(id, members, incarnation), 0)
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
     }
 
     /// It starts. The highest halts all others, who give way; the others are halted and told.
@@ -112,7 +112,7 @@ impl Mapping for StollerMapping {
             spec::Message::Ldr(t) => program::Message::Ldr(elid(t)),
             spec::Message::NormQ(t) => program::Message::NormQ(elid(t)),
             spec::Message::NotNorm(t) => program::Message::NotNorm(elid(t)),
-            // Other tellings' answers to a HALT, and what other detectors see.
+            // Other variants' answers to a HALT, and what other detectors see.
             spec::Message::Rej(_)
             | spec::Message::Restarted
             | spec::Message::HasLeader(_)
@@ -144,17 +144,17 @@ impl Mapping for StollerMapping {
         }
     }
 
-    fn process(&self, program: &program::Stoller) -> spec::Process {
-        Self::stands_for(program.status(), &program.election())
+    fn process(&self, program: &Node<program::Stoller>) -> spec::Process {
+        Self::stands_for(program)
     }
 
     fn stable(&self, durable: &u64) -> u8 {
         number(*durable)
     }
 
-    fn memory(&self, _: &program::Stoller) {}
+    fn memory(&self, _: &Node<program::Stoller>) {}
 
-    /// Each kind, of the elections that a small world knows, and of one that nobody holds.
+    /// Each kind, of the elections that a small world knows, and of one that no node started.
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{Ack, Halt, HasLeader, IsLeader, Ldr, NormQ, NotLeader, NotNorm, Rej};
         let kinds = [Halt, Ack, Rej, Ldr, NormQ, NotNorm, HasLeader, IsLeader, NotLeader];

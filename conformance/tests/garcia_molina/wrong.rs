@@ -1,13 +1,12 @@
 //! The core with one mistake around it.
 
 use bellwether::protocol::garcia_molina::{
-    Activity, Computed, Config, GarciaMolina, Message, Patience, Timer,
+    Activity, Computed, GarciaMolina, Message, Timer, Timing,
 };
-use bellwether::protocol::{
-    ConfigError, Input, Members, NodeId, Output, Protocol, Role, Status, Time,
-};
+use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Role, Status, Time};
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::protocol::garcia_molina as spec;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -35,7 +34,7 @@ type Out = Output<Computed, Message>;
 /// A core with a mistake. It makes none before it is in the group that has agreed.
 #[derive(Clone)]
 pub(crate) struct Wrong {
-    core: GarciaMolina,
+    core: Node<GarciaMolina>,
     mistake: Mistake,
     members: Members,
     settled: bool,
@@ -43,6 +42,15 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
+    fn new(core: Node<GarciaMolina>, mistake: Mistake) -> Self {
+        let members = core.config().members.clone();
+        Wrong { core, mistake, members, settled: false, outputs: VecDeque::new() }
+    }
+
+    fn activity(&self) -> Option<Activity> {
+        self.core.core().and_then(GarciaMolina::activity)
+    }
+
     fn is(&self, mistake: Mistake) -> bool {
         self.mistake == mistake && self.settled
     }
@@ -70,7 +78,7 @@ impl Wrong {
     }
 
     fn receive(&mut self, now: Time, from: NodeId, message: Message) {
-        match (self.mistake, self.core.activity(), message) {
+        match (self.mistake, self.activity(), message) {
             _ if !self.settled => self.hear(now, from, message),
             (Mistake::GoesOnAfterHalt, Some(_), Message::Halt) => {
                 self.core(now, Input::Wake);
@@ -86,7 +94,8 @@ impl Wrong {
             }
             (Mistake::ChecksNoTask, Some(Activity::Check(_)), Message::Normal(_))
             | (Mistake::ContentWithAll, Some(Activity::Check(_)), Message::NotNormal) => {
-                let content = self.core.task().map_or(message, Message::Normal);
+                let content =
+                    self.core.core().and_then(GarciaMolina::task).map_or(message, Message::Normal);
                 self.hear(now, from, content);
             }
             (Mistake::TakesAnyAnswer, Some(Activity::Halt(called)), Message::Halted) => {
@@ -106,7 +115,7 @@ impl Wrong {
             outputs.sort_by_key(|output| matches!(output, Output::Persist(_)));
         }
         if self.is(Mistake::HaltsAllAtOnce)
-            && let Some(Activity::Halt(first)) = self.core.activity()
+            && let Some(Activity::Halt(first)) = self.activity()
             && self.outputs.iter().any(|o| matches!(o, Output::Send { message: Message::Halt, .. }))
         {
             for &to in self.members.clone().below(first).iter().rev() {
@@ -117,27 +126,18 @@ impl Wrong {
 
     /// It gives its coordinator up as soon as it is silent.
     fn skip_probe(&mut self, now: Time) {
-        if self.is(Mistake::DoesNotProbe)
-            && matches!(self.core.activity(), Some(Activity::Probe(_)))
-        {
+        if self.is(Mistake::DoesNotProbe) && matches!(self.activity(), Some(Activity::Probe(_))) {
             self.outputs.clear();
-            self.core(now + Patience::DEFAULT.call, Input::Wake);
+            self.core(now + Timing::DEFAULT.call, Input::Wake);
         }
     }
 }
 
-impl Protocol for Wrong {
-    const NAME: &'static str = GarciaMolina::NAME;
-    type Config = (Config, Mistake);
+impl Program for Wrong {
+    const NAME: &'static str = <GarciaMolina as Core>::NAME;
     type Durable = Computed;
     type Message = Message;
     type Timer = Timer;
-
-    fn new((config, mistake): (Config, Mistake), seed: u64) -> Result<Self, ConfigError> {
-        let members = config.members.clone();
-        let core = GarciaMolina::new(config, seed)?;
-        Ok(Wrong { core, mistake, members, settled: false, outputs: VecDeque::new() })
-    }
 
     fn handle(&mut self, now: Time, input: Input<Message>) {
         match input {
@@ -146,7 +146,7 @@ impl Protocol for Wrong {
                 self.settled = true;
                 self.core(now, Input::Boot);
                 if self.is(Mistake::RestartsAtOnce) {
-                    self.core(now + Patience::DEFAULT.call, Input::Wake);
+                    self.core(now + Timing::DEFAULT.call, Input::Wake);
                 }
             }
             Input::Boot | Input::Wake | Input::Suspect(_) => self.core(now, input),
@@ -184,9 +184,9 @@ impl Mapping for WrongMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&Computed>,
-    ) -> Result<Wrong, ConfigError> {
+    ) -> Result<Wrong, Refusal> {
         let durable = durable.filter(|_| self.0 != Mistake::ForgetsTasks);
-        Wrong::new((GarciaMolinaMapping::config(id, members, durable), self.0), 0)
+        Ok(Wrong::new(GarciaMolinaMapping.program(id, members, durable)?, self.0))
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {

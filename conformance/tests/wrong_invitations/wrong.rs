@@ -1,11 +1,10 @@
 //! The production core with one mistake around it.
 
-use bellwether::protocol::invitation::{
-    Config, Durable, Invitation, Message, Roster, State, Timer,
-};
-use bellwether::protocol::{ConfigError, Input, Output, Protocol, Status, Time};
+use bellwether::protocol::invitation::{Durable, Invitation, Message, Roster, State, Timer};
+use bellwether::protocol::{Core, Input, Node, Output, Status, Time};
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::protocol::invitation as spec;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -34,12 +33,16 @@ type Out = Output<Durable, Message>;
 /// A core with a mistake.
 #[derive(Clone)]
 pub(crate) struct Wrong {
-    core: Invitation,
+    core: Node<Invitation>,
     mistake: Mistake,
     outputs: VecDeque<Out>,
 }
 
 impl Wrong {
+    fn new(core: Node<Invitation>, mistake: Mistake) -> Self {
+        Wrong { core, mistake, outputs: VecDeque::new() }
+    }
+
     /// Whether the input is kept from the core, which then only learns what time it is.
     fn swallows(&self, input: Input<Message>) -> bool {
         let Input::Receive { message, .. } = input else { return false };
@@ -51,9 +54,12 @@ impl Wrong {
     }
 
     /// What it puts out instead of what the core does.
-    fn tamper(&self, before: &Invitation, input: Input<Message>, outputs: &mut Vec<Out>) {
+    fn tamper(&self, before: &Node<Invitation>, input: Input<Message>, outputs: &mut Vec<Out>) {
         let me = self.core.status().id;
-        let sends = |output: &Out, wanted: &dyn Fn(Message) -> bool| matches!(output, Output::Send { message, .. } if wanted(*message));
+        let sends = |output: &Out, wanted: &dyn Fn(Message) -> bool| match output {
+            Output::Send { message, .. } => wanted(*message),
+            _ => false,
+        };
         match self.mistake {
             Mistake::KeepsInvitationsToItself => outputs.retain(|output| {
                 !sends(output, &|m| matches!(m, Message::Invitation(g) if g.coordinator != me))
@@ -84,8 +90,8 @@ impl Wrong {
                 }
             }
             Mistake::LeavesItsOldMembersOut => {
-                if let State::Coordinator { found, .. } = *before.state() {
-                    let all = InvitationMapping::config(me, &members(), None).members;
+                if let Some(State::Coordinator { found, .. }) = state(before) {
+                    let all = InvitationMapping::config(me, &members()).members;
                     outputs.retain(|output| match output {
                         Output::Send { to, message: Message::Invitation(g) } => {
                             g.coordinator != me || found.contains(&all, *to)
@@ -95,7 +101,7 @@ impl Wrong {
                 }
             }
             Mistake::SaysItCoordinatesWhileBusy => {
-                let busy = matches!(before.state(), State::Inviting { .. });
+                let busy = matches!(state(before), Some(State::Inviting { .. }));
                 if let Input::Receive { from, message: Message::AreYouCoordinator } = input
                     && busy
                 {
@@ -107,7 +113,7 @@ impl Wrong {
                 if let Input::Receive { from, message: Message::AreYouThere(group) } = input
                     && silent
                     && group.coordinator == me
-                    && !matches!(before.state(), State::NotStarted)
+                    && before.core().is_some()
                 {
                     let message = Message::Here(group);
                     outputs.insert(0, Output::Send { to: from, message });
@@ -126,26 +132,21 @@ impl Wrong {
     }
 }
 
+fn state(node: &Node<Invitation>) -> Option<State> {
+    node.core().map(|core| *core.state())
+}
+
 /// The members of every world here.
 fn members() -> bellwether::protocol::Members {
     let ids = (1..=3).filter_map(bellwether::protocol::NodeId::new);
     bellwether::protocol::Members::new(ids).expect("valid")
 }
 
-impl Protocol for Wrong {
-    const NAME: &'static str = Invitation::NAME;
-    type Config = (Config, Mistake);
+impl Program for Wrong {
+    const NAME: &'static str = <Invitation as Core>::NAME;
     type Durable = Durable;
     type Message = Message;
     type Timer = Timer;
-
-    fn new((mut config, mistake): (Config, Mistake), seed: u64) -> Result<Self, ConfigError> {
-        if mistake == Mistake::CountsFromTheBeginning {
-            config.durable = Durable::default();
-        }
-        let core = Invitation::new(config, seed)?;
-        Ok(Wrong { core, mistake, outputs: VecDeque::new() })
-    }
 
     fn handle(&mut self, now: Time, input: Input<Message>) {
         let before = self.core.clone();
@@ -189,8 +190,9 @@ impl Mapping for WrongMapping {
         id: bellwether::protocol::NodeId,
         members: &bellwether::protocol::Members,
         durable: Option<&Durable>,
-    ) -> Result<Wrong, ConfigError> {
-        Wrong::new((InvitationMapping::config(id, members, durable), self.0), 0)
+    ) -> Result<Wrong, Refusal> {
+        let durable = durable.filter(|_| self.0 != Mistake::CountsFromTheBeginning);
+        Ok(Wrong::new(InvitationMapping.program(id, members, durable)?, self.0))
     }
 
     fn settle(

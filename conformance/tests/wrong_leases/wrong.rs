@@ -1,11 +1,10 @@
 //! The lease's cores with one mistake around them, and their mapping.
 
 use bellwether::protocol::lease::{Config, Durable, Lease, Message, Timer, Token};
-use bellwether::protocol::{
-    ConfigError, Input, Members, NodeId, Output, Protocol, Role, Status, Time,
-};
+use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Role, Status, Time};
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::protocol::lease as spec;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -31,7 +30,7 @@ type Out = Output<Durable, Message>;
 /// A core with a mistake.
 #[derive(Clone)]
 pub(crate) struct Wrong {
-    core: Lease,
+    core: Node<Lease>,
     mistake: Mistake,
     store: NodeId,
     outputs: VecDeque<Out>,
@@ -40,22 +39,28 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
+    fn new(core: Node<Lease>, store: NodeId, mistake: Mistake) -> Self {
+        Wrong { core, mistake, store, outputs: VecDeque::new(), written: None }
+    }
+
     fn is(&self, mistake: Mistake) -> bool {
         self.mistake == mistake
     }
 
     /// What the core is told instead of the truth.
     fn told(&self, from: NodeId, message: Message) -> (NodeId, Message) {
-        match (self.mistake, &self.core, message) {
-            (Mistake::BelievesAnyAnswer, Lease::Client(client), Message::Granted(_, token)) => {
-                (from, Message::Granted(client.latest(), token))
-            }
-            (Mistake::BelievesAnybody, Lease::Client(_), Message::Granted(..))
+        match (self.mistake, self.core.core(), message) {
+            (
+                Mistake::BelievesAnyAnswer,
+                Some(Lease::Client(client)),
+                Message::Granted(_, token),
+            ) => (from, Message::Granted(client.latest(), token)),
+            (Mistake::BelievesAnybody, Some(Lease::Client(_)), Message::Granted(..))
                 if from != self.core.status().id =>
             {
                 (self.store, message)
             }
-            (Mistake::ReusesTheToken, Lease::Store(store), Message::Acquire(request))
+            (Mistake::ReusesTheToken, Some(Lease::Store(store)), Message::Acquire(request))
                 if store.holder() == Some(from) =>
             {
                 (from, Message::Renew(request, store.token()))
@@ -82,28 +87,23 @@ impl Wrong {
     }
 
     fn is_store(&self) -> bool {
-        matches!(self.core, Lease::Store(_))
+        matches!(self.core.config(), Config::Store(_))
     }
 
     fn newest(&self) -> Token {
-        match &self.core {
-            Lease::Store(store) => store.token(),
-            Lease::Client(client) => client.token().unwrap_or_default(),
+        match self.core.core() {
+            Some(Lease::Store(store)) => store.token(),
+            Some(Lease::Client(client)) => client.token().unwrap_or_default(),
+            None => Token::default(),
         }
     }
 }
 
-impl Protocol for Wrong {
-    const NAME: &'static str = Lease::NAME;
-    type Config = (Config, NodeId, Mistake);
+impl Program for Wrong {
+    const NAME: &'static str = <Lease as Core>::NAME;
     type Durable = Durable;
     type Message = Message;
     type Timer = Timer;
-
-    fn new((config, store, mistake): Self::Config, seed: u64) -> Result<Self, ConfigError> {
-        let core = Lease::new(config, seed)?;
-        Ok(Wrong { core, mistake, store, outputs: VecDeque::new(), written: None })
-    }
 
     fn handle(&mut self, now: Time, input: Input<Message>) {
         let input = match input {
@@ -163,10 +163,9 @@ impl Mapping for WrongMapping {
         id: NodeId,
         members: &Members,
         durable: Option<&Durable>,
-    ) -> Result<Wrong, ConfigError> {
-        let started = durable.map_or(0, |durable| durable.started);
+    ) -> Result<Wrong, Refusal> {
         let store = members.iter().max().expect("there are some");
-        Wrong::new((LeaseMapping::config(id, members, started), store, self.0), 0)
+        Ok(Wrong::new(LeaseMapping.program(id, members, durable)?, store, self.0))
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {

@@ -1,12 +1,12 @@
 //! The bully's mapping, for a program with a mistake.
 
-use crate::wrong::{Mistake, Wrong};
+use super::wrong::{Mistake, Wrong};
 use bellwether::protocol::bully::{Message, Timer};
-use bellwether::protocol::{ConfigError, Input, Members, NodeId, Protocol, Role};
+use bellwether::protocol::{Input, Members, NodeId, Nothing, Role};
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::program::{Program as _, Refusal};
 use bellwether_model::protocol::bully as spec;
-use std::convert::Infallible;
 use std::time::Duration;
 
 /// The mapping of the bully, for a program with a mistake.
@@ -23,9 +23,9 @@ impl Mapping for WrongMapping {
         &self,
         id: NodeId,
         members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<Wrong, ConfigError> {
-        Wrong::new((BullyMapping::settings(id, members), self.0), 0)
+        _: Option<&Nothing>,
+    ) -> Result<Wrong, Refusal> {
+        Wrong::new(BullyMapping::config(id, members), self.0)
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {
@@ -48,7 +48,7 @@ impl Mapping for WrongMapping {
         BullyMapping::stands_for(program.status())
     }
 
-    fn stable(&self, durable: &Infallible) {
+    fn stable(&self, durable: &Nothing) {
         BullyMapping.stable(durable);
     }
 

@@ -1,12 +1,11 @@
 //! The production core with one mistake around it.
 
-use bellwether::protocol::bully::{Bully, Message, Timer};
+use bellwether::protocol::bully::{Bully, Config, Message, Timer};
 use bellwether::protocol::{
-    ConfigError, Event, Input, Members, NodeId, Output, Protocol, Reason, Role, Settings, Status,
-    Time,
+    Core, Event, Input, Members, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
 };
+use bellwether_conformance::program::{Program, Refusal};
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -44,12 +43,12 @@ pub(crate) enum Mistake {
     Endless,
 }
 
-type Out = Output<Infallible, Message>;
+type Out = Output<Nothing, Message>;
 
 /// A core with a mistake.
 #[derive(Clone)]
 pub(crate) struct Wrong {
-    core: Bully,
+    core: Node<Bully>,
     mistake: Mistake,
     members: Members,
     now: Time,
@@ -65,6 +64,27 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
+    pub(crate) fn new(config: Config, mistake: Mistake) -> Result<Self, Refusal> {
+        let members = config.members.clone();
+        let core = Node::new(config, None, 0)?;
+        let mut wrong = Wrong {
+            core,
+            mistake,
+            members,
+            now: Time::ZERO,
+            outputs: VecDeque::new(),
+            believes: None,
+            extra: None,
+            hidden: None,
+            stale: None,
+        };
+        if mistake == Mistake::SpeaksBeforeBoot {
+            let others: Vec<_> = wrong.members.below(wrong.id()).to_vec();
+            wrong.say(&others, Message::Coordinator);
+        }
+        Ok(wrong)
+    }
+
     fn is(&self, mistake: Mistake) -> bool {
         self.mistake == mistake
     }
@@ -111,33 +131,11 @@ impl Wrong {
     }
 }
 
-impl Protocol for Wrong {
-    const NAME: &'static str = Bully::NAME;
-    type Config = (Settings, Mistake);
-    type Durable = Infallible;
+impl Program for Wrong {
+    const NAME: &'static str = <Bully as Core>::NAME;
+    type Durable = Nothing;
     type Message = Message;
     type Timer = Timer;
-
-    fn new((settings, mistake): (Settings, Mistake), seed: u64) -> Result<Self, ConfigError> {
-        let members = settings.members.clone();
-        let core = Bully::new(settings, seed)?;
-        let mut wrong = Wrong {
-            core,
-            mistake,
-            members,
-            now: Time::ZERO,
-            outputs: VecDeque::new(),
-            believes: None,
-            extra: None,
-            hidden: None,
-            stale: None,
-        };
-        if mistake == Mistake::SpeaksBeforeBoot {
-            let others: Vec<_> = wrong.members.below(wrong.id()).to_vec();
-            wrong.say(&others, Message::Coordinator);
-        }
-        Ok(wrong)
-    }
 
     fn handle(&mut self, now: Time, input: Input<Message>) {
         let before = self.role();
@@ -242,7 +240,12 @@ impl Wrong {
     fn follow(&mut self, leader: NodeId, from: Role) {
         let (to, leader) = (Role::Follower, Some(leader));
         self.believes = Some(Status { id: self.id(), role: to, leader });
-        let told = Event::RoleChanged { from, to, leader, reason: Reason::Claimed };
+        let told = Event::RoleChanged {
+            from,
+            to,
+            leader,
+            reason: Reason::new("claimed", "a node claims to lead"),
+        };
         self.outputs = [Output::Event(told)].into();
     }
 
@@ -279,7 +282,7 @@ impl Wrong {
             from: Role::NotStarted,
             to: Role::Candidate,
             leader: None,
-            reason: Reason::Booted,
+            reason: Reason::BOOTED,
         };
         self.hidden = Some(Timer::Beat);
         let due = now + Duration::from_millis(300);

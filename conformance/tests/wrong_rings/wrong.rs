@@ -1,15 +1,14 @@
 //! A production core of a ring with one mistake around it, and its mapping.
 
-use bellwether::protocol::ring::{Config, Lap, Timer};
-use bellwether::protocol::{
-    ConfigError, Input, Members, NodeId, Output, Protocol, Role, Status, Time, chang_roberts,
-    list_ring,
-};
+use bellwether::protocol::chang_roberts::{self, ChangRoberts};
+use bellwether::protocol::list_ring::{self, ListRing};
+use bellwether::protocol::ring::{Lap, Timer};
+use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Output, Role, Status, Time};
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_conformance::mapping::{Happening, Mapping, Process, SpecMessage, SpecTimer};
+use bellwether_conformance::program::{Program, Refusal};
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -39,17 +38,15 @@ pub(crate) enum What {
 }
 
 /// The mapping of a ring, and what its messages are.
-pub(crate) trait Ring:
-    Mapping<Program: Protocol<Config = Config, Durable = Infallible, Timer = Timer>>
-{
+pub(crate) trait Ring: Mapping<Program: Program<Durable = Nothing, Timer = Timer>> {
     fn what(message: Message<Self>) -> What;
     fn ack() -> Message<Self>;
-    /// Who should acknowledge what was handed on.
-    fn holder(core: &Self::Program) -> Option<NodeId>;
+    /// The node that should acknowledge what was handed on.
+    fn holder(node: &Self::Program) -> Option<NodeId>;
 }
 
-type Message<M> = <<M as Mapping>::Program as Protocol>::Message;
-type Out<M> = Output<Infallible, Message<M>>;
+type Message<M> = <<M as Mapping>::Program as Program>::Message;
+type Out<M> = Output<Nothing, Message<M>>;
 
 fn one() -> NodeId {
     NodeId::new(1).expect("not zero")
@@ -68,8 +65,8 @@ impl Ring for ChangRobertsMapping {
         chang_roberts::Message::Ack(Lap::Election(one()))
     }
 
-    fn holder(core: &chang_roberts::ChangRoberts) -> Option<NodeId> {
-        core.unacknowledged().last().map(|&(to, _)| to)
+    fn holder(node: &Node<ChangRoberts>) -> Option<NodeId> {
+        node.core()?.unacknowledged().last().map(|&(to, _)| to)
     }
 }
 
@@ -86,8 +83,8 @@ impl Ring for ListRingMapping {
         list_ring::Message::Ack(Lap::Election(one()))
     }
 
-    fn holder(core: &list_ring::ListRing) -> Option<NodeId> {
-        core.unacknowledged().last().map(|&(to, _)| to)
+    fn holder(node: &Node<ListRing>) -> Option<NodeId> {
+        node.core()?.unacknowledged().last().map(|&(to, _)| to)
     }
 }
 
@@ -107,6 +104,10 @@ impl<M: Ring> Clone for Wrong<M> {
 }
 
 impl<M: Ring> Wrong<M> {
+    fn new(core: M::Program, mistake: Mistake) -> Self {
+        Wrong { core, mistake, now: Time::ZERO, outputs: VecDeque::new() }
+    }
+
     fn up(&self) -> bool {
         self.core.status().role != Role::NotStarted
     }
@@ -171,17 +172,11 @@ impl<M: Ring> Wrong<M> {
     }
 }
 
-impl<M: Ring> Protocol for Wrong<M> {
-    const NAME: &'static str = <M::Program as Protocol>::NAME;
-    type Config = (Config, Mistake);
-    type Durable = Infallible;
+impl<M: Ring> Program for Wrong<M> {
+    const NAME: &'static str = <M::Program as Program>::NAME;
+    type Durable = Nothing;
     type Message = Message<M>;
     type Timer = Timer;
-
-    fn new((config, mistake): (Config, Mistake), seed: u64) -> Result<Self, ConfigError> {
-        let core = M::Program::new(config, seed)?;
-        Ok(Wrong { core, mistake, now: Time::ZERO, outputs: VecDeque::new() })
-    }
 
     fn handle(&mut self, now: Time, input: Input<Message<M>>) {
         let earlier = std::mem::replace(&mut self.now, now);
@@ -232,10 +227,9 @@ impl<M: Ring> Mapping for WrongMapping<M> {
         &self,
         id: NodeId,
         members: &Members,
-        _: Option<&Infallible>,
-    ) -> Result<Wrong<M>, ConfigError> {
-        let config = bellwether_conformance::mapping::ring::config(id, members);
-        Wrong::new((config, self.1), 0)
+        durable: Option<&Nothing>,
+    ) -> Result<Wrong<M>, Refusal> {
+        Ok(Wrong::new(self.0.program(id, members, durable)?, self.1))
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message<M>>)> {
@@ -258,7 +252,7 @@ impl<M: Ring> Mapping for WrongMapping<M> {
         self.0.process(&program.core)
     }
 
-    fn stable(&self, durable: &Infallible) -> bellwether_conformance::mapping::Stable<M> {
+    fn stable(&self, durable: &Nothing) -> bellwether_conformance::mapping::Stable<M> {
         match *durable {}
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tracing::level_filters::LevelFilter;
 
 use super::{Address, ClusterId, Config, Error};
-use crate::protocol::{ConfigError, NodeId, Timing};
+use crate::protocol::{MemberError, NodeId, Timing};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
 const LARGEST: u64 = 256 * 1024;
@@ -105,9 +105,9 @@ struct FileLog {
 struct NodeNumber(NodeId);
 
 impl TryFrom<i64> for NodeNumber {
-    type Error = ConfigError;
+    type Error = MemberError;
 
-    fn try_from(number: i64) -> Result<Self, ConfigError> {
+    fn try_from(number: i64) -> Result<Self, MemberError> {
         number.to_string().parse().map(Self)
     }
 }
@@ -118,9 +118,9 @@ impl TryFrom<i64> for NodeNumber {
 struct MemberKey(NodeId);
 
 impl TryFrom<String> for MemberKey {
-    type Error = ConfigError;
+    type Error = MemberError;
 
-    fn try_from(text: String) -> Result<Self, ConfigError> {
+    fn try_from(text: String) -> Result<Self, MemberError> {
         text.parse().map(Self)
     }
 }

@@ -14,7 +14,9 @@ use thiserror::Error;
 
 pub use self::file::{Log, LogFormat, Overrides};
 pub use self::names::{Address, ClusterId};
-use crate::protocol::{ConfigError, Members, NodeId, Protocol, Recommended, Settings, Timing};
+use crate::protocol::{
+    Core, MemberError, Members, NodeId, Recommended, Settings, SettingsError, Timing,
+};
 
 /// Everything a node must know before it can take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ impl Config {
         members: impl IntoIterator<Item = (u16, A)>,
     ) -> Result<Self, Error> {
         let id = |number: u16| {
-            let text = || ConfigError::NotAnId { text: number.to_string() };
+            let text = || MemberError::NotAnId { text: number.to_string() };
             NodeId::new(number).ok_or_else(text)
         };
         let parse = |(number, address): (u16, A)| Ok((id(number)?, address.as_ref().parse()?));
@@ -68,9 +70,9 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// A [`ConfigError`] when the timing contradicts itself.
+    /// A [`SettingsError`] when the timing contradicts itself.
     pub fn with_timing(mut self, timing: Timing) -> Result<Self, Error> {
-        timing.validate()?;
+        timing.validate().map_err(SettingsError::from)?;
         self.settings.timing = timing;
         Ok(self)
     }
@@ -91,13 +93,13 @@ impl Config {
             }
         }
         let settings = Settings { id: node, members: ids, timing };
-        // The protocol has the last word; a node that is never started costs nothing.
-        Recommended::new(settings.clone(), 0)?;
+        // The protocol has the last word.
+        Recommended::validate(&settings, None)?;
         let listen = match (listen, addresses.get(&node)) {
             (Some(listen), _) => listen,
             (None, Some(own)) => own.clone(),
             (None, None) => {
-                return Err(ConfigError::NotAMember { node, members: settings.members }.into());
+                return Err(MemberError::NotAMember { node, members: settings.members }.into());
             }
         };
         Ok(Self { cluster, listen, addresses, settings })
@@ -190,5 +192,11 @@ pub enum Error {
     },
     /// The parts do not fit together.
     #[error(transparent)]
-    Contradiction(#[from] ConfigError),
+    Contradiction(#[from] SettingsError),
+}
+
+impl From<MemberError> for Error {
+    fn from(error: MemberError) -> Self {
+        Self::Contradiction(error.into())
+    }
 }

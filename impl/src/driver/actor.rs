@@ -1,6 +1,5 @@
 //! The loop around a core: one task owns it, tells it what happens, and does what it wants done.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Leadership;
 use super::clock::Clock;
-use crate::protocol::{Event, Input, NodeId, Output, Protocol, Reason, Role, Status, Time};
+use crate::protocol::{
+    Core, Event, Input, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
+};
 use crate::transport::Links;
 
 /// The longest sleep. The timers of the runtime stop while the machine sleeps, the deadlines of the
@@ -18,9 +19,9 @@ use crate::transport::Links;
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// A core and its hands.
-pub(super) struct Actor<P: Protocol> {
-    pub(super) core: P,
-    pub(super) links: Links<P::Message>,
+pub(super) struct Actor<C: Core> {
+    pub(super) core: Node<C>,
+    pub(super) links: Links<C::Message>,
     pub(super) publisher: Publisher,
     pub(super) ignored: Arc<AtomicU64>,
     pub(super) incarnation: u64,
@@ -28,11 +29,11 @@ pub(super) struct Actor<P: Protocol> {
     pub(super) wake: Option<Time>,
 }
 
-impl<P: Protocol<Durable = Infallible>> Actor<P> {
+impl<C: Core<Durable = Nothing>> Actor<C> {
     /// Takes part until it is told to stop, or nothing can arrive any more.
     pub(super) async fn run(
         mut self,
-        mut arrivals: mpsc::Receiver<(NodeId, P::Message)>,
+        mut arrivals: mpsc::Receiver<(NodeId, C::Message)>,
         stop: CancellationToken,
     ) {
         self.step(Input::Boot);
@@ -58,7 +59,7 @@ impl<P: Protocol<Durable = Infallible>> Actor<P> {
 
     /// One input, and every effect it has, in the order in which they come: what must be durable
     /// would be made so before anything later is carried out.
-    fn step(&mut self, input: Input<P::Message>) {
+    fn step(&mut self, input: Input<C::Message>) {
         self.core.handle(self.clock.now(), input);
         while let Some(output) = self.core.poll() {
             match output {

@@ -22,7 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use self::actor::{Actor, Publisher};
 use self::clock::Clock;
 use crate::config::{Address, Config};
-use crate::protocol::{ConfigError, NodeId, Protocol, Reason, Recommended, Role};
+use crate::protocol::{Core, Node, NodeId, Reason, Recommended, Role, SettingsError};
 use crate::status::{Counters, StatusReport};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Links};
@@ -67,7 +67,7 @@ pub struct Election {
 pub enum JoinError {
     /// The configuration contradicts itself.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] SettingsError),
     /// The node cannot listen where others expect it.
     #[error(
         "cannot listen on {address}: {cause}; is another node running there? Stop it, or give \
@@ -109,7 +109,7 @@ impl Election {
     #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the election now
     pub fn join_on(config: Config, listener: TcpListener) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
-        let core = Recommended::new(config.settings().clone(), rand::random())?;
+        let core = Node::<Recommended>::new(config.settings().clone(), None, rand::random())?;
         let (publisher, leadership) = Publisher::new(config.node());
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
@@ -121,7 +121,7 @@ impl Election {
         };
         let links = Links::new(&config);
         let report = reporter(hello.clone(), &leadership, &links, &ignored);
-        let lifetime = config.timing().election;
+        let lifetime = Recommended::message_lifetime(config.settings());
         let (connections, arrivals) =
             transport::start(hello, lifetime, &links, listener, Box::new(report));
         tracing::info!(node = %config.node(), incarnation, %address, "taking part in elections");

@@ -1,21 +1,23 @@
-//! The ring of Chang and Roberts, repaired: ids go round, and whose own id comes home leads.
+//! The ring of Chang and Roberts, repaired: ids go round, and the node whose id completes the ring
+//! leads.
 //!
-//! A node that misses its leader sends its id round the ring. Whoever is higher puts its own in the
-//! place of a lower one, or swallows it if its own is under way already. Only the highest id comes
-//! home, and its owner announces itself.
+//! A node that misses its leader sends its id round the ring. A higher node puts its own in the
+//! place of a lower one, or swallows it if its own is under way already. Only the highest id
+//! completes the ring, and its owner announces itself.
 //!
 //! Where each rule comes from:
 //!
-//! - **Let a higher id pass, replace or swallow a lower one, lead when one's own comes home:**
+//! - **Let a higher id pass, replace or swallow a lower one, lead when one's own completes the
+//!   ring:**
 //!   E. Chang, R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
 //!   configurations of processes*, Communications of the ACM 22(5), 1979.
 //! - **Announce the winner in a second lap:** G. Coulouris, J. Dollimore, T. Kindberg, G. Blair,
 //!   *Distributed Systems: Concepts and Design*, 5th edition, 2012, §15.3.
 //! - **Everything else is ours**, because both texts know no failures: acknowledge every hop and
-//!   skip whoever is silent; remove a message when its originator has to be skipped, and hold an
-//!   election; hold a new election when one has not ended within `T_lap`; believe that one's id
-//!   has come home only while still a candidate; never follow a lower id, but hold an election;
-//!   repeat the announcement as a heartbeat; listen for it after a restart.
+//!   skip a member that is silent; remove a message when its originator has to be skipped, and
+//!   start an election; start a new election when one has not ended within `T_lap`; believe that
+//!   one's id has completed the ring only while still a candidate; never follow a lower id, but
+//!   start an election; repeat the announcement as a heartbeat; listen for it after a restart.
 //!
 //! # What it does not promise
 //!
@@ -23,12 +25,14 @@
 //! two nodes may lead for a while. One broken link between neighbours is enough to keep a node that
 //! is alive out of the ring.
 
-use std::convert::Infallible;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ring::{Carried, Config, Lap, Place, Skipped, Timer};
-use super::{ConfigError, Ignored, Input, NodeId, Output, Protocol, Reason, Role, Status, Time};
+use super::ring::{
+    Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
+};
+use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 
 /// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,7 +41,7 @@ pub enum Message {
     Election(NodeId),
     /// Goes round: "this one leads."
     Coordinator(NodeId),
-    /// Back to whoever handed it on: "I have it."
+    /// Back to the node that handed it on: "I have it."
     Ack(Lap),
 }
 
@@ -50,190 +54,140 @@ impl Carried for Message {
         }
     }
 
-    fn ack(lap: Lap) -> Self {
-        Self::Ack(lap)
-    }
-
     fn depends_on(&self, down: NodeId) -> bool {
         self.lap().is_some_and(|lap| lap.origin() == down)
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum State {
-    NotStarted,
-    /// Follows `leader`, or listens until it hears of one.
-    Follower {
-        leader: Option<NodeId>,
-    },
-    Candidate,
-    Waiting,
-    Leader,
-}
+const CHALLENGED: Reason = Reason::new("challenged", "a lower node has started an election");
+const GAVE_WAY: Reason = Reason::new("gave_way", "a higher node has started an election");
+const CAME_ROUND: Reason = Reason::new("came_round", "the node's own id completed the ring");
 
 /// One node of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
-    state: State,
     place: Place<Message>,
 }
 
 /// The rules, one function for each event.
 impl ChangRoberts {
-    /// A node sends its own id round.
-    fn start_election(&mut self, now: Time, reason: Reason) {
-        self.change(now, State::Candidate, reason);
-        self.place.hand_on(now, Message::Election(self.place.id()));
-    }
-
-    /// The id of a candidate comes by. A higher one passes. A lower one is swallowed by whoever
-    /// takes part already; anybody else puts its own id in its place. One's own has passed
-    /// everybody: nobody higher is up, unless one has been heard of since.
-    fn on_election(&mut self, now: Time, candidate: NodeId) {
-        let me = self.place.id();
-        match self.state {
+    /// The id of a candidate comes by. A higher one passes. A lower one is swallowed by a node that
+    /// takes part already; any other puts its own id in its place. One's own has passed all
+    /// members: none that is up is higher, unless one has been heard of since.
+    fn on_election(&mut self, cx: &mut Context<'_, Self>, candidate: NodeId) {
+        let me = cx.id();
+        match self.place.state {
             _ if candidate > me => {
-                self.change(now, State::Waiting, Reason::GaveWay);
-                self.place.hand_on(now, Message::Election(candidate));
+                self.place.change(cx, State::Waiting, GAVE_WAY);
+                self.place.hand_on(cx, Message::Election(candidate));
             }
             State::Follower { .. } | State::Leader if candidate < me => {
-                self.start_election(now, Reason::Challenged);
+                self.start_election(cx, CHALLENGED);
             }
             State::Candidate if candidate == me => {
-                self.change(now, State::Leader, Reason::CameHome);
-                self.claim(now);
+                self.place.change(cx, State::Leader, CAME_ROUND);
+                self.claim(cx);
             }
             _ => {}
         }
     }
 
     /// An announcement comes by, and passes if it is that of a higher node. One that is lower than
-    /// this node cannot be right: there is an election, if this node holds none. One's own has
-    /// done its work.
-    fn on_coordinator(&mut self, now: Time, leader: NodeId) {
-        let me = self.place.id();
+    /// this node cannot be right: there is an election, if this node has started none. One's own
+    /// has done its work.
+    fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
+        let me = cx.id();
         if leader > me {
-            self.change(now, State::Follower { leader: Some(leader) }, Reason::Claimed);
-            self.place.hand_on(now, Message::Coordinator(leader));
-        } else if leader < me && self.state != State::Candidate {
-            self.start_election(now, Reason::LowerClaims);
+            self.place.change(cx, State::Follower { leader: Some(leader) }, Reason::CLAIMED);
+            self.place.hand_on(cx, Message::Coordinator(leader));
+        } else if leader < me && self.place.state != State::Candidate {
+            self.start_election(cx, LOWER_CLAIMS);
         }
     }
 
-    /// A timer expires. `Hop`: a member is silent and is skipped; if all are, this node is alone
-    /// and leads; if something depended on the silent one, there is an election, unless this node
-    /// holds one. `Lap`: the election was lost on the way. `Watch`: the leader has failed. `Beat`:
-    /// the claim is repeated.
-    fn on_expired(&mut self, now: Time, timer: Timer) {
-        match timer {
-            Timer::Hop => match self.place.skip(now) {
-                Skipped::Alone if self.state != State::Leader => {
-                    self.change(now, State::Leader, Reason::NobodyAnswered);
-                }
-                Skipped::SomeLost if self.state != State::Candidate => {
-                    self.start_election(now, Reason::OriginatorSilent);
-                }
-                Skipped::Alone | Skipped::SomeLost | Skipped::HandedOn => {}
-            },
-            Timer::Lap => self.start_election(now, Reason::NoWinner),
-            Timer::Watch => self.start_election(now, Reason::LeaderSilent),
-            Timer::Beat => {
-                self.claim(now);
-                self.place.arm(now, Timer::Beat);
-            }
-        }
-    }
-
-    /// The leader's announcement sets out.
-    fn claim(&mut self, now: Time) {
-        self.place.hand_on(now, Message::Coordinator(self.place.id()));
-    }
-
-    /// The only place where the state is written.
-    fn change(&mut self, now: Time, to: State, reason: Reason) {
-        let before = self.status();
-        self.state = to;
-        let after = self.status();
-        self.place.turn(now, after.role);
-        self.place.tell(before, after, reason);
-    }
-
-    /// A message is believed only if a correct node could have sent it.
-    fn receive(&mut self, now: Time, from: NodeId, message: Message) {
-        if !self.place.admits(from) {
-            return;
-        }
-        let named = match message {
-            Message::Election(id) | Message::Coordinator(id) => id,
-            Message::Ack(lap) => lap.origin(),
-        };
-        if !self.place.config.members.contains(named) {
-            return self.place.ignore(from, Ignored::UnknownId);
-        }
-        if let Some(lap) = message.lap() {
-            self.place.acknowledge(from, lap);
-        }
-        match message {
-            Message::Election(candidate) => self.on_election(now, candidate),
-            Message::Coordinator(leader) => self.on_coordinator(now, leader),
-            Message::Ack(lap) => self.place.acknowledged(lap),
-        }
-    }
-
-    /// What this node has handed on and nobody has acknowledged, oldest first, and who should.
+    /// What this node has handed on and is not acknowledged, oldest first, and by which member it
+    /// should be.
     #[must_use]
     pub fn unacknowledged(&self) -> &[(NodeId, Message)] {
         self.place.kept()
     }
 }
 
-impl Protocol for ChangRoberts {
+impl OnRing for ChangRoberts {
+    fn place(&mut self) -> &mut Place<Message> {
+        &mut self.place
+    }
+
+    /// A node sends its own id round.
+    fn start_election(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        self.place.change(cx, State::Candidate, reason);
+        self.place.hand_on(cx, Message::Election(cx.id()));
+    }
+
+    fn claim(&mut self, cx: &mut Context<'_, Self>) {
+        self.place.hand_on(cx, Message::Coordinator(cx.id()));
+    }
+}
+
+impl Core for ChangRoberts {
     const NAME: &'static str = "chang-roberts";
+    const TIMERS: &'static [Timer] = Timer::ALL;
     type Config = Config;
-    type Durable = Infallible;
+    type Error = Error;
+    type Durable = Nothing;
     type Message = Message;
     type Timer = Timer;
 
-    /// The ring draws no random numbers: the seed changes nothing.
-    fn new(config: Config, _seed: u64) -> Result<Self, ConfigError> {
-        Ok(Self { state: State::NotStarted, place: Place::new(config)? })
+    fn validate(config: &Config, _: Option<&Nothing>) -> Result<(), Error> {
+        config.validate(Self::NAME)
     }
 
-    fn handle(&mut self, now: Time, input: Input<Message>) {
-        for ticket in self.place.due(now) {
-            if self.place.fires(ticket) {
-                self.on_expired(now, ticket.timer);
-            }
+    fn period(config: &Config, timer: Timer) -> Duration {
+        config.period(timer)
+    }
+
+    /// The time-out of one hop: what is older was handed to another member.
+    fn message_lifetime(config: &Config) -> Duration {
+        config.timing.hop
+    }
+
+    fn may_become(from: Role, to: Role) -> bool {
+        match to {
+            Role::NotStarted => false,
+            Role::Follower => true,
+            Role::Candidate | Role::Waiting | Role::Leader => from != Role::NotStarted,
         }
-        match input {
-            Input::Boot if self.state == State::NotStarted => {
-                self.change(now, State::Follower { leader: None }, Reason::Booted);
-            }
-            Input::Receive { from, message } if self.state != State::NotStarted => {
-                self.receive(now, from, message);
-            }
-            Input::Boot | Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
-        }
     }
 
-    fn poll(&mut self) -> Option<Output<Infallible, Message>> {
-        self.place.poll()
+    fn boot(cx: &mut Context<'_, Self>, _: Option<Nothing>, _: u64) -> Self {
+        Self { place: Place::listening(cx) }
     }
 
-    fn status(&self) -> Status {
-        let id = self.place.id();
-        let (role, leader) = match self.state {
-            State::NotStarted => (Role::NotStarted, None),
-            State::Follower { leader } => (Role::Follower, leader),
-            State::Candidate => (Role::Candidate, None),
-            State::Waiting => (Role::Waiting, None),
-            State::Leader => (Role::Leader, Some(id)),
+    /// A message is believed only if it names a member.
+    fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
+        let named = match message {
+            Message::Election(id) | Message::Coordinator(id) => id,
+            Message::Ack(lap) => lap.origin(),
         };
-        Status { id, role, leader }
+        if !cx.config().members.contains(named) {
+            return cx.ignore(from, UNKNOWN_ID);
+        }
+        if let Some(lap) = message.lap() {
+            cx.send(from, Message::Ack(lap));
+        }
+        match message {
+            Message::Election(candidate) => self.on_election(cx, candidate),
+            Message::Coordinator(leader) => self.on_coordinator(cx, leader),
+            Message::Ack(lap) => self.place.acknowledged(cx, lap),
+        }
     }
 
-    fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
-        self.place.armed()
+    fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
+        self.on_expired(cx, timer);
+    }
+
+    fn belief(&self, config: &Config) -> Belief {
+        self.place.belief(config)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who takes part: the ids of nodes, and the set of them that holds elections together.
+//! Who takes part: the ids of nodes, and the set of those that elect a leader together.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::MemberError;
 
 /// The id of a node, 1 to 65535. A larger id means a higher priority.
 ///
@@ -44,13 +44,13 @@ impl fmt::Display for NodeId {
 }
 
 impl FromStr for NodeId {
-    type Err = ConfigError;
+    type Err = MemberError;
 
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
+    fn from_str(text: &str) -> Result<Self, MemberError> {
         let id = text.parse().ok().and_then(Self::new);
         // One id has one spelling: `03` and `+3` are refused, lest they be taken for another id.
         let id = id.filter(|id| id.to_string() == text);
-        id.ok_or_else(|| ConfigError::NotAnId { text: text.to_owned() })
+        id.ok_or_else(|| MemberError::NotAnId { text: text.to_owned() })
     }
 }
 
@@ -59,7 +59,7 @@ impl FromStr for NodeId {
 pub struct Members(Arc<[NodeId]>);
 
 impl Members {
-    /// The smallest cluster: with one node there is nobody to elect a leader for.
+    /// The smallest cluster: with one node there is no other to lead.
     pub const MIN: usize = 2;
     /// The largest cluster. An election costs up to n² messages; beyond this it is the wrong tool.
     pub const MAX: usize = 255;
@@ -68,17 +68,17 @@ impl Members {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Size`] unless there are 2 to 255 of them, [`ConfigError::DuplicateId`] if
+    /// [`MemberError::Size`] unless there are 2 to 255 of them, [`MemberError::DuplicateId`] if
     /// two have one id.
-    pub fn new(ids: impl IntoIterator<Item = NodeId>) -> Result<Self, ConfigError> {
+    pub fn new(ids: impl IntoIterator<Item = NodeId>) -> Result<Self, MemberError> {
         // One more than allowed is enough to know that there are too many.
         let mut ids: Vec<_> = ids.into_iter().take(Self::MAX + 1).collect();
         ids.sort_unstable();
         if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(ConfigError::DuplicateId { node: pair[0] });
+            return Err(MemberError::DuplicateId { node: pair[0] });
         }
         if !(Self::MIN..=Self::MAX).contains(&ids.len()) {
-            return Err(ConfigError::Size { members: ids.len() });
+            return Err(MemberError::Size { members: ids.len() });
         }
         Ok(Self(ids.into()))
     }
@@ -87,6 +87,24 @@ impl Members {
     #[must_use]
     pub fn contains(&self, id: NodeId) -> bool {
         self.0.binary_search(&id).is_ok()
+    }
+
+    /// That `node` is one of them.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::NotAMember`] if it is not.
+    pub fn require(&self, node: NodeId) -> Result<(), MemberError> {
+        match self.contains(node) {
+            true => Ok(()),
+            false => Err(MemberError::NotAMember { node, members: self.clone() }),
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// All members, ascending.

@@ -1,39 +1,46 @@
-//! Leadership by lease: whoever a store has granted the lease leads, until it expires.
+//! Leadership by lease: the node to which a store has granted the lease leads, until it expires.
 //!
-//! A [`Client`] asks the store for the lease, holds it if it is granted, renews it, and steps down when
-//! it has expired by its own clock. A [`Store`] is the smallest thing that grants leases: in production
-//! its place is taken by a service that replicates what it writes (etcd, ZooKeeper, a database); here
-//! it says what the clients rely on, and the tests run against it.
+//! A [`Client`] asks the store for the lease, holds it if it is granted, renews it, and steps down
+//! when it has expired by its own clock. A [`Store`] is the smallest thing that grants leases: in
+//! production its place is taken by a service that replicates what it writes (etcd, ZooKeeper, a
+//! database); here it says what the clients rely on, and the tests run against it.
 //!
 //! Where each rule comes from:
 //!
-//! - **A lease is a promise for a time, and both sides count:** C. Gray and D. Cheriton, *Leases: an
-//!   efficient fault-tolerant mechanism for distributed file cache consistency*, SOSP 1989. The holder
-//!   counts conservatively: it must have stopped before the store begins to think of another.
+//! - **A lease is a promise for a time, and both sides count:** C. Gray and D. Cheriton, *Leases:
+//!   an efficient fault-tolerant mechanism for distributed file cache consistency*, SOSP 1989. The
+//!   holder counts conservatively: it must have stopped before the store begins to think of
+//!   another.
 //! - **The holder counts from before it asked:** M. Burrows, *The Chubby lock service for
-//!   loosely-coupled distributed systems*, OSDI 2006, §2.8. Whatever time the request and its answer
-//!   took is then on the safe side. Counted from the answer, the lease would be too long by the delay.
-//! - **A token that grows with every grant goes with every write, and who accepts writes knows the newest
-//!   grant:** Chubby's sequencers, §2.4 of the same; M. Kleppmann, *How to do distributed locking*,
-//!   2016. A holder that was paused cannot know that it no longer is one; what it writes then says so.
-//! - **A request has a number that no other request of the client has had, and only the answer to the
-//!   latest counts:** ours. An answer that comes late would otherwise be taken for the answer to a
-//!   later request, and the lease counted from too late a moment. How often the client has started is
-//!   part of the number, and durable before anything is sent.
-//! - **Whoever starts again is granted the lease that it had before:** ours. It gets a new token, so what
-//!   its former self wrote and is still under way is rejected.
+//!   loosely-coupled distributed systems*, OSDI 2006, §2.8. Whatever time the request and its
+//!   answer took is then on the safe side. Counted from the answer, the lease would be too long by
+//!   the delay.
+//! - **A token that grows with every grant goes with every write, and what accepts writes knows the
+//!   newest grant:** Chubby's sequencers, §2.4 of the same; M. Kleppmann, *How to do distributed
+//!   locking*,
+//!   2016. A holder that was paused cannot know that it no longer is one; what it writes then says
+//!         so.
+//! - **A request has a number that no other request of the client has had, and only the answer to
+//!   the latest counts:** ours. An answer that comes late would otherwise be taken for the answer
+//!   to a later request, and the lease counted from too late a moment. How often the client has
+//!   started is part of the number, and durable before anything is sent.
+//! - **A client that starts again is granted the lease that it had before:** ours. It gets a new
+//!   token, so what its former self wrote and is still under way is rejected.
+//! - **A holder that notices late that its lease is over does nothing in its name any more**, not
+//!   even what was due before: ours.
 //!
 //! # What it does not promise
 //!
-//! That at most one client *believes* it leads holds as long as nobody is paused, clocks drift no
-//! more than the two durations allow, and the store keeps its word. What holds without that is the fence:
-//! writes of a holder whose lease was granted again are rejected where they arrive.
+//! That at most one client *believes* it leads holds as long as no client is paused, clocks drift
+//! no more than the two durations allow, and the store keeps its word. What holds without that is
+//! the fence: writes of a holder whose lease was granted again are rejected where they arrive.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, Event, Input, NodeId, Output, Protocol, Status, Time};
+use super::{Belief, Context, Core, DurationError, Membership as _, NodeId, Reason, Role};
 
 mod client;
 mod config;
@@ -93,7 +100,7 @@ pub enum Message {
     Renew(Request, Token),
     /// To a client: "You hold the lease with this token."
     Granted(Request, Token),
-    /// To a client: "You do not hold it; this one does," if anybody.
+    /// To a client: "You do not hold it; this one does," if any.
     Refused(Request, Option<NodeId>),
     /// To what the lease protects: the holder's work, with the token of its lease.
     Write(Token),
@@ -114,10 +121,9 @@ pub enum Timer {
     Grant,
 }
 
-impl Timer {
-    /// Every timer, in the order of definition.
-    pub const ALL: [Self; 5] = [Self::Asked, Self::Lease, Self::Renew, Self::Retry, Self::Grant];
-}
+const GRANTED: Reason = Reason::new("granted", "the store granted the lease");
+const REFUSED: Reason = Reason::new("refused", "the store refused the lease");
+const LEASE_EXPIRED: Reason = Reason::new("lease_expired", "the lease has expired");
 
 /// What a client must not forget: how often it has started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -131,92 +137,88 @@ pub struct Durable {
 pub enum Lease {
     /// It wants to lead.
     Client(Client),
-    /// It says who does.
+    /// It says which client does.
     Store(Store),
 }
 
-type Effect = Output<Durable, Message>;
-
-impl Protocol for Lease {
+impl Core for Lease {
     const NAME: &'static str = "lease";
+    const TIMERS: &'static [Timer] =
+        &[Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry, Timer::Grant];
     type Config = Config;
+    type Error = DurationError;
     type Durable = Durable;
     type Message = Message;
     type Timer = Timer;
 
-    /// Neither draws random numbers: the seed changes nothing.
-    fn new(config: Config, _seed: u64) -> Result<Self, ConfigError> {
-        Ok(match config {
-            Config::Client(config) => Self::Client(Client::new(config)?),
-            Config::Store(config) => Self::Store(Store::new(config)?),
-        })
+    fn validate(config: &Config, _: Option<&Durable>) -> Result<(), DurationError> {
+        config.durations().validate()
     }
 
-    fn handle(&mut self, now: Time, input: Input<Message>) {
+    fn period(config: &Config, timer: Timer) -> Duration {
+        let durations = config.durations();
+        match timer {
+            Timer::Asked | Timer::Lease => durations.hold,
+            Timer::Renew => durations.renew,
+            Timer::Retry => durations.retry,
+            Timer::Grant => durations.keep,
+        }
+    }
+
+    /// As long as a client counts a lease: what is granted later is over when it arrives.
+    fn message_lifetime(config: &Config) -> Duration {
+        config.durations().hold
+    }
+
+    /// A client is a candidate until it hears of a holder. The store is a follower of the holder.
+    fn may_become(from: Role, to: Role) -> bool {
+        match to {
+            Role::NotStarted | Role::Waiting => false,
+            Role::Candidate => from != Role::Candidate,
+            Role::Follower => true,
+            Role::Leader => matches!(from, Role::Candidate | Role::Follower),
+        }
+    }
+
+    fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, _: u64) -> Self {
+        match cx.config() {
+            Config::Client(config) => Self::Client(Client::boot(cx, config, durable)),
+            Config::Store(_) => Self::Store(Store::boot(cx)),
+        }
+    }
+
+    /// A message is believed only if a correct node could have sent it.
+    fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
+        match (self, message) {
+            (Self::Client(client), Message::Granted(request, token)) => {
+                client.on_granted(cx, request, token);
+            }
+            (Self::Client(client), Message::Refused(request, holder)) => {
+                client.on_refused(cx, request, holder);
+            }
+            (Self::Store(store), Message::Acquire(request)) => {
+                store.on_acquire(cx, from, request);
+            }
+            (Self::Store(store), Message::Renew(request, token)) => {
+                store.on_renew(cx, from, request, token);
+            }
+            (Self::Store(store), Message::Write(token)) => store.on_write(token),
+            (Self::Client(_) | Self::Store(_), _) => cx.ignore(from, Reason::WRONG_DIRECTION),
+        }
+    }
+
+    fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         match self {
-            Self::Client(client) => client.handle(now, input),
-            Self::Store(store) => store.handle(now, input),
+            Self::Client(client) => client.expire(cx, timer),
+            Self::Store(store) => store.expire(cx),
         }
     }
 
-    fn poll(&mut self) -> Option<Effect> {
+    fn belief(&self, config: &Config) -> Belief {
         match self {
-            Self::Client(client) => client.poll(),
-            Self::Store(store) => store.poll(),
+            Self::Client(client) => client.belief(config.id()),
+            Self::Store(store) => store.belief(),
         }
-    }
-
-    fn status(&self) -> Status {
-        match self {
-            Self::Client(client) => client.status(),
-            Self::Store(store) => store.status(),
-        }
-    }
-
-    fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
-        match self {
-            Self::Client(client) => client.timers(),
-            Self::Store(store) => store.timers(),
-        }
-        .armed()
-    }
-}
-
-/// What a node has to put out, each kind in its order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Outbox {
-    persist: Option<Durable>,
-    sends: std::collections::VecDeque<(NodeId, Message)>,
-    events: std::collections::VecDeque<Event>,
-    /// The deadline that was told last.
-    announced: Option<Time>,
-}
-
-impl Outbox {
-    fn send(&mut self, to: NodeId, message: Message) {
-        self.sends.push_back((to, message));
-    }
-
-    fn tell(&mut self, event: Event) {
-        self.events.push_back(event);
-    }
-
-    /// The next effect: what must be durable, then messages, then events, then the wake-up.
-    fn next(&mut self, deadline: Option<Time>) -> Option<Effect> {
-        if let Some(durable) = self.persist.take() {
-            return Some(Output::Persist(durable));
-        }
-        if let Some((to, message)) = self.sends.pop_front() {
-            return Some(Output::Send { to, message });
-        }
-        if let Some(event) = self.events.pop_front() {
-            return Some(Output::Event(event));
-        }
-        if deadline == self.announced {
-            return None;
-        }
-        self.announced = deadline;
-        Some(Output::WakeAt(deadline))
     }
 }
 

@@ -1,23 +1,25 @@
-//! The protocols: pure state machines, and the trait that the rest of the program knows them by.
+//! The protocols: pure state machines, and the shell that the rest of the program knows them by.
 //!
-//! A protocol core decides; it never acts. It owns no socket, clock, thread, file or random
-//! source: `now` and a seed come in, effects come out. Whoever embeds a core owes it three things:
+//! A [`Node`] decides; it never acts. It owns no socket, clock, thread, file or random source:
+//! `now` and a seed come in, effects come out. A program that embeds one does three things:
 //!
-//! 1. call [`Protocol::handle`] with everything that happens, `now` never going backwards;
-//! 2. after every `handle`, drain [`Protocol::poll`] and carry the outputs out in their order;
+//! 1. call [`Node::handle`] with everything that happens, `now` never going backwards;
+//! 2. after every `handle`, drain [`Node::poll`] and carry the outputs out in their order;
 //! 3. call `handle` with [`Input::Wake`] no earlier than the time last named by
 //!    [`Output::WakeAt`], and as soon after it as possible.
 //!
-//! What every core owes in return:
+//! What every node promises in return, whatever its [`Core`]:
 //!
 //! - **Deadlines first.** The first thing done in *every* `handle`, whatever the input, is to ask
-//!   whether a deadline has passed. A message that is handled after a deadline finds the timer
-//!   already expired, no matter how late the wake-up is: a machine that slept, or a thread that
-//!   was not scheduled, does not act on what it knew before.
+//!   whether deadlines have passed; those that have expire in their order. A message that is
+//!   handled after a deadline finds the timer already expired, no matter how late the wake-up is: a
+//!   machine that slept, or a thread that was not scheduled, does not act on what it knew before.
 //! - **Order of effects.** `Persist` → `Send` → `Event` → `WakeAt`, so that what must be durable
 //!   can be made durable before anything that follows from it is sent.
 //! - **Spurious wake-ups** change nothing and put nothing out.
 //! - **Boot once.** Nothing happens before [`Input::Boot`]; a second `Boot` is a no-op.
+//! - **One event for each change** of the role or the leader, and only the changes of role that the
+//!   core [allows](Core::may_become).
 //! - **Only differences of times matter.** Moving every `now` by the same amount moves every
 //!   deadline by it and changes nothing else.
 //! - **Nothing that arrives can make it panic.** What cannot be right is ignored and told in an
@@ -26,34 +28,34 @@
 //! This module is not the place for I/O (see [`crate::driver`]) nor for parsing (see
 //! [`crate::config`]).
 
-use std::fmt::Debug;
-use std::hash::Hash;
-
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 pub mod bully;
 pub mod chang_roberts;
+mod core;
 mod event;
 pub mod garcia_molina;
 mod id;
 pub mod invitation;
 pub mod lease;
 pub mod list_ring;
+mod node;
 pub mod ring;
 mod settings;
 pub mod stoller;
 mod time;
 mod timers;
 
-pub use event::{Event, Ignored, Reason, Role};
+pub use self::core::{Belief, Context, Core, Nothing};
+pub use bully::{Config as Settings, Timing};
+pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};
-pub use settings::{ConfigError, Settings, Timing};
+pub use node::Node;
+pub use settings::{Config, DurationError, MemberError, Membership, SettingsError};
 pub use time::Time;
-pub use timers::{Ticket, Timers};
+pub use timers::{MAX_TIMERS, Timers};
 
-// The registry: one line for each protocol.
-/// The protocol that the library and the daemon run.
+/// The core that the library and the daemon run unless another is asked for.
 pub type Recommended = bully::Bully;
 
 /// Something that happens to a node.
@@ -63,15 +65,15 @@ pub enum Input<M> {
     Boot,
     /// A message is delivered.
     Receive {
-        /// Who says it sent the message; the transport has checked the claim, the core has not.
+        /// The node that says it sent the message; the transport has checked the claim.
         from: NodeId,
         /// What it says.
         message: M,
     },
     /// Time has passed. May come at any moment: if no deadline has passed, nothing happens.
     Wake,
-    /// The failure detector takes this node for failed. Nothing happens unless the core has it
-    /// [watched](Protocol::watched) at this moment: a report may come late, or twice.
+    /// The failure detector takes this node for failed. Nothing happens unless it is
+    /// [watched](Node::watched) at this moment: a report may come late, or twice.
     Suspect(NodeId),
 }
 
@@ -82,7 +84,7 @@ pub enum Output<D, M> {
     Persist(D),
     /// Send a message. It may be lost: the protocol's timers answer for that.
     Send {
-        /// Who shall get it; always another configured member.
+        /// The node that shall get it; always another configured member.
         to: NodeId,
         /// What it says.
         message: M,
@@ -101,55 +103,48 @@ pub struct Status {
     pub id: NodeId,
     /// What it is doing.
     pub role: Role,
-    /// Whom it takes for the leader; itself when it leads, `None` during an election.
+    /// The node that it takes for the leader; itself when it leads, `None` during an election.
     pub leader: Option<NodeId>,
 }
 
-/// A leader election protocol as a pure state machine. The module says what both sides owe.
-pub trait Protocol: Sized {
-    /// The name it goes by in every wing of the project.
-    const NAME: &'static str;
-    /// What it must be told before it can start.
-    type Config: Clone + Debug;
-    /// What must survive a crash; [`std::convert::Infallible`] if nothing must.
-    type Durable: Clone + Debug + Eq;
-    /// What nodes say to each other.
-    type Message: Copy + Eq + Hash + Debug + Serialize + DeserializeOwned;
-    /// What it waits for.
-    type Timer: Copy + Eq + Hash + Debug;
-
-    /// The volatile state of a node that is not started yet.
-    ///
-    /// The seed is its only source of randomness: the same seed and the same inputs give the same
-    /// outputs.
-    ///
-    /// # Errors
-    ///
-    /// A [`ConfigError`], with the numbers and the remedy, when the configuration contradicts
-    /// itself.
-    fn new(config: Self::Config, seed: u64) -> Result<Self, ConfigError>;
-
-    /// Takes note of something that happened at `now`.
-    fn handle(&mut self, now: Time, input: Input<Self::Message>);
-
-    /// The next effect; `None` once all are taken. Drain it after every [`Protocol::handle`].
-    fn poll(&mut self) -> Option<Output<Self::Durable, Self::Message>>;
-
-    /// What the node believes.
-    fn status(&self) -> Status;
-
-    /// The timers that are armed, with their deadlines, in the order of the timer's definition.
-    fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
-
-    /// The nodes that a failure detector outside the core shall watch, and report by
-    /// [`Input::Suspect`]. Look again after every `handle`: whoever is new is to be watched from
-    /// then on, whoever is gone is not. A report ends the watch; who is still listed after it is to
-    /// be watched anew, and reported again.
-    ///
-    /// None for a core that detects failures by its own timers, as the bully does: nothing is
-    /// watched, nothing is reported, and a report would change nothing. The [driver](crate::driver)
-    /// runs such cores only. It has no detector, asks nobody whom to watch, and reports nobody.
-    fn watched(&self) -> impl Iterator<Item = NodeId> {
-        std::iter::empty()
-    }
+/// Something to do with a core that is known only by its protocol's name at run time.
+pub trait Visitor {
+    /// What comes out.
+    type Output;
+    /// Does it.
+    fn visit<C: Core>(self) -> Self::Output;
 }
+
+/// Calls the macro `$each` with every core that there is, as a list of types. For a registry of
+/// one's own: what every core must have then is checked by the compiler.
+#[macro_export]
+macro_rules! for_each_core {
+    ($each:ident) => {
+        $each! {
+            $crate::protocol::bully::Bully,
+            $crate::protocol::garcia_molina::GarciaMolina,
+            $crate::protocol::invitation::Invitation,
+            $crate::protocol::chang_roberts::ChangRoberts,
+            $crate::protocol::list_ring::ListRing,
+            $crate::protocol::stoller::Stoller,
+            $crate::protocol::lease::Lease,
+        }
+    };
+}
+
+macro_rules! registry {
+    ($($core:ty),+ $(,)?) => {
+        /// The names of all protocols.
+        pub const NAMES: &[&str] = &[$(<$core as Core>::NAME),+];
+
+        /// Calls `visitor` with the core of the protocol called `name`; `None` if there is none.
+        pub fn with_core<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            match name {
+                $(<$core as Core>::NAME => Some(visitor.visit::<$core>()),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+for_each_core!(registry);

@@ -1,32 +1,21 @@
-//! What nodes on a ring have in common: whom a node hands messages to, how it learns that they
-//! arrived, and how patient it is. Not a protocol: those say what goes round.
+//! What nodes on a ring have in common: to which node a node hands messages, how it learns that
+//! they arrived, and how long it waits. Not a protocol: those say what goes round.
 //!
 //! The members stand in a ring, in the order of their ids; after the highest comes the lowest. A
 //! node hands what goes round to the next member and keeps it until that member acknowledges it. A
 //! member that is silent for the time-out `hop` is skipped: what it should have taken goes to the
 //! one after it. Every message tries the next member first, so one that restarted is back at once.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error as ErrorText;
 
-use super::{
-    ConfigError, Event, Ignored, Members, NodeId, Output, Reason, Role, Status, Ticket, Time,
-    Timers,
-};
+use super::settings::Durations;
+use super::{Belief, Context, Core, DurationError, MemberError, NodeId, Reason, Role};
 
 /// The configuration of a node on a ring.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Config {
-    /// The node itself; one of the members.
-    pub id: NodeId,
-    /// Everybody in the ring, the node itself included. The same on every node.
-    pub members: Members,
-    /// How long the node waits for what. Best the same on every node.
-    pub timing: Timing,
-}
+pub type Config = super::Config<Timing>;
 
 /// How long a node on a ring waits for what.
 ///
@@ -38,9 +27,9 @@ pub struct Config {
 pub struct Timing {
     /// How long a member may take to acknowledge what it was handed.
     pub hop: Duration,
-    /// `T_lap`: how long a node takes part in an election before it holds a new one.
+    /// `T_lap`: how long a node takes part in an election before it starts a new one.
     pub lap: Duration,
-    /// How long a follower bears its leader's silence.
+    /// How long a follower hears nothing of its leader before it starts an election.
     pub watch: Duration,
     /// How often a leader repeats its claim.
     pub heartbeat: Duration,
@@ -56,24 +45,16 @@ impl Timing {
     };
 
     /// Checks each value, and those that must fit together in a ring of so many members.
-    fn validate(&self, members: usize) -> Result<(), ConfigError> {
-        let Self { hop, lap, watch, heartbeat } = *self;
-        let named = [("hop", hop), ("lap", lap), ("watch", watch), ("heartbeat", heartbeat)];
-        for (name, value) in named {
-            if value.is_zero() || value > super::Timing::MAX {
-                return Err(ConfigError::OutOfRange { name, value });
-            }
-        }
+    fn validate(&self, section: &'static str, members: usize) -> Result<(), Error> {
+        let (durations, hop) = (Durations(section), self.hop);
+        let (lap, watch) = (("lap", self.lap), ("watch", self.watch));
+        let heartbeat = ("heartbeat", self.heartbeat);
+        durations.in_range(&[("hop", hop), lap, watch, heartbeat])?;
         let round = hop * u32::try_from(members).unwrap_or(u32::MAX);
-        for (name, value) in [("heartbeat", heartbeat), ("lap", lap), ("watch", watch)] {
-            if value <= round {
-                return Err(ConfigError::ShorterThanALap { name, value, hop, members });
-            }
+        if let Some((name, value)) = [heartbeat, lap, watch].into_iter().find(|n| n.1 <= round) {
+            return Err(Error::ShorterThanALap { section, name, value, hop, members });
         }
-        if heartbeat * 2 >= watch {
-            return Err(ConfigError::HeartbeatTooSlow { heartbeat, watch });
-        }
-        Ok(())
+        Ok(durations.repeated(heartbeat, watch, "one lost heartbeat would start an election")?)
     }
 }
 
@@ -83,7 +64,68 @@ impl Default for Timing {
     }
 }
 
-/// A message on its way round: what it is for, and who began it.
+/// What is wrong with the configuration of a node on a ring.
+#[derive(Clone, Debug, PartialEq, Eq, ErrorText)]
+pub enum Error {
+    /// Its members.
+    #[error(transparent)]
+    Members(#[from] MemberError),
+    /// One of its durations.
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+    /// A time-out that would expire although every node on the ring did what it should.
+    #[error(
+        "{section}.{name} ({value:?}) must be longer than {section}.hop ({hop:?}) times the \
+         {members} members: a message waits so long on its way round if members are down; try {:?}",
+        *hop * u32::try_from(*members + 1).unwrap_or(u32::MAX)
+    )]
+    ShorterThanALap {
+        /// The section, which has the name of the protocol.
+        section: &'static str,
+        /// The key.
+        name: &'static str,
+        /// What it is.
+        value: Duration,
+        /// The time-out of one hop.
+        hop: Duration,
+        /// How many members there are.
+        members: usize,
+    },
+    /// More members than one message can list.
+    #[error("{members} members are more than the {most} that a list holds: use another protocol")]
+    TooManyToList {
+        /// How many there are.
+        members: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}
+
+impl Config {
+    /// Checks everything; `section` is the name of the protocol.
+    pub(super) fn validate(&self, section: &'static str) -> Result<(), Error> {
+        self.timing.validate(section, self.members.count())?;
+        Ok(self.members.require(self.id)?)
+    }
+
+    /// How long `timer` waits.
+    pub(super) fn period(&self, timer: Timer) -> Duration {
+        match timer {
+            Timer::Hop => self.timing.hop,
+            Timer::Lap => self.timing.lap,
+            Timer::Watch => self.timing.watch,
+            Timer::Beat => self.timing.heartbeat,
+        }
+    }
+
+    /// The member after `id`; after the highest, the lowest.
+    fn after(&self, id: NodeId) -> NodeId {
+        let members = &self.members;
+        members.above(id).first().copied().or_else(|| members.iter().next()).unwrap_or(id)
+    }
+}
+
+/// A message on its way round: what it is for, and the node that began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Lap {
     /// An election.
@@ -93,7 +135,7 @@ pub enum Lap {
 }
 
 impl Lap {
-    /// Who began it.
+    /// The node that began it.
     #[must_use]
     pub fn origin(self) -> NodeId {
         match self {
@@ -107,7 +149,7 @@ impl Lap {
 pub enum Timer {
     /// For an acknowledgement.
     Hop,
-    /// Whoever takes part in an election: for its end.
+    /// A node that takes part in an election: for its end.
     Lap,
     /// Follower: for the leader's next claim.
     Watch,
@@ -117,196 +159,163 @@ pub enum Timer {
 
 impl Timer {
     /// Every timer, in the order of definition.
-    pub const ALL: [Self; 4] = [Self::Hop, Self::Lap, Self::Watch, Self::Beat];
+    pub const ALL: &'static [Self] = &[Self::Hop, Self::Lap, Self::Watch, Self::Beat];
 }
+
+pub(super) const LOWER_CLAIMS: Reason = Reason::new("lower_claims", "a lower node claims to lead");
+const UNANSWERED: Reason = Reason::new("unanswered", "no other member answered in time");
+const ORIGINATOR_SILENT: Reason =
+    Reason::new("originator_silent", "the node that began what was to be handed on is silent");
+
+/// The message names a node that is not a member.
+pub(super) const UNKNOWN_ID: Reason =
+    Reason::new("unknown_id", "it names a node that is not a configured member");
 
 /// A message of a protocol on a ring.
 pub(super) trait Carried: Copy {
     /// The lap that it is part of; `None` for an acknowledgement.
     fn lap(&self) -> Option<Lap>;
 
-    /// The acknowledgement of what belongs to `lap`.
-    fn ack(lap: Lap) -> Self;
-
-    /// Whether handing it on is of no use once `down` is.
+    /// Whether to hand it on is of no use once `down` is.
     fn depends_on(&self, down: NodeId) -> bool;
 }
 
-/// What became of what a silent member should have acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Skipped {
-    /// It went to the next member.
-    HandedOn,
-    /// So it did, except what depended on the silent one: that is gone.
-    SomeLost,
-    /// There is no next one: all other members are silent.
-    Alone,
+/// What a node on a ring is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// Follows `leader`, or listens until it hears of one.
+    Follower {
+        leader: Option<NodeId>,
+    },
+    Candidate,
+    Waiting,
+    Leader,
 }
 
-/// A node's part in the ring: its timers, what it keeps, and what it wants done.
+/// A node's part in the ring: what it is doing, and what it has handed on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place<M> {
-    pub(super) config: Config,
-    timers: Timers<Timer, 4>,
-    /// The deadline that the embedding program was last told.
-    announced: Option<Time>,
-    sends: VecDeque<(NodeId, M)>,
-    events: VecDeque<Event>,
-    /// Handed on and not acknowledged, oldest first, and to whom.
+    pub(super) state: State,
+    /// Handed on and not acknowledged, oldest first, and to which member.
     kept: Vec<(NodeId, M)>,
 }
 
-impl<M: Carried> Place<M> {
-    pub(super) fn new(config: Config) -> Result<Self, ConfigError> {
-        config.timing.validate(config.members.iter().count())?;
-        if !config.members.contains(config.id) {
-            let Config { id: node, members, .. } = config;
-            return Err(ConfigError::NotAMember { node, members });
+/// A core on a ring.
+pub(super) trait OnRing: Core<Config = Config, Timer = Timer, Message: Carried> {
+    /// The part that all of them have.
+    fn place(&mut self) -> &mut Place<Self::Message>;
+
+    /// Sends an election round.
+    fn start_election(&mut self, cx: &mut Context<'_, Self>, reason: Reason);
+
+    /// The leader's announcement sets out.
+    fn claim(&mut self, cx: &mut Context<'_, Self>);
+
+    /// A timer expires. `Hop`: a member is silent and is skipped. `Lap`: the election was lost on
+    /// the way. `Watch`: the leader has failed. `Beat`: the claim is repeated.
+    fn on_expired(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Hop => self.skip(cx),
+            Timer::Lap => self.start_election(cx, Reason::NO_WINNER),
+            Timer::Watch => self.start_election(cx, Reason::LEADER_SILENT),
+            Timer::Beat => {
+                self.claim(cx);
+                cx.arm(Timer::Beat);
+            }
         }
-        Ok(Self {
-            config,
-            timers: Timers::new(Timer::ALL),
-            announced: None,
-            sends: VecDeque::new(),
-            events: VecDeque::new(),
-            kept: Vec::new(),
-        })
     }
 
-    pub(super) fn id(&self) -> NodeId {
-        self.config.id
+    /// Nothing that is kept was acknowledged in time: it goes to the members after those that are
+    /// silent. If all are, this node is alone and leads. What depends on a silent one is gone, and
+    /// there is an election, unless this node has started one.
+    fn skip(&mut self, cx: &mut Context<'_, Self>) {
+        let (config, place) = (cx.config(), self.place());
+        if place.kept.iter().any(|&(silent, _)| config.after(silent) == config.id) {
+            place.kept.clear();
+            if place.state != State::Leader {
+                place.change(cx, State::Leader, UNANSWERED);
+            }
+            return;
+        }
+        let before = place.kept.len();
+        place.kept.retain(|(silent, kept)| !kept.depends_on(*silent));
+        for (silent, kept) in &mut place.kept {
+            *silent = config.after(*silent);
+            cx.send(*silent, *kept);
+        }
+        if !place.kept.is_empty() {
+            cx.arm(Timer::Hop);
+        }
+        if place.kept.len() < before && place.state != State::Candidate {
+            self.start_election(cx, ORIGINATOR_SILENT);
+        }
+    }
+}
+
+impl<M: Carried> Place<M> {
+    /// A node that starts listens for a leader.
+    pub(super) fn listening<C: OnRing<Message = M>>(cx: &mut Context<'_, C>) -> Self {
+        let state = State::Follower { leader: None };
+        let mut place = Self { state, kept: Vec::new() };
+        place.change(cx, state, Reason::BOOTED);
+        place
     }
 
-    /// The member after `id`; after the highest, the lowest.
-    fn after(&self, id: NodeId) -> NodeId {
-        let members = &self.config.members;
-        members.above(id).first().copied().or_else(|| members.iter().next()).unwrap_or(id)
-    }
-
-    /// What is not acknowledged, oldest first, and who should do so.
+    /// What is not acknowledged, oldest first, and the member that should do so.
     pub(super) fn kept(&self) -> &[(NodeId, M)] {
         &self.kept
     }
 
     /// Hands `message` to the next member. A newer message of the same lap takes the place of the
     /// older.
-    pub(super) fn hand_on(&mut self, now: Time, message: M) {
-        let to = self.after(self.id());
+    pub(super) fn hand_on<C: OnRing<Message = M>>(&mut self, cx: &mut Context<'_, C>, message: M) {
+        let to = cx.config().after(cx.id());
         self.kept.retain(|(_, kept)| kept.lap() != message.lap());
         self.kept.push((to, message));
-        self.sends.push_back((to, message));
-        self.arm(now, Timer::Hop);
-    }
-
-    /// Tells `from` that its message arrived.
-    pub(super) fn acknowledge(&mut self, from: NodeId, lap: Lap) {
-        self.sends.push_back((from, M::ack(lap)));
+        cx.send(to, message);
+        cx.arm(Timer::Hop);
     }
 
     /// What belongs to `lap` has arrived.
-    pub(super) fn acknowledged(&mut self, lap: Lap) {
+    pub(super) fn acknowledged<C: OnRing<Message = M>>(
+        &mut self,
+        cx: &mut Context<'_, C>,
+        lap: Lap,
+    ) {
         self.kept.retain(|(_, kept)| kept.lap() != Some(lap));
         if self.kept.is_empty() {
-            self.timers.cancel(Timer::Hop);
+            cx.cancel(Timer::Hop);
         }
     }
 
-    /// Nothing that is kept was acknowledged in time: it goes to the members after those that are
-    /// silent, as far as it does not depend on them.
-    pub(super) fn skip(&mut self, now: Time) -> Skipped {
-        if self.kept.iter().any(|&(silent, _)| self.after(silent) == self.id()) {
-            self.kept.clear();
-            self.timers.cancel(Timer::Hop);
-            return Skipped::Alone;
-        }
-        let before = self.kept.len();
-        self.kept.retain(|(silent, kept)| !kept.depends_on(*silent));
-        for at in 0..self.kept.len() {
-            self.kept[at].0 = self.after(self.kept[at].0);
-        }
-        self.sends.extend(&self.kept);
-        if !self.kept.is_empty() {
-            self.arm(now, Timer::Hop);
-        }
-        if self.kept.len() < before { Skipped::SomeLost } else { Skipped::HandedOn }
-    }
-
-    /// The tickets of all timers that are due.
-    pub(super) fn due(&self, now: Time) -> impl Iterator<Item = Ticket<Timer>> + use<M> {
-        self.timers.due(now)
-    }
-
-    pub(super) fn fires(&mut self, ticket: Ticket<Timer>) -> bool {
-        self.timers.fires(ticket)
-    }
-
-    pub(super) fn arm(&mut self, now: Time, timer: Timer) {
-        let timing = &self.config.timing;
-        let period = match timer {
-            Timer::Hop => timing.hop,
-            Timer::Lap => timing.lap,
-            Timer::Watch => timing.watch,
-            Timer::Beat => timing.heartbeat,
-        };
-        self.timers.arm(timer, now + period);
-    }
-
-    /// A new role waits for nothing of the old one. What is kept is another matter.
-    pub(super) fn turn(&mut self, now: Time, to: Role) {
+    /// The only place where the state is written. A new one waits for nothing of the old one. What
+    /// is kept is another matter.
+    pub(super) fn change<C: OnRing<Message = M>>(
+        &mut self,
+        cx: &mut Context<'_, C>,
+        to: State,
+        reason: Reason,
+    ) {
+        self.state = to;
+        cx.because(reason);
         for timer in [Timer::Lap, Timer::Watch, Timer::Beat] {
-            self.timers.cancel(timer);
+            cx.cancel(timer);
         }
-        match to {
-            Role::NotStarted => {}
-            Role::Candidate | Role::Waiting => self.arm(now, Timer::Lap),
-            Role::Follower => self.arm(now, Timer::Watch),
-            Role::Leader => self.arm(now, Timer::Beat),
-        }
+        cx.arm(match to {
+            State::Candidate | State::Waiting => Timer::Lap,
+            State::Follower { .. } => Timer::Watch,
+            State::Leader => Timer::Beat,
+        });
     }
 
-    /// Tells of a change, if it is one.
-    pub(super) fn tell(&mut self, before: Status, now: Status, reason: Reason) {
-        if before != now {
-            let (from, Status { role: to, leader, .. }) = (before.role, now);
-            self.events.push_back(Event::RoleChanged { from, to, leader, reason });
-        }
-    }
-
-    /// Whether `from` is another member; if not, that is told.
-    pub(super) fn admits(&mut self, from: NodeId) -> bool {
-        let cause = if from == self.id() {
-            Ignored::OwnId
-        } else if !self.config.members.contains(from) {
-            Ignored::UnknownSender
-        } else {
-            return true;
+    pub(super) fn belief(&self, config: &Config) -> Belief {
+        let (role, leader) = match self.state {
+            State::Follower { leader } => (Role::Follower, leader),
+            State::Candidate => (Role::Candidate, None),
+            State::Waiting => (Role::Waiting, None),
+            State::Leader => (Role::Leader, Some(config.id)),
         };
-        self.ignore(from, cause);
-        false
-    }
-
-    /// Tells that a message of `from` was ignored.
-    pub(super) fn ignore(&mut self, from: NodeId, cause: Ignored) {
-        self.events.push_back(Event::Ignored { from, cause });
-    }
-
-    pub(super) fn poll(&mut self) -> Option<Output<Infallible, M>> {
-        if let Some((to, message)) = self.sends.pop_front() {
-            return Some(Output::Send { to, message });
-        }
-        if let Some(event) = self.events.pop_front() {
-            return Some(Output::Event(event));
-        }
-        let next = self.timers.next_deadline();
-        if next == self.announced {
-            return None;
-        }
-        self.announced = next;
-        Some(Output::WakeAt(next))
-    }
-
-    pub(super) fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
-        self.timers.armed()
+        Belief { role, leader }
     }
 }
 

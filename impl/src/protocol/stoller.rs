@@ -2,7 +2,8 @@
 //!
 //! A node that starts, or whose leader fails, waits until every higher node is reported as failed.
 //! Then it halts the lower ones, one after the other. When each has given way or failed, it leads.
-//! Every message names the election it belongs to, so one that is late is known for what it is.
+//! Every message names the election that it belongs to, so one that is late is known for what it
+//! is.
 //!
 //! Where each rule comes from:
 //!
@@ -11,10 +12,10 @@
 //!   Crash Failures*, 1997. There a smaller number has the higher priority, here a larger one.
 //! - **The leader asks the lower nodes from time to time whether they follow it:** the same, as its
 //!   two programs in Erlang have it: `gen_leader`, and G. Cant's `gl_async_bully`.
-//! - **A node says no unless it follows the asker in that very election, or somebody higher:** ours.
+//! - **A node says no unless it follows the asker in that very election, or a higher node:** ours.
 //!   It finds those that follow a lower leader, or gave way to an election that passed them over:
 //!   what mistakes of the detector leave behind. The model checker found the need for it.
-//! - **A leader that is told no holds a new election**, with a new name, from stage 1 on: ours.
+//! - **A leader that is told no starts a new election**, with a new name, from stage 1 on: ours.
 //! - **A `HALT` that is not answered in time ends its election, and a new one begins:** ours. The
 //!   model checker found that otherwise a node that restarts faster than the detector looks can
 //!   stop its group for good. This also heals lost messages. To send the same `HALT` again would
@@ -23,24 +24,25 @@
 //!
 //! # The failure detector
 //!
-//! Is not here. [`Protocol::watched`] says whom it must watch, [`Input::Suspect`] is its report. The
-//! driver has none, so the daemon cannot run this core; a program that embeds it brings its own.
+//! Is not here. [`Core::watched`] says which nodes it must watch, [`Core::suspect`] is its report.
 //!
 //! # What it does not promise
 //!
-//! With a detector that is never wrong there are never two leaders, whatever crashes and comes back,
-//! on links that keep the order of messages and double none, such as TCP connections. With one that is wrong at times there can be two, until the higher one asks and is told no. There
-//! is no quorum, so no detector can help across a partition.
+//! With a detector that is never wrong there are never two leaders, whatever crashes and recovers,
+//! on links that keep the order of messages and double none, such as TCP connections. With one that
+//! is wrong at times there can be two, until the higher one asks and is told no. There is no
+//! quorum, so no detector can help across a partition.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error as ErrorText;
 
+use super::settings::Durations;
 use super::{
-    ConfigError, Event, Ignored, Input, Members, NodeId, Output, Protocol, Reason, Role, Status,
-    Time, Timers, Timing,
+    Belief, Context, Core, DurationError, MemberError, Members, Membership, NodeId, Reason, Role,
 };
 
 /// The name of an election. Nodes compare names and look at the owner, nothing else.
@@ -48,7 +50,7 @@ use super::{
 pub struct Elid {
     /// Whose election it is.
     pub owner: NodeId,
-    /// Which incarnation of the owner holds it.
+    /// Which incarnation of the owner started it.
     pub incarnation: u64,
     /// How many that incarnation had begun before.
     pub counter: u64,
@@ -88,18 +90,56 @@ pub enum Timer {
 pub struct Config {
     /// The node itself; one of the members.
     pub id: NodeId,
-    /// Everybody who takes part, the node itself included. The same on every node.
+    /// Every node that takes part, the node itself included. The same on every node.
     pub members: Members,
-    /// How often a leader asks whether it is followed, and how long a candidate waits for an answer;
-    /// longer than a question and its answer take, or elections begin again and again.
+    /// How often a leader asks whether it is followed, and how long a candidate waits for an
+    /// answer; longer than a question and its answer take, or elections begin again and again.
     pub ask: Duration,
-    /// What was made durable last; 0 if nothing ever was.
-    pub incarnation: u64,
 }
+
+impl Membership for Config {
+    fn id(&self) -> NodeId {
+        self.id
+    }
+
+    fn hears(&self, other: NodeId) -> bool {
+        self.members.contains(other)
+    }
+}
+
+/// What is wrong with what a node is to start with.
+#[derive(Clone, Debug, PartialEq, Eq, ErrorText)]
+pub enum Error {
+    /// Its members.
+    #[error(transparent)]
+    Members(#[from] MemberError),
+    /// One of its durations.
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+    /// Every number of an incarnation has been used, which no real node lives to see.
+    #[error(
+        "node {node} cannot start again: its last incarnation has the highest number there is; \
+         what it stored is damaged, so give it another id"
+    )]
+    NoIncarnationLeft {
+        /// The node.
+        node: NodeId,
+    },
+}
+
+const HALTED: Reason = Reason::new("halted", "a higher node is about to lead");
+const CHECK_FAILED: Reason = Reason::new("check_failed", "another node does not follow this one");
+const SUSPECTED: Reason =
+    Reason::new("suspected", "the failure detector reports the node that was to lead");
+const WON: Reason = Reason::new("won", "every lower node has given way or failed");
+const UNANSWERED: Reason =
+    Reason::new("unanswered", "a lower node did not say in time that it gives way");
+
+/// Of an election that is over, or of another node's.
+const OTHER_ELECTION: Reason = Reason::new("other_election", "it belongs to another election");
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum State {
-    NotStarted,
     Following { leader: NodeId, elid: Elid },
     Leading { elid: Elid },
     StageOne { elid: Elid, down: BTreeSet<NodeId> },
@@ -110,39 +150,23 @@ enum State {
 /// One node of Stoller's election.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stoller {
-    config: Config,
     state: State,
+    incarnation: u64,
     /// How many elections this incarnation has begun.
     begun: u64,
-    timers: Timers<Timer, 1>,
-    /// The deadline that the embedding program was last told.
-    announced: Option<Time>,
-    durable: VecDeque<u64>,
-    sends: VecDeque<(NodeId, Message)>,
-    events: VecDeque<Event>,
 }
 
 /// The rules, one function for each event.
 impl Stoller {
-    /// A node that starts is a new incarnation, and holds an election.
-    fn boot(&mut self, now: Time) {
-        if self.state != State::NotStarted {
-            return;
-        }
-        self.config.incarnation += 1;
-        self.durable.push_back(self.config.incarnation);
-        self.begin(now, Reason::Booted);
-    }
-
-    /// An election begins, with a name that none had before. The highest node waits for nobody.
-    fn begin(&mut self, now: Time, reason: Reason) {
-        let (owner, incarnation) = (self.config.id, self.config.incarnation);
-        let elid = Elid { owner, incarnation, counter: self.begun };
+    /// An election begins, with a name that none had before. The highest node waits for no other.
+    fn begin(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        let owner = cx.id();
+        let elid = Elid { owner, incarnation: self.incarnation, counter: self.begun };
         self.begun += 1;
-        if self.config.members.above(owner).is_empty() {
-            self.halt_below(now, owner, elid, BTreeSet::new(), reason);
+        if cx.config().members.above(owner).is_empty() {
+            self.halt_below(cx, owner, elid, BTreeSet::new(), reason);
         } else {
-            self.change(State::StageOne { elid, down: BTreeSet::new() }, reason);
+            self.change(cx, State::StageOne { elid, down: BTreeSet::new() }, reason);
         }
     }
 
@@ -150,193 +174,120 @@ impl Stoller {
     /// and tells those that gave way.
     fn halt_below(
         &mut self,
-        now: Time,
+        cx: &mut Context<'_, Self>,
         reached: NodeId,
         elid: Elid,
         gave_way: BTreeSet<NodeId>,
         reason: Reason,
     ) {
-        if let Some(&asked) = self.config.members.below(reached).last() {
-            self.change(State::StageTwo { elid, asked, gave_way }, reason);
-            self.send(asked, Message::Halt(elid));
-            return self.ask_later(now);
-        }
-        self.change(State::Leading { elid }, Reason::Won);
-        self.sends.extend(gave_way.into_iter().map(|to| (to, Message::Ldr(elid))));
-        self.ask_later(now);
-    }
-
-    /// The detector reports a node that it was to watch. If that led, or was to lead, there is an
-    /// election; if it was the last one above, stage 2; if it was to give way, the next one shall.
-    fn on_suspect(&mut self, now: Time, suspect: NodeId) {
-        if !self.watched().any(|watched| watched == suspect) {
-            return;
-        }
-        match self.state.clone() {
-            State::NotStarted | State::Leading { .. } => {}
-            State::Following { .. } | State::Waiting { .. } => self.begin(now, Reason::Suspected),
-            State::StageOne { elid, mut down } => {
-                down.insert(suspect);
-                let me = self.config.id;
-                if down.len() == self.config.members.above(me).len() {
-                    self.halt_below(now, me, elid, BTreeSet::new(), Reason::Suspected);
-                } else {
-                    self.change(State::StageOne { elid, down }, Reason::Suspected);
-                }
+        match cx.config().members.below(reached).last() {
+            Some(&asked) => {
+                self.change(cx, State::StageTwo { elid, asked, gave_way }, reason);
+                cx.send(asked, Message::Halt(elid));
             }
-            State::StageTwo { elid, asked, gave_way } => {
-                self.halt_below(now, asked, elid, gave_way, Reason::Suspected);
+            None => {
+                self.change(cx, State::Leading { elid }, WON);
+                cx.send_all(&gave_way, Message::Ldr(elid));
             }
         }
+        Self::ask_later(cx);
     }
 
     /// `HALT` of a higher node: give way to its election, and say so.
-    fn on_halt(&mut self, from: NodeId, elid: Elid) {
-        self.change(State::Waiting { elid }, Reason::Halted);
-        self.send(from, Message::Ack(elid));
+    fn on_halt(&mut self, cx: &mut Context<'_, Self>, from: NodeId, elid: Elid) {
+        self.change(cx, State::Waiting { elid }, HALTED);
+        cx.send(from, Message::Ack(elid));
     }
 
     /// `ACK` of the node that was asked, in this election: it gave way.
-    fn on_ack(&mut self, now: Time, from: NodeId, of: Elid) {
+    fn on_ack(&mut self, cx: &mut Context<'_, Self>, from: NodeId, of: Elid) {
         match self.state.clone() {
             State::StageTwo { elid, asked, mut gave_way } if (asked, elid) == (from, of) => {
                 gave_way.insert(from);
-                self.halt_below(now, asked, elid, gave_way, Reason::Halted);
+                self.halt_below(cx, asked, elid, gave_way, HALTED);
             }
-            _ => self.ignore(from, Ignored::OtherElection),
+            _ => cx.ignore(from, OTHER_ELECTION),
         }
     }
 
     /// `LDR` of the election that this node gave way to: its owner leads.
-    fn on_ldr(&mut self, from: NodeId, of: Elid) {
+    fn on_ldr(&mut self, cx: &mut Context<'_, Self>, from: NodeId, of: Elid) {
         match self.state {
             State::Waiting { elid } if elid == of => {
-                self.change(State::Following { leader: from, elid }, Reason::Claimed);
+                self.change(cx, State::Following { leader: from, elid }, Reason::CLAIMED);
             }
-            _ => self.ignore(from, Ignored::OtherElection),
+            _ => cx.ignore(from, OTHER_ELECTION),
         }
     }
 
     /// `NORM_Q`: no, unless it follows the asker in that election, or has to do with a higher one.
-    fn on_norm_q(&mut self, from: NodeId, of: Elid) {
+    fn on_norm_q(&mut self, cx: &mut Context<'_, Self>, from: NodeId, of: Elid) {
         let (above_me, follows) = match self.state {
             State::Following { leader, elid } => (leader, elid == of),
             State::Waiting { elid } => (elid.owner, false),
-            _ => (self.config.id, false),
+            _ => (cx.id(), false),
         };
         if !follows && above_me <= from {
-            self.send(from, Message::NotNorm(of));
+            cx.send(from, Message::NotNorm(of));
         }
     }
 
     /// `NOT_NORM` to a leader, about the election that made it one: there is another.
-    fn on_not_norm(&mut self, now: Time, from: NodeId, of: Elid) {
+    fn on_not_norm(&mut self, cx: &mut Context<'_, Self>, from: NodeId, of: Elid) {
         match self.state {
-            State::Leading { elid } if elid == of => self.begin(now, Reason::CheckFailed),
-            _ => self.ignore(from, Ignored::OtherElection),
+            State::Leading { elid } if elid == of => self.begin(cx, CHECK_FAILED),
+            _ => cx.ignore(from, OTHER_ELECTION),
         }
     }
 
-    /// In stage 2 a `HALT` has not been answered: there is another election. A leader asks all lower
-    /// nodes, and will again.
-    fn ask(&mut self, now: Time) {
+    /// In stage 2 a `HALT` has not been answered: there is another election. A leader asks all
+    /// lower nodes, and will again.
+    fn ask(&mut self, cx: &mut Context<'_, Self>) {
         match self.state {
-            State::StageTwo { .. } => self.begin(now, Reason::Unanswered),
+            State::StageTwo { .. } => self.begin(cx, UNANSWERED),
             State::Leading { elid } => {
-                let lower = self.config.members.below(self.config.id);
-                self.sends.extend(lower.iter().map(|&to| (to, Message::NormQ(elid))));
-                self.ask_later(now);
+                cx.send_all(cx.config().members.below(cx.id()), Message::NormQ(elid));
+                Self::ask_later(cx);
             }
             _ => {}
         }
     }
 
-    /// The lowest node has nobody to ask.
-    fn ask_later(&mut self, now: Time) {
-        if !self.config.members.below(self.config.id).is_empty() {
-            self.timers.arm(Timer::Ask, now + self.config.ask);
+    /// The lowest node has no other to ask.
+    fn ask_later(cx: &mut Context<'_, Self>) {
+        if !cx.config().members.below(cx.id()).is_empty() {
+            cx.arm(Timer::Ask);
         }
     }
 
     /// The only place where the state is written. What was to be asked again is forgotten.
-    fn change(&mut self, to: State, reason: Reason) {
-        assert_ne!(to, State::NotStarted, "a node that has started stays so");
-        let before = self.status();
+    fn change(&mut self, cx: &mut Context<'_, Self>, to: State, reason: Reason) {
         self.state = to;
-        self.timers.cancel_all();
-        let after = self.status();
-        if (before.role, before.leader) != (after.role, after.leader) {
-            let Status { role: to, leader, .. } = after;
-            self.events.push_back(Event::RoleChanged { from: before.role, to, leader, reason });
-        }
+        cx.cancel_all();
+        cx.because(reason);
     }
-}
 
-impl Stoller {
-    /// What it remembers of its election: its name, who is down, who was asked, who gave way.
+    /// What it remembers of its election: its name, which nodes are down, were asked, gave way.
     #[must_use]
     pub fn election(&self) -> Election {
-        let none = (None, BTreeSet::new(), None, BTreeSet::new());
         let (elid, down, asked, gave_way) = match self.state.clone() {
-            State::NotStarted => none,
             State::Following { elid, .. } | State::Leading { elid } | State::Waiting { elid } => {
-                (Some(elid), BTreeSet::new(), None, BTreeSet::new())
+                (elid, BTreeSet::new(), None, BTreeSet::new())
             }
-            State::StageOne { elid, down } => (Some(elid), down, None, BTreeSet::new()),
+            State::StageOne { elid, down } => (elid, down, None, BTreeSet::new()),
             State::StageTwo { elid, asked, gave_way } => {
-                (Some(elid), BTreeSet::new(), Some(asked), gave_way)
+                (elid, BTreeSet::new(), Some(asked), gave_way)
             }
         };
-        let Config { incarnation, .. } = self.config;
-        Election { elid, down, asked, gave_way, incarnation, begun: self.begun }
-    }
-
-    /// A message is believed only if a correct node could have sent it.
-    fn receive(&mut self, now: Time, from: NodeId, message: Message) {
-        let me = self.config.id;
-        let downwards = |elid: Elid| from > me && elid.owner == from;
-        if from == me {
-            return self.ignore(from, Ignored::OwnId);
-        }
-        if !self.config.members.contains(from) {
-            return self.ignore(from, Ignored::UnknownSender);
-        }
-        match message {
-            Message::Halt(elid) if downwards(elid) => self.on_halt(from, elid),
-            Message::Ldr(elid) if downwards(elid) => self.on_ldr(from, elid),
-            Message::NormQ(elid) if downwards(elid) => self.on_norm_q(from, elid),
-            Message::Ack(elid) => self.on_ack(now, from, elid),
-            Message::NotNorm(elid) => self.on_not_norm(now, from, elid),
-            Message::Halt(_) | Message::Ldr(_) | Message::NormQ(_) => {
-                self.ignore(from, Ignored::WrongDirection);
-            }
-        }
-    }
-
-    fn expire(&mut self, now: Time) {
-        for ticket in self.timers.due(now) {
-            if self.timers.fires(ticket) {
-                match ticket.timer {
-                    Timer::Ask => self.ask(now),
-                }
-            }
-        }
-    }
-
-    fn send(&mut self, to: NodeId, message: Message) {
-        self.sends.push_back((to, message));
-    }
-
-    fn ignore(&mut self, from: NodeId, cause: Ignored) {
-        self.events.push_back(Event::Ignored { from, cause });
+        Election { elid, down, asked, gave_way, incarnation: self.incarnation, begun: self.begun }
     }
 }
 
 /// What a node remembers of its election; see [`Stoller::election`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Election {
-    /// The election that it holds, gave way to, or whose winner it has; none before it has started.
-    pub elid: Option<Elid>,
+    /// The election that it started, gave way to, or whose winner it has.
+    pub elid: Elid,
     /// Stage 1: the higher nodes that were reported.
     pub down: BTreeSet<NodeId>,
     /// Stage 2: the node that shall give way.
@@ -349,94 +300,117 @@ pub struct Election {
     pub begun: u64,
 }
 
-impl Protocol for Stoller {
+impl Core for Stoller {
     const NAME: &'static str = "stoller";
+    const TIMERS: &'static [Timer] = &[Timer::Ask];
     type Config = Config;
+    type Error = Error;
     /// The number of the incarnation.
     type Durable = u64;
     type Message = Message;
     type Timer = Timer;
 
-    /// It draws no random numbers: the seed changes nothing.
-    fn new(config: Config, _seed: u64) -> Result<Self, ConfigError> {
-        if config.ask.is_zero() || config.ask > Timing::MAX {
-            return Err(ConfigError::OutOfRange { name: "ask", value: config.ask });
+    fn validate(config: &Config, incarnation: Option<&u64>) -> Result<(), Error> {
+        Durations(Self::NAME).in_range(&[("ask", config.ask)])?;
+        config.members.require(config.id)?;
+        match incarnation {
+            Some(&u64::MAX) => Err(Error::NoIncarnationLeft { node: config.id }),
+            _ => Ok(()),
         }
-        if !config.members.contains(config.id) {
-            return Err(ConfigError::NotAMember { node: config.id, members: config.members });
-        }
-        if config.incarnation == u64::MAX {
-            return Err(ConfigError::NoIncarnationLeft { node: config.id });
-        }
-        Ok(Self {
-            config,
-            state: State::NotStarted,
-            begun: 0,
-            timers: Timers::new([Timer::Ask]),
-            announced: None,
-            durable: VecDeque::new(),
-            sends: VecDeque::new(),
-            events: VecDeque::new(),
-        })
     }
 
-    fn handle(&mut self, now: Time, input: Input<Message>) {
-        self.expire(now);
-        match input {
-            Input::Boot => self.boot(now),
-            Input::Receive { from, message } if self.state != State::NotStarted => {
-                self.receive(now, from, message);
+    fn period(config: &Config, timer: Timer) -> Duration {
+        match timer {
+            Timer::Ask => config.ask,
+        }
+    }
+
+    /// As long as a candidate waits for an answer.
+    fn message_lifetime(config: &Config) -> Duration {
+        config.ask
+    }
+
+    fn may_become(from: Role, to: Role) -> bool {
+        match to {
+            Role::NotStarted => false,
+            Role::Candidate => from != Role::Candidate,
+            Role::Waiting => !matches!(from, Role::NotStarted | Role::Waiting),
+            Role::Leader => from == Role::Candidate,
+            Role::Follower => from == Role::Waiting,
+        }
+    }
+
+    /// A node that starts is a new incarnation, and starts an election.
+    fn boot(cx: &mut Context<'_, Self>, last: Option<u64>, _: u64) -> Self {
+        let incarnation = last.unwrap_or(0) + 1;
+        cx.persist(incarnation);
+        let elid = Elid { owner: cx.id(), incarnation, counter: 0 };
+        let mut node = Self { state: State::Waiting { elid }, incarnation, begun: 0 };
+        node.begin(cx, Reason::BOOTED);
+        node
+    }
+
+    /// A message is believed only if a correct node could have sent it.
+    fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
+        let downwards = |elid: Elid| from > cx.id() && elid.owner == from;
+        match message {
+            Message::Halt(elid) if downwards(elid) => self.on_halt(cx, from, elid),
+            Message::Ldr(elid) if downwards(elid) => self.on_ldr(cx, from, elid),
+            Message::NormQ(elid) if downwards(elid) => self.on_norm_q(cx, from, elid),
+            Message::Ack(elid) => self.on_ack(cx, from, elid),
+            Message::NotNorm(elid) => self.on_not_norm(cx, from, elid),
+            Message::Halt(_) | Message::Ldr(_) | Message::NormQ(_) => {
+                cx.ignore(from, Reason::WRONG_DIRECTION);
             }
-            Input::Suspect(node) => self.on_suspect(now, node),
-            Input::Receive { .. } | Input::Wake => {}
         }
     }
 
-    fn poll(&mut self) -> Option<Output<u64, Message>> {
-        if let Some(incarnation) = self.durable.pop_front() {
-            return Some(Output::Persist(incarnation));
+    fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Ask => self.ask(cx),
         }
-        if let Some((to, message)) = self.sends.pop_front() {
-            return Some(Output::Send { to, message });
-        }
-        if let Some(event) = self.events.pop_front() {
-            return Some(Output::Event(event));
-        }
-        let next = self.timers.next_deadline();
-        if next == self.announced {
-            return None;
-        }
-        self.announced = next;
-        Some(Output::WakeAt(next))
     }
 
-    fn status(&self) -> Status {
-        let id = self.config.id;
+    /// If the node led, or was to lead, there is an election; if it was the last one above, stage
+    /// 2; if it was to give way, the next one shall.
+    fn suspect(&mut self, cx: &mut Context<'_, Self>, node: NodeId) {
+        match self.state.clone() {
+            State::Leading { .. } => {}
+            State::Following { .. } | State::Waiting { .. } => self.begin(cx, SUSPECTED),
+            State::StageOne { elid, mut down } => {
+                let me = cx.id();
+                down.insert(node);
+                if down.len() == cx.config().members.above(me).len() {
+                    self.halt_below(cx, me, elid, BTreeSet::new(), SUSPECTED);
+                } else {
+                    self.change(cx, State::StageOne { elid, down }, SUSPECTED);
+                }
+            }
+            State::StageTwo { elid, asked, gave_way } => {
+                self.halt_below(cx, asked, elid, gave_way, SUSPECTED);
+            }
+        }
+    }
+
+    fn belief(&self, config: &Config) -> Belief {
         let (role, leader) = match self.state {
-            State::NotStarted => (Role::NotStarted, None),
             State::Following { leader, .. } => (Role::Follower, Some(leader)),
-            State::Leading { .. } => (Role::Leader, Some(id)),
+            State::Leading { .. } => (Role::Leader, Some(config.id)),
             State::StageOne { .. } | State::StageTwo { .. } => (Role::Candidate, None),
             State::Waiting { .. } => (Role::Waiting, None),
         };
-        Status { id, role, leader }
+        Belief { role, leader }
     }
 
-    fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
-        self.timers.armed()
-    }
-
-    /// Whom the failure detector shall watch: the leader, or who is to become it; in stage 1 the
-    /// higher nodes that were not reported yet; in stage 2 the one that shall give way.
-    fn watched(&self) -> impl Iterator<Item = NodeId> {
+    /// The leader, or the node that is to become it; in stage 1 the higher nodes that were not
+    /// reported yet; in stage 2 the one that shall give way.
+    fn watched(&self, config: &Config) -> impl Iterator<Item = NodeId> {
         let (one, many, except) = match &self.state {
-            State::NotStarted | State::Leading { .. } => (None, &[][..], None),
+            State::Leading { .. } => (None, &[][..], None),
             State::Following { leader, .. } => (Some(*leader), &[][..], None),
             State::Waiting { elid } => (Some(elid.owner), &[][..], None),
             State::StageTwo { asked, .. } => (Some(*asked), &[][..], None),
-            State::StageOne { down, .. } => {
-                (None, self.config.members.above(self.config.id), Some(down))
-            }
+            State::StageOne { down, .. } => (None, config.members.above(config.id), Some(down)),
         };
         let reported = move |id: &NodeId| except.is_some_and(|down| down.contains(id));
         one.into_iter().chain(many.iter().copied().filter(move |id| !reported(id)))

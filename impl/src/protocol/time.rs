@@ -1,4 +1,4 @@
-//! Time as the cores see it: a number that somebody else reads off a clock.
+//! Time as the cores see it: a number that the embedding program reads off a clock.
 
 use std::ops::Add;
 use std::time::Duration;

@@ -1,60 +1,65 @@
-//! The timers of a core: armed, cancelled and expired by numbers, never by a clock.
+//! The timers of a node: armed, cancelled and expired by numbers, never by a clock.
 //!
-//! Every arming has a *generation*. What is due is first written down as [`Ticket`]s and then
-//! handled one by one; a ticket fires only if its timer is still armed with the same generation.
-//! So a timer that was cancelled or armed anew while an earlier one was handled does not fire, and
-//! one `handle` fires each timer at most once, however far the clock has jumped.
+//! Every arming has a *generation*. An input fires only what was armed before it: a timer that is
+//! cancelled or armed anew while an earlier one is handled does not fire, and one input fires each
+//! timer at most once, however far the clock has jumped.
 
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroU64;
 
 use super::Time;
 
-/// Up to `N` armed timers, at most one of each kind. `N` is the number of kinds.
+/// The largest number of timers that a core may have.
+pub const MAX_TIMERS: usize = 16;
+
+/// Armed timers, at most one of each kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Timers<T, const N: usize> {
-    kinds: [T; N],
-    armed: [Option<Armed>; N],
-    generation: u64,
+pub struct Timers<T: 'static> {
+    kinds: &'static [T],
+    armed: [Option<Armed>; MAX_TIMERS],
+    generation: NonZeroU64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Armed {
     deadline: Time,
-    generation: u64,
+    generation: NonZeroU64,
 }
 
-/// The right to fire one arming of a timer, once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket<T> {
-    /// The timer.
-    pub timer: T,
-    /// When it was due.
-    pub deadline: Time,
-    generation: u64,
-}
-
-impl<T: Copy + Eq, const N: usize> Timers<T, N> {
+impl<T: Copy + Eq> Timers<T> {
     /// No timer is armed. `kinds` lists every kind of timer there is, each once.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`MAX_TIMERS`].
     #[must_use]
-    pub const fn new(kinds: [T; N]) -> Self {
-        Self { kinds, armed: [None; N], generation: 0 }
+    pub const fn new(kinds: &'static [T]) -> Self {
+        assert!(kinds.len() <= MAX_TIMERS, "a core has more timers than MAX_TIMERS");
+        Self { kinds, armed: [None; MAX_TIMERS], generation: NonZeroU64::MIN }
     }
 
     /// Arms `timer`, anew if it is armed already: what the earlier arming would do is forgotten.
     pub fn arm(&mut self, timer: T, deadline: Time) {
-        self.generation = self.generation.wrapping_add(1);
-        let armed = Armed { deadline, generation: self.generation };
-        *self.slot(timer) = Some(armed);
+        self.generation = self.generation.saturating_add(1);
+        let at = self.position(timer);
+        self.armed[at] = Some(Armed { deadline, generation: self.generation });
     }
 
     /// Cancels `timer`; nothing happens if it is not armed.
     pub fn cancel(&mut self, timer: T) {
-        *self.slot(timer) = None;
+        let at = self.position(timer);
+        self.armed[at] = None;
     }
 
     /// Cancels all timers.
     pub fn cancel_all(&mut self) {
-        self.armed = [None; N];
+        self.armed = [None; MAX_TIMERS];
+    }
+
+    /// When `timer` expires, if it is armed.
+    #[must_use]
+    pub fn deadline(&self, timer: T) -> Option<Time> {
+        Some(self.armed[self.position(timer)]?.deadline)
     }
 
     /// The armed timers and their deadlines, in the order of their kinds.
@@ -66,51 +71,50 @@ impl<T: Copy + Eq, const N: usize> Timers<T, N> {
     /// The earliest deadline.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.armed.iter().flatten().map(|armed| armed.deadline).min()
+        self.slots().flatten().map(|armed| armed.deadline).min()
     }
 
-    /// Tickets for every timer whose deadline is `now` or earlier, in the order of the deadlines.
-    /// They stay armed until [`Timers::fires`] takes them off.
-    pub fn due(&self, now: Time) -> impl Iterator<Item = Ticket<T>> + use<T, N> {
-        let mut due = [None; N];
-        for ((ticket, &timer), armed) in due.iter_mut().zip(&self.kinds).zip(&self.armed) {
-            *ticket = armed
-                .filter(|armed| armed.deadline <= now)
-                .map(|Armed { deadline, generation }| Ticket { timer, deadline, generation });
-        }
-        due.sort_by_key(|ticket| ticket.map(|ticket| (ticket.deadline, ticket.generation)));
-        due.into_iter().flatten()
-    }
-
-    /// Whether the ticket is still good; if so, its timer is armed no longer.
+    /// The generation of the latest arming.
     #[must_use]
-    pub fn fires(&mut self, ticket: Ticket<T>) -> bool {
-        let slot = self.slot(ticket.timer);
-        let good = slot.is_some_and(|armed| armed.generation == ticket.generation);
-        if good {
-            *slot = None;
-        }
-        good
+    pub fn generation(&self) -> NonZeroU64 {
+        self.generation
     }
 
-    fn slot(&mut self, timer: T) -> &mut Option<Armed> {
-        let position = self.kinds.iter().position(|&kind| kind == timer);
-        assert!(position.is_some(), "every kind of timer is listed when the timers are made");
-        &mut self.armed[position.unwrap_or(0)]
+    /// Takes off the timer with the earliest deadline, if that is `now` or earlier; of those only
+    /// that were armed no later than `generation`. Of two with one deadline, the one that was armed
+    /// first.
+    #[must_use]
+    pub fn expire(&mut self, now: Time, generation: NonZeroU64) -> Option<T> {
+        let due = self.slots().zip(0..).filter_map(|(armed, at)| Some((armed?, at)));
+        let due = due.filter(|(armed, _)| armed.deadline <= now && armed.generation <= generation);
+        let (_, at): (Armed, usize) = due.min()?;
+        self.armed[at] = None;
+        Some(self.kinds[at])
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Option<Armed>> + '_ {
+        self.armed.iter().copied().take(self.kinds.len())
+    }
+
+    fn position(&self, timer: T) -> usize {
+        match self.kinds.iter().position(|&kind| kind == timer) {
+            Some(at) => at,
+            None => unreachable!("a core lists every kind of timer"),
+        }
     }
 }
 
 /// Two sets of timers are equal when they will expire alike: generations tell armings apart, they
 /// do not decide anything by themselves.
-impl<T: Copy + Eq, const N: usize> PartialEq for Timers<T, N> {
+impl<T: Copy + Eq> PartialEq for Timers<T> {
     fn eq(&self, other: &Self) -> bool {
         self.armed().eq(other.armed())
     }
 }
 
-impl<T: Copy + Eq, const N: usize> Eq for Timers<T, N> {}
+impl<T: Copy + Eq> Eq for Timers<T> {}
 
-impl<T: Copy + Eq + Hash, const N: usize> Hash for Timers<T, N> {
+impl<T: Copy + Eq + Hash> Hash for Timers<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for armed in self.armed() {
             armed.hash(state);
@@ -120,20 +124,24 @@ impl<T: Copy + Eq + Hash, const N: usize> Hash for Timers<T, N> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ticket, Time, Timers};
+    use super::{Time, Timers};
 
     fn at(nanoseconds: u64) -> Time {
         Time::from_nanos(nanoseconds)
     }
 
-    fn fired(timers: &mut Timers<char, 3>, now: u64) -> String {
-        let due: Vec<Ticket<char>> = timers.due(at(now)).collect();
-        due.into_iter().filter(|&ticket| timers.fires(ticket)).map(|ticket| ticket.timer).collect()
+    fn timers() -> Timers<char> {
+        Timers::new(&['a', 'b', 'c'])
+    }
+
+    fn fired(timers: &mut Timers<char>, now: u64) -> String {
+        let generation = timers.generation();
+        std::iter::from_fn(|| timers.expire(at(now), generation)).collect()
     }
 
     #[test]
     fn due_timers_fire_once_and_in_the_order_of_their_deadlines() {
-        let mut timers = Timers::new(['a', 'b', 'c']);
+        let mut timers = timers();
         timers.arm('a', at(30));
         timers.arm('b', at(10));
         timers.arm('c', at(20));
@@ -146,27 +154,30 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_an_earlier_arming_does_not_fire() {
-        let mut timers = Timers::new(['a', 'b', 'c']);
+    fn of_two_with_one_deadline_the_one_that_was_armed_first_fires_first() {
+        let mut timers = timers();
+        timers.arm('c', at(10));
+        timers.arm('b', at(10));
         timers.arm('a', at(10));
-        let stale: Vec<_> = timers.due(at(10)).collect();
-        timers.arm('a', at(10));
-        assert!(stale.into_iter().all(|ticket| !timers.fires(ticket)));
-        assert_eq!(timers.next_deadline(), Some(at(10)), "the new arming is untouched");
+        assert_eq!(fired(&mut timers, 10), "cba");
     }
 
     #[test]
-    fn a_cancelled_timer_does_not_fire() {
-        let mut timers = Timers::new(['a', 'b', 'c']);
-        timers.arm('b', at(10));
-        let stale: Vec<_> = timers.due(at(10)).collect();
+    fn a_timer_that_is_armed_anew_does_not_fire_for_what_came_before() {
+        let mut timers = timers();
+        timers.arm('a', at(10));
+        timers.arm('b', at(20));
+        let generation = timers.generation();
+        assert_eq!(timers.expire(at(99), generation), Some('a'));
+        timers.arm('a', at(15));
         timers.cancel('b');
-        assert!(stale.into_iter().all(|ticket| !timers.fires(ticket)));
+        assert_eq!(timers.expire(at(99), generation), None, "one armed anew, one cancelled");
+        assert_eq!(fired(&mut timers, 99), "a");
     }
 
     #[test]
     fn equality_ignores_how_often_a_timer_was_armed() {
-        let mut once = Timers::new(['a', 'b', 'c']);
+        let mut once = timers();
         let mut twice = once;
         once.arm('a', at(10));
         twice.arm('a', at(5));

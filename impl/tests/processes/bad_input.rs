@@ -39,9 +39,9 @@ fn configurations_that_cannot_be_are_refused() {
     run(&["--node", "0"], &["`0` is not a node id", "1 to 65535"]);
     run(&["--node", "99"], &["node 99 is not among the members (1, 2, 3)"]);
     run(&["--node", "x"], &["`x` is not a node id"]);
-    run(&["--node", "1", "--watch", "100ms"], &["timing.heartbeat (50ms)", "try 20ms"]);
-    run(&["--node", "1", "--election", "2s"], &["timing.coordinator (800ms)", "try 6s"]);
-    run(&["--node", "1", "--election", "0s"], &["timing.election is 0ns", "more than 0s"]);
+    run(&["--node", "1", "--watch", "100ms"], &["bully.heartbeat (50ms)", "try 20ms"]);
+    run(&["--node", "1", "--election", "2s"], &["bully.coordinator (800ms)", "try 6s"]);
+    run(&["--node", "1", "--election", "0s"], &["bully.election is 0ns", "more than 0s"]);
     run(&["--node", "1", "--watch", "soon"], &["--watch", "as in 300ms or 2s"]);
     run(&["--node", "1", "--log-level", "loud"], &["--log-level", "debug"]);
     run(&["--node", "1", "--listen", "nowhere"], &["`nowhere` is not an address", "HOST:PORT"]);

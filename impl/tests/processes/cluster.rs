@@ -55,7 +55,7 @@ fn every_change_of_role_is_one_line_with_its_number_and_reason() {
             assert!(change[field].is_string(), "{field} in {log}");
         }
     }
-    assert_eq!(changes[0]["reason"], "Booted", "{log}");
+    assert_eq!(changes[0]["reason"], "booted", "{log}");
     let last = changes.last().expect("there are changes");
     assert_eq!((&last["to"], &last["leader"]), (&"follower".into(), &2.into()), "{log}");
 }

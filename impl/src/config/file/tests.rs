@@ -69,7 +69,7 @@ fn every_mistake_has_its_place_and_remedy() {
         (with("3 = \"127.0.0.1\"\n"), &["line 7", "is not an address", "HOST:PORT"]),
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
         (with("[timing]\nwatch = \"soon\"\n"), &["line 8"]),
-        (with("[timing]\nwatch = \"150ms\"\n"), &["timing.heartbeat (100ms)", "try 30ms"]),
+        (with("[timing]\nwatch = \"150ms\"\n"), &["bully.heartbeat (100ms)", "try 30ms"]),
         (with("[log]\nlevel = \"loud\"\n"), &["unknown level `loud`", "debug"]),
         (with("[log]\nformat = \"xml\"\n"), &["`xml`", "`json`"]),
         (GOOD.replace("node = 2", "node = 3").pipe(problem), &["node 3 is not among", "1, 2, 10"]),

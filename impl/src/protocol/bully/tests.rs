@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::{Bully, Message, Timer};
-use crate::protocol::{
-    ConfigError, Event, Ignored, Input, Members, NodeId, Output, Protocol, Settings, Time, Timing,
-};
+use super::{Bully, Config, Message, Timer, Timing};
+use crate::protocol::{Input, MemberError, Members, Node, NodeId, Nothing, Output, Reason, Time};
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
@@ -16,17 +14,17 @@ fn ms(milliseconds: u64) -> Time {
     Time::ZERO + Duration::from_millis(milliseconds)
 }
 
-fn settings(node: u16, members: &[u16]) -> Settings {
+fn config(node: u16, members: &[u16]) -> Config {
     let members = Members::new(members.iter().map(|&number| id(number))).expect("valid");
-    Settings { id: id(node), members, timing: Timing::DEFAULT }
+    Config { id: id(node), members, timing: Timing::DEFAULT }
 }
 
-fn node(number: u16) -> Bully {
-    Bully::new(settings(number, &[1, 2, 3, 4]), 0).expect("valid")
+fn node(number: u16) -> Node<Bully> {
+    Node::new(config(number, &[1, 2, 3, 4]), None, 0).expect("valid")
 }
 
 /// One node, told what happens at which millisecond, and the outputs it gave, on one line.
-struct Story(Bully);
+struct Story(Node<Bully>);
 
 impl Story {
     fn of(number: u16) -> Self {
@@ -44,15 +42,11 @@ impl Story {
     }
 }
 
-fn line(output: &Output<std::convert::Infallible, Message>) -> String {
+fn line(output: &Output<Nothing, Message>) -> String {
     match output {
         Output::Persist(nothing) => match *nothing {},
         Output::Send { to, message } => format!("{message:?} to {to}"),
-        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
-            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
-            format!("{from} becomes {to}{leader}: {reason}")
-        }
-        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => {
             format!("wake at {}", time.since(Time::ZERO).as_millis())
@@ -124,13 +118,13 @@ fn the_highest_node_leads_at_once_and_answers_challengers_twice() {
 }
 
 #[test]
-fn a_challenged_follower_holds_one_election_however_often_it_is_challenged() {
+fn a_challenged_follower_starts_one_election_however_often_it_is_challenged() {
     let mut three = Story::of(3);
     three.at(0, Input::Boot);
     three.hears(1, 4, Message::Coordinator);
     assert_eq!(
         three.hears(50, 1, Message::Election),
-        "Ok to 1, Election to 4, follower becomes candidate: a lower node holds an election, \
+        "Ok to 1, Election to 4, follower becomes candidate: a lower node has started an election, \
          wake at 350"
     );
     assert_eq!(three.hears(60, 2, Message::Election), "Ok to 2");
@@ -194,7 +188,7 @@ fn a_follower_changes_to_a_higher_leader_but_never_to_a_lower_one() {
     one.hears(10, 3, Message::Coordinator);
     assert_eq!(
         one.hears(20, 2, Message::Coordinator),
-        format!("ignored 2: {}", Ignored::BelowLeader)
+        format!("ignored 2: {}", super::BELOW_LEADER)
     );
     assert_eq!(one.0.status().leader, Some(id(3)));
     assert_eq!(one.0.armed().collect::<Vec<_>>(), [(Timer::Watch, ms(510))]);
@@ -207,11 +201,11 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
     let mut two = Story::of(2);
     two.at(0, Input::Boot);
     for (from, message, cause) in [
-        (9, Message::Coordinator, Ignored::UnknownSender),
-        (2, Message::Coordinator, Ignored::OwnId),
-        (1, Message::Coordinator, Ignored::WrongDirection),
-        (1, Message::Ok, Ignored::WrongDirection),
-        (3, Message::Election, Ignored::WrongDirection),
+        (9, Message::Coordinator, Reason::UNKNOWN_SENDER),
+        (2, Message::Coordinator, Reason::OWN_ID),
+        (1, Message::Coordinator, Reason::WRONG_DIRECTION),
+        (1, Message::Ok, Reason::WRONG_DIRECTION),
+        (3, Message::Election, Reason::WRONG_DIRECTION),
     ] {
         assert_eq!(two.hears(1, from, message), format!("ignored {from}: {cause}"));
     }
@@ -219,10 +213,10 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
 
 #[test]
 fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
-    let build = |change: &dyn Fn(&mut Settings)| {
-        let mut settings = settings(2, &[1, 2, 3]);
-        change(&mut settings);
-        Bully::new(settings, 0).expect_err("must be refused").to_string()
+    let build = |change: &dyn Fn(&mut Config)| {
+        let mut config = config(2, &[1, 2, 3]);
+        change(&mut config);
+        Node::<Bully>::new(config, None, 0).expect_err("must be refused").to_string()
     };
     assert_eq!(
         build(&|s| s.id = id(9)),
@@ -230,20 +224,20 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     );
     assert_eq!(
         build(&|s| s.timing.election = Duration::ZERO),
-        "timing.election is 0ns: use more than 0s and at most 24h"
+        "bully.election is 0ns: use more than 0s and at most 24h"
     );
     assert_eq!(
         build(&|s| s.timing.coordinator = s.timing.election),
-        "timing.coordinator (300ms) must be longer than timing.election (300ms): the winner \
+        "bully.coordinator (300ms) must be longer than bully.election (300ms): the winner \
          waits that long before it announces itself; try 900ms"
     );
     assert_eq!(
         build(&|s| s.timing.heartbeat = Duration::from_millis(250)),
-        "timing.heartbeat (250ms) must be shorter than half of timing.watch (500ms), or one lost \
-         heartbeat starts an election; try 100ms"
+        "bully.heartbeat (250ms) must be shorter than half of bully.watch (500ms): one lost \
+         heartbeat would start an election; try 100ms"
     );
     let twice = Members::new([id(1), id(2), id(1)]).expect_err("must be refused");
-    assert_eq!(twice, ConfigError::DuplicateId { node: id(1) });
+    assert_eq!(twice, MemberError::DuplicateId { node: id(1) });
     let alone = Members::new([id(1)]).expect_err("must be refused");
     assert!(alone.to_string().starts_with("1 member(s) configured"), "{alone}");
     let crowd = Members::new((1..=300).map(id)).expect_err("must be refused");
@@ -252,7 +246,7 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
 
 /// A few nodes and the messages between them, which take one millisecond.
 struct Network {
-    nodes: BTreeMap<NodeId, Bully>,
+    nodes: BTreeMap<NodeId, Node<Bully>>,
     in_flight: VecDeque<(Time, NodeId, NodeId, Message)>,
     members: Vec<u16>,
     now: Time,
@@ -275,7 +269,7 @@ impl Network {
     }
 
     fn start(&mut self, number: u16) {
-        let node = Bully::new(settings(number, &self.members), 0).expect("valid");
+        let node = Node::new(config(number, &self.members), None, 0).expect("valid");
         assert!(self.nodes.insert(id(number), node).is_none(), "not up already");
         self.handle(id(number), Input::Boot);
     }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::{ChangRoberts, Message};
+use crate::protocol::ring::Error;
 use crate::protocol::ring::stories::{self, Ring, Words, config, id};
 use crate::protocol::ring::{Lap, Timer, Timing};
-use crate::protocol::{ConfigError, Input, Members, Protocol, Time};
+use crate::protocol::{Input, Members, Node, Time};
 
 impl Words for Message {
     fn words(&self) -> String {
@@ -37,11 +38,11 @@ fn a_node_that_starts_listens_and_follows_whoever_says_that_it_leads() {
     let mut two = Story::of(2);
     assert_eq!(two.leader(), None);
     let at_once = Time::ZERO + Duration::from_millis(1);
-    let mut booted = ChangRoberts::new(config(2, &[1, 2, 3, 4]), 0).expect("valid");
+    let mut booted = Node::<ChangRoberts>::new(config(2, &[1, 2, 3, 4]), None, 0).expect("valid");
     booted.handle(Time::ZERO, Input::Boot);
     booted.handle(at_once, Input::Receive { from: id(1), message: coordinator(4) });
     assert_eq!(booted.status().leader, Some(id(4)));
-    assert!(two.at(0, Input::Wake).starts_with("election 2 to 3"), "unless nobody says so");
+    assert!(two.at(0, Input::Wake).starts_with("election 2 to 3"), "unless no node says so");
 }
 
 #[test]
@@ -49,13 +50,14 @@ fn an_id_that_comes_home_makes_a_leader_that_keeps_saying_so() {
     let mut four = Story::of(4);
     assert_eq!(
         four.at(0, Input::Wake),
-        "election 4 to 1, follower becomes candidate: the leader was silent for too long, wake at 20"
+        "election 4 to 1, follower becomes candidate: the leader was silent for too long, wake at \
+         20"
     );
     assert_eq!(four.hears(1, 1, ack(Lap::Election(id(4)))), "wake at 1000");
     assert_eq!(
         four.hears(5, 3, election(4)),
         "ack of election 4 to 3, coordinator 4 to 1, candidate becomes leader of 4: the node's \
-         own id came home, wake at 25"
+         own id completed the ring, wake at 25"
     );
     assert_eq!(four.hears(6, 1, ack(Lap::Coordinator(id(4)))), "wake at 205");
     assert_eq!(four.hears(9, 3, coordinator(4)), "ack of coordinator 4 to 3", "it is home");
@@ -69,8 +71,8 @@ fn a_higher_id_passes_and_its_owner_is_followed() {
     two.hears(1, 3, ack(Lap::Election(id(2))));
     assert_eq!(
         two.hears(2, 1, election(4)),
-        "ack of election 4 to 1, election 4 to 3, candidate becomes waiting: a higher node holds \
-         an election, wake at 22"
+        "ack of election 4 to 1, election 4 to 3, candidate becomes waiting: a higher node has \
+         started an election, wake at 22"
     );
     two.hears(3, 3, ack(Lap::Election(id(4))));
     assert_eq!(
@@ -96,8 +98,8 @@ fn a_lower_id_is_replaced_by_a_follower_and_swallowed_by_whoever_takes_part() {
     three.hears(4, 4, ack(Lap::Coordinator(id(4))));
     assert_eq!(
         three.hears(5, 2, election(1)),
-        "ack of election 1 to 2, election 3 to 4, follower becomes candidate: a lower node holds \
-         an election, wake at 25"
+        "ack of election 1 to 2, election 3 to 4, follower becomes candidate: a lower node has \
+         started an election, wake at 25"
     );
 }
 
@@ -109,7 +111,7 @@ fn a_silent_member_is_skipped_and_the_last_one_alone_leads() {
     assert_eq!(two.at(40, Input::Wake), "election 2 to 1, wake at 60");
     assert_eq!(
         two.at(60, Input::Wake),
-        "candidate becomes leader of 2: no higher node answered in time, wake at 260"
+        "candidate becomes leader of 2: no other member answered in time, wake at 260"
     );
     assert_eq!(two.at(260, Input::Wake), "coordinator 2 to 3, wake at 280", "3 may be back");
 }
@@ -122,7 +124,8 @@ fn what_cannot_come_home_is_removed_and_there_is_an_election() {
     three.hears(2, 2, coordinator(4));
     assert_eq!(
         three.at(22, Input::Wake),
-        "election 3 to 4, follower becomes candidate: who began what was to be handed on is \
+        "election 3 to 4, follower becomes candidate: the node that began what was to be handed \
+         on is \
          silent, wake at 42",
         "4 is silent, and it was 4's announcement"
     );
@@ -176,7 +179,8 @@ fn several_messages_wait_for_silent_members_and_go_on_together() {
     assert_eq!(one.hears(27, 3, ack(Lap::Election(id(1)))), "");
     assert_eq!(
         one.at(46, Input::Wake),
-        "election 4 to 4, election 1 to 2, waiting becomes candidate: who began what was to be \
+        "election 4 to 4, election 1 to 2, waiting becomes candidate: the node that began what \
+         was to be \
          handed on is silent, wake at 66",
         "what 3 began is gone"
     );
@@ -189,9 +193,9 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
     for (from, message, cause) in [
         (9, election(3), "the sender is not a configured member"),
         (2, election(3), "the sender has this node's own id"),
-        (1, election(9), "it names somebody who is not a configured member"),
-        (1, coordinator(9), "it names somebody who is not a configured member"),
-        (1, ack(Lap::Election(id(9))), "it names somebody who is not a configured member"),
+        (1, election(9), "it names a node that is not a configured member"),
+        (1, coordinator(9), "it names a node that is not a configured member"),
+        (1, ack(Lap::Election(id(9))), "it names a node that is not a configured member"),
     ] {
         assert_eq!(two.hears(1, from, message), format!("ignored {from}: {cause}"));
     }
@@ -202,7 +206,7 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     let build = |number: u16, change: &dyn Fn(&mut Timing)| {
         let mut config = config(number, &[1, 2, 3]);
         change(&mut config.timing);
-        ChangRoberts::new(config, 0).map(|_| ()).map_err(|error| error.to_string())
+        Node::<ChangRoberts>::new(config, None, 0).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(build(2, &|_| {}), Ok(()));
     assert_eq!(
@@ -211,31 +215,31 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     );
     assert_eq!(
         build(2, &|t| t.hop = Duration::ZERO),
-        Err("timing.hop is 0ns: use more than 0s and at most 24h".into())
+        Err("chang-roberts.hop is 0ns: use more than 0s and at most 24h".into())
     );
     assert_eq!(
         build(2, &|t| t.lap = Duration::from_millis(60)),
-        Err("timing.lap (60ms) must be longer than timing.hop (20ms) times the 3 members: a \
+        Err("chang-roberts.lap (60ms) must be longer than chang-roberts.hop (20ms) times the 3 \
+             members: a \
              message waits so long on its way round if members are down; try 80ms"
             .into())
     );
     assert_eq!(
         build(2, &|t| t.heartbeat = Duration::from_millis(60)),
-        Err(
-            "timing.heartbeat (60ms) must be longer than timing.hop (20ms) times the 3 members: a \
+        Err("chang-roberts.heartbeat (60ms) must be longer than chang-roberts.hop (20ms) times \
+             the 3 members: a \
              message waits so long on its way round if members are down; try 80ms"
-                .into()
-        )
+            .into())
     );
     assert_eq!(
         build(2, &|t| t.heartbeat = Duration::from_millis(500)),
-        Err("timing.heartbeat (500ms) must be shorter than half of timing.watch (1s), or one \
-             lost heartbeat starts an election; try 200ms"
+        Err("chang-roberts.heartbeat (500ms) must be shorter than half of chang-roberts.watch \
+             (1s): one lost heartbeat would start an election; try 200ms"
             .into())
     );
     let two = Members::new([id(1), id(2)]).expect("valid");
     assert!(matches!(
-        ChangRoberts::new(
+        Node::<ChangRoberts>::new(
             crate::protocol::ring::Config {
                 id: id(1),
                 members: two,
@@ -245,9 +249,10 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
                     ..Timing::DEFAULT
                 }
             },
+            None,
             0
         ),
-        Err(ConfigError::ShorterThanALap { name: "watch", .. })
+        Err(Error::ShorterThanALap { name: "watch", .. })
     ));
 }
 

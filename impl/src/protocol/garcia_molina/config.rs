@@ -5,36 +5,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{ConfigError, Members, NodeId, Timing};
+use crate::protocol::DurationError;
+use crate::protocol::settings::Durations;
 
-/// The configuration of one node: who it is, with whom, how patient, and what it has kept.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Config {
-    /// The node itself; one of the members.
-    pub id: NodeId,
-    /// Everybody who takes part, the node itself included. The same on every node.
-    pub members: Members,
-    /// How long the node waits for what. Best the same on every node.
-    pub patience: Patience,
-    /// What the node made durable last, in any of its lives; the default if nothing.
-    pub computed: Computed,
-}
+/// The configuration of one node.
+pub type Config = crate::protocol::Config<Timing>;
 
-impl Config {
-    /// Checks everything.
-    ///
-    /// # Errors
-    ///
-    /// The first contradiction found, with its numbers and the remedy.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        if !self.members.contains(self.id) {
-            return Err(ConfigError::NotAMember { node: self.id, members: self.members.clone() });
-        }
-        self.patience.validate()
-    }
-}
-
-/// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for one.
+/// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Computed {
     count: u64,
@@ -76,22 +54,22 @@ impl Default for Computed {
 
 /// How long a node waits for what.
 ///
-/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call` must
-/// exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call`
+/// must exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Patience {
-    /// How long a node waits for the answer to a call, and after a restart before it calls anybody.
+pub struct Timing {
+    /// How long a node waits for the answer to a call, and after a restart before its first call.
     pub call: Duration,
-    /// How long it bears its coordinator's silence before it asks whether it is there.
+    /// How long it hears nothing of its coordinator before it asks whether it is there.
     pub silence: Duration,
-    /// How long it waits for the election of a higher node to reach it. Too short is a nuisance, not a
-    /// danger.
+    /// How long it waits for the election of a higher node to reach it. Too short is a nuisance,
+    /// not a danger.
     pub election: Duration,
     /// How often a coordinator checks.
     pub check: Duration,
 }
 
-impl Patience {
+impl Timing {
     /// For machines on one network: a handful of nodes has a new leader within about two seconds.
     pub const DEFAULT: Self = Self {
         call: Duration::from_millis(200),
@@ -105,29 +83,20 @@ impl Patience {
     /// # Errors
     ///
     /// The first contradiction found, with its numbers and the remedy.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let Self { call, silence, election, check } = *self;
-        let named =
-            [("call", call), ("silence", silence), ("election", election), ("check", check)];
-        for (name, value) in named {
-            if value.is_zero() || value > Timing::MAX {
-                return Err(ConfigError::OutOfRange { name, value });
-            }
-        }
-        let longer = |name, value, than, limit, why| {
-            if value > limit {
-                Ok(())
-            } else {
-                Err(ConfigError::TooShort { name, value, than, limit, why })
-            }
-        };
-        longer("silence", silence, "call", call, "an old answer could pass for a new one")?;
-        longer("election", election, "call", call, "an old answer could pass for a new one")?;
-        longer("silence", silence, "check", check, "a coordinator is heard only when it checks")
+    pub fn validate(&self) -> Result<(), DurationError> {
+        let durations = Durations("garcia-molina");
+        let (call, silence) = (("call", self.call), ("silence", self.silence));
+        let (election, check) = (("election", self.election), ("check", self.check));
+        durations.in_range(&[call, silence, election, check])?;
+        let why = "an old answer could pass for a new one";
+        durations.longer(silence, call, why, self.call * 4)?;
+        durations.longer(election, call, why, self.call * 4)?;
+        let why = "a coordinator is heard only when it checks";
+        durations.longer(silence, check, why, self.check * 4)
     }
 }
 
-impl Default for Patience {
+impl Default for Timing {
     fn default() -> Self {
         Self::DEFAULT
     }

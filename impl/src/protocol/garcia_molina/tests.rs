@@ -3,9 +3,9 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use super::{Computed, Config, GarciaMolina, Message, Patience, Task};
+use super::{Computed, Config, GarciaMolina, Message, Task, Timing};
 use crate::protocol::{
-    ConfigError, Event, Ignored, Input, Members, NodeId, Output, Protocol, Time,
+    Input, MemberError, Members, Node, NodeId, Output, Reason, SettingsError, Time,
 };
 
 fn id(number: u16) -> NodeId {
@@ -18,17 +18,16 @@ fn ms(milliseconds: u64) -> Time {
 
 fn config(node: u16) -> Config {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
-    let patience = Patience::DEFAULT;
-    Config { id: id(node), members, patience, computed: Computed::default() }
+    Config { id: id(node), members, timing: Timing::DEFAULT }
 }
 
 /// One node, told what happens at which millisecond, and the outputs it gave, on one line.
-struct Story(GarciaMolina);
+struct Story(Node<GarciaMolina>);
 
 impl Story {
     /// The node has booted at 0 and waits its 200 milliseconds.
     fn of(number: u16) -> Self {
-        let mut story = Self(GarciaMolina::new(config(number), 0).expect("valid"));
+        let mut story = Self(Node::new(config(number), None, 0).expect("valid"));
         story.at(0, Input::Boot);
         story
     }
@@ -53,6 +52,10 @@ impl Story {
         story
     }
 
+    fn core(&self) -> &GarciaMolina {
+        self.0.core().expect("booted")
+    }
+
     fn at(&mut self, milliseconds: u64, input: Input<Message>) -> String {
         self.0.handle(ms(milliseconds), input);
         let outputs: Vec<_> = std::iter::from_fn(|| self.0.poll()).map(|o| line(&o)).collect();
@@ -68,11 +71,7 @@ fn line(output: &Output<Computed, Message>) -> String {
     match output {
         Output::Persist(computed) => format!("keep {}", computed.count()),
         Output::Send { to, message } => format!("{message:?} to {to}"),
-        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
-            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
-            format!("{from} becomes {to}{leader}: {reason}")
-        }
-        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => format!("wake at {}", time.since(Time::ZERO).as_millis()),
     }
@@ -80,7 +79,7 @@ fn line(output: &Output<Computed, Message>) -> String {
 
 #[test]
 fn an_election_is_one_call_after_the_other() {
-    let mut two = Story(GarciaMolina::new(config(2), 0).expect("valid"));
+    let mut two = Story(Node::new(config(2), None, 0).expect("valid"));
     assert_eq!(
         two.at(0, Input::Boot),
         "not_started becomes candidate: the node started, wake at 200"
@@ -96,7 +95,7 @@ fn an_election_is_one_call_after_the_other() {
 }
 
 #[test]
-fn whoever_is_answered_by_a_higher_node_waits_to_be_halted() {
+fn a_node_that_is_answered_by_a_higher_one_waits_to_be_halted() {
     let mut one = Story::of(1);
     assert_eq!(one.at(200, Input::Wake), "AreYouThere to 2, wake at 400");
     assert_eq!(
@@ -109,11 +108,11 @@ fn whoever_is_answered_by_a_higher_node_waits_to_be_halted() {
         one.hears(500, 3, Message::Ready(7)),
         "Started to 3, waiting becomes follower of 3: a higher node claims to lead, wake at 1500"
     );
-    assert_eq!(one.0.task(), Some(Task { coordinator: id(3), number: 7 }));
+    assert_eq!(one.core().task(), Some(Task { coordinator: id(3), number: 7 }));
 }
 
 #[test]
-fn a_time_out_holds_another_election_if_nothing_came_of_a_higher_ones() {
+fn a_time_out_starts_another_election_if_nothing_came_of_a_higher_ones() {
     let mut one = Story::of(1);
     one.at(200, Input::Wake);
     one.hears(250, 2, Message::Here);
@@ -162,7 +161,7 @@ fn a_halted_node_stops_its_own_election_for_good() {
     );
     assert_eq!(two.hears(500, 1, Message::Halted), "", "the answer to a call that is over");
     assert_eq!(two.at(600, Input::Wake), "", "its time-out is over as well");
-    assert_eq!(two.0.halted(), []);
+    assert_eq!(two.core().halted(), []);
 }
 
 #[test]
@@ -178,7 +177,7 @@ fn only_the_last_that_halted_a_node_may_lead_it() {
         "it is not the coordinator yet"
     );
     assert_eq!(one.hears(60, 3, Message::NewCoordinator), "Noted to 3, wake at 1060");
-    assert_eq!(one.0.coordinator(), Some(id(3)));
+    assert_eq!(one.core().coordinator(), Some(id(3)));
 }
 
 #[test]
@@ -197,7 +196,7 @@ fn a_reorganization_that_loses_a_node_begins_anew_and_computes_another_task() {
 }
 
 #[test]
-fn a_coordinator_checks_what_everybody_works_on() {
+fn a_coordinator_checks_what_every_node_works_on() {
     let mut two = Story::leader();
     let (mine, other) =
         (Task { coordinator: id(2), number: 1 }, Task { coordinator: id(3), number: 1 });
@@ -217,7 +216,7 @@ fn a_coordinator_checks_what_everybody_works_on() {
 }
 
 #[test]
-fn the_highest_needs_to_ask_nobody() {
+fn the_highest_needs_to_ask_no_other() {
     let mut three = Story::of(3);
     assert_eq!(three.at(200, Input::Wake), "Halt to 2, wake at 400");
     three.at(400, Input::Wake);
@@ -231,8 +230,8 @@ fn the_highest_needs_to_ask_nobody() {
 
 #[test]
 fn a_task_is_never_handed_out_twice_whatever_is_forgotten() {
-    let kept = Config { computed: Computed::new(41), ..config(3) };
-    let mut three = Story(GarciaMolina::new(kept, 0).expect("valid"));
+    let kept = Some(Computed::new(41));
+    let mut three = Story(Node::new(config(3), kept, 0).expect("valid"));
     three.at(0, Input::Boot);
     three.at(200, Input::Wake);
     three.hears(300, 2, Message::Halted);
@@ -243,8 +242,8 @@ fn a_task_is_never_handed_out_twice_whatever_is_forgotten() {
 #[test]
 fn numbers_that_must_fit_a_narrow_field_begin_again() {
     let round = NonZeroU64::new(4).expect("not zero");
-    let kept = Config { computed: Computed::in_rounds(3, round), ..config(1) };
-    let mut one = Story(GarciaMolina::new(kept, 0).expect("valid"));
+    let kept = Some(Computed::in_rounds(3, round));
+    let mut one = Story(Node::new(config(1), kept, 0).expect("valid"));
     one.at(0, Input::Boot);
     one.at(200, Input::Wake);
     one.at(400, Input::Wake);
@@ -255,11 +254,11 @@ fn numbers_that_must_fit_a_narrow_field_begin_again() {
 #[test]
 fn what_no_correct_node_sends_is_ignored() {
     let mut two = Story::follower(2);
-    let ignored = |from: u16, cause: Ignored| format!("ignored {from}: {cause}");
-    assert_eq!(two.hears(400, 1, Message::Halt), ignored(1, Ignored::WrongDirection));
-    assert_eq!(two.hears(400, 2, Message::AreYouThere), ignored(2, Ignored::OwnId));
-    assert_eq!(two.hears(400, 9, Message::Halt), ignored(9, Ignored::UnknownSender));
-    assert_eq!(two.hears(400, 1, Message::Started), "", "it has called nobody");
+    let ignored = |from: u16, cause: Reason| format!("ignored {from}: {cause}");
+    assert_eq!(two.hears(400, 1, Message::Halt), ignored(1, Reason::WRONG_DIRECTION));
+    assert_eq!(two.hears(400, 2, Message::AreYouThere), ignored(2, Reason::OWN_ID));
+    assert_eq!(two.hears(400, 9, Message::Halt), ignored(9, Reason::UNKNOWN_SENDER));
+    assert_eq!(two.hears(400, 1, Message::Started), "", "it has called no node");
 }
 
 #[test]
@@ -267,16 +266,22 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     let refused = |change: &dyn Fn(&mut Config)| {
         let mut config = config(2);
         change(&mut config);
-        GarciaMolina::new(config, 0).expect_err("refused").to_string()
+        Node::<GarciaMolina>::new(config, None, 0).expect_err("refused").to_string()
     };
     assert_eq!(
-        refused(&|c| c.patience.silence = c.patience.call),
-        "timing.silence (200ms) must be longer than timing.call (200ms): an old answer could pass \
+        refused(&|c| c.timing.silence = c.timing.call),
+        "garcia-molina.silence (200ms) must be longer than garcia-molina.call (200ms): an old \
+         answer could pass \
          for a new one; try 800ms"
     );
-    assert!(refused(&|c| c.patience.election = c.patience.call).contains("timing.election"));
-    assert!(refused(&|c| c.patience.check = Duration::from_secs(1)).contains("timing.check (1s)"));
-    assert!(refused(&|c| c.patience.call = Duration::ZERO).contains("timing.call is 0ns"));
-    let stranger = GarciaMolina::new(config(9), 0).expect_err("refused");
-    assert!(matches!(stranger, ConfigError::NotAMember { .. }), "{stranger}");
+    assert!(refused(&|c| c.timing.election = c.timing.call).contains("garcia-molina.election"));
+    assert!(
+        refused(&|c| c.timing.check = Duration::from_secs(1)).contains("garcia-molina.check (1s)")
+    );
+    assert!(refused(&|c| c.timing.call = Duration::ZERO).contains("garcia-molina.call is 0ns"));
+    let stranger = Node::<GarciaMolina>::new(config(9), None, 0).expect_err("refused");
+    assert!(
+        matches!(stranger, SettingsError::Members(MemberError::NotAMember { .. })),
+        "{stranger}"
+    );
 }

@@ -2,23 +2,16 @@
 
 use std::time::Duration;
 
-use crate::protocol::{ConfigError, Members, NodeId};
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::DurationError;
+use crate::protocol::settings::Durations;
 
 /// The configuration of one node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Config {
-    /// The node itself; one of the members.
-    pub id: NodeId,
-    /// Everybody who takes part, the node itself included. The same on every node.
-    pub members: Members,
-    /// How long the node waits for what. Best the same on every node.
-    pub timing: Timing,
-    /// What it made durable last; nothing at the first start.
-    pub durable: Durable,
-}
+pub type Config = crate::protocol::Config<Timing>;
 
 /// What must survive a crash: a group number that was used must not be used again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
     /// How many groups the node has formed.
     pub groups: u64,
@@ -36,10 +29,10 @@ pub struct Timing {
     /// on once.
     pub accept: Duration,
     /// How long to leave a higher coordinator the initiative, for each rank between. More than
-    /// `Tm`, or two may go on inviting each other. With less than `accept + check + answer + 3·Tm` a
-    /// lower one may merge first, which costs a merge more.
+    /// `Tm`, or two may go on inviting each other. With less than `accept + check + answer + 3·Tm`
+    /// a lower one may merge first, which costs a merge more.
     pub delay: Duration,
-    /// How long a member bears its coordinator's silence before it asks.
+    /// How long a member hears nothing of its coordinator before it asks.
     pub silence: Duration,
 }
 
@@ -53,32 +46,19 @@ impl Timing {
         silence: Duration::from_millis(500),
     };
 
-    /// The longest that any of the five may be: a day. A longer one is a slip of the keyboard.
-    pub const MAX: Duration = Duration::from_secs(24 * 60 * 60);
-
     /// Checks each value, and those that must fit together.
     ///
     /// # Errors
     ///
     /// The first contradiction found, with its numbers and the remedy.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let Self { check, answer, accept, delay, silence } = *self;
-        let named = [
-            ("check", check),
-            ("answer", answer),
-            ("accept", accept),
-            ("delay", delay),
-            ("silence", silence),
-        ];
-        for (name, value) in named {
-            if value.is_zero() || value > Self::MAX {
-                return Err(ConfigError::OutOfRange { name, value });
-            }
-        }
-        if accept <= answer {
-            return Err(ConfigError::AcceptTooShort { accept, answer });
-        }
-        Ok(())
+    pub fn validate(&self) -> Result<(), DurationError> {
+        let durations = Durations("invitation");
+        let (answer, accept) = (("answer", self.answer), ("accept", self.accept));
+        let others = [("check", self.check), ("delay", self.delay), ("silence", self.silence)];
+        durations.in_range(&[answer, accept])?;
+        durations.in_range(&others)?;
+        let why = "an invitation is passed on once before it is accepted";
+        durations.longer(accept, answer, why, self.answer * 3 / 2)
     }
 }
 

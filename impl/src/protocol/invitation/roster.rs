@@ -13,7 +13,7 @@ pub struct Roster([u64; 4]);
 const _: () = assert!(Members::MAX <= 4 * 64);
 
 impl Roster {
-    /// Nobody.
+    /// No member.
     pub const EMPTY: Self = Self([0; 4]);
 
     fn bit(all: &Members, id: NodeId) -> Option<(usize, u64)> {
@@ -23,7 +23,7 @@ impl Roster {
         })
     }
 
-    /// Adds a member; somebody else is nobody.
+    /// Adds a member; any other node is left out.
     pub fn add(&mut self, all: &Members, id: NodeId) {
         if let Some((word, bit)) = Self::bit(all, id) {
             self.0[word] |= bit;
@@ -43,13 +43,13 @@ impl Roster {
         Self::bit(all, id).is_some_and(|(word, bit)| self.0[word] & bit != 0)
     }
 
-    /// Whether nobody is in it.
+    /// Whether no member is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::EMPTY
     }
 
-    /// Those who are in it, ascending.
+    /// Those that are in it, ascending.
     pub fn iter<'a>(&'a self, all: &'a Members) -> impl Iterator<Item = NodeId> + 'a {
         all.iter().filter(|&id| self.contains(all, id))
     }
@@ -61,7 +61,7 @@ impl Roster {
         usize::try_from(bits).is_ok_and(|bits| bits == self.iter(all).count())
     }
 
-    /// These members, and nobody else.
+    /// These members, and no others.
     pub fn of(all: &Members, ids: impl IntoIterator<Item = NodeId>) -> Self {
         let mut roster = Self::EMPTY;
         for id in ids {

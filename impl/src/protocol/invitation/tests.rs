@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{Config, Durable, GroupNumber, Invitation, Message, Roster, Timing};
 use crate::protocol::{
-    ConfigError, Event, Ignored, Input, Members, NodeId, Output, Protocol, Role, Time,
+    DurationError, Input, MemberError, Members, Node, NodeId, Output, Reason, Role, SettingsError,
+    Time,
 };
 
 fn id(number: u16) -> NodeId {
@@ -16,17 +17,12 @@ fn ms(milliseconds: u64) -> Time {
     Time::ZERO + Duration::from_millis(milliseconds)
 }
 
-fn everybody() -> Members {
+fn all() -> Members {
     Members::new((1..=4).map(id)).expect("valid")
 }
 
-fn config(node: u16, groups: u64) -> Config {
-    Config {
-        id: id(node),
-        members: everybody(),
-        timing: Timing::DEFAULT,
-        durable: Durable { groups },
-    }
+fn config(node: u16) -> Config {
+    Config { id: id(node), members: all(), timing: Timing::DEFAULT }
 }
 
 fn group(coordinator: u16, count: u64) -> GroupNumber {
@@ -34,15 +30,15 @@ fn group(coordinator: u16, count: u64) -> GroupNumber {
 }
 
 fn these(ids: &[u16]) -> Roster {
-    Roster::of(&everybody(), ids.iter().map(|&number| id(number)))
+    Roster::of(&all(), ids.iter().map(|&number| id(number)))
 }
 
 /// One node, told what happens at which millisecond, and the outputs it gave, on one line.
-struct Story(Invitation);
+struct Story(Node<Invitation>);
 
 impl Story {
     fn of(number: u16) -> Self {
-        Self(Invitation::new(config(number, 0), 0).expect("valid"))
+        Self(Node::new(config(number), None, 0).expect("valid"))
     }
 
     /// It has started at 0.
@@ -78,7 +74,7 @@ fn words(message: Message) -> String {
         Message::Invitation(group) => format!("Invitation {}", name(group)),
         Message::Accept(group) => format!("Accept {}", name(group)),
         Message::Ready(group, task) => {
-            let all = everybody();
+            let all = all();
             let task: Vec<_> = task.iter(&all).map(|id| id.to_string()).collect();
             format!("Ready {} for {}", name(group), task.join("+"))
         }
@@ -92,11 +88,7 @@ fn line(output: &Output<Durable, Message>) -> String {
     match output {
         Output::Persist(Durable { groups }) => format!("durable: {groups}"),
         Output::Send { to, message } => format!("{} to {to}", words(*message)),
-        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
-            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
-            format!("{from} becomes {to}{leader}: {reason}")
-        }
-        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => format!("wake at {}", time.since(Time::ZERO).as_millis()),
     }
@@ -114,7 +106,7 @@ fn a_node_that_starts_is_a_group_of_its_own_and_looks_for_others_from_time_to_ti
         two.wakes(1000),
         "AreYouCoordinator to 1, AreYouCoordinator to 3, AreYouCoordinator to 4, wake at 1300"
     );
-    assert_eq!(two.wakes(1300), "wake at 2300", "nobody has answered");
+    assert_eq!(two.wakes(1300), "wake at 2300", "no other has answered");
     assert_eq!(two.hears(1400, 1, Message::IAm), "", "too late");
     assert_eq!(two.wakes(2300).split(", ").count(), 4, "it looks again");
 }
@@ -170,7 +162,7 @@ fn a_coordinator_leaves_a_higher_one_a_delay_for_each_rank() {
     assert_eq!(
         two.wakes(2550),
         "candidate becomes leader of 2: the group is formed, wake at 3550",
-        "nobody has come"
+        "none has come"
     );
 }
 
@@ -243,16 +235,17 @@ fn a_late_task_changes_nothing_but_is_answered() {
 
 #[test]
 fn a_number_is_not_used_again_after_a_crash() {
-    let mut again = Invitation::new(config(2, 7), 0).expect("valid");
+    let mut again =
+        Node::<Invitation>::new(config(2), Some(Durable { groups: 7 }), 0).expect("valid");
     again.handle(ms(0), Input::Boot);
     assert_eq!(again.poll(), Some(Output::Persist(Durable { groups: 8 })));
-    assert_eq!(again.group(), Some(group(2, 8)));
-    assert_eq!(again.formed(), 8);
+    assert_eq!(again.core().map(Invitation::group), Some(group(2, 8)));
+    assert_eq!(again.core().map(Invitation::formed), Some(8));
 }
 
 #[test]
 fn what_no_correct_node_says_is_ignored() {
-    let wrong = format!("ignored 3: {}", Ignored::WrongGroup);
+    let wrong = format!("ignored 3: {}", super::WRONG_GROUP);
     for message in [
         Message::Invitation(group(2, 9)),
         Message::Invitation(group(9, 1)),
@@ -266,9 +259,9 @@ fn what_no_correct_node_says_is_ignored() {
         assert_eq!(Story::begun(2).hears(10, 3, message), wrong, "{message:?}");
     }
     let mut two = Story::begun(2);
-    let stranger = format!("ignored 9: {}", Ignored::UnknownSender);
+    let stranger = format!("ignored 9: {}", Reason::UNKNOWN_SENDER);
     assert_eq!(two.hears(10, 9, Message::AreYouCoordinator), stranger);
-    let own = format!("ignored 2: {}", Ignored::OwnId);
+    let own = format!("ignored 2: {}", Reason::OWN_ID);
     assert_eq!(two.hears(10, 2, Message::AreYouCoordinator), own);
 }
 
@@ -288,20 +281,24 @@ fn before_it_has_started_nothing_moves_it() {
 
 #[test]
 fn a_configuration_that_contradicts_itself_is_refused() {
-    let refused = |config| Invitation::new(config, 0).expect_err("refused");
-    let stranger = Config { id: id(9), ..config(1, 0) };
-    assert!(matches!(refused(stranger), ConfigError::NotAMember { .. }));
-    let with = |timing| Config { timing, ..config(1, 0) };
+    let refused = |config| Node::<Invitation>::new(config, None, 0).expect_err("refused");
+    let out_of_range = |error: SettingsError, key| match error {
+        SettingsError::Duration(DurationError::OutOfRange { name, .. }) => name == key,
+        _ => false,
+    };
+    let stranger = Config { id: id(9), ..config(1) };
+    assert!(matches!(refused(stranger), SettingsError::Members(MemberError::NotAMember { .. })));
+    let with = |timing| Config { timing, ..config(1) };
     let zero = Timing { delay: Duration::ZERO, ..Timing::DEFAULT };
-    assert!(matches!(refused(with(zero)), ConfigError::OutOfRange { name: "delay", .. }));
-    let ages = Timing { check: Timing::MAX + Duration::from_nanos(1), ..Timing::DEFAULT };
-    assert!(matches!(refused(with(ages)), ConfigError::OutOfRange { name: "check", .. }));
+    assert!(out_of_range(refused(with(zero)), "delay"));
+    let ages = Timing { check: Duration::from_secs(24 * 60 * 60 + 1), ..Timing::DEFAULT };
+    assert!(out_of_range(refused(with(ages)), "check"));
     let short = Timing { accept: Timing::DEFAULT.answer, ..Timing::DEFAULT };
     let error = refused(with(short));
     assert_eq!(
         error.to_string(),
-        "timing.accept (300ms) must be longer than timing.answer (300ms): an invitation is passed \
-         on once before it is accepted; try 450ms"
+        "invitation.accept (300ms) must be longer than invitation.answer (300ms): an invitation is \
+         passed on once before it is accepted; try 450ms"
     );
     assert_eq!(Timing::default().validate(), Ok(()));
 }
@@ -309,8 +306,8 @@ fn a_configuration_that_contradicts_itself_is_refused() {
 /// Some nodes on virtual time; every message takes 10 ms.
 struct Cluster {
     now: u64,
-    nodes: Vec<Option<Invitation>>,
-    durable: Vec<Durable>,
+    nodes: Vec<Option<Node<Invitation>>>,
+    durable: Vec<Option<Durable>>,
     flight: VecDeque<(u64, NodeId, NodeId, Message)>,
 }
 
@@ -319,7 +316,7 @@ impl Cluster {
         let mut cluster = Self {
             now: 0,
             nodes: vec![None; usize::from(size)],
-            durable: vec![Durable::default(); usize::from(size)],
+            durable: vec![None; usize::from(size)],
             flight: VecDeque::new(),
         };
         (1..=size).for_each(|node| cluster.start(node));
@@ -329,9 +326,8 @@ impl Cluster {
     fn start(&mut self, node: u16) {
         let at = usize::from(node) - 1;
         let members = Members::new((1..=self.nodes.len()).map(|n| id(n as u16))).expect("valid");
-        let durable = self.durable[at];
-        let config = Config { members, durable, ..config(node, 0) };
-        self.nodes[at] = Some(Invitation::new(config, 0).expect("valid"));
+        let config = Config { members, ..config(node) };
+        self.nodes[at] = Some(Node::new(config, self.durable[at], 0).expect("valid"));
         self.feed(at, Input::Boot);
     }
 
@@ -344,7 +340,7 @@ impl Cluster {
         core.handle(ms(self.now), input);
         while let Some(output) = core.poll() {
             match output {
-                Output::Persist(durable) => self.durable[at] = durable,
+                Output::Persist(durable) => self.durable[at] = Some(durable),
                 Output::Send { to, message } => {
                     let from = core.status().id;
                     self.flight.push_back((self.now + 10, from, to, message));
@@ -365,7 +361,7 @@ impl Cluster {
         }
     }
 
-    /// Who leads whom, as each that is up believes it.
+    /// The leader of each node that is up, as that node believes.
     fn leaders(&self) -> Vec<Option<u16>> {
         let up = self.nodes.iter().flatten();
         up.map(|core| core.status().leader.map(NodeId::get)).collect()

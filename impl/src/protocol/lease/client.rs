@@ -1,14 +1,13 @@
 //! A client: it wants the lease.
 
-use crate::protocol::{
-    ConfigError, Event, Ignored, Input, NodeId, Reason, Role, Status, Time, Timers,
-};
+use crate::protocol::{Belief, Context, Node, NodeId, Reason, Role, Time};
 
-use super::{ClientConfig, Durable, Effect, Message, Outbox, Request, Timer, Token};
+use super::{
+    ClientConfig, Durable, GRANTED, LEASE_EXPIRED, Lease, Message, REFUSED, Request, Timer, Token,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum State {
-    NotStarted,
     /// The store says that this one holds the lease; `None` while the client has not heard.
     Follower {
         holder: Option<NodeId>,
@@ -21,136 +20,132 @@ enum State {
 /// A node that wants to lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client {
-    config: ClientConfig,
+    store: NodeId,
     state: State,
     /// Its latest request.
     latest: Request,
-    timers: Timers<Timer, 5>,
-    out: Outbox,
 }
 
 /// The rules, one function for each event.
 impl Client {
-    /// Before it sends anything, that it has started once more is durable: its requests have numbers
-    /// that none had before. Then it asks.
-    fn boot(&mut self, now: Time) {
-        if self.state != State::NotStarted {
-            return;
-        }
-        let started = self.config.started.saturating_add(1);
-        self.latest = Request { started, number: 0 };
-        self.out.persist = Some(Durable { started });
-        self.change(State::Follower { holder: None }, Reason::Booted);
-        self.ask(now);
+    /// Before it sends anything, that it has started once more is durable: its requests have
+    /// numbers that none had before. Then it asks.
+    pub(super) fn boot(
+        cx: &mut Context<'_, Lease>,
+        config: &ClientConfig,
+        durable: Option<Durable>,
+    ) -> Self {
+        let started = durable.unwrap_or_default().started.saturating_add(1);
+        cx.persist(Durable { started });
+        let latest = Request { started, number: 0 };
+        let state = State::Follower { holder: None };
+        let mut client = Self { store: config.store, state, latest };
+        client.change(cx, state, Reason::BOOTED);
+        client.ask(cx);
+        client
     }
 
-    fn ask(&mut self, now: Time) {
-        self.timers.cancel(Timer::Retry);
-        let request = self.request(now);
-        self.out.send(self.config.store, Message::Acquire(request));
+    fn ask(&mut self, cx: &mut Context<'_, Lease>) {
+        cx.cancel(Timer::Retry);
+        let request = self.request(cx);
+        cx.send(self.store, Message::Acquire(request));
     }
 
     /// Whatever it is granted counts from here on.
-    fn request(&mut self, now: Time) -> Request {
+    fn request(&mut self, cx: &mut Context<'_, Lease>) -> Request {
         self.latest.number = self.latest.number.saturating_add(1);
-        self.timers.arm(Timer::Asked, now + self.config.durations.hold);
+        cx.arm(Timer::Asked);
         self.latest
     }
 
-    /// A holder works, and renews its lease; again after a while, whatever comes of it.
-    fn work(&mut self, now: Time) {
+    /// A holder works, and renews its lease; again after a while, whatever comes of it. If its
+    /// lease is over it does not: that is handled next.
+    fn work(&mut self, cx: &mut Context<'_, Lease>) {
         let State::Holder { token } = self.state else { return };
-        self.timers.arm(Timer::Renew, now + self.config.durations.renew);
-        self.out.send(self.config.store, Message::Write(token));
-        let request = self.request(now);
-        self.out.send(self.config.store, Message::Renew(request, token));
+        if cx.armed(Timer::Lease).is_none_or(|until| until <= cx.now()) {
+            return;
+        }
+        cx.arm(Timer::Renew);
+        cx.send(self.store, Message::Write(token));
+        let request = self.request(cx);
+        cx.send(self.store, Message::Renew(request, token));
     }
 
     /// "You hold it": until the moment that was written down when it asked.
-    fn on_granted(&mut self, now: Time, request: Request, token: Token) {
-        let Some(until) = self.take_answer(request) else { return };
-        self.timers.arm(Timer::Lease, until);
-        match &mut self.state {
-            State::Holder { token: held } => *held = token,
-            State::Follower { .. } | State::NotStarted => {
-                self.timers.arm(Timer::Renew, now + self.config.durations.renew);
-                self.change(State::Holder { token }, Reason::Granted);
-            }
+    pub(super) fn on_granted(
+        &mut self,
+        cx: &mut Context<'_, Lease>,
+        request: Request,
+        token: Token,
+    ) {
+        let Some(until) = self.take_answer(cx, request) else { return };
+        cx.arm_at(Timer::Lease, until);
+        if !matches!(self.state, State::Holder { .. }) {
+            cx.arm(Timer::Renew);
         }
+        self.change(cx, State::Holder { token }, GRANTED);
     }
 
-    /// "You do not": whoever held it does no longer.
-    fn on_refused(&mut self, now: Time, request: Request, holder: Option<NodeId>) {
-        if self.take_answer(request).is_none() {
-            return;
+    /// "You do not": if it held it, it does so no longer.
+    pub(super) fn on_refused(
+        &mut self,
+        cx: &mut Context<'_, Lease>,
+        request: Request,
+        holder: Option<NodeId>,
+    ) {
+        if self.take_answer(cx, request).is_some() {
+            cx.cancel_all();
+            cx.arm(Timer::Retry);
+            self.change(cx, State::Follower { holder }, REFUSED);
         }
-        self.timers.cancel_all();
-        self.timers.arm(Timer::Retry, now + self.config.durations.retry);
-        self.change(State::Follower { holder }, Reason::Refused);
     }
 
     /// Until when what was asked for would last, if this is the answer to the latest request and
     /// none has come yet.
-    fn take_answer(&mut self, request: Request) -> Option<Time> {
-        let mut armed = self.timers.armed();
-        let until = armed.find(|&(timer, _)| timer == Timer::Asked).map(|(_, until)| until);
-        drop(armed);
-        let until = until.filter(|_| request == self.latest)?;
-        self.timers.cancel(Timer::Asked);
+    fn take_answer(&mut self, cx: &mut Context<'_, Lease>, request: Request) -> Option<Time> {
+        let until = cx.armed(Timer::Asked).filter(|_| request == self.latest)?;
+        cx.cancel(Timer::Asked);
         Some(until)
     }
 
-    fn on_expired(&mut self, now: Time, timer: Timer) {
+    pub(super) fn expire(&mut self, cx: &mut Context<'_, Lease>, timer: Timer) {
         match timer {
             // What would be granted now is over already. A holder asks again at its pace.
             Timer::Asked if matches!(self.state, State::Holder { .. }) => {}
-            Timer::Asked | Timer::Retry => self.ask(now),
-            Timer::Renew => self.work(now),
+            Timer::Asked | Timer::Retry => self.ask(cx),
+            Timer::Renew => self.work(cx),
             Timer::Lease => {
-                self.timers.cancel_all();
-                self.change(State::Follower { holder: None }, Reason::LeaseExpired);
-                self.ask(now);
+                cx.cancel_all();
+                self.change(cx, State::Follower { holder: None }, LEASE_EXPIRED);
+                self.ask(cx);
             }
             Timer::Grant => {}
         }
     }
 
     /// The only place where the state is written.
-    fn change(&mut self, to: State, reason: Reason) {
-        let Status { role: from, leader: before, .. } = self.status();
+    fn change(&mut self, cx: &mut Context<'_, Lease>, to: State, reason: Reason) {
         self.state = to;
-        let Status { role: to, leader, .. } = self.status();
-        if (from, before) != (to, leader) {
-            self.out.tell(Event::RoleChanged { from, to, leader, reason });
-        }
-    }
-}
-
-impl Client {
-    /// A client that has not started.
-    ///
-    /// # Errors
-    ///
-    /// A [`ConfigError`] when the durations contradict each other.
-    pub fn new(config: ClientConfig) -> Result<Self, ConfigError> {
-        config.durations.validate()?;
-        Ok(Self {
-            config,
-            state: State::NotStarted,
-            latest: Request::default(),
-            timers: Timers::new(Timer::ALL),
-            out: Outbox::default(),
-        })
+        cx.because(reason);
     }
 
-    /// Whether it holds the lease at `now`, and with which token: what it does now, it may do only
-    /// with this. Ask it immediately before, and send the token along: between the question and
-    /// what is done, a pause may always come.
+    /// A client that is refused because it has the lease already, by a grant that it does not know,
+    /// follows no node.
+    pub(super) fn belief(&self, me: NodeId) -> Belief {
+        let (role, leader) = match self.state {
+            State::Holder { .. } => (Role::Leader, Some(me)),
+            State::Follower { holder } if holder.is_some_and(|holder| holder != me) => {
+                (Role::Follower, holder)
+            }
+            State::Follower { .. } => (Role::Candidate, None),
+        };
+        Belief { role, leader }
+    }
+
+    /// The holder that the store named when it refused the lease.
     #[must_use]
-    pub fn holds(&self, now: Time) -> Option<Token> {
-        let State::Holder { token } = self.state else { return None };
-        let lasts = self.timers.armed().any(|(timer, until)| timer == Timer::Lease && until > now);
-        lasts.then_some(token)
+    pub fn holder(&self) -> Option<NodeId> {
+        if let State::Follower { holder } = self.state { holder } else { None }
     }
 
     /// Its latest request.
@@ -164,50 +159,16 @@ impl Client {
     pub fn token(&self) -> Option<Token> {
         if let State::Holder { token } = self.state { Some(token) } else { None }
     }
+}
 
-    pub(super) fn handle(&mut self, now: Time, input: Input<Message>) {
-        for ticket in self.timers.due(now) {
-            if self.timers.fires(ticket) {
-                self.on_expired(now, ticket.timer);
-            }
-        }
-        match input {
-            Input::Boot => self.boot(now),
-            Input::Receive { from, message } if self.state != State::NotStarted => {
-                self.receive(now, from, message);
-            }
-            Input::Receive { .. } | Input::Wake | Input::Suspect(_) => {}
-        }
-    }
-
-    /// Only the store is believed, and only what it says to clients.
-    fn receive(&mut self, now: Time, from: NodeId, message: Message) {
-        let cause = match message {
-            _ if from == self.config.id => Ignored::OwnId,
-            _ if from != self.config.store => Ignored::UnknownSender,
-            Message::Granted(request, token) => return self.on_granted(now, request, token),
-            Message::Refused(request, holder) => return self.on_refused(now, request, holder),
-            Message::Acquire(_) | Message::Renew(..) | Message::Write(_) => Ignored::WrongDirection,
-        };
-        self.out.tell(Event::Ignored { from, cause });
-    }
-
-    pub(super) fn poll(&mut self) -> Option<Effect> {
-        self.out.next(self.timers.next_deadline())
-    }
-
-    pub(super) fn status(&self) -> Status {
-        let id = self.config.id;
-        let (role, leader) = match self.state {
-            State::NotStarted => (Role::NotStarted, None),
-            State::Follower { holder: None } => (Role::Candidate, None),
-            State::Follower { holder } => (Role::Follower, holder),
-            State::Holder { .. } => (Role::Leader, Some(id)),
-        };
-        Status { id, role, leader }
-    }
-
-    pub(super) fn timers(&self) -> &Timers<Timer, 5> {
-        &self.timers
+impl Node<Lease> {
+    /// Whether this is a client that holds the lease at `now`, and with which token: what it does
+    /// now, it may do only with this. Ask it immediately before, and send the token along: between
+    /// the question and what is done, a pause may always come.
+    #[must_use]
+    pub fn holds(&self, now: Time) -> Option<Token> {
+        let Some(Lease::Client(client)) = self.core() else { return None };
+        let lasts = self.armed().any(|(timer, until)| timer == Timer::Lease && until > now);
+        client.token().filter(|_| lasts)
     }
 }

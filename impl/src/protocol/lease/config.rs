@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::protocol::{ConfigError, Members, NodeId};
+use crate::protocol::settings::Durations as Section;
+use crate::protocol::{DurationError, Members, Membership, NodeId};
 
 /// The configuration of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,15 +14,39 @@ pub enum Config {
     Store(StoreConfig),
 }
 
+impl Config {
+    pub(super) fn durations(&self) -> &Durations {
+        match self {
+            Self::Client(config) => &config.durations,
+            Self::Store(config) => &config.durations,
+        }
+    }
+}
+
+impl Membership for Config {
+    fn id(&self) -> NodeId {
+        match self {
+            Self::Client(config) => config.id,
+            Self::Store(config) => config.id,
+        }
+    }
+
+    /// A client hears the store, and the store hears its clients.
+    fn hears(&self, other: NodeId) -> bool {
+        match self {
+            Self::Client(config) => config.store == other,
+            Self::Store(config) => config.clients.contains(other),
+        }
+    }
+}
+
 /// The configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientConfig {
     /// The client itself.
     pub id: NodeId,
-    /// Whom it asks.
+    /// The node that it asks.
     pub store: NodeId,
-    /// How often it has started before, as it made durable; 0 if never.
-    pub started: u32,
     /// How long everything takes.
     pub durations: Durations,
 }
@@ -31,7 +56,7 @@ pub struct ClientConfig {
 pub struct StoreConfig {
     /// The store itself.
     pub id: NodeId,
-    /// Who may ask it.
+    /// The nodes that may ask it.
     pub clients: Members,
     /// How long everything takes.
     pub durations: Durations,
@@ -60,27 +85,21 @@ impl Durations {
         retry: Duration::from_secs(2),
     };
 
-    /// The longest that any of them may be: a day.
-    pub const MAX: Duration = Duration::from_secs(24 * 60 * 60);
-
     /// Checks each value, and those that must fit together.
     ///
     /// # Errors
     ///
     /// The first contradiction found, with its numbers and the remedy.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let Self { hold, keep, renew, retry } = *self;
-        for (name, value) in [("hold", hold), ("keep", keep), ("renew", renew), ("retry", retry)] {
-            if value.is_zero() || value > Self::MAX {
-                return Err(ConfigError::OutOfRange { name, value });
-            }
-        }
-        if hold >= keep {
-            return Err(ConfigError::HeldTooLong { hold, keep });
-        }
-        if renew * 2 > hold {
-            return Err(ConfigError::RenewedTooLate { renew, hold });
-        }
-        Ok(())
+    pub fn validate(&self) -> Result<(), DurationError> {
+        let section = Section("lease");
+        let (hold, keep, renew) = (("hold", self.hold), ("keep", self.keep), ("renew", self.renew));
+        section.in_range(&[hold, keep, renew, ("retry", self.retry)])?;
+        let why = "a client must have stepped down, also if clocks drift, before the store grants \
+                   the lease to another";
+        let (fits, shorter) = (self.hold < self.keep, "shorter than");
+        section.require(fits, hold, shorter, keep, why, self.keep / 3 * 2)?;
+        let why = "one lost message would end the lease";
+        let (fits, half) = (self.renew * 2 <= self.hold, "at most half of");
+        section.require(fits, renew, half, hold, why, self.hold / 5)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     ClientConfig, Config, Durable, Durations, Lease, Message, Request, StoreConfig, Token,
 };
-use crate::protocol::{ConfigError, Event, Input, Members, NodeId, Output, Protocol, Time};
+use crate::protocol::{DurationError, Input, Members, Node, NodeId, Output, Time};
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
@@ -22,19 +22,19 @@ fn durations() -> Durations {
     Durations { hold: ms(1_000), keep: ms(1_500), renew: ms(200), retry: ms(300) }
 }
 
-fn client(number: u16, started: u32) -> Lease {
-    let config = ClientConfig { id: id(number), store: id(STORE), started, durations: durations() };
-    Lease::new(Config::Client(config), 0).expect("valid")
+fn client(number: u16, started: u32) -> Node<Lease> {
+    let config = ClientConfig { id: id(number), store: id(STORE), durations: durations() };
+    Node::new(Config::Client(config), Some(Durable { started }), 0).expect("valid")
 }
 
-fn store() -> Lease {
+fn store() -> Node<Lease> {
     let clients = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = StoreConfig { id: id(STORE), clients, durations: durations() };
-    Lease::new(Config::Store(config), 0).expect("valid")
+    Node::new(Config::Store(config), None, 0).expect("valid")
 }
 
 /// One node, told what happens at which millisecond, and the outputs it gave, on one line.
-struct Story(Lease);
+struct Story(Node<Lease>);
 
 impl Story {
     fn at(&mut self, milliseconds: u64, input: Input<Message>) -> String {
@@ -52,11 +52,7 @@ fn line(output: &Output<Durable, Message>) -> String {
     match output {
         Output::Persist(Durable { started }) => format!("durable: started {started} times"),
         Output::Send { to, message } => format!("{} to {to}", said(*message)),
-        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
-            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
-            format!("{from} becomes {to}{leader}: {reason}")
-        }
-        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => {
             format!("wake at {}", time.since(Time::ZERO).as_millis())
@@ -140,17 +136,28 @@ fn a_client_that_slept_finds_its_lease_gone_before_it_hears_anything() {
     let mut one = Story(client(1, 0));
     one.at(0, Input::Boot);
     one.hears(10, STORE, granted(1, 1, 7));
-    let Lease::Client(core) = &one.0 else { panic!("a client") };
-    assert_eq!(core.holds(at(999)), Some(Token::new(7)));
-    assert_eq!(core.holds(at(1_000)), None, "also before it has noticed");
+    assert_eq!(one.0.holds(at(999)), Some(Token::new(7)));
+    assert_eq!(one.0.holds(at(1_000)), None, "also before it has noticed");
     one.at(210, Input::Wake);
     let woken = one.hears(9_000, STORE, granted(1, 2, 7));
     assert!(woken.contains("leader becomes candidate: the lease has expired"), "{woken}");
     assert!(!woken.contains("becomes leader"), "{woken}");
 }
 
+/// What was due before the lease was over is not done afterwards.
 #[test]
-fn whoever_is_refused_follows_the_holder_and_asks_again() {
+fn a_holder_that_wakes_up_too_late_writes_nothing() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    assert_eq!(
+        one.at(1_000, Input::Wake),
+        "Acquire 1.2 to 9, leader becomes candidate: the lease has expired, wake at 2000"
+    );
+}
+
+#[test]
+fn a_client_that_is_refused_follows_the_holder_and_asks_again() {
     let mut one = Story(client(1, 0));
     one.at(0, Input::Boot);
     let refused = Message::Refused(request(1, 1), Some(id(3)));
@@ -159,6 +166,21 @@ fn whoever_is_refused_follows_the_holder_and_asks_again() {
         "candidate becomes follower of 3: the store refused the lease, wake at 320"
     );
     assert_eq!(one.at(320, Input::Wake), "Acquire 1.2 to 9, wake at 1320");
+}
+
+/// A doubled request has been granted twice, and the renewal names the first grant.
+#[test]
+fn a_client_that_is_refused_in_its_own_name_does_not_lead() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    one.at(210, Input::Wake);
+    let refused = Message::Refused(request(1, 2), Some(id(1)));
+    assert_eq!(
+        one.hears(220, STORE, refused),
+        "leader becomes candidate: the store refused the lease, wake at 520"
+    );
+    assert_eq!(one.0.status().leader, None);
 }
 
 #[test]
@@ -196,11 +218,11 @@ fn the_fence_knows_of_a_grant_before_its_holder_has_written() {
     node.hears(20, 1, Message::Write(Token::new(1)));
     node.hears(1_600, 2, Message::Acquire(request(1, 1)));
     node.hears(1_610, 1, Message::Write(Token::new(1)));
-    let Lease::Store(core) = &node.0 else { panic!("a store") };
+    let Some(Lease::Store(core)) = node.0.core() else { panic!("a store") };
     assert_eq!((core.holder(), core.token()), (Some(id(2)), Token::new(2)));
     assert_eq!(core.written(), Token::new(1), "what came late changed nothing");
     node.hears(1_620, 2, Message::Write(Token::new(2)));
-    let Lease::Store(core) = &node.0 else { panic!("a store") };
+    let Some(Lease::Store(core)) = node.0.core() else { panic!("a store") };
     assert_eq!(core.written(), Token::new(2));
 }
 
@@ -232,8 +254,14 @@ fn durations_that_contradict_each_other_are_refused() {
     };
     assert_eq!(with(|_| {}), Ok(()));
     assert_eq!(Durations::DEFAULT.validate(), Ok(()));
-    assert!(matches!(with(|d| d.hold = d.keep), Err(ConfigError::HeldTooLong { .. })));
-    assert!(matches!(with(|d| d.renew = d.hold), Err(ConfigError::RenewedTooLate { .. })));
+    assert!(matches!(
+        with(|d| d.hold = d.keep),
+        Err(DurationError::Conflict { name: "hold", than: "keep", .. })
+    ));
+    assert!(matches!(
+        with(|d| d.renew = d.hold),
+        Err(DurationError::Conflict { name: "renew", than: "hold", .. })
+    ));
     let none = with(|d| d.retry = Duration::ZERO).expect_err("no time");
-    assert!(none.to_string().contains("retry"), "{none}");
+    assert!(none.to_string().contains("lease.retry is 0ns"), "{none}");
 }

@@ -3,7 +3,7 @@
 use super::{List, ListRing, Message};
 use crate::protocol::ring::stories::{self, Ring, Words, id};
 use crate::protocol::ring::{Config, Lap, Timing};
-use crate::protocol::{Input, Members, Protocol};
+use crate::protocol::{Input, Members, Node};
 
 impl Words for Message {
     fn words(&self) -> String {
@@ -49,13 +49,14 @@ fn a_list_that_comes_home_makes_the_highest_in_it_the_leader() {
     let mut two = Story::of(2);
     assert_eq!(
         two.at(0, Input::Wake),
-        "election [2] to 3, follower becomes candidate: the leader was silent for too long, wake at 20"
+        "election [2] to 3, follower becomes candidate: the leader was silent for too long, wake \
+         at 20"
     );
     assert_eq!(two.hears(1, 3, ack_election(2)), "wake at 1000");
     assert_eq!(
         two.hears(5, 1, election(&[2, 3, 1])),
         "ack of election 2 to 1, coordinator 3 [2] to 3, candidate becomes follower of 3: the \
-         election has come home, wake at 25"
+         election completed the ring, wake at 25"
     );
     assert_eq!(two.hears(6, 3, ack_coordinator(2)), "wake at 1005");
     assert_eq!(two.hears(9, 1, coordinator(3, &[2, 3, 1])), "ack of coordinator 2 to 1", "home");
@@ -82,7 +83,7 @@ fn who_is_announced_leads_and_keeps_saying_so() {
     assert_eq!(
         three.hears(2, 2, coordinator(3, &[2])),
         "ack of coordinator 2 to 2, coordinator 3 [2 3] to 4, candidate becomes leader of 3: the \
-         election has come home, wake at 22"
+         election completed the ring, wake at 22"
     );
     three.hears(3, 4, ack_coordinator(2));
     assert_eq!(three.at(202, Input::Wake), "coordinator 3 [3] to 4, wake at 222");
@@ -125,7 +126,8 @@ fn what_was_begun_by_a_silent_member_or_announces_it_is_removed() {
         three.hears(4, 2, message);
         assert_eq!(
             three.at(24, Input::Wake),
-            "election [3] to 4, follower becomes candidate: who began what was to be handed on is \
+            "election [3] to 4, follower becomes candidate: the node that began what was to be \
+             handed on is \
              silent, wake at 44"
         );
         assert_eq!(three.at(44, Input::Wake), "election [3] to 1, wake at 64");
@@ -133,14 +135,14 @@ fn what_was_begun_by_a_silent_member_or_announces_it_is_removed() {
 }
 
 #[test]
-fn a_node_that_nobody_answers_leads() {
+fn a_node_that_no_other_answers_leads() {
     let mut four = Story::of(4);
     four.at(0, Input::Wake);
     four.at(20, Input::Wake);
     four.at(40, Input::Wake);
     assert_eq!(
         four.at(60, Input::Wake),
-        "candidate becomes leader of 4: no higher node answered in time, wake at 260"
+        "candidate becomes leader of 4: no other member answered in time, wake at 260"
     );
 }
 
@@ -148,7 +150,7 @@ fn a_node_that_nobody_answers_leads() {
 fn what_no_correct_node_would_send_is_ignored_and_told() {
     let mut two = Story::of(2);
     two.at(0, Input::Wake);
-    let unknown = "it names somebody who is not a configured member";
+    let unknown = "it names a node that is not a configured member";
     for (from, message, cause) in [
         (9, election(&[1]), "the sender is not a configured member"),
         (2, election(&[1]), "the sender has this node's own id"),
@@ -165,7 +167,7 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
 fn a_group_that_no_list_can_hold_is_refused() {
     let members = Members::new((1..=33).map(id)).expect("valid");
     let config = Config { id: id(1), members, timing: Timing::DEFAULT };
-    let refused = ListRing::new(config, 0).expect_err("must be refused").to_string();
+    let refused = Node::<ListRing>::new(config, None, 0).expect_err("must be refused").to_string();
     assert_eq!(refused, "33 members are more than the 32 that a list holds: use another protocol");
 }
 

@@ -2,11 +2,10 @@
 //! time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 use std::time::Duration;
 
-use super::{Config, Timer, Timing};
-use crate::protocol::{Event, Input, Members, NodeId, Output, Protocol, Time};
+use super::{Config, OnRing, Timer, Timing};
+use crate::protocol::{Core, Input, Members, Node, NodeId, Nothing, Output, Time};
 
 /// A message as it stands in a story.
 pub(in crate::protocol) trait Words {
@@ -28,14 +27,11 @@ pub(in crate::protocol) fn config(node: u16, members: &[u16]) -> Config {
 
 /// One node of 1, 2, 3, 4, told what happens at which millisecond. It has started and listened as
 /// long as it does: at 0 its watch time-out is due.
-pub(in crate::protocol) struct Story<P>(P);
+pub(in crate::protocol) struct Story<C: Core>(Node<C>);
 
-impl<P> Story<P>
-where
-    P: Protocol<Config = Config, Durable = Infallible, Timer = Timer, Message: Words>,
-{
+impl<C: OnRing<Durable = Nothing, Message: Words>> Story<C> {
     pub(in crate::protocol) fn of(number: u16) -> Self {
-        let mut core = P::new(config(number, &[1, 2, 3, 4]), 0).expect("valid");
+        let mut core = Node::new(config(number, &[1, 2, 3, 4]), None, 0).expect("valid");
         core.handle(Time::ZERO, Input::Boot);
         while core.poll().is_some() {}
         Self(core)
@@ -45,7 +41,7 @@ where
     pub(in crate::protocol) fn at(
         &mut self,
         milliseconds: u64,
-        input: Input<P::Message>,
+        input: Input<C::Message>,
     ) -> String {
         self.0.handle(ms(milliseconds) + Timing::DEFAULT.watch, input);
         let outputs = std::iter::from_fn(|| self.0.poll());
@@ -56,7 +52,7 @@ where
         &mut self,
         milliseconds: u64,
         from: u16,
-        message: P::Message,
+        message: C::Message,
     ) -> String {
         self.at(milliseconds, Input::Receive { from: id(from), message })
     }
@@ -70,15 +66,11 @@ where
     }
 }
 
-fn words<M: Words>(output: &Output<Infallible, M>) -> String {
+fn words<M: Words>(output: &Output<Nothing, M>) -> String {
     match output {
         Output::Persist(nothing) => match *nothing {},
         Output::Send { to, message } => format!("{} to {to}", message.words()),
-        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
-            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
-            format!("{from} becomes {to}{leader}: {reason}")
-        }
-        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => {
             let zero = Time::ZERO + Timing::DEFAULT.watch;
@@ -88,16 +80,16 @@ fn words<M: Words>(output: &Output<Infallible, M>) -> String {
 }
 
 /// A few nodes and the messages between them, which take one millisecond.
-pub(in crate::protocol) struct Ring<P: Protocol> {
-    nodes: BTreeMap<NodeId, P>,
-    in_flight: VecDeque<(Time, NodeId, NodeId, P::Message)>,
+pub(in crate::protocol) struct Ring<C: Core> {
+    nodes: BTreeMap<NodeId, Node<C>>,
+    in_flight: VecDeque<(Time, NodeId, NodeId, C::Message)>,
     members: Vec<u16>,
     now: Time,
     /// How many messages were sent.
     pub(in crate::protocol) messages: usize,
 }
 
-impl<P: Protocol<Config = Config, Durable = Infallible, Timer = Timer>> Ring<P> {
+impl<C: OnRing> Ring<C> {
     pub(in crate::protocol) fn of(members: &[u16]) -> Self {
         let mut ring = Self {
             nodes: BTreeMap::new(),
@@ -113,7 +105,7 @@ impl<P: Protocol<Config = Config, Durable = Infallible, Timer = Timer>> Ring<P> 
     }
 
     pub(in crate::protocol) fn start(&mut self, number: u16) {
-        let node = P::new(config(number, &self.members), 0).expect("valid");
+        let node = Node::new(config(number, &self.members), None, 0).expect("valid");
         assert!(self.nodes.insert(id(number), node).is_none(), "not up already");
         self.handle(id(number), Input::Boot);
     }
@@ -122,7 +114,7 @@ impl<P: Protocol<Config = Config, Durable = Infallible, Timer = Timer>> Ring<P> 
         self.nodes.remove(&id(number)).expect("up");
     }
 
-    fn handle(&mut self, to: NodeId, input: Input<P::Message>) {
+    fn handle(&mut self, to: NodeId, input: Input<C::Message>) {
         let Some(node) = self.nodes.get_mut(&to) else {
             return;
         };
@@ -158,7 +150,7 @@ impl<P: Protocol<Config = Config, Durable = Infallible, Timer = Timer>> Ring<P> 
         self.now = end;
     }
 
-    /// Whom each node that is up takes for the leader.
+    /// The node that each one that is up takes for the leader.
     pub(in crate::protocol) fn leaders(&self) -> Vec<Option<u16>> {
         self.nodes.values().map(|node| node.status().leader.map(NodeId::get)).collect()
     }

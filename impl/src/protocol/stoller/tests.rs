@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::{Config, Elid, Message, Stoller, Timer};
+use super::{Config, Elid, Error, Message, Stoller, Timer};
 use crate::protocol::{
-    ConfigError, Event, Ignored, Input, Members, NodeId, Output, Protocol, Role, Time,
+    DurationError, Input, MemberError, Members, Node, NodeId, Output, Reason, Role, Time,
 };
 
 fn id(number: u16) -> NodeId {
@@ -20,17 +20,17 @@ fn elid(owner: u16, incarnation: u64, counter: u64) -> Elid {
     Elid { owner: id(owner), incarnation, counter }
 }
 
-fn config(node: u16, members: &[u16], incarnation: u64) -> Config {
+fn config(node: u16, members: &[u16]) -> Config {
     let members = Members::new(members.iter().map(|&number| id(number))).expect("valid");
-    Config { id: id(node), members, ask: Duration::from_millis(100), incarnation }
+    Config { id: id(node), members, ask: Duration::from_millis(100) }
 }
 
 /// One node, told what happens at which millisecond, and the outputs it gave, on one line.
-struct Story(Stoller);
+struct Story(Node<Stoller>);
 
 impl Story {
     fn of(number: u16) -> Self {
-        Self(Stoller::new(config(number, &[1, 2, 3, 4], 0), 0).expect("valid"))
+        Self(Node::new(config(number, &[1, 2, 3, 4]), None, 0).expect("valid"))
     }
 
     fn at(&mut self, milliseconds: u64, input: Input<Message>) -> String {
@@ -45,6 +45,10 @@ impl Story {
 
     fn suspects(&mut self, suspect: u16) -> String {
         self.at(1, Input::Suspect(id(suspect)))
+    }
+
+    fn core(&self) -> &Stoller {
+        self.0.core().expect("booted")
     }
 
     fn watches(&self) -> Vec<u16> {
@@ -62,11 +66,7 @@ fn line(output: &Output<u64, Message>) -> String {
             Message::NormQ(t) => format!("NormQ({t}) to {to}"),
             Message::NotNorm(t) => format!("NotNorm({t}) to {to}"),
         },
-        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
-            let leader = leader.map(|leader| format!(" of {leader}")).unwrap_or_default();
-            format!("{from} becomes {to}{leader}: {reason}")
-        }
-        Output::Event(Event::Ignored { from, cause }) => format!("ignored {from}: {cause}"),
+        Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => {
             format!("wake at {}", time.since(Time::ZERO).as_millis())
@@ -124,10 +124,10 @@ fn stage_one_ends_when_the_last_higher_node_is_reported() {
         "no answer: it begins again, and waits for those above"
     );
     assert_eq!(two.watches(), [3, 4]);
-    assert_eq!(two.0.election().elid, Some(elid(2, 1, 1)));
+    assert_eq!(two.core().election().elid, elid(2, 1, 1));
     assert_eq!(
         two.hears(1, Message::Ack(elid(2, 1, 0))),
-        format!("ignored 1: {}", Ignored::OtherElection),
+        format!("ignored 1: {}", super::OTHER_ELECTION),
         "too late"
     );
 }
@@ -159,7 +159,7 @@ fn the_highest_node_waits_for_nobody_and_the_lowest_halts_nobody() {
     assert_eq!(
         one.suspects(3),
         "candidate becomes leader of 1: every lower node has given way or failed",
-        "and has nobody to ask"
+        "and has no other to ask"
     );
 }
 
@@ -179,23 +179,23 @@ fn a_halted_node_gives_way_and_follows_the_winner_until_that_fails() {
         three.suspects(4),
         "follower becomes candidate: the failure detector reports the node that was to lead"
     );
-    assert_eq!(three.0.election().elid, Some(elid(3, 1, 1)), "a new election has a new name");
+    assert_eq!(three.core().election().elid, elid(3, 1, 1), "a new election has a new name");
     assert_eq!(three.watches(), [4]);
 }
 
 #[test]
 fn what_belongs_to_another_election_changes_nothing() {
-    let other = format!("ignored 2: {}", Ignored::OtherElection);
+    let other = format!("ignored 2: {}", super::OTHER_ELECTION);
     let mut three = Story::of(3);
     three.at(0, Input::Boot);
     three.suspects(4);
     assert_eq!(three.hears(2, Message::Ack(elid(3, 0, 0))), other, "of an earlier incarnation");
     assert_eq!(three.hears(2, Message::Ack(elid(3, 1, 1))), other, "of another election");
     let early = three.hears(1, Message::Ack(elid(3, 1, 0)));
-    assert_eq!(early, format!("ignored 1: {}", Ignored::OtherElection), "it was not asked yet");
+    assert_eq!(early, format!("ignored 1: {}", super::OTHER_ELECTION), "it was not asked yet");
     three.hears(4, Message::Halt(elid(4, 2, 1)));
     let old = three.hears(4, Message::Ldr(elid(4, 2, 0)));
-    assert_eq!(old, format!("ignored 4: {}", Ignored::OtherElection), "it gave way to a later one");
+    assert_eq!(old, format!("ignored 4: {}", super::OTHER_ELECTION), "it gave way to a later one");
     assert_eq!(leading().hears(2, Message::NotNorm(elid(3, 0, 0))), other);
 }
 
@@ -239,10 +239,10 @@ fn a_node_that_restarts_unnoticed_is_told_again_to_give_way() {
 
 #[test]
 fn each_incarnation_has_a_number_of_its_own_and_makes_it_durable_first() {
-    let mut core = Stoller::new(config(4, &[1, 2, 3, 4], 7), 0).expect("valid");
+    let mut core = Node::<Stoller>::new(config(4, &[1, 2, 3, 4]), Some(7), 0).expect("valid");
     core.handle(ms(0), Input::Boot);
     assert_eq!(core.poll(), Some(Output::Persist(8)));
-    assert_eq!(core.election().elid, Some(elid(4, 8, 0)));
+    assert_eq!(core.core().map(|core| core.election().elid), Some(elid(4, 8, 0)));
 }
 
 #[test]
@@ -260,12 +260,12 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
     let mut two = Story::of(2);
     two.at(0, Input::Boot);
     for (from, message, cause) in [
-        (9, Message::Halt(elid(9, 1, 0)), Ignored::UnknownSender),
-        (2, Message::Halt(elid(2, 1, 0)), Ignored::OwnId),
-        (1, Message::Halt(elid(1, 1, 0)), Ignored::WrongDirection),
-        (4, Message::Halt(elid(3, 1, 0)), Ignored::WrongDirection),
-        (1, Message::NormQ(elid(1, 1, 0)), Ignored::WrongDirection),
-        (1, Message::Ldr(elid(1, 1, 0)), Ignored::WrongDirection),
+        (9, Message::Halt(elid(9, 1, 0)), Reason::UNKNOWN_SENDER),
+        (2, Message::Halt(elid(2, 1, 0)), Reason::OWN_ID),
+        (1, Message::Halt(elid(1, 1, 0)), Reason::WRONG_DIRECTION),
+        (4, Message::Halt(elid(3, 1, 0)), Reason::WRONG_DIRECTION),
+        (1, Message::NormQ(elid(1, 1, 0)), Reason::WRONG_DIRECTION),
+        (1, Message::Ldr(elid(1, 1, 0)), Reason::WRONG_DIRECTION),
     ] {
         assert_eq!(two.hears(from, message), format!("ignored {from}: {cause}"), "{message:?}");
     }
@@ -274,9 +274,9 @@ fn what_no_correct_node_would_send_is_ignored_and_told() {
 #[test]
 fn a_configuration_that_contradicts_itself_is_refused_with_a_remedy() {
     let build = |change: &dyn Fn(&mut Config)| {
-        let mut config = config(2, &[1, 2, 3], 0);
+        let mut config = config(2, &[1, 2, 3]);
         change(&mut config);
-        Stoller::new(config, 0).expect_err("must be refused")
+        Node::<Stoller>::new(config, None, 0).expect_err("must be refused")
     };
     assert_eq!(
         build(&|c| c.id = id(9)).to_string(),
@@ -284,16 +284,18 @@ fn a_configuration_that_contradicts_itself_is_refused_with_a_remedy() {
     );
     assert_eq!(
         build(&|c| c.ask = Duration::ZERO),
-        ConfigError::OutOfRange { name: "ask", value: Duration::ZERO }
+        DurationError::OutOfRange { section: "stoller", name: "ask", value: Duration::ZERO }.into()
     );
-    let damaged = build(&|c| c.incarnation = u64::MAX);
-    assert_eq!(damaged, ConfigError::NoIncarnationLeft { node: id(2) });
+    let stranger = build(&|c| c.id = id(9));
+    assert!(matches!(stranger, Error::Members(MemberError::NotAMember { .. })));
+    let damaged = Node::<Stoller>::new(config(2, &[1, 2, 3]), Some(u64::MAX), 0);
+    assert_eq!(damaged.expect_err("refused"), Error::NoIncarnationLeft { node: id(2) });
 }
 
 /// A few nodes, the messages between them, which take one millisecond, a detector that reports a
 /// failure after three, and what each node made durable.
 struct Network {
-    nodes: BTreeMap<NodeId, Stoller>,
+    nodes: BTreeMap<NodeId, Node<Stoller>>,
     durable: BTreeMap<NodeId, u64>,
     in_flight: VecDeque<(Time, NodeId, NodeId, Message)>,
     members: Vec<u16>,
@@ -318,8 +320,8 @@ impl Network {
     }
 
     fn start(&mut self, number: u16) {
-        let durable = self.durable.get(&id(number)).copied().unwrap_or(0);
-        let node = Stoller::new(config(number, &self.members, durable), 0).expect("valid");
+        let durable = self.durable.get(&id(number)).copied();
+        let node = Node::new(config(number, &self.members), durable, 0).expect("valid");
         assert!(self.nodes.insert(id(number), node).is_none(), "not up already");
         self.handle(id(number), Input::Boot);
     }

@@ -1,7 +1,8 @@
 //! Leases with one realistic mistake each, and the difference by which each is caught.
 //!
-//! What no world without a clock can tell is a lease that is counted from the wrong moment: deadlines
-//! are compared by whether they are set anew, not by when they are. The program's own tests do that.
+//! What no world without a clock can tell is a lease that is counted from the wrong moment:
+//! deadlines are compared by whether they are set anew, not by when they are. The program's own
+//! tests do that.
 
 mod wrong;
 

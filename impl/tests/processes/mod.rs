@@ -2,4 +2,4 @@
 
 mod bad_input;
 mod cluster;
-mod common;
+pub(crate) mod common;

@@ -165,7 +165,7 @@ fn watch_not_armed_again_by_a_heartbeat() {
 #[test]
 fn restart_does_nothing() {
     let found = caught(Mistake::NoRestart, Kind::Missing, "missing message");
-    assert!(found.happened.contains("comes back"), "{found}");
+    assert!(found.happened.contains("recovers"), "{found}");
 }
 
 #[test]

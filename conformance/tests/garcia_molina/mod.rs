@@ -146,13 +146,13 @@ fn a_node_that_does_not_work_is_taken_to_work() {
 #[test]
 fn a_restarted_node_calls_at_once() {
     let found = caught(Mistake::RestartsAtOnce, Kind::Unexpected, "unexpected message");
-    assert!(found.happened.contains("comes back"), "{found}");
+    assert!(found.happened.contains("recovers"), "{found}");
 }
 
 #[test]
 fn any_answer_to_the_right_question_will_do() {
     let found = caught(Mistake::TakesAnyAnswer, Kind::Unexpected, "unexpected message");
-    assert!(found.probe, "with perfect time-outs nobody answers who was not asked:\n{found}");
+    assert!(found.probe, "with perfect time-outs only a node that was asked answers:\n{found}");
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! What the bridge drives: a node of the program, by its public face.
+//!
+//! That is [`Node`], or something that behaves like one. A program with a mistake, as the tests
+//! have them, is a wrong core in a node, or a wrong shell around a core.
+
+use bellwether::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
+
+/// Why a program cannot be configured.
+pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
+
+/// One node of the program. The methods are those of [`Node`].
+pub trait Program: Clone {
+    /// The name of the protocol.
+    const NAME: &'static str;
+    /// What it keeps through a crash.
+    type Durable: Clone;
+    /// What nodes send to each other.
+    type Message: Copy;
+    /// What a node waits for.
+    type Timer: Copy;
+
+    /// See [`Node::handle`].
+    fn handle(&mut self, now: Time, input: Input<Self::Message>);
+
+    /// See [`Node::poll`].
+    fn poll(&mut self) -> Option<Output<Self::Durable, Self::Message>>;
+
+    /// See [`Node::status`].
+    fn status(&self) -> Status;
+
+    /// See [`Node::armed`].
+    fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
+
+    /// See [`Node::watched`].
+    fn watched(&self) -> impl Iterator<Item = NodeId> {
+        std::iter::empty()
+    }
+}
+
+impl<C: Core> Program for Node<C> {
+    const NAME: &'static str = C::NAME;
+    type Durable = C::Durable;
+    type Message = C::Message;
+    type Timer = C::Timer;
+
+    fn handle(&mut self, now: Time, input: Input<C::Message>) {
+        Node::handle(self, now, input);
+    }
+
+    fn poll(&mut self) -> Option<Output<C::Durable, C::Message>> {
+        Node::poll(self)
+    }
+
+    fn status(&self) -> Status {
+        Node::status(self)
+    }
+
+    fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> {
+        Node::armed(self)
+    }
+
+    fn watched(&self) -> impl Iterator<Item = NodeId> {
+        Node::watched(self)
+    }
+}

@@ -1,0 +1,17 @@
+//! All tests of the crate, in one program.
+
+mod cli;
+mod garcia_molina;
+mod lease;
+mod listed;
+mod lockstep;
+mod random_walks;
+mod replay;
+mod rings;
+mod roll_call;
+mod stoller;
+mod style;
+mod wrong_invitations;
+mod wrong_leases;
+mod wrong_programs;
+mod wrong_rings;

@@ -1,0 +1,183 @@
+//! What a core is: the part of a node that is the protocol's own.
+//!
+//! A core keeps its state and says what it does at [`Core::boot`], [`Core::receive`],
+//! [`Core::expire`] and [`Core::suspect`]. Everything else is the [shell](super::Node)'s: the
+//! timers, the queues, the order of effects, and whether a message comes from a member at all.
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::node::Shell;
+use super::{Event, Membership, NodeId, Reason, Role, Time};
+
+/// A leader election protocol as a pure state machine.
+///
+/// A core exists once its node has booted. It loses everything in a crash but what it handed to
+/// [`Context::persist`].
+pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
+    /// The name of the protocol in every part of the project, and of its section in the
+    /// configuration of the daemon.
+    const NAME: &'static str;
+    /// Every timer that there is, each once; at most [`MAX_TIMERS`](super::MAX_TIMERS).
+    const TIMERS: &'static [Self::Timer];
+
+    /// What it must be told before it can start.
+    type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// What can be wrong with that.
+    type Error: Error + Clone + Eq + Send + Sync + 'static;
+    /// What must survive a crash; [`Nothing`] if nothing must.
+    type Durable: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + 'static;
+    /// What nodes say to each other.
+    type Message: Copy + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// What a node waits for.
+    type Timer: Copy + Debug + Eq + Hash + Send + Sync + 'static;
+
+    /// Checks what a node is to start with.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    fn validate(config: &Self::Config, durable: Option<&Self::Durable>) -> Result<(), Self::Error>;
+
+    /// How long after it was armed `timer` expires.
+    fn period(config: &Self::Config, timer: Self::Timer) -> Duration;
+
+    /// How long a message is worth sending: the protocol has given up on one that is older.
+    fn message_lifetime(config: &Self::Config) -> Duration;
+
+    /// Whether a node may go from one role to the other. The shell asserts it of every change. No
+    /// input can make that fail, only a mistake in the core, and then stopping is better than two
+    /// leaders. A change of the leader alone is one from a role to the same.
+    fn may_become(from: Role, to: Role) -> bool;
+
+    /// The node starts, for the first time or again, with what it made durable last.
+    ///
+    /// The seed is the only source of randomness: the same seed and the same inputs give the same
+    /// outputs.
+    fn boot(cx: &mut Context<'_, Self>, durable: Option<Self::Durable>, seed: u64) -> Self;
+
+    /// A message arrives from another node that this one [hears](Membership::hears).
+    fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Self::Message);
+
+    /// A timer expires; it is not armed any more.
+    fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Self::Timer);
+
+    /// The failure detector reports a node that is [watched](Core::watched).
+    fn suspect(&mut self, cx: &mut Context<'_, Self>, node: NodeId) {
+        let _ = (cx, node);
+    }
+
+    /// What the node believes.
+    fn belief(&self, config: &Self::Config) -> Belief;
+
+    /// The nodes that a failure detector outside the core watches; see
+    /// [`Node::watched`](super::Node::watched). None for a core that detects failures by its own
+    /// timers.
+    fn watched(&self, config: &Self::Config) -> impl Iterator<Item = NodeId> {
+        let _ = config;
+        std::iter::empty()
+    }
+}
+
+/// The role of a node, and which node it takes for the leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Belief {
+    /// What it is doing.
+    pub role: Role,
+    /// The leader; the node itself if and only if its role is [`Role::Leader`].
+    pub leader: Option<NodeId>,
+}
+
+impl Belief {
+    /// A node that has not booted.
+    pub const NOT_STARTED: Self = Self { role: Role::NotStarted, leader: None };
+}
+
+/// What a core without durable data makes durable: there is no value of this type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Nothing {}
+
+/// What a core can ask of its shell while it handles one input.
+pub struct Context<'a, C: Core> {
+    pub(super) now: Time,
+    pub(super) config: &'a C::Config,
+    pub(super) shell: &'a mut Shell<C>,
+}
+
+impl<'a, C: Core> Context<'a, C> {
+    /// The time of the input.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The configuration of the node.
+    #[must_use]
+    pub fn config(&self) -> &'a C::Config {
+        self.config
+    }
+
+    /// The node itself.
+    #[must_use]
+    pub fn id(&self) -> NodeId {
+        self.config.id()
+    }
+
+    /// Makes `durable` durable before anything is sent that this input leads to.
+    pub fn persist(&mut self, durable: C::Durable) {
+        self.shell.persists.push_back(durable);
+    }
+
+    /// Sends `message`. It may be lost.
+    pub fn send(&mut self, to: NodeId, message: C::Message) {
+        self.shell.sends.push_back((to, message));
+    }
+
+    /// Sends `message` to each of these.
+    pub fn send_all<'n>(&mut self, to: impl IntoIterator<Item = &'n NodeId>, message: C::Message) {
+        self.shell.sends.extend(to.into_iter().map(|&to| (to, message)));
+    }
+
+    /// Arms `timer`, anew if it is armed already: it expires after its [period](Core::period).
+    pub fn arm(&mut self, timer: C::Timer) {
+        self.arm_at(timer, self.now + C::period(self.config, timer));
+    }
+
+    /// Arms `timer`, anew if it is armed already: it expires at `deadline`. One that has passed
+    /// expires at the next input, never within this one.
+    pub fn arm_at(&mut self, timer: C::Timer, deadline: Time) {
+        self.shell.timers.arm(timer, deadline);
+    }
+
+    /// When `timer` expires, if it is armed.
+    #[must_use]
+    pub fn armed(&self, timer: C::Timer) -> Option<Time> {
+        self.shell.timers.deadline(timer)
+    }
+
+    /// Cancels `timer`; nothing happens if it is not armed.
+    pub fn cancel(&mut self, timer: C::Timer) {
+        self.shell.timers.cancel(timer);
+    }
+
+    /// Cancels all timers.
+    pub fn cancel_all(&mut self) {
+        self.shell.timers.cancel_all();
+    }
+
+    /// Tells that a message was ignored.
+    pub fn ignore(&mut self, from: NodeId, cause: Reason) {
+        self.shell.events.push_back(Event::Ignored { from, cause });
+    }
+
+    /// Says why the belief changes, if this input changes it. The shell sees whether it does, and
+    /// tells it; a change without a reason is a mistake in the core.
+    pub fn because(&mut self, reason: Reason) {
+        self.shell.reason = Some(reason);
+    }
+}

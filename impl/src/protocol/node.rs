@@ -1,0 +1,194 @@
+//! The shell around a core: one node of any protocol.
+//!
+//! What [the module](super) promises of every protocol is written here, once, and holds by
+//! construction whatever the core does.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{
+    Belief, Context, Core, Event, Input, Membership as _, NodeId, Output, Reason, Status, Time,
+    Timers,
+};
+
+/// One node: a core and its shell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node<C: Core> {
+    config: Arc<C::Config>,
+    /// What it made durable in an earlier life, until it boots.
+    durable: Option<C::Durable>,
+    seed: u64,
+    core: Option<C>,
+    shell: Shell<C>,
+}
+
+/// What a node has besides its core: timers, and what it has still to put out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Shell<C: Core> {
+    pub(super) timers: Timers<C::Timer>,
+    /// The deadline that the embedding program was last told.
+    announced: Option<Time>,
+    pub(super) persists: VecDeque<C::Durable>,
+    pub(super) sends: VecDeque<(NodeId, C::Message)>,
+    pub(super) events: VecDeque<Event>,
+    /// Why the belief changes.
+    pub(super) reason: Option<Reason>,
+}
+
+impl<C: Core> Shell<C> {
+    /// Tells of a change of the belief, if it is one.
+    fn tell(&mut self, before: Belief, after: Belief) {
+        let reason = self.reason.take();
+        if before == after {
+            return;
+        }
+        let (from, Belief { role: to, leader }) = (before.role, after);
+        assert!(C::may_become(from, to), "{}: {from} cannot become {to}", C::NAME);
+        let Some(reason) = reason else {
+            unreachable!("{}: {from} becomes {to} without a reason", C::NAME)
+        };
+        self.events.push_back(Event::RoleChanged { from, to, leader, reason });
+    }
+}
+
+impl<C: Core> Node<C> {
+    /// A node that is not started yet, with what it made durable last in an earlier life.
+    ///
+    /// # Errors
+    ///
+    /// What [`Core::validate`] says.
+    pub fn new(
+        config: C::Config,
+        durable: Option<C::Durable>,
+        seed: u64,
+    ) -> Result<Self, C::Error> {
+        C::validate(&config, durable.as_ref())?;
+        Ok(Self {
+            config: Arc::new(config),
+            durable,
+            seed,
+            core: None,
+            shell: Shell {
+                timers: Timers::new(C::TIMERS),
+                announced: None,
+                persists: VecDeque::new(),
+                sends: VecDeque::new(),
+                events: VecDeque::new(),
+                reason: None,
+            },
+        })
+    }
+
+    /// Takes note of something that happened at `now`. Deadlines that have passed come first.
+    ///
+    /// # Panics
+    ///
+    /// If the core is wrong: it takes a role that it [must not](Core::may_become) take, or does so
+    /// without a reason. No input makes a correct core panic.
+    pub fn handle(&mut self, now: Time, input: Input<C::Message>) {
+        let armed_before = self.shell.timers.generation();
+        while let Some(timer) = self.shell.timers.expire(now, armed_before) {
+            self.step(now, |core, context| core.expire(context, timer));
+        }
+        match input {
+            Input::Boot => self.boot(now),
+            Input::Receive { from, message } => self.receive(now, from, message),
+            Input::Suspect(node) if self.watched().any(|watched| watched == node) => {
+                self.step(now, |core, context| core.suspect(context, node));
+            }
+            Input::Suspect(_) | Input::Wake => {}
+        }
+    }
+
+    /// The next effect; `None` once all are taken. Drain it after every [`Node::handle`].
+    pub fn poll(&mut self) -> Option<Output<C::Durable, C::Message>> {
+        let shell = &mut self.shell;
+        if let Some(durable) = shell.persists.pop_front() {
+            return Some(Output::Persist(durable));
+        }
+        if let Some((to, message)) = shell.sends.pop_front() {
+            return Some(Output::Send { to, message });
+        }
+        if let Some(event) = shell.events.pop_front() {
+            return Some(Output::Event(event));
+        }
+        let next = shell.timers.next_deadline();
+        if next == shell.announced {
+            return None;
+        }
+        shell.announced = next;
+        Some(Output::WakeAt(next))
+    }
+
+    /// What the node believes.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let Belief { role, leader } = self.belief();
+        Status { id: self.config.id(), role, leader }
+    }
+
+    /// The timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].
+    pub fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> + '_ {
+        self.shell.timers.armed()
+    }
+
+    /// The nodes that a failure detector outside the core watches, and reports by
+    /// [`Input::Suspect`]. Look again after every `handle`: a node that is new is to be watched
+    /// from then on, one that is gone is not. A report ends the watch; a node that is still listed
+    /// after it is to be watched anew, and reported again.
+    pub fn watched(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.core.iter().flat_map(|core| core.watched(&self.config))
+    }
+
+    /// The core; none before the node has booted.
+    #[must_use]
+    pub fn core(&self) -> Option<&C> {
+        self.core.as_ref()
+    }
+
+    /// What the node was told before it started.
+    #[must_use]
+    pub fn config(&self) -> &C::Config {
+        &self.config
+    }
+
+    fn belief(&self) -> Belief {
+        self.core.as_ref().map_or(Belief::NOT_STARTED, |core| core.belief(&self.config))
+    }
+
+    /// A node that boots twice is up already.
+    fn boot(&mut self, now: Time) {
+        if self.core.is_none() {
+            let mut context = Context { now, config: &*self.config, shell: &mut self.shell };
+            let core = C::boot(&mut context, self.durable.take(), self.seed);
+            self.shell.tell(Belief::NOT_STARTED, core.belief(&self.config));
+            self.core = Some(core);
+        }
+    }
+
+    /// A message is believed only if it comes from another node that this one knows.
+    fn receive(&mut self, now: Time, from: NodeId, message: C::Message) {
+        if self.core.is_none() {
+            return;
+        }
+        let cause = if from == self.config.id() {
+            Reason::OWN_ID
+        } else if !self.config.hears(from) {
+            Reason::UNKNOWN_SENDER
+        } else {
+            return self.step(now, |core, context| core.receive(context, from, message));
+        };
+        self.shell.events.push_back(Event::Ignored { from, cause });
+    }
+
+    /// Lets the core do one thing, and tells what it changed.
+    fn step(&mut self, now: Time, act: impl FnOnce(&mut C, &mut Context<'_, C>)) {
+        let Some(core) = &mut self.core else { return };
+        let before = core.belief(&self.config);
+        act(core, &mut Context { now, config: &*self.config, shell: &mut self.shell });
+        self.shell.tell(before, core.belief(&self.config));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,431 @@
+//! Whatever is put into a node, in whatever order: it keeps the contracts that
+//! `bellwether::protocol` states, with every core that there is.
+
+use std::time::Duration;
+
+use bellwether::protocol::{
+    Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Role, Status, Time,
+    bully, chang_roberts, garcia_molina, invitation, lease, list_ring, ring, stoller,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+/// What is needed to test a core: nodes 1 to 4, and what they might hear.
+trait Tested: Core {
+    fn config(number: u16) -> Self::Config;
+
+    fn messages() -> BoxedStrategy<Self::Message>;
+}
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
+}
+
+fn members() -> Members {
+    Members::new((1..=4).map(id)).expect("valid")
+}
+
+/// Five is the id of no node.
+fn ids() -> impl Strategy<Value = NodeId> + Clone {
+    (1..=5_u16).prop_map(id)
+}
+
+impl Tested for bully::Bully {
+    fn config(number: u16) -> bully::Config {
+        bully::Config { id: id(number), members: members(), timing: bully::Timing::DEFAULT }
+    }
+
+    fn messages() -> BoxedStrategy<bully::Message> {
+        use bully::Message::{Coordinator, Election, Ok};
+        prop_oneof![Just(Election), Just(Ok), Just(Coordinator)].boxed()
+    }
+}
+
+impl Tested for garcia_molina::GarciaMolina {
+    fn config(number: u16) -> garcia_molina::Config {
+        let timing = garcia_molina::Timing::DEFAULT;
+        garcia_molina::Config { id: id(number), members: members(), timing }
+    }
+
+    fn messages() -> BoxedStrategy<garcia_molina::Message> {
+        use garcia_molina::Message::{
+            AreYouNormal, AreYouThere, Halt, Halted, Here, NewCoordinator, Normal, NotNormal,
+            Noted, Ready, Started,
+        };
+        let task = (ids(), 1..=2_u64)
+            .prop_map(|(coordinator, number)| garcia_molina::Task { coordinator, number });
+        let calls = prop_oneof![
+            Just(AreYouThere),
+            Just(AreYouNormal),
+            Just(Halt),
+            Just(NewCoordinator),
+            (1..=2_u64).prop_map(Ready),
+        ];
+        let answers = prop_oneof![
+            Just(Here),
+            task.prop_map(Normal),
+            Just(NotNormal),
+            Just(Halted),
+            Just(Noted),
+            Just(Started),
+        ];
+        prop_oneof![calls, answers].boxed()
+    }
+}
+
+impl Tested for invitation::Invitation {
+    fn config(number: u16) -> invitation::Config {
+        let timing = invitation::Timing::DEFAULT;
+        invitation::Config { id: id(number), members: members(), timing }
+    }
+
+    fn messages() -> BoxedStrategy<invitation::Message> {
+        use invitation::Message::{
+            Accept, AreYouCoordinator, AreYouThere, Done, Here, IAm, Invitation, Ready,
+        };
+        let group = (ids(), 1..=3_u64)
+            .prop_map(|(coordinator, count)| invitation::GroupNumber { coordinator, count });
+        let roster = vec(ids(), 0..4).prop_map(|some| invitation::Roster::of(&members(), some));
+        prop_oneof![
+            Just(AreYouCoordinator),
+            Just(IAm),
+            group.clone().prop_map(Invitation),
+            group.clone().prop_map(Accept),
+            (group.clone(), roster).prop_map(|(group, task)| Ready(group, task)),
+            group.clone().prop_map(Done),
+            group.clone().prop_map(AreYouThere),
+            group.prop_map(Here),
+        ]
+        .boxed()
+    }
+}
+
+fn on_a_ring(number: u16) -> ring::Config {
+    ring::Config { id: id(number), members: members(), timing: ring::Timing::DEFAULT }
+}
+
+fn laps() -> impl Strategy<Value = ring::Lap> {
+    prop_oneof![ids().prop_map(ring::Lap::Election), ids().prop_map(ring::Lap::Coordinator)]
+}
+
+impl Tested for chang_roberts::ChangRoberts {
+    fn config(number: u16) -> ring::Config {
+        on_a_ring(number)
+    }
+
+    fn messages() -> BoxedStrategy<chang_roberts::Message> {
+        use chang_roberts::Message::{Ack, Coordinator, Election};
+        prop_oneof![ids().prop_map(Election), ids().prop_map(Coordinator), laps().prop_map(Ack)]
+            .boxed()
+    }
+}
+
+impl Tested for list_ring::ListRing {
+    fn config(number: u16) -> ring::Config {
+        on_a_ring(number)
+    }
+
+    fn messages() -> BoxedStrategy<list_ring::Message> {
+        use list_ring::Message::{Ack, Coordinator, Election};
+        let lists = || {
+            let ids = vec(ids(), 1..5);
+            ids.prop_filter_map("each id once", |ids| list_ring::List::new(&ids))
+        };
+        let coordinator =
+            (ids(), lists()).prop_map(|(leader, passed)| Coordinator { leader, passed });
+        prop_oneof![lists().prop_map(Election), coordinator, laps().prop_map(Ack)].boxed()
+    }
+}
+
+impl Tested for stoller::Stoller {
+    fn config(number: u16) -> stoller::Config {
+        stoller::Config { id: id(number), members: members(), ask: Duration::from_millis(100) }
+    }
+
+    fn messages() -> BoxedStrategy<stoller::Message> {
+        use stoller::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
+        let elid = (ids(), 0..3_u64, 0..3_u64).prop_map(|(owner, incarnation, counter)| {
+            stoller::Elid { owner, incarnation, counter }
+        });
+        prop_oneof![
+            4 => elid.clone().prop_map(Halt),
+            4 => elid.clone().prop_map(Ack),
+            4 => elid.clone().prop_map(Ldr),
+            2 => elid.clone().prop_map(NormQ),
+            2 => elid.prop_map(NotNorm),
+        ]
+        .boxed()
+    }
+}
+
+/// Node 4 is the store.
+impl Tested for lease::Lease {
+    fn config(number: u16) -> lease::Config {
+        let (id, store, durations) = (id(number), id(4), lease::Durations::DEFAULT);
+        if id != store {
+            return lease::Config::Client(lease::ClientConfig { id, store, durations });
+        }
+        let clients = Members::new(members().below(store).iter().copied()).expect("valid");
+        lease::Config::Store(lease::StoreConfig { id, clients, durations })
+    }
+
+    fn messages() -> BoxedStrategy<lease::Message> {
+        use lease::Message::{Acquire, Granted, Refused, Renew, Write};
+        let request =
+            (1..=1_u32, 1..6_u32).prop_map(|(started, number)| lease::Request { started, number });
+        let token = (0..4_u64).prop_map(lease::Token::new);
+        let both = (request.clone(), token.clone());
+        let refused = (request.clone(), proptest::option::of(ids()));
+        prop_oneof![
+            2 => request.prop_map(Acquire),
+            2 => both.clone().prop_map(|(request, token)| Renew(request, token)),
+            4 => both.prop_map(|(request, token)| Granted(request, token)),
+            1 => refused.prop_map(|(request, holder)| Refused(request, holder)),
+            1 => token.prop_map(Write),
+        ]
+        .boxed()
+    }
+}
+
+/// Something that happens, `later` nanoseconds after what happened before.
+#[derive(Clone, Copy, Debug)]
+struct Step<M> {
+    later: u64,
+    input: Input<M>,
+}
+
+type Steps<C> = Vec<Step<<C as Core>::Message>>;
+type Effect<C> = Output<<C as Core>::Durable, <C as Core>::Message>;
+
+fn steps<C: Tested>() -> impl Strategy<Value = Steps<C>> {
+    let receive =
+        (ids(), C::messages()).prop_map(|(from, message)| Input::Receive { from, message });
+    let input = prop_oneof![
+        1 => Just(Input::Boot),
+        12 => receive,
+        4 => ids().prop_map(Input::Suspect),
+        5 => Just(Input::Wake),
+    ];
+    let milliseconds =
+        prop_oneof![Just(0), 1..30_u64, 30..400_u64, 400..5_000_u64, 5_000..10_000_000_u64];
+    let step = (milliseconds, -1..=1_i64, input).prop_map(|(milliseconds, jitter, input)| Step {
+        later: (milliseconds * 1_000_000).saturating_add_signed(jitter),
+        input,
+    });
+    vec(step, 0..60)
+}
+
+fn node<C: Tested>(number: u16) -> Node<C> {
+    Node::new(C::config(number), None, 0).expect("valid")
+}
+
+fn effects<C: Core>(node: &mut Node<C>, now: Time, input: Input<C::Message>) -> Vec<Effect<C>> {
+    node.handle(now, input);
+    std::iter::from_fn(|| node.poll()).collect()
+}
+
+/// Runs `test` on many random executions of a node.
+fn for_any<C: Tested>(test: impl Fn(u16, Steps<C>) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) };
+    let mut runner = TestRunner::new(config);
+    let result = runner.run(&(1..=4_u16, steps::<C>()), |(number, steps)| test(number, steps));
+    if let Err(error) = result {
+        panic!("{}: {error}", C::NAME);
+    }
+}
+
+fn place_in_order<D, M>(effect: &Output<D, M>) -> u8 {
+    match effect {
+        Output::Persist(_) => 0,
+        Output::Send { .. } => 1,
+        Output::Event(_) => 2,
+        Output::WakeAt(_) => 3,
+    }
+}
+
+/// Follows the events from one status to the next: each change is told once, and is legal.
+fn follow<C: Core>(
+    before: Status,
+    after: Status,
+    effects: &[Effect<C>],
+) -> Result<(), TestCaseError> {
+    let mut known = (before.role, before.leader);
+    for effect in effects {
+        if let Output::Event(Event::RoleChanged { from, to, leader, .. }) = *effect {
+            prop_assert_eq!(from, known.0, "events tell every change");
+            prop_assert!(known != (to, leader), "an event without a change");
+            prop_assert!(C::may_become(from, to), "{} cannot become {}", from, to);
+            known = (to, leader);
+        }
+    }
+    prop_assert_eq!(known, (after.role, after.leader));
+    prop_assert_eq!(after.role == Role::Leader, after.leader == Some(after.id));
+    Ok(())
+}
+
+/// A message of a node that this one does not hear is ignored, and that is told.
+fn strangers<C: Core>(
+    config: &C::Config,
+    input: Input<C::Message>,
+    effects: &[Effect<C>],
+) -> Result<(), TestCaseError> {
+    let Input::Receive { from, .. } = input else { return Ok(()) };
+    let told = |cause| effects.contains(&Output::Event(Event::Ignored { from, cause }));
+    let own = from == config.id();
+    prop_assert_eq!(told(Reason::OWN_ID), own);
+    prop_assert_eq!(told(Reason::UNKNOWN_SENDER), !own && !config.hears(from));
+    Ok(())
+}
+
+/// What leaves the node is fit to leave it: it goes to another member, and can be read again.
+fn leaves<C: Core>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestCaseError> {
+    match effect {
+        Output::Send { to, message } => {
+            prop_assert!(config.hears(*to) && *to != config.id(), "sent to {}", to);
+            let frame = postcard::to_stdvec(message).expect("written");
+            prop_assert_eq!(postcard::from_bytes::<C::Message>(&frame), Ok(*message));
+        }
+        Output::Persist(durable) => {
+            let slot = postcard::to_stdvec(durable).expect("written");
+            prop_assert_eq!(&postcard::from_bytes::<C::Durable>(&slot).expect("read"), durable);
+        }
+        Output::Event(_) | Output::WakeAt(_) => {}
+    }
+    Ok(())
+}
+
+fn any_inputs_keep_the_contracts<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut node, mut durable) = (node::<C>(number), None);
+        let (mut now, mut told) = (Time::from_nanos(1 << 40), None);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            let before = node.status();
+            let was_up = node.core().is_some();
+            let effects = effects(&mut node, now, input);
+
+            prop_assert_eq!(node.core().is_some(), was_up || input == Input::Boot);
+            prop_assert_eq!(node.core().is_some(), node.status().role != Role::NotStarted);
+            prop_assert!(node.core().is_some() || effects.is_empty(), "an output before the boot");
+            prop_assert!(effects.iter().map(place_in_order).is_sorted(), "{:?}", effects);
+            follow::<C>(before, node.status(), &effects)?;
+            if was_up {
+                strangers::<C>(node.config(), input, &effects)?;
+            }
+            let wakes = effects.iter().filter_map(|effect| match effect {
+                Output::WakeAt(wake) => Some(*wake),
+                _ => None,
+            });
+            for wake in wakes {
+                prop_assert_ne!(wake, told, "asked for again, or twice");
+                told = wake;
+            }
+            let armed: Vec<_> = node.armed().collect();
+            prop_assert_eq!(told, armed.iter().map(|&(_, deadline)| deadline).min());
+            prop_assert!(armed.iter().all(|&(_, deadline)| deadline > now), "expired and armed");
+            for watched in node.watched() {
+                prop_assert!(node.config().hears(watched) && watched != id(number));
+            }
+            for effect in &effects {
+                leaves::<C>(node.config(), effect)?;
+                if let Output::Persist(kept) = effect {
+                    durable = Some(kept.clone());
+                }
+            }
+        }
+        let mut again = Node::<C>::new(C::config(number), durable, 0).expect("can start again");
+        prop_assert!(!effects(&mut again, now, Input::Boot).is_empty());
+        Ok(())
+    });
+}
+
+fn what_is_spurious_changes_nothing<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut node, mut now) = (node::<C>(number), Time::ZERO);
+        effects(&mut node, now, Input::Boot);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            effects(&mut node, now, input);
+            let before = node.clone();
+            prop_assert_eq!(effects(&mut node, now, Input::Wake), []);
+            prop_assert_eq!(effects(&mut node, now, Input::Boot), []);
+            let idle = (1..=5).map(id).filter(|&other| before.watched().all(|w| w != other));
+            for other in idle {
+                prop_assert_eq!(effects(&mut node, now, Input::Suspect(other)), []);
+            }
+            prop_assert_eq!(&node, &before);
+        }
+        Ok(())
+    });
+}
+
+/// An input after deadlines have passed is as a wake-up at that time, and then the input.
+fn deadlines_come_first<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut at_once, mut now) = (node::<C>(number), Time::ZERO);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            let mut in_turn = at_once.clone();
+            let expected = [Input::Wake, input].map(|input| effects(&mut in_turn, now, input));
+            let mut expected: Vec<_> = expected.into_iter().flatten().collect();
+            expected.sort_by_key(place_in_order);
+            let mut put_out = effects(&mut at_once, now, input);
+            prop_assert_eq!(&at_once, &in_turn);
+            // Of the wake-ups only the last counts, and it stands in the node.
+            expected.retain(|effect| !matches!(effect, Output::WakeAt(_)));
+            put_out.retain(|effect| !matches!(effect, Output::WakeAt(_)));
+            prop_assert_eq!(put_out, expected);
+        }
+        Ok(())
+    });
+}
+
+fn only_differences_of_times_matter<C: Tested>() {
+    let shift = 1 << 33;
+    let late = |time: Time| Time::from_nanos(time.as_nanos() + shift);
+    for_any::<C>(|number, steps| {
+        let (mut node, mut shifted, mut now) = (node::<C>(number), node::<C>(number), 0);
+        for Step { later, input } in steps {
+            now += later;
+            let concrete = effects(&mut node, Time::from_nanos(now), input);
+            let moved = effects(&mut shifted, Time::from_nanos(now + shift), input);
+            let expected = concrete.into_iter().map(|effect| match effect {
+                Output::WakeAt(wake) => Output::WakeAt(wake.map(late)),
+                other => other,
+            });
+            prop_assert_eq!(moved, Vec::from_iter(expected));
+            prop_assert_eq!(node.status(), shifted.status());
+            prop_assert_eq!(node.core(), shifted.core());
+        }
+        Ok(())
+    });
+}
+
+macro_rules! contracts {
+    ($($core:ty),+ $(,)?) => {
+        mod every_core {
+            #[test]
+            fn keeps_the_contracts_whatever_the_inputs_are() {
+                $(super::any_inputs_keep_the_contracts::<$core>();)+
+            }
+
+            #[test]
+            fn takes_no_notice_of_what_is_spurious() {
+                $(super::what_is_spurious_changes_nothing::<$core>();)+
+            }
+
+            #[test]
+            fn handles_deadlines_first() {
+                $(super::deadlines_come_first::<$core>();)+
+            }
+
+            #[test]
+            fn reads_differences_of_times_only() {
+                $(super::only_differences_of_times_matter::<$core>();)+
+            }
+        }
+    };
+}
+
+bellwether::for_each_core!(contracts);
