@@ -17,9 +17,8 @@
 //!   the delay.
 //! - **A token that grows with every grant goes with every write, and what accepts writes knows the
 //!   newest grant:** Chubby's sequencers, §2.4 of the same; M. Kleppmann, *How to do distributed
-//!   locking*,
-//!   2016. A holder that was paused cannot know that it no longer is one; what it writes then says
-//!         so.
+//!   locking*, 2016. A holder that was paused cannot know that it no longer is one; what it writes
+//!   then says so.
 //! - **A request has a number that no other request of the client has had, and only the answer to
 //!   the latest counts:** ours. An answer that comes late would otherwise be taken for the answer
 //!   to a later request, and the lease counted from too late a moment. How often the client has

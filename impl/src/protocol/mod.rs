@@ -51,7 +51,7 @@ pub use bully::{Config as Settings, Timing};
 pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};
 pub use node::Node;
-pub use settings::{Config, DurationError, MemberError, Membership, SettingsError};
+pub use settings::{Config, Conflict, DurationError, MemberError, Membership, SettingsError};
 pub use time::Time;
 pub use timers::{MAX_TIMERS, Timers};
 

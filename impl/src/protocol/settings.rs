@@ -84,28 +84,33 @@ pub enum DurationError {
         value: Duration,
     },
     /// Two durations that do not fit together.
-    #[error(
-        "{section}.{name} ({value:?}) must be {must} {section}.{than} ({limit:?}): {why}; \
-         try {remedy:?}"
-    )]
-    Conflict {
-        /// The section, which has the name of the protocol.
-        section: &'static str,
-        /// The key.
-        name: &'static str,
-        /// What it is.
-        value: Duration,
-        /// How it must compare.
-        must: &'static str,
-        /// The other key.
-        than: &'static str,
-        /// What that is.
-        limit: Duration,
-        /// What would happen otherwise.
-        why: &'static str,
-        /// A value that fits.
-        remedy: Duration,
-    },
+    #[error(transparent)]
+    Conflict(Box<Conflict>),
+}
+
+/// Two durations of one section that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{section}.{name} ({value:?}) must be {must} {section}.{than} ({limit:?}): {why}; \
+     try {remedy:?}"
+)]
+pub struct Conflict {
+    /// The section, which has the name of the protocol.
+    pub section: &'static str,
+    /// The key.
+    pub name: &'static str,
+    /// What it is.
+    pub value: Duration,
+    /// How it must compare.
+    pub must: &'static str,
+    /// The other key.
+    pub than: &'static str,
+    /// What that is.
+    pub limit: Duration,
+    /// What would happen otherwise.
+    pub why: &'static str,
+    /// A value that fits.
+    pub remedy: Duration,
 }
 
 /// What is wrong with a configuration of members and durations alone.
@@ -171,8 +176,7 @@ impl Durations {
         remedy: Duration,
     ) -> Result<(), DurationError> {
         let section = self.0;
-        let conflict =
-            || DurationError::Conflict { section, name, value, must, than, limit, why, remedy };
-        if holds { Ok(()) } else { Err(conflict()) }
+        let conflict = Conflict { section, name, value, must, than, limit, why, remedy };
+        if holds { Ok(()) } else { Err(DurationError::Conflict(Box::new(conflict))) }
     }
 }

@@ -1,11 +1,12 @@
 //! Whatever is put into a node, in whatever order: it keeps the contracts that
 //! `bellwether::protocol` states, with every core that there is.
 
+mod cores;
+
 use std::time::Duration;
 
 use bellwether::protocol::{
     Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Role, Status, Time,
-    bully, chang_roberts, garcia_molina, invitation, lease, list_ring, ring, stoller,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,6 +17,20 @@ trait Tested: Core {
     fn config(number: u16) -> Self::Config;
 
     fn messages() -> BoxedStrategy<Self::Message>;
+
+    /// What holds of a node that has booted after every input, by the rules of this protocol.
+    fn holds(core: &Self, node: &Node<Self>) -> Result<(), TestCaseError>;
+
+    /// Whether a node sends this message in this direction.
+    fn sends(me: NodeId, to: NodeId, message: Self::Message) -> bool {
+        let _ = (me, to, message);
+        true
+    }
+}
+
+/// The timers that are armed.
+fn armed<C: Core>(node: &Node<C>) -> Vec<C::Timer> {
+    node.armed().map(|(timer, _)| timer).collect()
 }
 
 fn id(number: u16) -> NodeId {
@@ -29,163 +44,6 @@ fn members() -> Members {
 /// Five is the id of no node.
 fn ids() -> impl Strategy<Value = NodeId> + Clone {
     (1..=5_u16).prop_map(id)
-}
-
-impl Tested for bully::Bully {
-    fn config(number: u16) -> bully::Config {
-        bully::Config { id: id(number), members: members(), timing: bully::Timing::DEFAULT }
-    }
-
-    fn messages() -> BoxedStrategy<bully::Message> {
-        use bully::Message::{Coordinator, Election, Ok};
-        prop_oneof![Just(Election), Just(Ok), Just(Coordinator)].boxed()
-    }
-}
-
-impl Tested for garcia_molina::GarciaMolina {
-    fn config(number: u16) -> garcia_molina::Config {
-        let timing = garcia_molina::Timing::DEFAULT;
-        garcia_molina::Config { id: id(number), members: members(), timing }
-    }
-
-    fn messages() -> BoxedStrategy<garcia_molina::Message> {
-        use garcia_molina::Message::{
-            AreYouNormal, AreYouThere, Halt, Halted, Here, NewCoordinator, Normal, NotNormal,
-            Noted, Ready, Started,
-        };
-        let task = (ids(), 1..=2_u64)
-            .prop_map(|(coordinator, number)| garcia_molina::Task { coordinator, number });
-        let calls = prop_oneof![
-            Just(AreYouThere),
-            Just(AreYouNormal),
-            Just(Halt),
-            Just(NewCoordinator),
-            (1..=2_u64).prop_map(Ready),
-        ];
-        let answers = prop_oneof![
-            Just(Here),
-            task.prop_map(Normal),
-            Just(NotNormal),
-            Just(Halted),
-            Just(Noted),
-            Just(Started),
-        ];
-        prop_oneof![calls, answers].boxed()
-    }
-}
-
-impl Tested for invitation::Invitation {
-    fn config(number: u16) -> invitation::Config {
-        let timing = invitation::Timing::DEFAULT;
-        invitation::Config { id: id(number), members: members(), timing }
-    }
-
-    fn messages() -> BoxedStrategy<invitation::Message> {
-        use invitation::Message::{
-            Accept, AreYouCoordinator, AreYouThere, Done, Here, IAm, Invitation, Ready,
-        };
-        let group = (ids(), 1..=3_u64)
-            .prop_map(|(coordinator, count)| invitation::GroupNumber { coordinator, count });
-        let roster = vec(ids(), 0..4).prop_map(|some| invitation::Roster::of(&members(), some));
-        prop_oneof![
-            Just(AreYouCoordinator),
-            Just(IAm),
-            group.clone().prop_map(Invitation),
-            group.clone().prop_map(Accept),
-            (group.clone(), roster).prop_map(|(group, task)| Ready(group, task)),
-            group.clone().prop_map(Done),
-            group.clone().prop_map(AreYouThere),
-            group.prop_map(Here),
-        ]
-        .boxed()
-    }
-}
-
-fn on_a_ring(number: u16) -> ring::Config {
-    ring::Config { id: id(number), members: members(), timing: ring::Timing::DEFAULT }
-}
-
-fn laps() -> impl Strategy<Value = ring::Lap> {
-    prop_oneof![ids().prop_map(ring::Lap::Election), ids().prop_map(ring::Lap::Coordinator)]
-}
-
-impl Tested for chang_roberts::ChangRoberts {
-    fn config(number: u16) -> ring::Config {
-        on_a_ring(number)
-    }
-
-    fn messages() -> BoxedStrategy<chang_roberts::Message> {
-        use chang_roberts::Message::{Ack, Coordinator, Election};
-        prop_oneof![ids().prop_map(Election), ids().prop_map(Coordinator), laps().prop_map(Ack)]
-            .boxed()
-    }
-}
-
-impl Tested for list_ring::ListRing {
-    fn config(number: u16) -> ring::Config {
-        on_a_ring(number)
-    }
-
-    fn messages() -> BoxedStrategy<list_ring::Message> {
-        use list_ring::Message::{Ack, Coordinator, Election};
-        let lists = || {
-            let ids = vec(ids(), 1..5);
-            ids.prop_filter_map("each id once", |ids| list_ring::List::new(&ids))
-        };
-        let coordinator =
-            (ids(), lists()).prop_map(|(leader, passed)| Coordinator { leader, passed });
-        prop_oneof![lists().prop_map(Election), coordinator, laps().prop_map(Ack)].boxed()
-    }
-}
-
-impl Tested for stoller::Stoller {
-    fn config(number: u16) -> stoller::Config {
-        stoller::Config { id: id(number), members: members(), ask: Duration::from_millis(100) }
-    }
-
-    fn messages() -> BoxedStrategy<stoller::Message> {
-        use stoller::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
-        let elid = (ids(), 0..3_u64, 0..3_u64).prop_map(|(owner, incarnation, counter)| {
-            stoller::Elid { owner, incarnation, counter }
-        });
-        prop_oneof![
-            4 => elid.clone().prop_map(Halt),
-            4 => elid.clone().prop_map(Ack),
-            4 => elid.clone().prop_map(Ldr),
-            2 => elid.clone().prop_map(NormQ),
-            2 => elid.prop_map(NotNorm),
-        ]
-        .boxed()
-    }
-}
-
-/// Node 4 is the store.
-impl Tested for lease::Lease {
-    fn config(number: u16) -> lease::Config {
-        let (id, store, durations) = (id(number), id(4), lease::Durations::DEFAULT);
-        if id != store {
-            return lease::Config::Client(lease::ClientConfig { id, store, durations });
-        }
-        let clients = Members::new(members().below(store).iter().copied()).expect("valid");
-        lease::Config::Store(lease::StoreConfig { id, clients, durations })
-    }
-
-    fn messages() -> BoxedStrategy<lease::Message> {
-        use lease::Message::{Acquire, Granted, Refused, Renew, Write};
-        let request =
-            (1..=1_u32, 1..6_u32).prop_map(|(started, number)| lease::Request { started, number });
-        let token = (0..4_u64).prop_map(lease::Token::new);
-        let both = (request.clone(), token.clone());
-        let refused = (request.clone(), proptest::option::of(ids()));
-        prop_oneof![
-            2 => request.prop_map(Acquire),
-            2 => both.clone().prop_map(|(request, token)| Renew(request, token)),
-            4 => both.prop_map(|(request, token)| Granted(request, token)),
-            1 => refused.prop_map(|(request, holder)| Refused(request, holder)),
-            1 => token.prop_map(Write),
-        ]
-        .boxed()
-    }
 }
 
 /// Something that happens, `later` nanoseconds after what happened before.
@@ -279,10 +137,11 @@ fn strangers<C: Core>(
 }
 
 /// What leaves the node is fit to leave it: it goes to another member, and can be read again.
-fn leaves<C: Core>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestCaseError> {
+fn leaves<C: Tested>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestCaseError> {
     match effect {
         Output::Send { to, message } => {
             prop_assert!(config.hears(*to) && *to != config.id(), "sent to {}", to);
+            prop_assert!(C::sends(config.id(), *to, *message), "{:?} sent to {}", message, to);
             let frame = postcard::to_stdvec(message).expect("written");
             prop_assert_eq!(postcard::from_bytes::<C::Message>(&frame), Ok(*message));
         }
@@ -324,6 +183,9 @@ fn any_inputs_keep_the_contracts<C: Tested>() {
             let armed: Vec<_> = node.armed().collect();
             prop_assert_eq!(told, armed.iter().map(|&(_, deadline)| deadline).min());
             prop_assert!(armed.iter().all(|&(_, deadline)| deadline > now), "expired and armed");
+            if let Some(core) = node.core() {
+                C::holds(core, &node)?;
+            }
             for watched in node.watched() {
                 prop_assert!(node.config().hears(watched) && watched != id(number));
             }
