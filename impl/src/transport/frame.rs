@@ -6,7 +6,7 @@
 //! rest of it, and every later frame, is [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
 //! The side that dials sends an [`Opening`] and gets one [`Reply`]. After a pair of `Hello`s the
-//! dialer sends messages and the other side is silent; after a status report both hang up.
+//! dialer sends [`Frame`]s and the other side is silent; after a status report both hang up.
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -22,11 +22,11 @@ use crate::status::StatusReport;
 /// with the longest address and the longest problem, fits.
 pub(crate) const MAX_FRAME: usize = 128 * 1024;
 
-/// The largest frame that carries a message, in bytes: they are all tiny.
+/// The largest frame after the first, in bytes: they are all tiny.
 pub(crate) const MAX_MESSAGE: usize = 256;
 
 /// The version of everything in this file. Two nodes talk only if theirs are the same.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 const HEADER: usize = MAGIC.len() + 2;
@@ -49,6 +49,15 @@ pub(crate) enum Reply {
     Refused(Refusal),
     /// The answer to a status request.
     Status(Box<StatusReport>),
+}
+
+/// Every later frame of the side that dials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Frame<M> {
+    /// A message of the protocol.
+    Message(M),
+    /// "I am up." For the failure detector; no core sees it.
+    Heartbeat,
 }
 
 /// Who a node is.
@@ -74,7 +83,7 @@ pub(crate) enum Refusal {
     )]
     Cluster(ClusterId),
     /// The two run different protocols.
-    #[error("it runs protocol `{0}`: run the same release on every node")]
+    #[error("it runs protocol `{0}`: give every node the same `protocol`")]
     Protocol(String),
     /// The dialer's id is not among the members.
     #[error("it does not know node {0}: list the same [members] on every node")]
@@ -141,14 +150,14 @@ pub(crate) fn decode_first<F: DeserializeOwned>(bytes: &[u8]) -> Result<F, Frame
     decode_whole(body)
 }
 
-/// The bytes of a message.
-pub(crate) fn encode_message(message: &impl Serialize) -> Result<Bytes, FrameError> {
-    let bytes = postcard::to_stdvec(message).map_err(|_| FrameError::Malformed)?;
+/// The bytes of a later frame.
+pub(crate) fn encode_frame(frame: &Frame<impl Serialize>) -> Result<Bytes, FrameError> {
+    let bytes = postcard::to_stdvec(frame).map_err(|_| FrameError::Malformed)?;
     if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { Ok(bytes.into()) }
 }
 
-/// Reads a message.
-pub(crate) fn decode_message<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, FrameError> {
+/// Reads a later frame.
+pub(crate) fn decode_frame<M: DeserializeOwned>(bytes: &[u8]) -> Result<Frame<M>, FrameError> {
     if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { decode_whole(bytes) }
 }
 
