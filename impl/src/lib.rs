@@ -21,10 +21,10 @@
 //! ```
 //!
 //! What leadership means here: the recommended protocol is the [bully](protocol::bully), which has
-//! no quorum. While messages arrive within the configured time-outs there is one leader, the highest
-//! node that is up. *A network that is cut in two has a leader on each side*, and a leader that was
-//! paused does not know at once that it was replaced. Use it where that is a nuisance, not a loss; a
-//! protocol with a quorum is for the other cases.
+//! no quorum. While messages arrive within the configured time-outs there is one leader, the
+//! highest node that is up. *A network that is cut in two has a leader on each side*, and a leader
+//! that was paused does not know at once that it was replaced. Use it where that is a nuisance, not
+//! a loss; a protocol with a quorum is for the other cases.
 //!
 //! [`Config::for_protocol`] chooses another protocol. Those that must remember something through a
 //! crash need a directory, [`Config::with_directory`].

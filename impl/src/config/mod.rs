@@ -334,8 +334,8 @@ pub enum Error {
     },
     /// Nothing says which member is the store of the lease, or one that is no member.
     #[error(
-        "protocol lease needs a store: set `store` under [lease] to one of the members ({members}), \
-         on every node, or start that node with --store"
+        "protocol lease needs a store: set `store` under [lease] to one of the members \
+         ({members}), on every node, or start that node with --store"
     )]
     NoStore {
         /// Those that are listed.

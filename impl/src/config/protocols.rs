@@ -88,7 +88,8 @@ macro_rules! registry {
             let mut listed = Vec::new();
             $(
                 let mut section = <$protocol as Runnable>::Section::default();
-                listed.extend(fields::listed(<$protocol>::NAME, &<$protocol>::fields(&mut section)));
+                let fields = <$protocol>::fields(&mut section);
+                listed.extend(fields::listed(<$protocol>::NAME, &fields));
             )+
             listed
         }

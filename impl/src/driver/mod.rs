@@ -216,15 +216,15 @@ impl Election {
         Ok(Self { leadership, address, task: Some(task), stop: stop.drop_guard() })
     }
 
-    /// The latest value of which node leads. `changed` on it waits for the next one, and fails once this
-    /// node takes part no longer; the last value then names no leader.
+    /// The latest value of which node leads. `changed` on it waits for the next one, and fails once
+    /// this node takes part no longer; the last value then names no leader.
     #[must_use]
     pub fn leadership(&self) -> Receiver<Leadership> {
         self.leadership.clone()
     }
 
-    /// Which node leads, now and whenever it changes, as a stream that skips what is out of date by the
-    /// time it is asked for. It ends when this node takes part no longer.
+    /// Which node leads, now and whenever it changes, as a stream that skips what is out of date by
+    /// the time it is asked for. It ends when this node takes part no longer.
     pub fn changes(&self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
         WatchStream::new(self.leadership())
     }

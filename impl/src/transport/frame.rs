@@ -1,4 +1,4 @@
-//! What travels on a connection, and how it is read from bytes that anybody may have sent.
+//! What travels on a connection, and how it is read from bytes that any process may have sent.
 //!
 //! A connection is a sequence of frames, each a length (four bytes, big endian, at most
 //! [`MAX_FRAME`]) and that many bytes. The first frame in each direction opens with a magic number

@@ -1,5 +1,5 @@
-//! For everything that is wrong there is one clear message with the remedy, the right exit status, and no
-//! panic; and a node that runs goes on running.
+//! For everything that is wrong there is one clear message with the remedy, the right exit status,
+//! and no panic; and a node that runs goes on running.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

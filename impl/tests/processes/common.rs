@@ -37,8 +37,8 @@ pub(crate) fn bellwether() -> Command {
     command
 }
 
-/// A port on which no process listens, below those that the system hands out by itself, so that no outgoing
-/// connection takes it before the node does.
+/// A port on which no process listens, below those that the system hands out by itself, so that no
+/// outgoing connection takes it before the node does.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = u16::try_from(std::process::id() % 10_000).expect("small");

@@ -101,6 +101,33 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
     }
 }
 
+/// The example says of everything what holds without it, where there is a default.
+#[test]
+fn the_example_runs_every_protocol_as_its_defaults_do() {
+    let example = include_str!("../../../examples/cluster.toml");
+    let (members, _) = example.split_once("# For garcia-molina").expect("a comment");
+    for name in protocols::NAMES {
+        let overrides = |store: &[(&str, &str)]| Overrides {
+            protocol: Some(name.to_owned()),
+            node: NodeId::new(2),
+            directory: Some("x".to_owned()),
+            ..with_settings(store)
+        };
+        let store = if name == "lease" { &[("store", "5")][..] } else { &[] };
+        let default = written(members, overrides(store)).expect("good");
+        assert_eq!(written(example, overrides(&[])).expect("good"), default);
+    }
+    for (key, _) in reference() {
+        let optional = ["node", "listen", "members.ID"].contains(&key.as_str());
+        let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));
+        let (section, last) = key.rsplit_once('.').unwrap_or(("", &key));
+        let (_, body) = example.split_once(&format!("[{section}]\n")).unwrap_or(("", example));
+        let body = body.split("\n[").next().unwrap_or_default();
+        let there = body.lines().any(|line| line.starts_with(&format!("{last} = ")));
+        assert!(there || optional || other_kind, "{key} is not in the example");
+    }
+}
+
 #[test]
 fn the_store_of_the_lease_is_told_by_key_or_flag() {
     let text = format!("protocol = \"lease\"\n{GOOD}");
