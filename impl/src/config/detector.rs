@@ -171,7 +171,7 @@ impl Detection {
             Settings::Phi(settings) => settings.check().map(Parameters::Phi),
         };
         let parameters = checked.map_err(|error| wrong(error.to_string()))?;
-        let shortest = parameters.watch(crate::protocol::Time::ZERO).patience();
+        let shortest = parameters.watch(crate::protocol::Time::ZERO).time_out();
         let heartbeat = self.heartbeat;
         if shortest <= heartbeat {
             return Err(wrong(format!(

@@ -5,8 +5,8 @@
 //! and a version that will never move, so that any two versions can tell each other apart; the
 //! rest of it, and every later frame, is [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
-//! The side that dials sends an [`Opening`] and gets one [`Reply`]. After a pair of `Hello`s the
-//! dialer sends [`Frame`]s and the other side is silent; after a status report both hang up.
+//! The side that calls sends an [`Opening`] and gets one [`Reply`]. After a pair of `Hello`s the
+//! caller sends [`Frame`]s and the other side is silent; after a status report both hang up.
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ pub(crate) const VERSION: u16 = 2;
 const MAGIC: [u8; 4] = *b"BLWR";
 const HEADER: usize = MAGIC.len() + 2;
 
-/// The first frame of the side that dials.
+/// The first frame of the side that calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Opening {
     /// "I am a node, and messages follow."
@@ -40,7 +40,7 @@ pub(crate) enum Opening {
     StatusRequest,
 }
 
-/// The first frame of the side that was dialled.
+/// The first frame of the side that was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// "So am I. Go on."
@@ -51,7 +51,7 @@ pub(crate) enum Reply {
     Status(Box<StatusReport>),
 }
 
-/// Every later frame of the side that dials.
+/// Every later frame of the side that calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Frame<M> {
     /// A message of the protocol.
@@ -85,13 +85,13 @@ pub(crate) enum Refusal {
     /// The two run different protocols.
     #[error("it runs protocol `{0}`: give every node the same `protocol`")]
     Protocol(String),
-    /// The dialer's id is not among the members.
+    /// The caller's id is not among the members.
     #[error("it does not know node {0}: list the same [members] on every node")]
     UnknownNode(NodeId),
-    /// The dialer has the id of the one it dials.
+    /// The caller has the id of the one it calls.
     #[error("two nodes with one id: it is node {0} as well; give one of them another `node`")]
     SameId(NodeId),
-    /// Another process with the dialer's id is connected.
+    /// Another process with the caller's id is connected.
     #[error(
         "two nodes with one id: another process runs as node {node} (incarnation {incarnation}); \
          stop one of them, or give it another `node`"

@@ -1,4 +1,4 @@
-//! The connection to one peer: dialled until it answers, fed from the outbox, dialled again.
+//! The connection to one peer: called until it answers, fed from the outbox, called again.
 
 use std::fmt;
 use std::sync::Arc;
