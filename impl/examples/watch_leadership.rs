@@ -1,4 +1,4 @@
-//! Three members in one process: two watch who leads, then the leader leaves.
+//! Three members in one process: two watch which node leads, then the leader leaves.
 //!
 //! `cargo run -p bellwether --example watch_leadership`
 
@@ -14,8 +14,9 @@ async fn serve(config: Config, listener: TcpListener) -> Result<Election> {
     tokio::spawn(async move {
         while leadership.changed().await.is_ok() {
             let now = *leadership.borrow_and_update();
-            let leader = now.leader.map_or("nobody".to_owned(), |leader| leader.to_string());
-            println!("node {} is {:<11} and follows {leader}", now.node, now.role);
+            let leader =
+                now.leader.map_or("no leader".to_owned(), |leader| format!("leader {leader}"));
+            println!("node {} is {:<11}: {leader}", now.node, now.role);
         }
     });
     Ok(election)
@@ -42,7 +43,7 @@ async fn main() -> Result<()> {
     seen_by_one.wait_for(leads(3)).await?;
     println!("-- node 3 leaves --");
     if let Some(highest) = elections.pop() {
-        highest.leave().await;
+        highest.leave().await?;
     }
     seen_by_one.wait_for(leads(2)).await?;
     println!("-- node 2 has taken over --");

@@ -1,4 +1,4 @@
-//! Leader election for Rust services: join an election, and watch who leads.
+//! Leader election for Rust services: join an election, and watch which node leads.
 //!
 //! ```no_run
 //! use bellwether::{Config, Election};
@@ -12,25 +12,29 @@
 //!     match now.leader {
 //!         Some(_) if now.is_self() => println!("this node leads"),
 //!         Some(leader) => println!("node {leader} leads"),
-//!         None => println!("an election is held"),
+//!         None => println!("no leader"),
 //!     }
 //! }
-//! election.leave().await;
+//! election.leave().await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! What leadership means here: the protocol is the [bully](protocol::bully), which has no quorum.
-//! While messages arrive within the configured time-outs there is one leader, the highest node that
-//! is up. *A network that is cut in two has a leader on each side*, and a leader that was paused
-//! does not know at once that it was replaced. Use it where that is a nuisance, not a loss; a
-//! protocol with a quorum is for the other cases.
+//! What leadership means here: the recommended protocol is the [bully](protocol::bully), which has
+//! no quorum. While messages arrive within the configured time-outs there is one leader, the
+//! highest node that is up. *A network that is cut in two has a leader on each side*, and a leader
+//! that was paused does not know at once that it was replaced. Use it where that is a nuisance, not
+//! a loss; a protocol with a quorum is for the other cases.
+//!
+//! [`Config::for_protocol`] chooses another protocol. Those that must remember something through a
+//! crash need a directory, [`Config::with_directory`].
 //!
 //! The crate has one module for each concern, and arrows point one way:
 //!
 //! - [`protocol`]: pure state machines, no I/O, which a formal model can be compared with;
 //! - [`detector`]: whether a process has crashed, judged by its heartbeats; pure as well;
 //! - [`driver`]: tokio around such a core, and the [`Election`] you join;
+//! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
 //! - [`status`]: asking a node how it is.
@@ -44,5 +48,5 @@ pub mod storage;
 mod transport;
 
 pub use config::Config;
-pub use driver::{Election, JoinError, Leadership};
+pub use driver::{Election, JoinError, Leadership, Stopped};
 pub use protocol::{Members, NodeId, Reason, Role, Timing};

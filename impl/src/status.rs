@@ -1,4 +1,4 @@
-//! How a node is: what it tells whoever asks on its port, and how to ask.
+//! How a node is: what it answers to a question on its port, and how to ask.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct StatusReport {
     pub incarnation: u64,
     /// What it is doing.
     pub role: Role,
-    /// Whom it takes for the leader.
+    /// Which node it takes for the leader.
     pub leader: Option<NodeId>,
     /// How many times its role or leader has changed.
     pub seq: u64,
@@ -69,7 +69,7 @@ pub enum Link {
     Connected,
     /// There is none; the member is called again and again.
     Connecting,
-    /// The member answers, but the two must not talk: somebody must correct the configuration.
+    /// The member answers, but the two must not talk: the configuration must be corrected.
     Refused,
 }
 
@@ -97,15 +97,15 @@ pub struct Counters {
 /// Why a node did not tell how it is.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// Nobody is there.
-    #[error("nobody answers at {address}: {cause}; is the node running?")]
+    /// Nothing is there.
+    #[error("no process answers at {address}: {cause}; is the node running?")]
     Unreachable {
         /// Where.
         address: Address,
         /// What the system says.
         cause: std::io::Error,
     },
-    /// Somebody is there, but silent.
+    /// Something is there, but silent.
     #[error("no answer from {address} within {limit:?}; is it a bellwether node?")]
     Silent {
         /// Where.

@@ -84,15 +84,15 @@ fn well_behaved(detector: &impl Detector, now: Time) -> Result<(), TestCaseError
     let (heard, bounds) = (detector.heard(), detector.bounds());
     prop_assert!(heard >= now, "a heartbeat is heard when it arrives, or on a clock ahead of it");
     prop_assert!(!bounds.shortest.is_zero() && bounds.shortest <= bounds.longest);
-    let patience = detector.patience();
-    prop_assert!(bounds.contain(patience), "{:?} is not within {:?}", patience, bounds);
+    let time_out = detector.time_out();
+    prop_assert!(bounds.contain(time_out), "{:?} is not within {:?}", time_out, bounds);
     // Accuracy, as far as it goes; also if the clock goes back after the heartbeat.
     let nanosecond = Duration::from_nanos(1);
     for time in [now, heard, heard + (bounds.shortest - nanosecond)] {
         prop_assert!(!detector.suspects(time), "suspected too soon");
     }
     // Strong completeness: suspected, and for good.
-    prop_assert!(!detector.suspects(heard + (patience - nanosecond)));
+    prop_assert!(!detector.suspects(heard + (time_out - nanosecond)));
     for time in [detector.deadline(), heard + bounds.longest, Time::from_nanos(u64::MAX)] {
         prop_assert!(detector.suspects(time), "not suspected in time");
     }
@@ -114,20 +114,20 @@ fn keeps_the_promises(
         prop_assert_eq!(detector.bounds(), bounds, "the bounds depend on the settings alone");
         well_behaved(detector, Time::from_nanos(now))?;
     }
-    // The end of time is the end of patience, but nothing breaks.
+    // No time-out ends after the end of time, and nothing breaks.
     detector.heartbeat(Time::from_nanos(u64::MAX));
-    prop_assert!(bounds.contain(detector.patience()));
+    prop_assert!(bounds.contain(detector.time_out()));
     Ok(())
 }
 
-/// The patience of a copy that lives so many nanoseconds later.
-fn patience_after(mut detector: impl Detector, start: u64, gaps: &[i64]) -> Duration {
+/// The time-out of a copy that lives so many nanoseconds later.
+fn time_out_after(mut detector: impl Detector, start: u64, gaps: &[i64]) -> Duration {
     let mut now = start;
     for &gap in gaps {
         now = now.saturating_add_signed(gap);
         detector.heartbeat(Time::from_nanos(now));
     }
-    detector.patience()
+    detector.time_out()
 }
 
 proptest! {
@@ -158,7 +158,7 @@ proptest! {
             now = now.saturating_add_signed(gap);
             detector.heartbeat(Time::from_nanos(now));
         }
-        let rounding = (detector.patience() / 1_000_000_000).max(Duration::from_nanos(8));
+        let rounding = (detector.time_out() / 1_000_000_000).max(Duration::from_nanos(8));
         let deadline = detector.deadline();
         let before = Time::from_nanos(deadline.as_nanos() - rounding.as_nanos() as u64);
         prop_assert!(detector.phi(before) < settings.threshold);
@@ -180,8 +180,8 @@ proptest! {
         let start = START.as_nanos();
         let moved = Time::from_nanos(start + later);
         prop_assert_eq!(
-            patience_after(Phi::watch(&parameters, START), start, &gaps),
-            patience_after(Phi::watch(&parameters, moved), start + later, &gaps)
+            time_out_after(Phi::watch(&parameters, START), start, &gaps),
+            time_out_after(Phi::watch(&parameters, moved), start + later, &gaps)
         );
     }
 }
@@ -222,6 +222,6 @@ fn duplicates_do_not_make_impatient_beyond_measure() {
         for _ in 0..1000 {
             detector.heartbeat(START);
         }
-        assert!(!detector.suspects(START + INTERVAL), "{:?}", detector.patience());
+        assert!(!detector.suspects(START + INTERVAL), "{:?}", detector.time_out());
     }
 }

@@ -104,7 +104,7 @@ fn one_that_dies_after_one_or_two_heartbeats_is_suspected_all_the_same() {
 }
 
 /// Flaw 2: one that was never heard has φ = ∞ from the first moment on. When a group boots,
-/// everybody suspects everybody, and everybody holds an election.
+/// every node suspects every other, and starts an election.
 #[test]
 fn at_boot_nobody_is_suspected_who_had_no_time_to_be_heard() {
     assert!(Lesson::default().suspects(0.0), "the lesson suspects at once");

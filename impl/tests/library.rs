@@ -42,7 +42,7 @@ async fn a_node_that_left_leads_no_longer_and_another_takes_over() {
     assert!(!wait_for_leader(&mut lowest, 3).await.is_self());
 
     let address = nodes[2].address();
-    nodes.pop().expect("three").leave().await;
+    nodes.pop().expect("three").leave().await.expect("no storage to fail");
     let last = *highest.borrow();
     assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, None));
     assert!(TcpListener::bind(address).await.is_ok(), "the port is free again");
@@ -69,7 +69,7 @@ async fn the_stream_of_changes_ends_with_the_part_in_the_election() {
     let mut changes = highest.changes();
     let leads = async { while !changes.next().await.expect("goes on").is_self() {} };
     timeout(LIMIT, leads).await.expect("within the limit");
-    highest.leave().await;
+    highest.leave().await.expect("no storage to fail");
     let rest = timeout(LIMIT, changes.collect::<Vec<_>>()).await.expect("within the limit");
     assert_eq!(rest.last().map(|now| now.leader), Some(None));
 }
@@ -111,8 +111,8 @@ fn a_configuration_that_cannot_be_is_refused() {
         Config::new("c", 1, [(1, "a:1")]).expect_err("alone"),
         Config::new("c", 1, members)
             .expect("valid")
-            .with_timing(Timing { watch: Duration::ZERO, ..Timing::DEFAULT })
-            .expect_err("no patience"),
+            .with_section(Timing { watch: Duration::ZERO, ..Timing::DEFAULT })
+            .expect_err("no time-out"),
     ] {
         assert!(!error.to_string().is_empty());
     }

@@ -5,6 +5,5 @@ mod detector_contracts;
 mod detector_flaws;
 mod detector_settings;
 mod library;
+mod persistence;
 mod processes;
-
-use processes::common;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bellwether::Config;
-use bellwether::config::Overrides;
+use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 
 use super::overrides::OverrideArgs;
 use super::{Failure, print};
@@ -16,7 +16,8 @@ use super::{Failure, print};
 #[command(after_help = "\
 Examples:
   bellwether check-config orders.toml
-  bellwether check-config orders.toml --node 3 --watch 2s")]
+  bellwether check-config orders.toml --node 3 --set watch=2s
+  bellwether check-config orders.toml --node 3 --protocol stoller --data-dir /var/lib/orders")]
 pub(crate) struct Args {
     /// The configuration file
     #[arg(value_name = "FILE", env = "BELLWETHER_CONFIG")]
@@ -27,8 +28,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let (config, log) = Config::load(&args.config, &Overrides::from(&args.overrides))
-        .map_err(Failure::configuration)?;
-    print(&config.to_toml(log))?;
+    let overrides = Overrides::from(&args.overrides);
+    let text = config::load(&args.config, overrides, Write).and_then(|text| text);
+    print(&text.map_err(Failure::configuration)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the configuration as a file.
+struct Write;
+
+impl Visitor for Write {
+    type Output = Result<String, config::Error>;
+
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
+        config.directory()?;
+        Ok(config.to_toml(log))
+    }
 }

@@ -1,16 +1,17 @@
 //! The flags and variables that count more than the configuration file.
 
-use std::time::Duration;
-
 use bellwether::NodeId;
 use bellwether::config::{Address, LogFormat, Overrides};
 use clap::Args;
-use humantime_serde::re::humantime;
 use tracing::level_filters::LevelFilter;
 
 /// Each of these counts more than the file; the flag counts more than the variable.
 #[derive(Debug, Args)]
 pub(crate) struct OverrideArgs {
+    /// Which protocol to run, such as bully; the same on every node
+    #[arg(long, value_name = "NAME", env = "BELLWETHER_PROTOCOL")]
+    protocol: Option<String>,
+
     /// Which of the members this node is
     #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
     node: Option<NodeId>,
@@ -19,21 +20,18 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_LISTEN")]
     listen: Option<Address>,
 
-    /// `T_elec`: how long a candidate waits for an answer, as in 300ms
-    #[arg(long, value_name = "TIME", env = "BELLWETHER_ELECTION", value_parser = duration)]
-    election: Option<Duration>,
+    /// A key of the protocol's section and its value, as in watch=2s; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", env = "BELLWETHER_SET", value_parser = setting)]
+    #[arg(value_delimiter = ',')]
+    set: Vec<(String, String)>,
 
-    /// `T_coord`: how long an answered node waits for the winner
-    #[arg(long, value_name = "TIME", env = "BELLWETHER_COORDINATOR", value_parser = duration)]
-    coordinator: Option<Duration>,
+    /// This node is the store of the lease; only for the protocol lease
+    #[arg(long, env = "BELLWETHER_STORE")]
+    store: bool,
 
-    /// How long a follower bears its leader's silence
-    #[arg(long, value_name = "TIME", env = "BELLWETHER_WATCH", value_parser = duration)]
-    watch: Option<Duration>,
-
-    /// How often a leader repeats its claim
-    #[arg(long, value_name = "TIME", env = "BELLWETHER_HEARTBEAT", value_parser = duration)]
-    heartbeat: Option<Duration>,
+    /// Where to keep what must survive a crash; {node} and {protocol} are replaced
+    #[arg(long, value_name = "DIR", env = "BELLWETHER_DATA_DIR")]
+    data_dir: Option<String>,
 
     /// How much to log: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", env = "BELLWETHER_LOG_LEVEL", value_parser = level)]
@@ -47,22 +45,21 @@ pub(crate) struct OverrideArgs {
 impl From<&OverrideArgs> for Overrides {
     fn from(args: &OverrideArgs) -> Self {
         Self {
+            protocol: args.protocol.clone(),
             node: args.node,
             listen: args.listen.clone(),
-            election: args.election,
-            coordinator: args.coordinator,
-            watch: args.watch,
-            heartbeat: args.heartbeat,
+            settings: args.set.clone(),
+            store: args.store,
+            directory: args.data_dir.clone(),
             log_level: args.log_level,
             log_format: args.log_format,
         }
     }
 }
 
-/// A length of time as people write it: 300ms, 1s 500ms, 2min.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let remedy = |error| format!("{error}; write a number and a unit, as in 300ms or 2s");
-    humantime::parse_duration(text).map_err(remedy)
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in watch=2s")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn level(text: &str) -> Result<LevelFilter, String> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use bellwether::config::{Log, LogFormat, Overrides};
+use bellwether::config::{self, Log, LogFormat, Overrides, Runnable, Visitor};
 use bellwether::{Config, Election};
 
 use super::Failure;
@@ -20,10 +20,12 @@ use super::overrides::OverrideArgs;
 Examples:
   bellwether run --config orders.toml --node 3
   BELLWETHER_CONFIG=orders.toml BELLWETHER_NODE=3 bellwether run
-  bellwether run --config orders.toml --node 3 --log-format json --watch 2s --heartbeat 500ms
+  bellwether run --config orders.toml --node 3 --log-format json --set watch=2s,heartbeat=500ms
+  bellwether run --config orders.toml --node 3 --protocol stoller --data-dir /var/lib/orders
 
 A configuration:
   cluster = \"orders\"
+  protocol = \"bully\"
   [members]
   1 = \"10.0.0.1:7000\"
   2 = \"10.0.0.2:7000\"
@@ -40,27 +42,44 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let (config, log) = Config::load(&args.config, &Overrides::from(&args.overrides))
-        .map_err(Failure::configuration)?;
-    start_log(log);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
-    runtime.block_on(take_part(config)).map_err(Failure::runtime)?;
+    let overrides = Overrides::from(&args.overrides);
+    config::load(&args.config, overrides, Run).map_err(Failure::configuration)??;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn take_part(config: Config) -> anyhow::Result<()> {
-    let node = config.node();
-    // Asked for first, so that a signal during the start is not lost.
-    let stopped = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
-    let election = Election::join(config).await?;
-    let mut leadership = election.leadership();
-    let ended = async { while leadership.changed().await.is_ok() {} };
-    tokio::select! {
-        signal = stopped => tracing::info!(%node, signal, "leaving"),
-        () = ended => return Err(anyhow!("node {node} has stopped taking part; the log says why")),
+/// Takes part until the end.
+struct Run;
+
+impl Visitor for Run {
+    type Output = Result<(), Failure>;
+
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
+        // Before anything is logged: what is missing in the configuration is told in one line.
+        config.directory().map_err(Failure::configuration)?;
+        start_log(log);
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
+        runtime.block_on(take_part(config)).map_err(Failure::runtime)
     }
-    election.leave().await;
+}
+
+async fn take_part<C: Runnable>(config: Config<C>) -> anyhow::Result<()> {
+    let (node, protocol) = (config.node(), C::NAME);
+    // Asked for first, so that a signal during the start is not lost.
+    let signal = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
+    let mut election = Election::join(config).await?;
+    tracing::warn!(
+        %node, protocol,
+        "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {}. Use it only where \
+         that is a nuisance and not a loss; read docs/protocols/{protocol}.md",
+        C::TWO_LEADERS
+    );
+    tokio::select! {
+        signal = signal => tracing::info!(%node, signal, "leaving"),
+        stopped = election.stopped() => return Ok(stopped?),
+    }
+    election.leave().await?;
     tracing::info!(%node, "left");
     Ok(())
 }

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bellwether::config::{Address, Overrides};
+use bellwether::NodeId;
+use bellwether::config::{self, Address, Overrides, Source};
 use bellwether::status::{MemberReport, StatusReport, query};
-use bellwether::{Config, NodeId};
 use humantime_serde::re::humantime::format_duration;
 
-use super::overrides::duration;
 use super::{Failure, print};
 
 /// Ask a running node how it is
@@ -33,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
     node: Option<NodeId>,
 
-    /// Ask whoever is at this address; no configuration is needed
+    /// Ask the node at this address; no configuration is needed
     #[arg(long, value_name = "HOST:PORT")]
     address: Option<Address>,
 
@@ -42,7 +41,7 @@ pub(crate) struct Args {
     json: bool,
 
     /// How long to wait for the answer
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = config::duration)]
     timeout: Duration,
 }
 
@@ -68,9 +67,8 @@ fn address(args: &Args) -> Result<Address, Failure> {
     }
     let path = args.config.clone().unwrap_or_default();
     let overrides = Overrides { node: args.node, ..Overrides::default() };
-    let (config, _) = Config::load(&path, &overrides).map_err(Failure::configuration)?;
-    let own = config.addresses().find(|&(id, _)| id == config.node());
-    Ok(own.map_or_else(|| config.listen().clone(), |(_, address)| address.clone()))
+    let source = Source::read(&path, overrides).and_then(|source| source.address());
+    source.map_err(Failure::configuration)
 }
 
 /// The report for people.

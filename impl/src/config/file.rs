@@ -1,108 +1,108 @@
 //! The configuration file: its keys, and what counts more than it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::Read;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use humantime_serde::re::humantime::format_duration;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 use tracing::level_filters::LevelFilter;
 
-use super::{Address, ClusterId, Config, Error};
-use crate::protocol::{MemberError, NodeId, Timing};
+use super::fields::{self, Mistake};
+use super::log::{FileLog, Log};
+use super::{Address, ClusterId, Config, Detection, Error, Parts, Runnable, protocols};
+use crate::protocol::{MemberError, Members, NodeId};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
 const LARGEST: u64 = 256 * 1024;
 
+/// The keys that may stand at the top, besides the sections of the protocols.
+const TOP: [&str; 8] =
+    ["cluster", "protocol", "node", "listen", "members", "storage", "detector", "log"];
+
+/// The keys of `[storage]`.
+const STORAGE: [&str; 1] = ["directory"];
+
+/// The keys of `[log]`.
+const LOG: [&str; 2] = ["level", "format"];
+
+/// Every key that a file may have, with its section, and the value that it has if nothing is said;
+/// that is empty if it has none.
+#[must_use]
+pub fn reference() -> Vec<(String, String)> {
+    let sections = ["members", "storage", "detector", "log"];
+    let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
+    let tables = [("members", &["ID"][..]), ("storage", &STORAGE), ("log", &LOG)];
+    let below = tables
+        .into_iter()
+        .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
+    let value = |key: String| {
+        let value = match key.as_str() {
+            "protocol" => format!("\"{}\"", protocols::NAMES[0]),
+            "log.level" => format!("\"{}\"", LevelFilter::INFO),
+            "log.format" => format!("\"{}\"", super::LogFormat::default()),
+            _ => String::new(),
+        };
+        (key, value)
+    };
+    let mut all: Vec<_> = top.chain(below).map(value).collect();
+    all.extend(super::detector::Detection::reference());
+    all.extend(protocols::reference());
+    all
+}
+
 /// What flags and environment say; it counts more than the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
+    /// Which protocol to run.
+    pub protocol: Option<String>,
     /// Which of the members this node is.
     pub node: Option<NodeId>,
     /// Where to listen.
     pub listen: Option<Address>,
-    /// How long a candidate waits for an answer.
-    pub election: Option<Duration>,
-    /// How long an answered node waits for the winner.
-    pub coordinator: Option<Duration>,
-    /// How long a follower bears its leader's silence.
-    pub watch: Option<Duration>,
-    /// How often a leader repeats its claim.
-    pub heartbeat: Option<Duration>,
+    /// Keys of the protocol's section and their values.
+    pub settings: Vec<(String, String)>,
+    /// Whether this node is the store of the cluster's lease.
+    pub store: bool,
+    /// Where to keep durable state.
+    pub directory: Option<String>,
     /// How much to log.
     pub log_level: Option<LevelFilter>,
     /// How to write the log.
-    pub log_format: Option<LogFormat>,
+    pub log_format: Option<super::LogFormat>,
 }
 
-/// What the daemon logs, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// Nothing below this level is logged.
-    pub level: LevelFilter,
-    /// How it is written.
-    pub format: LogFormat,
-}
-
-/// How the log is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs: one JSON object a line.
-    Json,
-}
-
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        })
-    }
+/// A configuration file and what counts more than it, before the protocol is known.
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: PathBuf,
+    text: String,
+    overrides: Overrides,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct File {
     cluster: ClusterId,
+    protocol: Option<Spanned<String>>,
     node: Option<NodeNumber>,
     listen: Option<Address>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
-    timing: FileTiming,
+    storage: FileStorage,
     #[serde(default)]
     log: FileLog,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileTiming {
-    #[serde(default, with = "humantime_serde")]
-    election: Option<Duration>,
-    #[serde(default, with = "humantime_serde")]
-    coordinator: Option<Duration>,
-    #[serde(default, with = "humantime_serde")]
-    watch: Option<Duration>,
-    #[serde(default, with = "humantime_serde")]
-    heartbeat: Option<Duration>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileLog {
-    level: Option<Level>,
-    format: Option<LogFormat>,
+struct FileStorage {
+    directory: Option<String>,
 }
 
 /// A node id that stands as a number: `node = 3`.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "i64")]
-struct NodeNumber(NodeId);
+pub(super) struct NodeNumber(pub(super) NodeId);
 
 impl TryFrom<i64> for NodeNumber {
     type Error = MemberError;
@@ -125,90 +125,178 @@ impl TryFrom<String> for MemberKey {
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct Level(LevelFilter);
+/// The parts of a file: what every protocol needs, and the sections that only some need.
+struct Sections<'t> {
+    file: File,
+    detection: Detection,
+    protocols: BTreeMap<&'static str, DeTable<'t>>,
+}
 
-impl TryFrom<String> for Level {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        let unknown =
-            |_| format!("unknown level `{text}`: use off, error, warn, info, debug or trace");
-        text.parse().map(Self).map_err(unknown)
+impl Source {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] when it cannot be read, [`Error::Parse`] when it is too large.
+    pub fn read(path: &Path, overrides: Overrides) -> Result<Self, Error> {
+        let path = path.to_owned();
+        let mut text = String::new();
+        let open = std::fs::File::open(&path);
+        let length = open.and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+        match length {
+            Ok(length) if length as u64 > LARGEST => {
+                let problem = format!("larger than {LARGEST} bytes: this is no configuration");
+                Err(Error::Parse { path, problem })
+            }
+            Ok(_) => Ok(Self { path, text, overrides }),
+            Err(cause) => Err(Error::Read { path, cause }),
+        }
     }
-}
 
-pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<(Config, Log), Error> {
-    let file = parse(path, &read(path)?)?;
-    let node = overrides.node.or(file.node.map(|node| node.0)).ok_or(Error::NoNode)?;
-    let listen = overrides.listen.clone().or(file.listen);
-    let members = file.members.into_iter().map(|(key, address)| (key.0, address)).collect();
-    let default = Timing::DEFAULT;
-    let given = &file.timing;
-    let timing = Timing {
-        election: overrides.election.or(given.election).unwrap_or(default.election),
-        coordinator: overrides.coordinator.or(given.coordinator).unwrap_or(default.coordinator),
-        watch: overrides.watch.or(given.watch).unwrap_or(default.watch),
-        heartbeat: overrides.heartbeat.or(given.heartbeat).unwrap_or(default.heartbeat),
-    };
-    let level = overrides.log_level.or(file.log.level.map(|level| level.0));
-    let log = Log {
-        level: level.unwrap_or(LevelFilter::INFO),
-        format: overrides.log_format.or(file.log.format).unwrap_or_default(),
-    };
-    Ok((Config::assemble(file.cluster, node, members, listen, timing)?, log))
-}
-
-fn read(path: &Path) -> Result<String, Error> {
-    let mut text = String::new();
-    let open = std::fs::File::open(path);
-    let length = open.and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-    match length {
-        Ok(length) if length as u64 > LARGEST => Err(Error::Parse {
-            path: path.to_owned(),
-            problem: format!("larger than {LARGEST} bytes: this is no configuration"),
-        }),
-        Ok(_) => Ok(text),
-        Err(cause) => Err(Error::Read { path: path.to_owned(), cause }),
+    /// The name of the protocol that is asked for; the recommended one's if none is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parse`] when the file makes no sense or names no protocol that there is,
+    /// [`Error::Setting`] when a flag does.
+    pub fn protocol(&self) -> Result<&'static str, Error> {
+        let Sections { file, .. } = self.sections()?;
+        let (name, place) = match (&self.overrides.protocol, &file.protocol) {
+            (Some(name), _) => (name.as_str(), None),
+            (None, Some(name)) => (name.get_ref().as_str(), Some(name.span())),
+            (None, None) => return Ok(protocols::NAMES[0]),
+        };
+        let known = protocols::NAMES.iter().find(|&&known| known == name);
+        known.copied().ok_or_else(|| {
+            let problem = fields::unknown("protocol", name, "", &protocols::NAMES);
+            match place {
+                Some(place) => self.wrong(Mistake::Here(place, problem)),
+                None => Error::Setting { problem },
+            }
+        })
     }
-}
 
-fn parse(path: &Path, text: &str) -> Result<File, Error> {
-    toml::from_str(text).map_err(|error| {
-        let mut problem = error.to_string();
-        if error.message().contains("duplicate key") {
+    /// Where the others reach the node, whatever it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parse`] when the file makes no sense, [`Error::NoNode`] or [`Error::Members`] when
+    /// it does not say which member the node is.
+    pub fn address(&self) -> Result<Address, Error> {
+        let Sections { file, .. } = self.sections()?;
+        let node = self.node(&file)?;
+        let ids = file.members.keys().map(|key| key.0);
+        let (_, address) = file.members.iter().find(|(key, _)| key.0 == node).ok_or_else(|| {
+            let listed = Members::new(ids);
+            listed.map_or_else(Error::from, |members| {
+                MemberError::NotAMember { node, members }.into()
+            })
+        })?;
+        Ok(address.clone())
+    }
+
+    fn node(&self, file: &File) -> Result<NodeId, Error> {
+        let node = self.overrides.node.or(file.node.as_ref().map(|node| node.0));
+        node.ok_or(Error::NoNode)
+    }
+
+    /// The configuration of a node that runs the protocol `C`.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the place and the remedy.
+    pub fn config<C: Runnable>(&self) -> Result<(Config<C>, Log), Error> {
+        let Sections { file, detection, mut protocols } = self.sections()?;
+        let asked =
+            self.overrides.protocol.as_ref().or(file.protocol.as_ref().map(Spanned::get_ref));
+        if let Some(asked) = asked.filter(|&asked| asked != C::NAME) {
+            return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
+        }
+        let node = self.node(&file)?;
+        let Overrides { listen, settings, store, directory, log_level, log_format, .. } =
+            &self.overrides;
+        let mut section = C::Section::default();
+        if let Some(table) = protocols.remove(C::NAME) {
+            fields::read(table, C::NAME, C::fields(&mut section))
+                .map_err(|mistake| self.wrong(mistake))?;
+        }
+        let store = store.then(|| ("store".to_owned(), node.to_string()));
+        for (key, value) in settings.iter().chain(&store) {
+            fields::set(C::fields(&mut section), C::NAME, key, value).map_err(|problem| {
+                Error::Setting { problem: format!("{key}={value}: {problem}") }
+            })?;
+        }
+        let directory = directory.clone().or(file.storage.directory);
+        let config = Config::assemble(Parts {
+            cluster: file.cluster,
+            node,
+            members: file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
+            listen: listen.clone().or(file.listen),
+            section,
+            directory,
+            detection,
+        })?;
+        Ok((config, file.log.resolve(*log_level, *log_format)))
+    }
+
+    /// Takes the file apart, and refuses keys that do not exist.
+    fn sections(&self) -> Result<Sections<'_>, Error> {
+        self.take_apart().map_err(|mistake| self.wrong(mistake))
+    }
+
+    fn take_apart(&self) -> Result<Sections<'_>, Mistake> {
+        let root = DeTable::parse(&self.text)?;
+        let span = root.span();
+        let mut root = root.into_inner();
+        if let Some((key, _)) = root.get_key_value("timing") {
+            let names = protocols::NAMES.join("], [");
+            return Err(Mistake::Here(
+                key.span(),
+                format!(
+                    "[timing] has become the section of the protocol that it is for: rename it to \
+                 [{}], or to that of another protocol ([{names}])",
+                    protocols::NAMES[0],
+                ),
+            ));
+        }
+        fields::check(&root, "", &[&TOP[..], &protocols::NAMES].concat())?;
+        let mut protocols = BTreeMap::new();
+        for name in protocols::NAMES {
+            if let Some(table) = take_table(&mut root, name)? {
+                // A section may stand there for a protocol that is not chosen, but not be wrong.
+                protocols::check_keys(name, &table)?;
+                protocols.insert(name, table);
+            }
+        }
+        let detection = take_table(&mut root, "detector")?.map(Detection::read).transpose()?;
+        for (section, known) in [("storage", &STORAGE[..]), ("log", &LOG)] {
+            if let Some(DeValue::Table(table)) = root.get(section).map(Spanned::get_ref) {
+                fields::check(table, section, known)?;
+            }
+        }
+        let file = File::deserialize(toml::Deserializer::from(Spanned::new(span, root)))?;
+        Ok(Sections { file, detection: detection.unwrap_or_default(), protocols })
+    }
+
+    fn wrong(&self, mistake: Mistake) -> Error {
+        let mut problem = mistake.tell(&self.text);
+        if problem.contains("duplicate key") {
             problem.push_str(
-                "every key may stand once; under [members] this means two nodes with one id: give \
-                 each its own",
+                "\nevery key may stand once; under [members] this means two nodes with one id: \
+                 give each its own",
             );
         }
-        Error::Parse { path: path.to_owned(), problem: problem.trim_end().to_owned() }
-    })
+        Error::Parse { path: self.path.clone(), problem }
+    }
 }
 
-impl Config {
-    /// The configuration as a file that says everything, defaults included.
-    #[must_use]
-    pub fn to_toml(&self, log: Log) -> String {
-        let Self { cluster, listen, settings, .. } = self;
-        let Timing { election, coordinator, watch, heartbeat } = settings.timing;
-        let members: String =
-            self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
-        format!(
-            "cluster = \"{cluster}\"\nnode = {node}\nlisten = \"{listen}\"\n\n\
-             [members]\n{members}\n\
-             [timing]\nelection = \"{election}\"\ncoordinator = \"{coordinator}\"\n\
-             watch = \"{watch}\"\nheartbeat = \"{heartbeat}\"\n\n\
-             [log]\nlevel = \"{level}\"\nformat = \"{format}\"\n",
-            node = settings.id,
-            election = format_duration(election),
-            coordinator = format_duration(coordinator),
-            watch = format_duration(watch),
-            heartbeat = format_duration(heartbeat),
-            level = log.level,
-            format = log.format,
-        )
+/// Takes the table with this name out of another.
+fn take_table<'t>(from: &mut DeTable<'t>, name: &str) -> Result<Option<DeTable<'t>>, Mistake> {
+    let Some(value) = from.remove(name) else { return Ok(None) };
+    let place = value.span();
+    match value.into_inner() {
+        DeValue::Table(table) => Ok(Some(table)),
+        _ => Err(Mistake::Here(place, format!("[{name}] must be a table"))),
     }
 }
 

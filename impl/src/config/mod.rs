@@ -2,33 +2,58 @@
 //!
 //! A [`Config`] is complete and consistent, however it came about: built by a program with
 //! [`Config::new`], or read with [`Config::load`]. Where several places say something, the first of
-//! these counts: flags, environment, file, defaults.
+//! these counts: flags, environment, file, defaults. `docs/daemon.md` lists everything that can be
+//! said.
 
+mod detector;
+mod fields;
 mod file;
+mod log;
 mod names;
+mod protocols;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use humantime_serde::re::humantime;
 use thiserror::Error;
 
-pub use self::file::{Log, LogFormat, Overrides};
+pub use self::detector::{Detection, Settings as DetectorSettings};
+pub use self::fields::{Field, Fields};
+pub use self::file::{Overrides, Source, reference};
+pub use self::log::{Log, LogFormat};
 pub use self::names::{Address, ClusterId};
-use crate::protocol::{
-    Core, MemberError, Members, NodeId, Recommended, Settings, SettingsError, Timing,
-};
+pub use self::protocols::{LeaseSection, NAMES, Runnable, StollerSection, Visitor, keys, load};
+use crate::protocol::{MemberError, Members, NodeId, Recommended};
+use crate::storage::Owner;
 
-/// Everything a node must know before it can take part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+/// Everything a node must know before it can take part in elections by the protocol `C`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config<C: Runnable = Recommended> {
     cluster: ClusterId,
     listen: Address,
     addresses: BTreeMap<NodeId, Address>,
-    settings: Settings,
+    node: NodeId,
+    section: C::Section,
+    core: C::Config,
+    directory: Option<PathBuf>,
+    detection: Detection,
+}
+
+/// What a configuration is made of.
+struct Parts<C: Runnable> {
+    cluster: ClusterId,
+    node: NodeId,
+    members: Vec<(NodeId, Address)>,
+    listen: Option<Address>,
+    section: C::Section,
+    directory: Option<String>,
+    detection: Detection,
 }
 
 impl Config {
-    /// The configuration of node `node` of the cluster `cluster`, with the default timing.
+    /// The configuration of node `node` of the cluster `cluster`, with the recommended protocol and
+    /// its default timing.
     ///
     /// `members` are the ids and addresses of all nodes, the node's own included.
     ///
@@ -47,6 +72,33 @@ impl Config {
         node: u16,
         members: impl IntoIterator<Item = (u16, A)>,
     ) -> Result<Self, Error> {
+        Self::for_protocol(cluster, node, members, Default::default())
+    }
+}
+
+impl<C: Runnable> Config<C> {
+    /// As [`Config::new`], with the protocol `C` and what its section of a file would say.
+    ///
+    /// ```
+    /// use bellwether::Config;
+    /// use bellwether::config::StollerSection;
+    /// use bellwether::protocol::stoller::Stoller;
+    /// let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+    /// let section = StollerSection::default();
+    /// let config = Config::<Stoller>::for_protocol("orders", 2, members, section)?
+    ///     .with_directory("/var/lib/orders");
+    /// # Ok::<(), bellwether::config::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the remedy.
+    pub fn for_protocol<A: AsRef<str>>(
+        cluster: &str,
+        node: u16,
+        members: impl IntoIterator<Item = (u16, A)>,
+        section: C::Section,
+    ) -> Result<Self, Error> {
         let id = |number: u16| {
             let text = || MemberError::NotAnId { text: number.to_string() };
             NodeId::new(number).ok_or_else(text)
@@ -54,7 +106,15 @@ impl Config {
         let parse = |(number, address): (u16, A)| Ok((id(number)?, address.as_ref().parse()?));
         let members: Result<Vec<(NodeId, Address)>, Error> =
             members.into_iter().map(parse).collect();
-        Self::assemble(cluster.parse()?, id(node)?, members?, None, Timing::DEFAULT)
+        Self::assemble(Parts {
+            cluster: cluster.parse()?,
+            node: id(node)?,
+            members: members?,
+            listen: None,
+            section,
+            directory: None,
+            detection: Detection::default(),
+        })
     }
 
     /// Reads the file at `path`; what `overrides` says counts more.
@@ -62,28 +122,42 @@ impl Config {
     /// # Errors
     ///
     /// The first thing that is wrong, with the place and the remedy.
-    pub fn load(path: &Path, overrides: &Overrides) -> Result<(Self, Log), Error> {
-        file::load(path, overrides)
+    pub fn load(path: &Path, overrides: Overrides) -> Result<(Self, Log), Error> {
+        Source::read(path, overrides)?.config()
     }
 
-    /// The same configuration with another timing.
+    /// The same configuration with another section of the protocol, which is its timing above all.
     ///
     /// # Errors
     ///
-    /// A [`SettingsError`] when the timing contradicts itself.
-    pub fn with_timing(mut self, timing: Timing) -> Result<Self, Error> {
-        timing.validate().map_err(SettingsError::from)?;
-        self.settings.timing = timing;
+    /// An [`enum@Error`] when the section contradicts itself.
+    pub fn with_section(mut self, section: C::Section) -> Result<Self, Error> {
+        let members = Members::new(self.addresses.keys().copied())?;
+        self.core = core::<C>(self.node, &members, &section)?;
+        self.section = section;
         Ok(self)
     }
 
-    fn assemble(
-        cluster: ClusterId,
-        node: NodeId,
-        members: Vec<(NodeId, Address)>,
-        listen: Option<Address>,
-        timing: Timing,
-    ) -> Result<Self, Error> {
+    /// The same configuration with durable state in this directory.
+    #[must_use]
+    pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// The same configuration with other failure detectors.
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when the settings contradict each other.
+    pub fn with_detection(mut self, detection: Detection) -> Result<Self, Error> {
+        detection.check()?;
+        self.detection = detection;
+        Ok(self)
+    }
+
+    fn assemble(parts: Parts<C>) -> Result<Self, Error> {
+        let Parts { cluster, node, members, listen, section, directory, detection } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
@@ -92,17 +166,16 @@ impl Config {
                 return Err(Error::SharedAddress { first, second, address: address.clone() });
             }
         }
-        let settings = Settings { id: node, members: ids, timing };
-        // The protocol has the last word.
-        Recommended::validate(&settings, None)?;
-        let listen = match (listen, addresses.get(&node)) {
-            (Some(listen), _) => listen,
-            (None, Some(own)) => own.clone(),
-            (None, None) => {
-                return Err(MemberError::NotAMember { node, members: settings.members }.into());
-            }
+        let own = addresses.get(&node).cloned();
+        let own = own.ok_or_else(|| MemberError::NotAMember { node, members: ids.clone() })?;
+        let listen = listen.unwrap_or(own);
+        let core = core::<C>(node, &ids, &section)?;
+        detection.check()?;
+        let fill = |directory: String| {
+            directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
-        Ok(Self { cluster, listen, addresses, settings })
+        let directory = directory.map(fill);
+        Ok(Self { cluster, listen, addresses, node, section, core, directory, detection })
     }
 
     /// The cluster the node belongs to.
@@ -114,7 +187,7 @@ impl Config {
     /// The node's own id.
     #[must_use]
     pub fn node(&self) -> NodeId {
-        self.settings.id
+        self.node
     }
 
     /// Where the node listens: its own address, unless the configuration says otherwise.
@@ -123,22 +196,91 @@ impl Config {
         &self.listen
     }
 
-    /// How long the node waits for what.
+    /// What the section of the protocol says.
     #[must_use]
-    pub fn timing(&self) -> &Timing {
-        &self.settings.timing
+    pub fn section(&self) -> &C::Section {
+        &self.section
     }
 
-    /// What the protocol must know.
+    /// What the core must know.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.settings
+    pub fn core(&self) -> &C::Config {
+        &self.core
+    }
+
+    /// How nodes watch each other, if the protocol asks for it.
+    #[must_use]
+    pub fn detection(&self) -> &Detection {
+        &self.detection
+    }
+
+    /// Where the node keeps its durable state; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDirectory`] when it has some and nothing says where.
+    pub fn directory(&self) -> Result<Option<&Path>, Error> {
+        match &self.directory {
+            Some(directory) if C::durable(&self.core) => Ok(Some(directory)),
+            None if C::durable(&self.core) => Err(Error::NoDirectory { protocol: C::NAME }),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whose durable state it is.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        let (cluster, node) = (self.cluster.clone(), self.node);
+        Owner { cluster, protocol: C::NAME.to_owned(), node }
     }
 
     /// All members and where to reach them, ascending.
     pub fn addresses(&self) -> impl Iterator<Item = (NodeId, &Address)> {
         self.addresses.iter().map(|(&id, address)| (id, address))
     }
+
+    /// The configuration as a file that says everything, defaults included.
+    #[must_use]
+    pub fn to_toml(&self, log: Log) -> String {
+        let Self { cluster, listen, node, .. } = self;
+        let protocol = C::NAME;
+        let members: String =
+            self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
+        let section = fields::write(protocol, &C::fields(&mut self.section.clone()));
+        let storage = self.directory.as_ref().map(|directory| {
+            let directory = toml::Value::from(directory.to_string_lossy().into_owned());
+            format!("\n[storage]\ndirectory = {directory}\n")
+        });
+        let detector = if C::DETECTOR { self.detection.write() } else { String::new() };
+        let Log { level, format } = log;
+        format!(
+            "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
+             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{detector}\n\
+             [log]\nlevel = \"{level}\"\nformat = \"{format}\"\n",
+            storage = storage.unwrap_or_default(),
+        )
+    }
+}
+
+/// The configuration of a core, if the protocol accepts it.
+fn core<C: Runnable>(
+    node: NodeId,
+    members: &Members,
+    section: &C::Section,
+) -> Result<C::Config, Error> {
+    let core = C::core(node, members, section)?;
+    C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
+    Ok(core)
+}
+
+/// A length of time as people write it: 300ms, 1s 500ms, 2min.
+///
+/// # Errors
+///
+/// What is wrong with the text, and how to write it.
+pub fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let remedy = |error| format!("{error}; write a number and a unit, as in 300ms or 2s");
+    humantime::parse_duration(text).map_err(remedy)
 }
 
 /// What is wrong with a configuration, with the remedy.
@@ -160,12 +302,45 @@ pub enum Error {
         /// What is wrong, and where.
         problem: String,
     },
+    /// A flag or a variable does not say what it should.
+    #[error("{problem}")]
+    Setting {
+        /// What is wrong, and which.
+        problem: String,
+    },
+    /// The file is for another protocol than the program runs.
+    #[error("the configuration is for protocol `{asked}`, this program runs `{runs}`")]
+    OtherProtocol {
+        /// What the file says.
+        asked: String,
+        /// What the program runs.
+        runs: &'static str,
+    },
     /// Nothing says which node this is.
     #[error(
         "no node id: set `node` in the file, pass --node, or set the environment variable \
          BELLWETHER_NODE"
     )]
     NoNode,
+    /// Nothing says where to keep durable state.
+    #[error(
+        "protocol {protocol} must remember things through restarts, and nothing says where: set \
+         `directory` under [storage] in the file, pass --data-dir, or set the environment variable \
+         BELLWETHER_DATA_DIR"
+    )]
+    NoDirectory {
+        /// Which protocol.
+        protocol: &'static str,
+    },
+    /// Nothing says which member is the store of the lease, or one that is no member.
+    #[error(
+        "protocol lease needs a store: set `store` under [lease] to one of the members \
+         ({members}), on every node, or start that node with --store"
+    )]
+    NoStore {
+        /// Those that are listed.
+        members: Members,
+    },
     /// Not the name of a cluster.
     #[error(
         "`{text}` is not a cluster name: use 1 to 64 letters, digits, dots, dashes, underscores"
@@ -190,13 +365,16 @@ pub enum Error {
         /// What they share.
         address: Address,
     },
-    /// The parts do not fit together.
+    /// The settings of the failure detector make no sense.
+    #[error("detector.{problem}")]
+    Detector {
+        /// Which, and what is wrong.
+        problem: String,
+    },
+    /// The members make no sense.
     #[error(transparent)]
-    Contradiction(#[from] SettingsError),
-}
-
-impl From<MemberError> for Error {
-    fn from(error: MemberError) -> Self {
-        Self::Contradiction(error.into())
-    }
+    Members(#[from] MemberError),
+    /// The section of the protocol contradicts itself.
+    #[error(transparent)]
+    Contradiction(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -108,7 +108,7 @@ impl Detector for Adaptive {
         self.heard.at()
     }
 
-    fn patience(&self) -> Duration {
+    fn time_out(&self) -> Duration {
         self.times(self.usual)
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn the_average_follows_the_intervals_within_the_limits() {
         let parameters = Settings::for_interval(milliseconds(100)).check().expect("good settings");
         let mut detector = Adaptive::watch(&parameters, Time::ZERO);
-        assert_eq!(detector.patience(), milliseconds(300));
+        assert_eq!(detector.time_out(), milliseconds(300));
         detector.heartbeat(Time::ZERO + milliseconds(290));
         assert_eq!(detector.usual(), milliseconds(100), "one heartbeat is no interval");
         detector.heartbeat(detector.heard() + milliseconds(200));

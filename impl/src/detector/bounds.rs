@@ -1,8 +1,8 @@
-//! Between which durations a patience always is.
+//! Between which durations a time-out always is.
 
 use std::time::Duration;
 
-/// What a detector's settings promise about its patience, whatever arrives and whenever.
+/// What a detector's settings promise about its time-out, whatever arrives and whenever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Silence shorter than this is never suspected. More than zero.
@@ -12,9 +12,9 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether `patience` keeps the promise.
+    /// Whether `time_out` keeps the promise.
     #[must_use]
-    pub fn contain(&self, patience: Duration) -> bool {
-        (self.shortest..=self.longest).contains(&patience)
+    pub fn contain(&self, time_out: Duration) -> bool {
+        (self.shortest..=self.longest).contains(&time_out)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Detectors of this kind are as old as the literature. Chen, Toueg and Aguilera call it the common
 //! algorithm (*On the Quality of Service of Failure Detectors*, IEEE Transactions on Computers
-//! 51(5), 2002, §1.2). It assumes that somebody knows how long a live process can be
+//! 51(5), 2002, §1.2). It assumes that a person knows how long a live process can be
 //! silent, and never learns otherwise.
 
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Detector for Fixed {
         self.heard.at()
     }
 
-    fn patience(&self) -> Duration {
+    fn time_out(&self) -> Duration {
         self.timeout
     }
 

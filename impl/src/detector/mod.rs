@@ -1,8 +1,8 @@
 //! Failure detectors: opinions on whether a process has crashed, formed from when its heartbeats
 //! arrive.
 //!
-//! A detector watches one process. It owns no clock and sends nothing: whoever embeds it says when
-//! a heartbeat arrived, and is told until when silence is borne.
+//! A detector watches one process. It owns no clock and sends nothing: the program that embeds
+//! it says when a heartbeat arrived, and is told how long silence is tolerated.
 //!
 //! ```
 //! use std::time::Duration;
@@ -34,13 +34,13 @@
 //!
 //! *Strong completeness, with a number:* a process that is silent for [`Bounds::longest`] is
 //! suspected, and stays so until it is heard. This holds whatever was heard before, and also if
-//! nothing ever was: watching begins like a heartbeat, with the patience that the settings imply.
+//! nothing ever was: watching begins like a heartbeat, with the time-out that the settings imply.
 //!
-//! *No accuracy that can be relied on.* Nobody can tell a crashed process from a slow one in a
+//! *No accuracy that can be relied on.* No process can tell a crashed process from a slow one in a
 //! network without known bounds (T. Chandra, S. Toueg, *Unreliable Failure Detectors for Reliable
 //! Distributed Systems*, Journal of the ACM 43(2), 1996). Only this is certain: silence shorter
 //! than [`Bounds::shortest`] is never suspected. If the network is calm from some moment on, so
-//! that no silence of a live process reaches the patience, its mistakes end: they are those of an
+//! that no silence of a live process reaches the time-out, its mistakes end: they are those of an
 //! eventually perfect detector, ◇P.
 //!
 //! # What it leaves to you
@@ -57,6 +57,7 @@
 
 pub mod adaptive;
 mod bounds;
+mod choice;
 mod error;
 pub mod fixed;
 mod heard;
@@ -67,6 +68,7 @@ use std::time::Duration;
 
 use crate::protocol::Time;
 pub use bounds::Bounds;
+pub use choice::Parameters;
 pub use error::SettingsError;
 
 /// The longest duration that any setting may have: a day. A longer one is a slip of the keyboard.
@@ -82,15 +84,15 @@ pub trait Detector {
 
     /// How much silence, from [`Detector::heard`] on, is borne until the next heartbeat. It changes
     /// only with a heartbeat, and is never zero.
-    fn patience(&self) -> Duration;
+    fn time_out(&self) -> Duration;
 
-    /// Between which durations the patience always is, whatever happens.
+    /// Between which durations the time-out always is, whatever happens.
     fn bounds(&self) -> Bounds;
 
     /// The first moment at which the process is suspected if no heartbeat comes before: when to
     /// wake up and ask.
     fn deadline(&self) -> Time {
-        self.heard() + self.patience()
+        self.heard() + self.time_out()
     }
 
     /// Whether the process is suspected at `now`.

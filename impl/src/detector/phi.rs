@@ -2,8 +2,8 @@
 //! process were up.
 //!
 //! N. Hayashibara, X. Défago, R. Yared, T. Katayama, *The φ Accrual Failure Detector*, SRDS 2004.
-//! Its §4 takes the intervals between heartbeats for normally distributed, with mean μ and deviation
-//! σ of the last ones, and says of a silence of length t
+//! Its §4 takes the intervals between heartbeats for normally distributed, with mean μ and
+//! deviation σ of the last ones, and says of a silence of length t
 //!
 //! > φ = −log₁₀ P(the next interval is longer than t)
 //!
@@ -13,11 +13,11 @@
 //!
 //! Exact here: the tail of the normal distribution, at any distance, where Akka approximates it by
 //! a logistic curve. And the moment of suspicion: φ reaches the threshold when the silence is
-//! μ + z·σ, with z the number of deviations at which the tail is 10^−threshold, so that nobody
-//! needs to ask again and again.
+//! μ + z·σ, with z the number of deviations at which the tail is 10^−threshold, so that it
+//! need not be asked again and again.
 //!
-//! Not in the paper, and needed by whoever runs it: a least deviation, a pause that is borne on
-//! top, and something to believe before there are intervals: two of them, a quarter shorter and a
+//! Not in the paper, and needed in practice: a least deviation, a pause that is tolerated on top,
+//! and something to believe before there are intervals: two of them, a quarter shorter and a
 //! quarter longer than the one expected. They leave the window like all others. These three are
 //! Akka's (`akka.remote.PhiAccrualFailureDetector`). The limits on what counts as an interval are
 //! ours: they are what makes the promised bounds finite. Later versions of Akka do not remember the
@@ -91,7 +91,7 @@ impl Detector for Phi {
         self.heard.at()
     }
 
-    fn patience(&self) -> Duration {
+    fn time_out(&self) -> Duration {
         duration(self.usual() + self.parameters.deviations * self.deviation())
     }
 
@@ -111,7 +111,7 @@ impl Detector for Phi {
     }
 }
 
-/// What the bounds allow for the rounding of a few operations, in nanoseconds: no patience exceeds
+/// What the bounds allow for the rounding of a few operations, in nanoseconds: no time-out exceeds
 /// 70 days, and up to 104 an `f64` tells nanoseconds apart.
 const ROUNDING: f64 = 4.0;
 
@@ -119,7 +119,7 @@ fn nanoseconds(duration: Duration) -> f64 {
     duration.as_nanos() as f64
 }
 
-/// At least a nanosecond: no patience is zero.
+/// At least a nanosecond: no time-out is zero.
 fn duration(nanoseconds: f64) -> Duration {
     Duration::from_nanos((nanoseconds.round() as u64).max(1))
 }

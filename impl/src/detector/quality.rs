@@ -55,8 +55,8 @@ impl Accuracy {
     }
 }
 
-/// T_D, the detection time: how long after its crash a process is suspected for good. `detector` has
-/// taken every heartbeat that it will ever get. Zero if the suspicion began before the crash.
+/// T_D, the detection time: how long after its crash a process is suspected for good. `detector`
+/// has taken every heartbeat that it will ever get. Zero if the suspicion began before the crash.
 #[must_use]
 pub fn detection_time(detector: &dyn Detector, crash: Time) -> Duration {
     detector.deadline().since(crash)

@@ -1,4 +1,4 @@
-//! The loop around a core: one task owns it, tells it what happens, and does what it wants done.
+//! The loop around a node: one task owns it, tells it what happens, and does what it wants done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,19 +9,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::Leadership;
 use super::clock::Clock;
-use crate::protocol::{
-    Core, Event, Input, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
-};
-use crate::transport::Links;
+use super::watch::Watch;
+use crate::protocol::{Core, Event, Input, Node, NodeId, Output, Reason, Role, Status, Time};
+use crate::storage::{Storage, StorageError};
+use crate::transport::frame::Frame;
+use crate::transport::{Arrival, Links};
 
 /// The longest sleep. The timers of the runtime stop while the machine sleeps, the deadlines of the
 /// core do not: after a sleep a passed deadline is noticed at most this much later.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// A core and its hands.
+/// A node and its hands.
 pub(super) struct Actor<C: Core> {
-    pub(super) core: Node<C>,
+    pub(super) node: Node<C>,
     pub(super) links: Links<C::Message>,
+    /// `None` while it is in use, and for protocols without durable state.
+    pub(super) storage: Option<Box<dyn Storage<C::Durable>>>,
+    /// `None` for protocols that detect failures by themselves.
+    pub(super) watch: Option<Watch>,
     pub(super) publisher: Publisher,
     pub(super) ignored: Arc<AtomicU64>,
     pub(super) incarnation: u64,
@@ -29,57 +34,114 @@ pub(super) struct Actor<C: Core> {
     pub(super) wake: Option<Time>,
 }
 
-impl<C: Core<Durable = Nothing>> Actor<C> {
+impl<C: Core> Actor<C> {
     /// Takes part until it is told to stop, or nothing can arrive any more.
+    ///
+    /// # Errors
+    ///
+    /// A [`StorageError`] when something could not be made durable. What depends on it is not sent.
     pub(super) async fn run(
         mut self,
-        mut arrivals: mpsc::Receiver<(NodeId, C::Message)>,
+        mut arrivals: mpsc::Receiver<Arrival<C::Message>>,
         stop: CancellationToken,
-    ) {
-        self.step(Input::Boot);
+    ) -> Result<(), StorageError> {
+        self.step(Input::Boot).await?;
         loop {
             let input = tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
-                // However many arrive, no deadline is missed: the core looks at them first.
+                () = stop.cancelled() => return Ok(()),
+                // However many arrive, no deadline is missed: the node looks at them first.
                 arrival = arrivals.recv() => match arrival {
-                    Some((from, message)) => Input::Receive { from, message },
-                    None => return,
+                    Some(arrival) => self.hear(arrival),
+                    None => return Ok(()),
                 },
-                () = tokio::time::sleep(self.until_wake()) => Input::Wake,
+                () = tokio::time::sleep(self.until_wake()) => Some(Input::Wake),
             };
-            self.step(input);
+            // Before any node is suspected: this is where a pause of this process is noticed.
+            self.beat();
+            if let Some(input) = input {
+                self.step(input).await?;
+            }
+            // A heartbeat that has arrived counts before the silence that it ends.
+            while arrivals.is_empty()
+                && let Some(suspect) = self.suspect()
+            {
+                self.step(Input::Suspect(suspect)).await?;
+            }
         }
     }
 
     fn until_wake(&self) -> Duration {
-        let wait = self.wake.map(|wake| wake.since(self.clock.now()));
+        let deadline = self.watch.as_ref().map(Watch::deadline);
+        let next = self.wake.into_iter().chain(deadline).min();
+        let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
     }
 
     /// One input, and every effect it has, in the order in which they come: what must be durable
-    /// would be made so before anything later is carried out.
-    fn step(&mut self, input: Input<C::Message>) {
-        self.core.handle(self.clock.now(), input);
-        while let Some(output) = self.core.poll() {
+    /// is so before anything later is carried out.
+    async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
+        self.node.handle(self.clock.now(), input);
+        while let Some(output) = self.node.poll() {
             match output {
-                Output::Persist(nothing) => match nothing {},
+                Output::Persist(state) => self.persist(state).await?,
                 Output::Send { to, message } => self.links.send(to, message),
                 Output::Event(event) => self.tell(event),
                 Output::WakeAt(wake) => self.wake = wake,
             }
         }
+        if let Some(watch) = &mut self.watch {
+            watch.look(self.node.watched(), self.clock.now());
+        }
+        Ok(())
+    }
+
+    /// Returns when `state` is durable. The disk keeps a thread of its own busy meanwhile.
+    async fn persist(&mut self, state: C::Durable) -> Result<(), StorageError> {
+        let mut storage = self.storage.take().ok_or(StorageError::Missing)?;
+        let saved = tokio::task::spawn_blocking(move || (storage.save(&state), storage)).await;
+        let (result, storage) = saved.map_err(|_| StorageError::Panicked)?;
+        self.storage = Some(storage);
+        result
+    }
+
+    /// A message is for the node, a heartbeat for its detector.
+    fn hear(&mut self, arrival: Arrival<C::Message>) -> Option<Input<C::Message>> {
+        let Arrival { from, incarnation, frame } = arrival;
+        match frame {
+            Frame::Message(message) => Some(Input::Receive { from, message }),
+            Frame::Heartbeat => {
+                let now = self.clock.now();
+                self.watch.as_mut()?.heard(from, incarnation, now);
+                None
+            }
+        }
+    }
+
+    /// Sends a heartbeat if one is due.
+    fn beat(&mut self) {
+        let now = self.clock.now();
+        if self.watch.as_mut().is_some_and(|watch| watch.beats(now)) {
+            self.links.heartbeat();
+        }
+    }
+
+    fn suspect(&mut self) -> Option<NodeId> {
+        let now = self.clock.now();
+        let suspect = self.watch.as_mut()?.suspect(now)?;
+        tracing::debug!(node = %self.node.status().id, %suspect, "silent for too long");
+        Some(suspect)
     }
 
     fn tell(&mut self, event: Event) {
-        let Status { id: node, .. } = self.core.status();
+        let Status { id: node, .. } = self.node.status();
         let incarnation = self.incarnation;
         match event {
             Event::RoleChanged { from, to, leader, reason } => {
                 let seq = self.publisher.publish(to, leader, Some(reason));
                 let leader = leader.map(NodeId::get);
                 tracing::info!(
-                    %node, incarnation, seq, %from, %to, leader, reason = ?reason,
+                    %node, incarnation, seq, %from, %to, leader, reason = reason.name(),
                     "role changed: {reason}"
                 );
             }
@@ -91,14 +153,14 @@ impl<C: Core<Durable = Nothing>> Actor<C> {
     }
 }
 
-/// The one place where the program learns who leads.
+/// The one place where the program learns which node leads.
 pub(super) struct Publisher(watch::Sender<Leadership>);
 
 impl Publisher {
     pub(super) fn new(node: NodeId) -> (Self, watch::Receiver<Leadership>) {
         let (role, since) = (Role::NotStarted, Instant::now());
-        let nobody = Leadership { node, role, leader: None, reason: None, seq: 0, since };
-        let (sender, receiver) = watch::channel(nobody);
+        let none = Leadership { node, role, leader: None, reason: None, seq: 0, since };
+        let (sender, receiver) = watch::channel(none);
         (Self(sender), receiver)
     }
 

@@ -1,10 +1,14 @@
-//! The tokio side: takes a protocol core into the real world, and tells the program who leads.
+//! The tokio side: takes a node into the real world, and tells the program which node leads.
 //!
-//! Thin on purpose: every decision is the core's. One task owns the core; messages reach it through
-//! a bounded queue; whoever wants to know who leads watches the latest value.
+//! Thin on purpose: every decision is the node's. One task owns the node; messages reach it through
+//! a bounded queue; a program that wants to know which node leads watches the latest value. Beside
+//! the clock and the links there are two ports: [storage](crate::storage) for what must survive a
+//! crash, and [failure detectors](crate::detector) for the members that the protocol has watched.
+//! A protocol that needs neither gets neither.
 
 mod actor;
 mod clock;
+mod watch;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,27 +18,29 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use futures::Stream;
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::{Actor, Publisher};
 use self::clock::Clock;
-use crate::config::{Address, Config};
-use crate::protocol::{Core, Node, NodeId, Reason, Recommended, Role, SettingsError};
+use self::watch::Watch;
+use crate::config::{self, Address, Config, Runnable};
+use crate::protocol::{Node, NodeId, Reason, Role};
 use crate::status::{Counters, StatusReport};
+use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Links};
 
-/// Who leads, as one node sees it.
+/// Which node leads, as one node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leadership {
     /// The node that sees it so.
     pub node: NodeId,
     /// What that node is doing; [`Role::NotStarted`] before it takes part and after it left.
     pub role: Role,
-    /// Whom it takes for the leader; `None` while there is an election.
+    /// Which node it takes for the leader; `None` if it knows none.
     pub leader: Option<NodeId>,
     /// Why this is so; `None` before the node takes part and after it left.
     pub reason: Option<Reason>,
@@ -56,18 +62,21 @@ impl Leadership {
 /// dropped.
 #[derive(Debug)]
 pub struct Election {
-    leadership: watch::Receiver<Leadership>,
+    leadership: Receiver<Leadership>,
     address: SocketAddr,
-    task: JoinHandle<()>,
+    task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: DropGuard,
 }
 
 /// Why a node cannot take part.
 #[derive(Debug, Error)]
 pub enum JoinError {
-    /// The configuration contradicts itself.
+    /// The configuration lacks something, or what the node made durable does not fit to it.
     #[error(transparent)]
-    Config(#[from] SettingsError),
+    Config(#[from] config::Error),
+    /// What the node made durable cannot be known, or nothing can be made durable.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// The node cannot listen where others expect it.
     #[error(
         "cannot listen on {address}: {cause}; is another node running there? Stop it, or give \
@@ -84,13 +93,25 @@ pub enum JoinError {
     Listener(std::io::Error),
 }
 
+/// Why a node takes part no longer although it was not told to leave.
+#[derive(Debug, Error)]
+pub enum Stopped {
+    /// Something could not be made durable, and nothing that depends on it was sent.
+    #[error("the node has stopped taking part: {0}")]
+    Storage(#[from] StorageError),
+    /// The node panicked, or the runtime ended.
+    #[error("the node has stopped taking part, as it panicked: the log says why")]
+    Panicked,
+}
+
 impl Election {
-    /// Listens at the configured address, and takes part.
+    /// Listens at the configured address, and takes part in elections by the protocol `C`.
     ///
     /// # Errors
     ///
-    /// [`JoinError::Listen`] when the address is taken or not this machine's.
-    pub async fn join(config: Config) -> Result<Self, JoinError> {
+    /// [`JoinError::Listen`] when the address is taken or not this machine's, and whatever
+    /// [`Election::join_on`] says.
+    pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let address = config.listen().clone();
         match TcpListener::bind(address.as_str()).await {
             Ok(listener) => Self::join_on(config, listener),
@@ -99,53 +120,111 @@ impl Election {
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.
-    /// The others must be told its address; the configured one is not used.
+    /// The others must be told its address; the configured one is not used. Durable state is kept
+    /// in the configured directory.
     ///
     /// Must be called within a tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`JoinError::Listener`] when the listener has no address.
+    /// [`JoinError::Listener`] when the listener has no address, [`JoinError::Config`] when the
+    /// protocol needs a directory and none is configured, [`JoinError::Storage`] when the directory
+    /// cannot be used.
+    pub fn join_on<C: Runnable>(
+        config: Config<C>,
+        listener: TcpListener,
+    ) -> Result<Self, JoinError> {
+        let storage: Option<Box<dyn Storage<C::Durable>>> = match config.directory()? {
+            Some(path) => Some(Box::new(Directory::open(path, config.owner())?)),
+            None => None,
+        };
+        Self::start(config, listener, storage)
+    }
+
+    /// As [`Election::join_on`], with durable state in a storage of the caller's.
+    ///
+    /// Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`Election::join_on`].
+    pub fn join_with<C: Runnable>(
+        config: Config<C>,
+        listener: TcpListener,
+        storage: impl Storage<C::Durable>,
+    ) -> Result<Self, JoinError> {
+        Self::start(config, listener, Some(Box::new(storage)))
+    }
+
     #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the election now
-    pub fn join_on(config: Config, listener: TcpListener) -> Result<Self, JoinError> {
+    fn start<C: Runnable>(
+        config: Config<C>,
+        listener: TcpListener,
+        mut storage: Option<Box<dyn Storage<C::Durable>>>,
+    ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
-        let core = Node::<Recommended>::new(config.settings().clone(), None, rand::random())?;
+        let durable = storage.as_mut().map(|storage| storage.load()).transpose()?.flatten();
+        let node = Node::<C>::new(config.core().clone(), durable, rand::random())
+            .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
+        let clock = Clock;
+        let watch = if C::DETECTOR {
+            let parameters = config.detection().check()?;
+            Some(Watch::new(config.detection(), parameters, clock.now()))
+        } else {
+            None
+        };
         let (publisher, leadership) = Publisher::new(config.node());
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = Hello {
             cluster: config.cluster().clone(),
-            protocol: Recommended::NAME.to_owned(),
+            protocol: C::NAME.to_owned(),
             node: config.node(),
             incarnation,
         };
-        let links = Links::new(&config);
+        let lifetime = C::message_lifetime(config.core());
+        let others = config.addresses().filter(|&(id, _)| id != config.node());
+        let links = Links::new(others, lifetime);
         let report = reporter(hello.clone(), &leadership, &links, &ignored);
-        let lifetime = Recommended::message_lifetime(config.settings());
         let (connections, arrivals) =
             transport::start(hello, lifetime, &links, listener, Box::new(report));
-        tracing::info!(node = %config.node(), incarnation, %address, "taking part in elections");
-        let clock = Clock;
-        let actor = Actor { core, links, publisher, ignored, incarnation, clock, wake: None };
+        let protocol = C::NAME;
+        let id = config.node();
+        tracing::info!(node = %id, protocol, incarnation, %address, "taking part in elections");
+        let actor = Actor {
+            node,
+            links,
+            storage,
+            watch,
+            publisher,
+            ignored,
+            incarnation,
+            clock,
+            wake: None,
+        };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
             let mut connections = connections;
-            actor.run(arrivals, stopped).await;
+            let result = actor.run(arrivals, stopped).await;
+            if let Err(error) = &result {
+                tracing::error!(node = %id, "takes part no longer: {error}");
+            }
             connections.shutdown().await;
+            result
         });
-        Ok(Self { leadership, address, task, stop: stop.drop_guard() })
+        Ok(Self { leadership, address, task: Some(task), stop: stop.drop_guard() })
     }
 
-    /// The latest value of who leads. `changed` on it waits for the next one, and fails once this
-    /// node takes part no longer; the last value then names no leader.
+    /// The latest value of which node leads. `changed` on it waits for the next one, and fails once
+    /// this node takes part no longer; the last value then names no leader.
     #[must_use]
-    pub fn leadership(&self) -> watch::Receiver<Leadership> {
+    pub fn leadership(&self) -> Receiver<Leadership> {
         self.leadership.clone()
     }
 
-    /// Who leads, now and whenever it changes, as a stream that skips what is out of date by the
-    /// time it is asked for. It ends when this node takes part no longer.
+    /// Which node leads, now and whenever it changes, as a stream that skips what is out of date by
+    /// the time it is asked for. It ends when this node takes part no longer.
     pub fn changes(&self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
         WatchStream::new(self.leadership())
     }
@@ -156,13 +235,31 @@ impl Election {
         self.address
     }
 
-    /// Takes part no longer, and returns when the port is free again.
+    /// Waits until the node takes part no longer although it was not told to leave. Returns
+    /// `Ok` only when this was asked before, and answered.
     ///
-    /// The others notice by its silence: if it led, they elect another after the watch time-out.
-    pub async fn leave(self) {
-        drop(self.stop);
-        // A task that panicked has left, too; the runtime has printed why.
-        let _ = self.task.await;
+    /// # Errors
+    ///
+    /// Why it has stopped.
+    pub async fn stopped(&mut self) -> Result<(), Stopped> {
+        let Some(task) = &mut self.task else { return Ok(()) };
+        let result = task.await;
+        self.task = None;
+        Ok(result.map_err(|_| Stopped::Panicked)??)
+    }
+
+    /// Takes part no longer, and returns when the port is free again and the storage closed.
+    ///
+    /// The others notice by its silence: if it led, they elect another after their time-out.
+    ///
+    /// # Errors
+    ///
+    /// Why it had stopped before. A task that panicked has left, too.
+    pub async fn leave(self) -> Result<(), Stopped> {
+        let Self { task, stop, .. } = self;
+        drop(stop);
+        let Some(task) = task else { return Ok(()) };
+        Ok(task.await.map_err(|_| Stopped::Panicked)??)
     }
 }
 
@@ -173,10 +270,10 @@ fn incarnation() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What answers those who ask how the node is.
-fn reporter<M: Send + Sync + Copy + 'static>(
+/// What answers the question how the node is.
+fn reporter<M: Copy + Send + Sync + 'static>(
     hello: Hello,
-    leadership: &watch::Receiver<Leadership>,
+    leadership: &Receiver<Leadership>,
     links: &Links<M>,
     ignored: &Arc<AtomicU64>,
 ) -> impl Fn() -> StatusReport + Send + Sync + 'static {

@@ -36,8 +36,8 @@ const LOCK: &str = "lock";
 pub struct Directory<D> {
     path: PathBuf,
     owner: Owner,
-    /// The number of the last save.
-    sequence: u64,
+    /// The number of the last save; `None` before it is known.
+    sequence: Option<u64>,
     /// The slot that the next save writes first: the other one is whole.
     first: usize,
     /// Locked until this is dropped.
@@ -67,7 +67,7 @@ impl<D> Directory<D> {
             Err(TryLockError::Error(cause)) => return Err(unusable(cause)),
         }
         let (path, state) = (path.to_owned(), PhantomData);
-        Ok(Self { path, owner, sequence: 0, first: 0, _lock: lock, state })
+        Ok(Self { path, owner, sequence: None, first: 0, _lock: lock, state })
     }
 
     fn slot(&self, number: usize) -> PathBuf {
@@ -125,7 +125,10 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
                 (1, newer, bytes)
             }
             // Nothing was ever acknowledged: see the head of this file.
-            (Content::Damaged(_), Content::Damaged(Damage::Missing)) => return Ok(None),
+            (Content::Damaged(_), Content::Damaged(Damage::Missing)) => {
+                (self.sequence, self.first) = (Some(0), 0);
+                return Ok(None);
+            }
             (Content::Damaged(first), Content::Damaged(second)) => {
                 return Err(StorageError::Damaged { path: self.path.clone(), first, second });
             }
@@ -133,18 +136,22 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
         let state = slot::state(&bytes);
         let path = self.slot(number);
         let state = state.ok_or(StorageError::Unintelligible { path })?;
-        (self.sequence, self.first) = (sequence, 1 - number);
+        (self.sequence, self.first) = (Some(sequence), 1 - number);
         Ok(Some(state))
     }
 
     fn save(&mut self, state: &D) -> Result<(), StorageError> {
-        let sequence = self.sequence + 1;
+        if self.sequence.is_none() {
+            // A save that is numbered without knowing the last one might count as the older.
+            self.load()?;
+        }
+        let sequence = self.sequence.unwrap_or(0) + 1;
         let too_large = StorageError::TooLarge { limit: slot::LARGEST };
         let bytes = slot::encode(&self.owner, sequence, state).ok_or(too_large)?;
         for number in [self.first, 1 - self.first] {
             self.write(number, &bytes)
                 .map_err(|cause| StorageError::Write { path: self.slot(number), cause })?;
-            (self.sequence, self.first) = (sequence, 1 - number);
+            (self.sequence, self.first) = (Some(sequence), 1 - number);
         }
         Ok(())
     }

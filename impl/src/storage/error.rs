@@ -77,7 +77,8 @@ pub enum StorageError {
     /// The storage is that of another node, or another protocol's.
     #[error(
         "{path} belongs to {what} `{theirs}`, and this is {what} `{ours}`: give every node and \
-         protocol a directory of its own (`storage.directory` may contain {{node}} and {{protocol}})",
+         protocol a directory of its own (`storage.directory` may contain {{node}} and \
+         {{protocol}})",
         path = path.display()
     )]
     Foreign {
@@ -121,6 +122,9 @@ pub enum StorageError {
         /// The most that would do.
         limit: usize,
     },
+    /// The protocol has durable state, and the node has no storage.
+    #[error("the node has no storage, and its protocol must remember things")]
+    Missing,
     /// The storage did not say whether it succeeded.
     #[error("the storage panicked: the log says why")]
     Panicked,

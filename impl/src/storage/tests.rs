@@ -158,6 +158,16 @@ fn a_storage_without_a_whole_slot_is_refused() {
 }
 
 #[test]
+fn a_save_is_newer_than_what_was_there_although_that_was_not_loaded() {
+    let directory = saved([1, 2, 3]);
+    open(directory.path()).save(&4).expect("writable");
+    // As if the crash had come between the two writes.
+    let older = saved([1, 2, 3]);
+    fs::copy(older.path().join("state.0"), directory.path().join("state.0")).expect("ours");
+    assert_eq!(load(directory.path()).expect("readable"), Some(4));
+}
+
+#[test]
 fn the_storage_of_another_node_is_refused() {
     let directory = saved([1]);
     let mut others = [owner(4), owner(3), owner(3)];

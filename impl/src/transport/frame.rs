@@ -1,12 +1,12 @@
-//! What travels on a connection, and how it is read from bytes that anybody may have sent.
+//! What travels on a connection, and how it is read from bytes that any process may have sent.
 //!
 //! A connection is a sequence of frames, each a length (four bytes, big endian, at most
 //! [`MAX_FRAME`]) and that many bytes. The first frame in each direction opens with a magic number
 //! and a version that will never move, so that any two versions can tell each other apart; the
 //! rest of it, and every later frame, is [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
-//! The side that dials sends an [`Opening`] and gets one [`Reply`]. After a pair of `Hello`s the
-//! dialer sends messages and the other side is silent; after a status report both hang up.
+//! The side that calls sends an [`Opening`] and gets one [`Reply`]. After a pair of `Hello`s the
+//! caller sends [`Frame`]s and the other side is silent; after a status report both hang up.
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -22,16 +22,16 @@ use crate::status::StatusReport;
 /// with the longest address and the longest problem, fits.
 pub(crate) const MAX_FRAME: usize = 128 * 1024;
 
-/// The largest frame that carries a message, in bytes: they are all tiny.
+/// The largest frame after the first, in bytes: they are all tiny.
 pub(crate) const MAX_MESSAGE: usize = 256;
 
 /// The version of everything in this file. Two nodes talk only if theirs are the same.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 const HEADER: usize = MAGIC.len() + 2;
 
-/// The first frame of the side that dials.
+/// The first frame of the side that calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Opening {
     /// "I am a node, and messages follow."
@@ -40,7 +40,7 @@ pub(crate) enum Opening {
     StatusRequest,
 }
 
-/// The first frame of the side that was dialled.
+/// The first frame of the side that was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// "So am I. Go on."
@@ -49,6 +49,15 @@ pub(crate) enum Reply {
     Refused(Refusal),
     /// The answer to a status request.
     Status(Box<StatusReport>),
+}
+
+/// Every later frame of the side that calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Frame<M> {
+    /// A message of the protocol.
+    Message(M),
+    /// "I am up." For the failure detector; no core sees it.
+    Heartbeat,
 }
 
 /// Who a node is.
@@ -74,15 +83,15 @@ pub(crate) enum Refusal {
     )]
     Cluster(ClusterId),
     /// The two run different protocols.
-    #[error("it runs protocol `{0}`: run the same release on every node")]
+    #[error("it runs protocol `{0}`: give every node the same `protocol`")]
     Protocol(String),
-    /// The dialer's id is not among the members.
+    /// The caller's id is not among the members.
     #[error("it does not know node {0}: list the same [members] on every node")]
     UnknownNode(NodeId),
-    /// The dialer has the id of the one it dials.
+    /// The caller has the id of the one it calls.
     #[error("two nodes with one id: it is node {0} as well; give one of them another `node`")]
     SameId(NodeId),
-    /// Another process with the dialer's id is connected.
+    /// Another process with the caller's id is connected.
     #[error(
         "two nodes with one id: another process runs as node {node} (incarnation {incarnation}); \
          stop one of them, or give it another `node`"
@@ -141,14 +150,14 @@ pub(crate) fn decode_first<F: DeserializeOwned>(bytes: &[u8]) -> Result<F, Frame
     decode_whole(body)
 }
 
-/// The bytes of a message.
-pub(crate) fn encode_message(message: &impl Serialize) -> Result<Bytes, FrameError> {
-    let bytes = postcard::to_stdvec(message).map_err(|_| FrameError::Malformed)?;
+/// The bytes of a later frame.
+pub(crate) fn encode_frame(frame: &Frame<impl Serialize>) -> Result<Bytes, FrameError> {
+    let bytes = postcard::to_stdvec(frame).map_err(|_| FrameError::Malformed)?;
     if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { Ok(bytes.into()) }
 }
 
-/// Reads a message.
-pub(crate) fn decode_message<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, FrameError> {
+/// Reads a later frame.
+pub(crate) fn decode_frame<M: DeserializeOwned>(bytes: &[u8]) -> Result<Frame<M>, FrameError> {
     if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { decode_whole(bytes) }
 }
 

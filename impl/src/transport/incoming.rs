@@ -14,10 +14,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
-use super::frame::{self, FrameError, Hello, Opening, Refusal, Reply};
+use super::frame::{self, Frame, FrameError, Hello, Opening, Refusal, Reply};
 use super::peer::Peer;
-use super::{Context, HANDSHAKE, socket};
-use crate::protocol::NodeId;
+use super::{Arrival, Context, HANDSHAKE, socket};
 
 type Connection = Framed<TcpStream, LengthDelimitedCodec>;
 
@@ -28,11 +27,11 @@ const SPARE: usize = 32;
 /// How long to wait when the system has no file or memory left for another connection.
 const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
-/// Serves whoever connects, for as long as the task lives.
+/// Serves every connection, for as long as the task lives.
 pub(super) async fn listen<M>(
     context: Arc<Context<M>>,
     listener: TcpListener,
-    inbox: mpsc::Sender<(NodeId, M)>,
+    inbox: mpsc::Sender<Arrival<M>>,
 ) where
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
@@ -53,10 +52,10 @@ pub(super) async fn listen<M>(
             }
         };
         let Ok(permit) = Arc::clone(&free).try_acquire_owned() else {
-            context.complain(from, "too many connections are open; this one is closed");
+            context.warn(from, "too many connections are open; this one is closed");
             continue;
         };
-        socket::tune(&stream, context.patience());
+        socket::tune(&stream, context.time_out());
         let (context, inbox) = (Arc::clone(&context), inbox.clone());
         connections.spawn(async move {
             serve(&context, Framed::new(stream, frame::codec()), from, inbox).await;
@@ -70,14 +69,14 @@ async fn serve<M: Serialize + DeserializeOwned>(
     context: &Context<M>,
     mut connection: Connection,
     from: SocketAddr,
-    inbox: mpsc::Sender<(NodeId, M)>,
+    inbox: mpsc::Sender<Arrival<M>>,
 ) {
     let opening = match timeout(HANDSHAKE, connection.next()).await {
         Ok(Some(Ok(bytes))) => frame::decode_first(&bytes),
         Ok(Some(Err(_))) => Err(FrameError::NotBellwether),
-        // Somebody looked whether the port is open.
+        // A look at whether the port is open.
         Ok(None) => return,
-        Err(_) => return context.complain(from, "no handshake in time: connection closed"),
+        Err(_) => return context.warn(from, "no handshake in time: connection closed"),
     };
     match opening {
         Ok(Opening::Hello(hello)) => converse(context, connection, from, hello, inbox).await,
@@ -87,7 +86,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
         }
         Err(error) => {
             context.bad_frames.fetch_add(1, Ordering::Relaxed);
-            context.complain(from, &format!("connection closed: {error}"));
+            context.warn(from, &format!("connection closed: {error}"));
             if matches!(error, FrameError::Version { .. }) {
                 // Every version can read from the header which one this node speaks.
                 answer(&mut connection, &Reply::Hello(context.hello.clone())).await;
@@ -102,18 +101,18 @@ async fn converse<M: DeserializeOwned>(
     mut connection: Connection,
     from: SocketAddr,
     hello: Hello,
-    inbox: mpsc::Sender<(NodeId, M)>,
+    inbox: mpsc::Sender<Arrival<M>>,
 ) {
     let incarnation = hello.incarnation;
     let admitted = match acceptable(context, &hello) {
-        Ok(peer) => peer.admit(incarnation).await.map(|seat| (peer, seat)),
+        Ok(peer) => peer.admit(incarnation).await.map(|session| (peer, session)),
         Err(refusal) => Err(refusal),
     };
-    let (peer, seat) = match admitted {
+    let (peer, session) = match admitted {
         Ok(admitted) => admitted,
         Err(refusal) => {
             context.refused.fetch_add(1, Ordering::Relaxed);
-            context.complain(from, &complaint(&hello, &refusal));
+            context.warn(from, &warning(&hello, &refusal));
             answer(&mut connection, &Reply::Refused(refusal)).await;
             return;
         }
@@ -123,8 +122,8 @@ async fn converse<M: DeserializeOwned>(
     }
     peer.called.notify_one();
     tokio::select! {
-        () = seat.replaced.cancelled() => {}
-        () = hear(context, &mut connection, peer, &inbox) => {}
+        () = session.replaced.cancelled() => {}
+        () = hear(context, &mut connection, peer, incarnation, &inbox) => {}
     }
 }
 
@@ -142,8 +141,8 @@ fn acceptable<'a, M>(context: &'a Context<M>, hello: &Hello) -> Result<&'a Arc<P
     }
 }
 
-/// What the one who refuses writes into its own log.
-fn complaint(hello: &Hello, refusal: &Refusal) -> String {
+/// What the node that refuses writes into its own log.
+fn warning(hello: &Hello, refusal: &Refusal) -> String {
     let Hello { node, cluster, incarnation, .. } = hello;
     match refusal {
         Refusal::Cluster(own) => format!(
@@ -151,7 +150,9 @@ fn complaint(hello: &Hello, refusal: &Refusal) -> String {
              `cluster`, or correct the addresses in [members]"
         ),
         Refusal::Protocol(own) => {
-            format!("node {node} does not run protocol `{own}`: run the same release on every node")
+            format!(
+                "node {node} does not run protocol `{own}`: give every node the same `protocol`"
+            )
         }
         Refusal::UnknownNode(_) => {
             format!("node {node} is not configured here: list the same [members] on every node")
@@ -168,24 +169,28 @@ fn complaint(hello: &Hello, refusal: &Refusal) -> String {
     }
 }
 
-/// Passes on what a peer says until it hangs up or makes no sense.
+/// Passes on what a peer sends until it hangs up or makes no sense.
 async fn hear<M: DeserializeOwned>(
     context: &Context<M>,
     connection: &mut Connection,
     peer: &Peer<M>,
-    inbox: &mpsc::Sender<(NodeId, M)>,
+    incarnation: u64,
+    inbox: &mpsc::Sender<Arrival<M>>,
 ) {
     while let Some(Ok(bytes)) = connection.next().await {
-        let message = match frame::decode_message(&bytes) {
-            Ok(message) => message,
+        let frame = match frame::decode_frame(&bytes) {
+            Ok(frame) => frame,
             Err(error) => {
                 context.bad_frames.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(peer = %peer.id, "connection closed: {error}");
                 return;
             }
         };
-        Peer::<M>::count(&peer.received);
-        if inbox.send((peer.id, message)).await.is_err() {
+        if matches!(frame, Frame::Message(_)) {
+            Peer::<M>::count(&peer.received);
+        }
+        let arrival = Arrival { from: peer.id, incarnation, frame };
+        if inbox.send(arrival).await.is_err() {
             return;
         }
     }

@@ -10,9 +10,9 @@
 //! [`incoming`] for the number of connections.
 
 mod backoff;
-mod complaints;
 pub(crate) mod frame;
 mod incoming;
+mod limiter;
 mod outbox;
 mod outgoing;
 mod peer;
@@ -30,10 +30,10 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use self::complaints::Complaints;
-use self::frame::Hello;
+use self::frame::{Frame, Hello};
+use self::limiter::LogLimiter;
 use self::peer::Peer;
-use crate::config::Config;
+use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::status::{MemberReport, StatusReport};
 
@@ -48,23 +48,23 @@ const INBOX: usize = 1024;
 struct Context<M> {
     hello: Hello,
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
-    /// How long a message is worth sending: `T_elec`, since after it the sender has acted without.
+    /// How long a message is worth sending, as the protocol says.
     lifetime: Duration,
-    complaints: Complaints,
+    limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
     report: Box<dyn Fn() -> StatusReport + Send + Sync>,
 }
 
 impl<M> Context<M> {
-    fn patience(&self) -> Duration {
-        outgoing::patience(self.lifetime)
+    fn time_out(&self) -> Duration {
+        outgoing::time_out(self.lifetime)
     }
 
-    /// Writes into the log what is wrong with somebody who called, once for each machine.
-    fn complain(&self, from: SocketAddr, text: &str) {
+    /// Logs what is wrong with a connection from outside, once for each machine.
+    fn warn(&self, from: SocketAddr, text: &str) {
         let node = self.hello.node;
-        if self.complaints.is_new(&format!("{} {text}", from.ip())) {
+        if self.limiter.is_new(&format!("{} {text}", from.ip())) {
             tracing::warn!(%node, %from, "{text}");
         } else {
             tracing::debug!(%node, %from, "{text}");
@@ -81,11 +81,13 @@ pub(crate) struct Links<M> {
 }
 
 impl<M> Links<M> {
-    pub(crate) fn new(config: &Config) -> Self {
-        let lifetime = config.timing().election;
-        let others = config.addresses().filter(|&(id, _)| id != config.node());
-        let peer = |(id, address): (NodeId, &_)| {
-            (id, Arc::new(Peer::new(id, Clone::clone(address), lifetime)))
+    /// The links to the `others`. A message is worth sending for as long as `lifetime`.
+    pub(crate) fn new<'a>(
+        others: impl Iterator<Item = (NodeId, &'a Address)>,
+        lifetime: Duration,
+    ) -> Self {
+        let peer = |(id, address): (NodeId, &Address)| {
+            (id, Arc::new(Peer::new(id, address.clone(), lifetime)))
         };
         Self {
             peers: Arc::new(others.map(peer).collect()),
@@ -99,6 +101,12 @@ impl<M> Links<M> {
         if let Some(peer) = self.peers.get(&to) {
             peer.outbox.push(message);
         }
+    }
+
+    /// Tells every peer to which there is a connection that this node is up. Such a frame never
+    /// waits: what matters about it is when it arrives.
+    pub(crate) fn heartbeat(&self) {
+        self.peers.values().for_each(|peer| peer.beat.notify_one());
     }
 
     /// The other members, and how the connection to each is.
@@ -129,7 +137,18 @@ impl<M> Links<M> {
     }
 }
 
-/// Starts to listen and to call the peers. Messages arrive at the receiver; everything ends when
+/// What a peer sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival<M> {
+    /// The peer.
+    pub(crate) from: NodeId,
+    /// Which run of it.
+    pub(crate) incarnation: u64,
+    /// A message, or a sign of life.
+    pub(crate) frame: Frame<M>,
+}
+
+/// Starts to listen and to call the peers. Frames arrive at the receiver; everything ends when
 /// the set of tasks is dropped.
 pub(crate) fn start<M>(
     hello: Hello,
@@ -137,7 +156,7 @@ pub(crate) fn start<M>(
     links: &Links<M>,
     listener: TcpListener,
     report: Box<dyn Fn() -> StatusReport + Send + Sync>,
-) -> (JoinSet<()>, mpsc::Receiver<(NodeId, M)>)
+) -> (JoinSet<()>, mpsc::Receiver<Arrival<M>>)
 where
     M: Serialize + DeserializeOwned + Copy + Send + Sync + 'static,
 {
@@ -146,7 +165,7 @@ where
         hello,
         peers: Arc::clone(&links.peers),
         lifetime,
-        complaints: Complaints::default(),
+        limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),
         report,

@@ -1,4 +1,4 @@
-//! The connection to one peer: dialled until it answers, fed from the outbox, dialled again.
+//! The connection to one peer: called until it answers, fed from the outbox, called again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use super::backoff::Backoff;
-use super::frame::{self, Opening, Refusal, Reply};
+use super::frame::{self, Frame, Opening, Refusal, Reply};
 use super::peer::Peer;
 use super::{Context, socket};
 use crate::config::Address;
@@ -48,7 +48,7 @@ pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Ar
 enum Problem {
     /// It is not there, or not yet: nothing to worry about.
     Unreachable(String),
-    /// It is there, and somebody must correct something.
+    /// It is there, and the configuration must be corrected.
     Wrong(String),
 }
 
@@ -61,14 +61,14 @@ impl fmt::Display for Problem {
 
 /// Opens a connection and shakes hands.
 async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Problem> {
-    let limit = context.patience();
+    let limit = context.time_out();
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
     if socket::met_itself(&stream) {
-        return Err(Problem::Unreachable("nobody listens there".to_owned()));
+        return Err(Problem::Unreachable("no process listens there".to_owned()));
     }
-    socket::tune(&stream, context.patience());
+    socket::tune(&stream, context.time_out());
     let mut connection = Framed::new(stream, frame::codec());
     let opening = Opening::Hello(context.hello.clone());
     let opening =
@@ -80,7 +80,9 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Pro
         Reply::Hello(hello) if hello.node == peer.id => Ok(connection),
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
         Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
-        Reply::Status(_) => Err(Problem::Wrong("it answers a question nobody asked".to_owned())),
+        Reply::Status(_) => {
+            Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
+        }
     }
 }
 
@@ -107,18 +109,21 @@ fn refused(refusal: &Refusal) -> String {
 /// Sends what is in the outbox until the connection ends.
 async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Connection) {
     loop {
-        let message = tokio::select! {
+        let frame = tokio::select! {
             biased;
             // Nothing is expected from the other side: whatever comes, the connection is over.
             _ = to.next() => return,
-            message = peer.outbox.next() => message,
+            // Before the messages: however many there are, the peer hears that this node is up.
+            () = peer.beat.notified() => Frame::Heartbeat,
+            message = peer.outbox.next() => Frame::Message(message),
         };
-        let Ok(bytes) = frame::encode_message(&message) else {
+        let Ok(bytes) = frame::encode_frame(&frame) else {
             tracing::error!(peer = %peer.id, "a message is too large to be sent");
             continue;
         };
-        match timeout(context.patience(), to.send(bytes)).await {
-            Ok(Ok(())) => Peer::<M>::count(&peer.sent),
+        match timeout(context.time_out(), to.send(bytes)).await {
+            Ok(Ok(())) if matches!(frame, Frame::Message(_)) => Peer::<M>::count(&peer.sent),
+            Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
         }
     }
@@ -133,9 +138,7 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
     let news = peer.set_link(link, Some(problem.to_string()));
     let (node, address) = (context.hello.node, &peer.address);
     match problem {
-        Problem::Wrong(text)
-            if news && context.complaints.is_new(&format!("{} {text}", peer.id)) =>
-        {
+        Problem::Wrong(text) if news && context.limiter.is_new(&format!("{} {text}", peer.id)) => {
             tracing::warn!(%node, peer = %peer.id, %address, "cannot talk to peer: {text}");
         }
         Problem::Wrong(text) | Problem::Unreachable(text) => {
@@ -145,6 +148,6 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
 }
 
 /// How long to wait for a peer: as long as a message to it is worth sending, within reason.
-pub(super) fn patience(lifetime: Duration) -> Duration {
+pub(super) fn time_out(lifetime: Duration) -> Duration {
     lifetime.clamp(Duration::from_millis(500), Duration::from_secs(2))
 }

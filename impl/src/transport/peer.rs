@@ -30,6 +30,8 @@ pub(crate) struct Peer<M> {
     pub(crate) received: AtomicU64,
     /// The peer called, so it is up: call it back now rather than after the back-off.
     pub(crate) called: Notify,
+    /// A heartbeat is due. At most one waits.
+    pub(crate) beat: Notify,
     link: Mutex<(Link, Option<String>)>,
     caller: Mutex<Option<Caller>>,
     left: Notify,
@@ -42,11 +44,11 @@ struct Caller {
     replaced: CancellationToken,
 }
 
-/// The right to speak as a peer; gone when dropped.
+/// The right to speak as a peer; over when dropped.
 #[derive(Debug)]
-pub(crate) struct Seat<M> {
+pub(crate) struct Session<M> {
     peer: Arc<Peer<M>>,
-    /// Cancelled when a newer connection of the same process takes the seat.
+    /// Cancelled when a newer connection of the same process takes its place.
     pub(crate) replaced: CancellationToken,
 }
 
@@ -59,6 +61,7 @@ impl<M> Peer<M> {
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             called: Notify::new(),
+            beat: Notify::new(),
             link: Mutex::new((Link::Connecting, None)),
             caller: Mutex::new(None),
             left: Notify::new(),
@@ -91,12 +94,12 @@ impl<M> Peer<M> {
     ///
     /// A process that calls again replaces its own older connection. A *different* process is let
     /// in only when the other's connection is gone; it may be late, so that gets a moment.
-    pub(crate) async fn admit(self: &Arc<Self>, incarnation: u64) -> Result<Seat<M>, Refusal> {
+    pub(crate) async fn admit(self: &Arc<Self>, incarnation: u64) -> Result<Session<M>, Refusal> {
         let deadline = Instant::now() + GRACE;
         loop {
             let left = self.left.notified();
             let other = match self.try_admit(incarnation) {
-                Ok(seat) => return Ok(seat),
+                Ok(session) => return Ok(session),
                 Err(other) => other,
             };
             if timeout_at(deadline, left).await.is_err() {
@@ -105,7 +108,7 @@ impl<M> Peer<M> {
         }
     }
 
-    fn try_admit(self: &Arc<Self>, incarnation: u64) -> Result<Seat<M>, u64> {
+    fn try_admit(self: &Arc<Self>, incarnation: u64) -> Result<Session<M>, u64> {
         let mut caller = self.caller();
         if let Some(caller) = &*caller {
             if caller.incarnation != incarnation {
@@ -116,7 +119,7 @@ impl<M> Peer<M> {
         let replaced = CancellationToken::new();
         *caller = Some(Caller { incarnation, replaced: replaced.clone() });
         drop(caller);
-        Ok(Seat { peer: Arc::clone(self), replaced })
+        Ok(Session { peer: Arc::clone(self), replaced })
     }
 
     fn caller(&self) -> MutexGuard<'_, Option<Caller>> {
@@ -124,9 +127,9 @@ impl<M> Peer<M> {
     }
 }
 
-impl<M> Drop for Seat<M> {
+impl<M> Drop for Session<M> {
     fn drop(&mut self) {
-        // Whoever replaced this seat owns it now.
+        // What replaced this session is not to be ended with it.
         if !self.replaced.is_cancelled() {
             *self.peer.caller() = None;
             self.peer.left.notify_waiters();
@@ -163,8 +166,8 @@ mod tests {
             tokio::time::sleep(GRACE / 2).await;
             drop(past);
         };
-        let (seat, ()) = tokio::join!(peer.admit(2), leave);
-        assert!(seat.is_ok());
+        let (session, ()) = tokio::join!(peer.admit(2), leave);
+        assert!(session.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
@@ -174,7 +177,7 @@ mod tests {
         let newer = peer.admit(1).await.expect("its own");
         assert!(older.replaced.is_cancelled());
         drop(older);
-        assert!(peer.admit(2).await.is_err(), "the newer connection still holds the seat");
+        assert!(peer.admit(2).await.is_err(), "the newer connection is still there");
         drop(newer);
     }
 }

@@ -23,8 +23,8 @@ pub(crate) fn tune(stream: &TcpStream, unanswered: Duration) {
     }
 }
 
-/// Whether both ends of the connection are the same socket. TCP allows that when nobody listens on
-/// a port of this machine and the system happens to give the caller that very port.
+/// Whether both ends of the connection are the same socket. TCP allows that when no process listens
+/// on a port of this machine and the system happens to give the caller that very port.
 pub(crate) fn met_itself(stream: &TcpStream) -> bool {
     matches!((stream.local_addr(), stream.peer_addr()), (Ok(own), Ok(other)) if own == other)
 }

@@ -1,16 +1,16 @@
-//! Whatever is wrong, there is one clear message with the remedy, the right exit status, and no
-//! panic; and a node that runs goes on running.
+//! For everything that is wrong there is one clear message with the remedy, the right exit status,
+//! and no panic; and a node that runs goes on running.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use crate::common::{Cluster, LIMIT, bellwether, free_port, wait_until};
+use super::common::{Cluster, LIMIT, bellwether, free_port, wait_until};
 use assert_cmd::assert::OutputAssertExt;
 use predicates::prelude::*;
 use predicates::str::contains;
 
 /// Runs the command, and expects this exit status and all of these parts in its one message.
-fn refuses(arguments: &[&str], status: i32, parts: &[&str]) {
+pub(crate) fn refuses(arguments: &[&str], status: i32, parts: &[&str]) {
     let mut assertion = bellwether().args(arguments).assert().code(status);
     assertion = assertion.stdout("").stderr(contains("panicked").not());
     for &part in parts {
@@ -21,7 +21,7 @@ fn refuses(arguments: &[&str], status: i32, parts: &[&str]) {
 }
 
 /// Waits for all of `parts` in a log.
-fn logs(cluster: &Cluster, name: &str, parts: &[&str]) {
+pub(crate) fn logs(cluster: &Cluster, name: &str, parts: &[&str]) {
     let look = || parts.iter().all(|part| cluster.log_of(name).contains(part));
     wait_until(&format!("{parts:?} in the log of {name}"), look, || cluster.log_of(name));
     assert!(!cluster.log_of(name).contains("panicked"), "{}", cluster.log_of(name));
@@ -39,10 +39,15 @@ fn configurations_that_cannot_be_are_refused() {
     run(&["--node", "0"], &["`0` is not a node id", "1 to 65535"]);
     run(&["--node", "99"], &["node 99 is not among the members (1, 2, 3)"]);
     run(&["--node", "x"], &["`x` is not a node id"]);
-    run(&["--node", "1", "--watch", "100ms"], &["bully.heartbeat (50ms)", "try 20ms"]);
-    run(&["--node", "1", "--election", "2s"], &["bully.coordinator (800ms)", "try 6s"]);
-    run(&["--node", "1", "--election", "0s"], &["bully.election is 0ns", "more than 0s"]);
-    run(&["--node", "1", "--watch", "soon"], &["--watch", "as in 300ms or 2s"]);
+    run(&["--node", "1", "--set", "watch=100ms"], &["bully.heartbeat (50ms)", "try 20ms"]);
+    run(&["--node", "1", "--set", "election=2s"], &["bully.coordinator (800ms)", "try 6s"]);
+    run(&["--node", "1", "--set", "election=0s"], &["bully.election is 0ns", "more than 0s"]);
+    run(&["--node", "1", "--set", "watch=soon"], &["watch=soon", "as in 300ms or 2s"]);
+    run(&["--node", "1", "--set", "wach=1s"], &["unknown key `wach` in [bully]", "is `watch`"]);
+    run(&["--node", "1", "--set", "watch"], &["--set", "KEY=VALUE"]);
+    run(&["--node", "1", "--store"], &["unknown key `store` in [bully]"]);
+    run(&["--node", "1", "--protocol", "buly"], &["unknown protocol `buly`", "is `bully`"]);
+    run(&["--node", "1", "--protocol", "lease"], &["needs a store", "under [lease]", "--store"]);
     run(&["--node", "1", "--log-level", "loud"], &["--log-level", "debug"]);
     run(&["--node", "1", "--listen", "nowhere"], &["`nowhere` is not an address", "HOST:PORT"]);
     refuses(&["run", "--config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
@@ -54,8 +59,11 @@ fn configurations_that_cannot_be_are_refused() {
     let mut text = cluster.text("test");
     text.push_str("speed = \"1s\"\n");
     std::fs::write(&path, &text).expect("writable");
-    run(&["--node", "1"], &["unknown field `speed`", "line ", "`heartbeat`"]);
-    let twice = cluster.text("test").replace("[timing]", "2 = \"127.0.0.1:1\"\n[timing]");
+    run(&["--node", "1"], &["unknown key `speed` in [bully]", "line ", "`heartbeat`"]);
+    let old = cluster.text("test").replace("[bully]", "[timing]");
+    std::fs::write(&path, old).expect("writable");
+    run(&["--node", "1"], &["line ", "[timing]", "rename it to [bully]"]);
+    let twice = cluster.text("test").replace("[members]", "[members]\n2 = \"127.0.0.1:1\"");
     std::fs::write(&path, twice).expect("writable");
     run(&["--node", "1"], &["duplicate key", "two nodes with one id", "give each its own"]);
 }
@@ -66,14 +74,14 @@ fn flags_count_more_than_the_environment_and_that_more_than_the_file() {
     let check = |more: &[&str]| {
         let mut command = bellwether();
         command.arg("check-config").arg(cluster.config()).args(more);
-        command.env("BELLWETHER_NODE", "2").env("BELLWETHER_WATCH", "5s");
+        command.env("BELLWETHER_NODE", "2").env("BELLWETHER_SET", "watch=5s");
         command.assert().success()
     };
     check(&[])
         .stdout(contains("node = 2"))
         .stdout(contains("watch = \"5s\""))
         .stdout(contains("heartbeat = \"50ms\""));
-    check(&["--node", "3", "--watch", "6s"])
+    check(&["--node", "3", "--set", "watch=6s"])
         .stdout(contains("node = 3"))
         .stdout(contains("watch = \"6s\""));
 }
@@ -151,6 +159,17 @@ fn a_node_of_another_cluster_is_refused_on_both_sides() {
 }
 
 #[test]
+fn a_node_with_another_protocol_is_refused_on_both_sides() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let _other = cluster.run("other", 1, &["--protocol", "chang-roberts"]);
+    logs(&cluster, "other", &["WARN", "runs protocol `bully`", "the same `protocol`"]);
+    logs(&cluster, "2", &["WARN", "does not run protocol `bully`", "the same `protocol`"]);
+    cluster.wait_for_leader(2);
+}
+
+#[test]
 fn a_node_that_others_do_not_know_is_refused() {
     let mut cluster = Cluster::new(2);
     cluster.start(2);
@@ -202,9 +221,13 @@ fn silent_connections_do_not_keep_others_out() {
 
 #[test]
 fn a_port_where_no_node_listens_gives_no_status() {
-    // Not a port that the system chose: it might choose the same one for somebody else meanwhile.
+    // Not a port that the system chose: it might choose the same one for another meanwhile.
     let address = format!("127.0.0.1:{}", free_port());
-    refuses(&["status", "--address", &address], 3, &["nobody answers at", "is the node running?"]);
+    refuses(
+        &["status", "--address", &address],
+        3,
+        &["no process answers at", "is the node running?"],
+    );
     let listener = std::net::TcpListener::bind(&address).expect("free");
     refuses(
         &["status", "--address", &address, "--timeout", "200ms"],

@@ -1,6 +1,6 @@
-//! Five real processes lose their leaders, and find new ones.
+//! Real processes that run the bully lose their leaders, and find new ones.
 
-use crate::common::Cluster;
+use super::common::Cluster;
 
 #[test]
 fn five_processes_agree_through_kills_and_restarts() {
@@ -63,7 +63,7 @@ fn every_change_of_role_is_one_line_with_its_number_and_reason() {
 #[test]
 fn a_leader_repeats_its_claim_at_the_configured_interval() {
     let mut cluster = Cluster::new(2);
-    let _two = cluster.run("fast", 2, &["--heartbeat", "10ms"]);
+    let _two = cluster.run("fast", 2, &["--set", "heartbeat=10ms"]);
     cluster.start(1);
     // Two seconds are enough; with a driver that ignores what the core asks for, thirty are not.
     cluster.wait_for(1, "has heard 200 claims", |status| {
@@ -74,19 +74,19 @@ fn a_leader_repeats_its_claim_at_the_configured_interval() {
 #[test]
 fn the_exit_status_of_status_tells_whether_there_is_a_leader() {
     let mut cluster = Cluster::new(2);
-    assert_eq!(cluster.ask(1, &[]).status.code(), Some(3), "nobody is there");
+    assert_eq!(cluster.ask(1, &[]).status.code(), Some(3), "no process is there");
     cluster.start(2);
     cluster.wait_for_leader(2);
     let answer = cluster.ask(2, &[]);
     assert_eq!(answer.status.code(), Some(0));
     let text = String::from_utf8_lossy(&answer.stdout);
     assert!(text.contains("role      leader") && text.contains("leader    this node"), "{text}");
-    assert!(text.contains("member 1"), "{text}");
+    assert!(text.contains("member 1") && text.contains("protocol bully"), "{text}");
 
     // A candidate that waits for an answer for an hour knows no leader.
-    let patient = ["--election", "1h", "--coordinator", "2h"];
+    let slow = ["--set", "election=1h", "--set", "coordinator=2h"];
     cluster.take(2).kill();
-    let _one = cluster.run("patient", 1, &patient);
+    let _one = cluster.run("slow", 1, &slow);
     cluster.wait_for(1, "is a candidate", |status| status["role"] == "candidate");
     assert_eq!(cluster.ask(1, &[]).status.code(), Some(1));
 }

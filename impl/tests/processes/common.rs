@@ -1,6 +1,6 @@
 //! A cluster of real processes on loopback, which are gone when the test is, however it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -17,15 +17,15 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// How long between two looks at something that is waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-const TIMING: &str = "\
-[timing]
+const BULLY: &str = "\
+[bully]
 election = \"300ms\"
 coordinator = \"800ms\"
 watch = \"400ms\"
 heartbeat = \"50ms\"
 ";
 
-/// The daemon, without whatever the environment says about it.
+/// The daemon, without what the environment says about it.
 pub(crate) fn bellwether() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
     for (name, _) in std::env::vars_os() {
@@ -37,8 +37,8 @@ pub(crate) fn bellwether() -> Command {
     command
 }
 
-/// A port nobody listens on, below those that the system hands out by itself, so that no outgoing
-/// connection takes it before the node does.
+/// A port on which no process listens, below those that the system hands out by itself, so that no
+/// outgoing connection takes it before the node does.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = u16::try_from(std::process::id() % 10_000).expect("small");
@@ -80,9 +80,20 @@ impl Process {
 
     /// SIGTERM.
     pub(crate) fn ask_to_end(&self) {
+        self.signal("-TERM");
+    }
+
+    /// Lets the process stand still for so long.
+    pub(crate) fn pause(&self, time: Duration) {
+        self.signal("-STOP");
+        std::thread::sleep(time);
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
         let id = self.0.id().to_string();
-        let status = Command::new("kill").args(["-TERM", &id]).status();
-        assert!(status.is_ok_and(|status| status.success()), "kill -TERM {id}");
+        let status = Command::new("kill").args([signal, &id]).status();
+        assert!(status.is_ok_and(|status| status.success()), "kill {signal} {id}");
     }
 
     /// The exit status, if it comes within the limit.
@@ -106,16 +117,30 @@ impl Drop for Process {
 /// Nodes `1..=size`, their configuration and their logs.
 pub(crate) struct Cluster {
     pub(crate) directory: TempDir,
+    sections: String,
     pub(crate) ports: BTreeMap<u16, u16>,
     running: BTreeMap<u16, Process>,
 }
 
 impl Cluster {
+    /// A cluster that runs the bully.
     pub(crate) fn new(size: u16) -> Self {
+        Self::running(size, "bully", BULLY)
+    }
+
+    /// A cluster that runs `protocol`, whose section and more stand in `sections`. Durable state
+    /// is kept beside the configuration.
+    pub(crate) fn running(size: u16, protocol: &str, sections: &str) -> Self {
         let ports: BTreeMap<u16, u16> = (1..=size).map(|node| (node, free_port())).collect();
         let directory = tempfile::tempdir().expect("a directory");
-        let cluster = Self { directory, ports, running: BTreeMap::new() };
-        std::fs::write(cluster.config(), cluster.text("test")).expect("writable");
+        let data = directory.path().join("{protocol}-{node}");
+        let sections = format!(
+            "[storage]\ndirectory = \"{}\"\n{sections}",
+            data.to_str().expect("plain text")
+        );
+        let cluster = Self { directory, sections, ports, running: BTreeMap::new() };
+        let text = format!("protocol = \"{protocol}\"\n{}", cluster.text("test"));
+        std::fs::write(cluster.config(), text).expect("writable");
         cluster
     }
 
@@ -123,7 +148,7 @@ impl Cluster {
     pub(crate) fn text(&self, name: &str) -> String {
         let member = |(node, port)| format!("{node} = \"127.0.0.1:{port}\"\n");
         let members: String = self.ports.iter().map(member).collect();
-        format!("cluster = \"{name}\"\n[members]\n{members}{TIMING}")
+        format!("cluster = \"{name}\"\n[members]\n{members}{}", self.sections)
     }
 
     pub(crate) fn config(&self) -> PathBuf {
@@ -181,6 +206,20 @@ impl Cluster {
         wait_until(&format!("all follow {leader}"), look, || self.explain());
         let own = self.status(leader).map(|status| status["role"].clone());
         assert!(own.is_some_and(|role| role == "leader"), "{}", self.explain());
+    }
+
+    /// Waits until every running node takes one of them for the leader, and returns that.
+    pub(crate) fn wait_for_any_leader(&self) -> u16 {
+        let mut found = None;
+        let look = || {
+            let leader = |&node: &u16| self.status(node)?["leader"].as_u64();
+            let leaders: BTreeSet<_> = self.running.keys().map(leader).collect();
+            let one = leaders.first().copied().flatten().filter(|_| leaders.len() == 1);
+            found = one.and_then(|leader| u16::try_from(leader).ok());
+            found.is_some_and(|leader| self.running.contains_key(&leader))
+        };
+        wait_until("all follow one of them", look, || self.explain());
+        found.expect("seen above")
     }
 
     fn explain(&self) -> String {

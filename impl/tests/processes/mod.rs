@@ -1,5 +1,7 @@
-//! Real processes of the daemon on loopback: a cluster whose leaders are killed, and bad input.
+//! Real processes of the daemon on loopback: clusters whose leaders are killed, and bad input.
 
 mod bad_input;
 mod cluster;
-pub(crate) mod common;
+mod common;
+mod protocols;
+mod storage;

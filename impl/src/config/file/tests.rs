@@ -1,8 +1,13 @@
 //! What the file may say, what counts more than it, and what is said about mistakes.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::*;
+use crate::config::{DetectorSettings, LeaseSection, LogFormat, StollerSection, Visitor, load};
+use crate::protocol::bully::{Bully, Timing};
+use crate::protocol::lease::Lease;
+use crate::protocol::stoller::Stoller;
 
 const GOOD: &str = "\
 cluster = \"orders\"
@@ -13,22 +18,50 @@ node = 2
 10 = \"127.0.0.1:7010\"
 ";
 
-fn read_back(text: &str, overrides: &Overrides) -> Result<(Config, Log), Error> {
+fn read_as<C: Runnable>(text: &str, overrides: Overrides) -> Result<(Config<C>, Log), Error> {
+    with_file(text, |path| Config::load(path, overrides))
+}
+
+fn read_back(text: &str, overrides: Overrides) -> Result<(Config, Log), Error> {
+    read_as::<Bully>(text, overrides)
+}
+
+fn with_file<T>(text: &str, read: impl FnOnce(&Path) -> T) -> T {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("bellwether.toml");
     std::fs::write(&path, text).expect("writable");
-    load(&path, overrides)
+    read(&path)
+}
+
+/// Tells of a configuration what `check-config` prints.
+struct Written;
+
+impl Visitor for Written {
+    type Output = String;
+
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> String {
+        config.to_toml(log)
+    }
+}
+
+fn written(text: &str, overrides: Overrides) -> Result<String, Error> {
+    with_file(text, |path| load(path, overrides, Written))
 }
 
 fn problem(text: &str) -> String {
-    read_back(text, &Overrides::default()).expect_err("must be refused").to_string()
+    written(text, Overrides::default()).expect_err("must be refused").to_string()
+}
+
+fn with_settings(settings: &[(&str, &str)]) -> Overrides {
+    let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+    Overrides { settings: settings.iter().map(owned).collect(), ..Overrides::default() }
 }
 
 #[test]
 fn what_is_not_said_has_a_default() {
-    let (config, log) = read_back(GOOD, &Overrides::default()).expect("good");
+    let (config, log) = read_back(GOOD, Overrides::default()).expect("good");
     assert_eq!(config.listen().as_str(), "127.0.0.1:7002");
-    assert_eq!(config.timing(), &Timing::DEFAULT);
+    assert_eq!(config.section(), &Timing::DEFAULT);
     assert_eq!(log, Log { level: LevelFilter::INFO, format: LogFormat::Text });
     let ids: Vec<u16> = config.addresses().map(|(id, _)| id.get()).collect();
     assert_eq!(ids, [1, 2, 10], "ascending by number, not by spelling");
@@ -36,40 +69,136 @@ fn what_is_not_said_has_a_default() {
 
 #[test]
 fn overrides_count_more_than_the_file() {
-    let text = format!("{GOOD}[timing]\nwatch = \"2s\"\nheartbeat = \"300ms\"\n");
+    let text = format!("{GOOD}[bully]\nwatch = \"2s\"\nheartbeat = \"300ms\"\n");
     let overrides = Overrides {
         node: NodeId::new(10),
-        watch: Some(Duration::from_secs(3)),
         log_level: Some(LevelFilter::TRACE),
-        ..Overrides::default()
+        ..with_settings(&[("watch", "3s")])
     };
-    let (config, log) = read_back(&text, &overrides).expect("good");
+    let (config, log) = read_back(&text, overrides).expect("good");
     assert_eq!(config.node().get(), 10);
-    assert_eq!(config.timing().watch, Duration::from_secs(3));
-    assert_eq!(config.timing().heartbeat, Duration::from_millis(300));
+    assert_eq!(config.section().watch, Duration::from_secs(3));
+    assert_eq!(config.section().heartbeat, Duration::from_millis(300));
     assert_eq!(log.level, LevelFilter::TRACE);
+    let other = Overrides { protocol: Some("stoller".to_owned()), ..Overrides::default() };
+    let text = written(&text, other).expect("good");
+    assert!(text.contains("protocol = \"stoller\"") && text.contains("[detector.fixed]"), "{text}");
 }
 
 #[test]
-fn the_resolved_configuration_reads_back_as_itself() {
-    let resolved = read_back(GOOD, &Overrides::default()).expect("good");
-    let text = resolved.0.to_toml(resolved.1);
-    assert_eq!(read_back(&text, &Overrides::default()).expect("good"), resolved);
+fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
+    for name in protocols::NAMES {
+        let store = if name == "lease" { "[lease]\nstore = 10\n" } else { "" };
+        let text =
+            format!("protocol = \"{name}\"\n{GOOD}{store}[storage]\ndirectory = \"x/{{node}}\"");
+        let first = written(&text, Overrides::default()).expect("good");
+        assert!(first.contains(&format!("protocol = \"{name}\"")), "{first}");
+        assert!(first.contains(&format!("[{name}]")) && first.contains("\"x/2\""), "{first}");
+        for key in crate::config::keys(name) {
+            assert!(first.contains(&format!("\n{key} = ")), "{key} in {first}");
+        }
+        assert_eq!(written(&first, Overrides::default()).expect("good"), first);
+    }
+}
+
+/// The example says of everything what holds without it, where there is a default.
+#[test]
+fn the_example_runs_every_protocol_as_its_defaults_do() {
+    let example = include_str!("../../../examples/cluster.toml");
+    let (members, _) = example.split_once("# For garcia-molina").expect("a comment");
+    for name in protocols::NAMES {
+        let overrides = |store: &[(&str, &str)]| Overrides {
+            protocol: Some(name.to_owned()),
+            node: NodeId::new(2),
+            directory: Some("x".to_owned()),
+            ..with_settings(store)
+        };
+        let store = if name == "lease" { &[("store", "5")][..] } else { &[] };
+        let default = written(members, overrides(store)).expect("good");
+        assert_eq!(written(example, overrides(&[])).expect("good"), default);
+    }
+    for (key, _) in reference() {
+        let optional = ["node", "listen", "members.ID"].contains(&key.as_str());
+        let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));
+        let (section, last) = key.rsplit_once('.').unwrap_or(("", &key));
+        let (_, body) = example.split_once(&format!("[{section}]\n")).unwrap_or(("", example));
+        let body = body.split("\n[").next().unwrap_or_default();
+        let there = body.lines().any(|line| line.starts_with(&format!("{last} = ")));
+        assert!(there || optional || other_kind, "{key} is not in the example");
+    }
+}
+
+#[test]
+fn the_store_of_the_lease_is_told_by_key_or_flag() {
+    let text = format!("protocol = \"lease\"\n{GOOD}");
+    let (config, _) = read_as::<Lease>(&text, with_settings(&[("store", "10")])).expect("good");
+    assert_eq!(config.section().store, NodeId::new(10));
+    assert!(config.directory().is_err(), "a client must remember how often it started");
+    let store = Overrides { store: true, ..Overrides::default() };
+    let (config, _) = read_as::<Lease>(&text, store.clone()).expect("good");
+    assert_eq!(
+        config.section(),
+        &LeaseSection { store: NodeId::new(2), ..LeaseSection::default() }
+    );
+    assert_eq!(config.directory().expect("it keeps nothing"), None);
+    let error = read_back(GOOD, store).expect_err("not of the bully").to_string();
+    assert!(error.contains("unknown key `store` in [bully]"), "{error}");
+}
+
+#[test]
+fn detectors_follow_the_interval_of_the_heartbeats() {
+    let text = format!(
+        "protocol = \"stoller\"\n{GOOD}[detector]\nkind = \"phi\"\nheartbeat = \"1s\"\n\
+         [detector.phi]\nthreshold = 4.5\n[stoller]\nask = \"2s\"\n"
+    );
+    let (config, _) = read_as::<Stoller>(&text, Overrides::default()).expect("good");
+    assert_eq!(config.section(), &StollerSection { ask: Duration::from_secs(2) });
+    let Detection { heartbeat, start, detector } = *config.detection();
+    assert_eq!((heartbeat, start), (Duration::from_secs(1), Duration::from_secs(10)));
+    let DetectorSettings::Phi(phi) = detector else { panic!("{detector:?}") };
+    assert!((phi.threshold - 4.5).abs() < f64::EPSILON);
+    assert_eq!((phi.interval, phi.pause), (heartbeat, heartbeat));
 }
 
 #[test]
 fn every_mistake_has_its_place_and_remedy() {
     let with = |more: &str| problem(&format!("{GOOD}{more}"));
+    let stoller = |more: &str| problem(&format!("protocol = \"stoller\"\n{GOOD}{more}"));
+    let lease = |more: &str| problem(&format!("protocol = \"lease\"\n{GOOD}{more}"));
     for (found, expected) in [
-        (with("[timing]\nwach = \"1s\"\n"), &["line 8", "`wach`", "`watch`"][..]),
-        (problem(&format!("colour = 1\n{GOOD}")), &["line 1", "unknown field `colour`", "`node`"]),
+        (with("[bully]\nwach = \"1s\"\n"), &["line 8", "`wach` in [bully]", "is `watch`"][..]),
+        (with("[stoller]\nasc = \"1s\"\n"), &["line 8", "`asc` in [stoller]", "is `ask`"]),
+        (with("[timing]\nwatch = \"1s\"\n"), &["line 7", "[timing]", "rename it to [bully]"]),
+        (with("[storage]\ndir = \"x\"\n"), &["line 8", "`dir` in [storage]", "`directory`"]),
+        (with("[log]\nlevle = \"info\"\n"), &["line 8", "`levle` in [log]", "is `level`"]),
+        (with("bully = 1\n"), &["line 7"]),
+        (problem(&format!("bully = 1\n{GOOD}")), &["line 1", "[bully] must be a table"]),
+        (problem(&format!("colour = 1\n{GOOD}")), &["line 1", "unknown key `colour`", "`node`"]),
+        (problem(&format!("nodes = 1\n{GOOD}")), &["line 1", "the nearest is `node`"]),
+        (problem(&format!("protocol = \"buly\"\n{GOOD}")), &["line 1", "`buly`", "is `bully`"]),
         (with("2 = \"127.0.0.1:7009\"\n"), &["line 7", "two nodes with one id"]),
         (with("02 = \"127.0.0.1:7009\"\n"), &["`02` is not a node id", "1 to 65535"]),
         (with("0 = \"127.0.0.1:7009\"\n"), &["`0` is not a node id"]),
         (with("3 = \"127.0.0.1\"\n"), &["line 7", "is not an address", "HOST:PORT"]),
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
-        (with("[timing]\nwatch = \"soon\"\n"), &["line 8"]),
-        (with("[timing]\nwatch = \"150ms\"\n"), &["bully.heartbeat (100ms)", "try 30ms"]),
+        (with("[bully]\nwatch = \"soon\"\n"), &["line 8"]),
+        (with("[bully]\nwatch = \"150ms\"\n"), &["bully.heartbeat (100ms)", "try 30ms"]),
+        (stoller("[stoller]\nask = \"0s\"\n"), &["stoller.ask is 0ns", "more than 0s"]),
+        (stoller("[detector]\nkind = \"fi\"\n"), &["line 9", "detector `fi`", "is `phi`"]),
+        (stoller("[detector]\nbeat = \"1s\"\n"), &["line 9", "`beat` in [detector]"]),
+        (
+            stoller("[detector.fixed]\ntimeout = \"90ms\"\n"),
+            &["detector.heartbeat (100ms)", "(90ms)", "try 18ms"],
+        ),
+        (stoller("[detector.fixed]\ntimeout = \"0s\"\n"), &["detector.fixed.timeout is 0ns"]),
+        (
+            stoller("[detector]\nkind = \"phi\"\n[detector.phi]\nthreshold = 0\n"),
+            &["detector.phi.threshold is 0", "from 0.5 to 1000"],
+        ),
+        (stoller("[detector.phi]\ntimeout = \"1s\"\n"), &["`timeout` in [detector.phi]"]),
+        (lease(""), &["needs a store", "`store` under [lease]", "(1, 2, 10)", "--store"]),
+        (lease("[lease]\nstore = 3\n"), &["needs a store", "1, 2, 10"]),
+        (lease("[lease]\nstore = 1\nhold = \"1h\"\n"), &["lease.hold (3600s)", "lease.keep"]),
         (with("[log]\nlevel = \"loud\"\n"), &["unknown level `loud`", "debug"]),
         (with("[log]\nformat = \"xml\"\n"), &["`xml`", "`json`"]),
         (GOOD.replace("node = 2", "node = 3").pipe(problem), &["node 3 is not among", "1, 2, 10"]),
@@ -87,12 +216,36 @@ fn every_mistake_has_its_place_and_remedy() {
 }
 
 #[test]
+fn a_setting_that_makes_no_sense_is_told_with_its_key() {
+    for (setting, expected) in [
+        (("wach", "1s"), &["wach=1s", "the nearest is `watch`"][..]),
+        (("watch", "soon"), &["watch=soon", "as in 300ms or 2s"]),
+        (("watch", "1ms"), &["bully.watch (1ms)"]),
+    ] {
+        let error = read_back(GOOD, with_settings(&[setting])).expect_err("must be refused");
+        for part in expected {
+            assert!(error.to_string().contains(part), "`{part}` is missing in: {error}");
+        }
+    }
+    let unknown = Overrides { protocol: Some("buly".to_owned()), ..Overrides::default() };
+    let error = written(GOOD, unknown).expect_err("must be refused").to_string();
+    assert!(error.contains("unknown protocol `buly`: the nearest is `bully`"), "{error}");
+}
+
+#[test]
+fn a_program_that_runs_one_protocol_refuses_the_file_of_another() {
+    let text = format!("protocol = \"stoller\"\n{GOOD}");
+    let error = read_back(&text, Overrides::default()).expect_err("must be refused").to_string();
+    assert!(error.contains("for protocol `stoller`, this program runs `bully`"), "{error}");
+}
+
+#[test]
 fn a_file_that_is_missing_or_no_text_is_told_by_name() {
     let missing = PathBuf::from("/no/such/file.toml");
-    let error = load(&missing, &Overrides::default()).expect_err("must be refused");
+    let error = load(&missing, Overrides::default(), Written).expect_err("must be refused");
     assert!(error.to_string().starts_with("cannot read the configuration /no/such/file.toml: No"));
     let directory = tempfile::tempdir().expect("a directory");
-    let error = load(directory.path(), &Overrides::default()).expect_err("must be refused");
+    let error = load(directory.path(), Overrides::default(), Written).expect_err("no text");
     assert!(matches!(error, Error::Read { .. }), "{error}");
 }
 

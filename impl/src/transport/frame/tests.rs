@@ -6,7 +6,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::*;
 use crate::protocol::bully::Message;
-use crate::protocol::{Members, Role};
+use crate::protocol::{Members, Role, list_ring};
 use crate::status::{Counters, Link, MemberReport};
 
 fn id() -> impl Strategy<Value = NodeId> {
@@ -111,8 +111,8 @@ proptest! {
         let behind_header = [&MAGIC[..], &VERSION.to_be_bytes(), &bytes].concat();
         let _ = decode_first::<Opening>(&behind_header);
         let _ = decode_first::<Reply>(&behind_header);
-        let message = decode_message::<Message>(&bytes);
-        prop_assert_eq!(message.is_ok(), bytes.len() == 1 && bytes[0] < 3);
+        let frame = decode_frame::<Message>(&bytes);
+        prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1] | [0, 0..3]));
     }
 
     #[test]
@@ -149,12 +149,21 @@ proptest! {
 }
 
 #[test]
-fn every_message_survives_a_round_trip() {
-    for message in [Message::Election, Message::Ok, Message::Coordinator] {
-        let bytes = encode_message(&message).expect("fits");
-        assert_eq!(decode_message(&bytes), Ok(message));
-        assert_eq!(decode_message::<Message>(&[]), Err(FrameError::Malformed));
+fn every_frame_survives_a_round_trip() {
+    let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
+    for frame in messages.into_iter().chain([Frame::Heartbeat]) {
+        let bytes = encode_frame(&frame).expect("fits");
+        assert_eq!(decode_frame(&bytes), Ok(frame));
+        assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
     }
+}
+
+#[test]
+fn the_longest_list_of_a_ring_fits_into_a_frame() {
+    let ids: Vec<_> = (0..32).filter_map(|less| NodeId::new(u16::MAX - less)).collect();
+    let list = list_ring::List::new(&ids).expect("as long as may be");
+    assert_eq!(ids.len(), list_ring::List::MAX);
+    assert!(encode_frame(&Frame::Message(list_ring::Message::Election(list))).is_ok());
 }
 
 #[test]
@@ -162,7 +171,7 @@ fn oversized_frames_are_refused_before_they_are_read() {
     let announced = u32::try_from(MAX_FRAME + 1).expect("fits").to_be_bytes();
     assert!(codec().decode(&mut BytesMut::from(&announced[..])).is_err());
     assert!(codec().encode(Bytes::from(vec![0; MAX_FRAME + 1]), &mut BytesMut::new()).is_err());
-    assert!(decode_message::<Message>(&[0; MAX_MESSAGE + 1]).is_err());
+    assert!(decode_frame::<Message>(&[0; MAX_MESSAGE + 1]).is_err());
 }
 
 #[test]

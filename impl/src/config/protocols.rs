@@ -1,0 +1,296 @@
+//! The protocols that can be run: what the configuration says of each, and the registry.
+
+use std::any::TypeId;
+use std::fmt::Debug;
+use std::path::Path;
+use std::time::Duration;
+
+use toml::de::DeTable;
+
+use super::fields::{self, Field, Fields, Mistake};
+use super::{Config, Error, Log, Overrides, Source};
+use crate::protocol::bully::{self, Bully};
+use crate::protocol::chang_roberts::ChangRoberts;
+use crate::protocol::garcia_molina::{self, GarciaMolina};
+use crate::protocol::invitation::{self, Invitation};
+use crate::protocol::lease::{self, Lease};
+use crate::protocol::list_ring::ListRing;
+use crate::protocol::ring;
+use crate::protocol::stoller::{self, Stoller};
+use crate::protocol::{Core, Members, NodeId, Nothing};
+
+/// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
+/// it needs besides links and a clock.
+pub trait Runnable: Core {
+    /// What stands in the section of the file that has the protocol's name.
+    type Section: Clone + Debug + PartialEq + Default + Send + Sync + 'static;
+
+    /// Whether its nodes are watched by failure detectors, and so send heartbeats.
+    const DETECTOR: bool = false;
+
+    /// When two nodes may lead at the same time: a sentence for the log.
+    const TWO_LEADERS: &'static str = "it has no quorum: a network that is cut in two has a \
+        leader on each side, and so has one that delays messages beyond the time-outs";
+
+    /// The keys of the section.
+    fn fields(section: &mut Self::Section) -> Fields<'_>;
+
+    /// The configuration of the core.
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when the section lacks something.
+    fn core(id: NodeId, members: &Members, section: &Self::Section) -> Result<Self::Config, Error>;
+
+    /// Whether the node has durable state, and so needs storage.
+    fn durable(config: &Self::Config) -> bool {
+        let _ = config;
+        TypeId::of::<Self::Durable>() != TypeId::of::<Nothing>()
+    }
+}
+
+/// What is done with a configuration whose protocol is known only while the program runs.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output;
+}
+
+/// The registry: one line for each protocol that the daemon runs, the recommended one first.
+macro_rules! registry {
+    ($($protocol:ty),+ $(,)?) => {
+        /// The names of the protocols that can be run, the recommended one first.
+        pub const NAMES: [&str; [$(<$protocol>::NAME),+].len()] = [$(<$protocol>::NAME),+];
+
+        fn dispatch<V: Visitor>(source: &Source, visitor: V) -> Result<V::Output, Error> {
+            let name = source.protocol()?;
+            $(if name == <$protocol>::NAME {
+                let (config, log) = source.config::<$protocol>()?;
+                return Ok(visitor.visit(config, log));
+            })+
+            unreachable!("{name} is registered")
+        }
+
+        /// The keys of the section of the protocol with this name; none if there is none.
+        #[must_use]
+        pub fn keys(name: &str) -> Vec<&'static str> {
+            $(if name == <$protocol>::NAME {
+                let mut section = <$protocol as Runnable>::Section::default();
+                return fields::names(&<$protocol>::fields(&mut section));
+            })+
+            Vec::new()
+        }
+
+        /// Every key of every protocol's section, with the value that it has if nothing is said.
+        pub(super) fn reference() -> Vec<(String, String)> {
+            let mut listed = Vec::new();
+            $(
+                let mut section = <$protocol as Runnable>::Section::default();
+                let fields = <$protocol>::fields(&mut section);
+                listed.extend(fields::listed(<$protocol>::NAME, &fields));
+            )+
+            listed
+        }
+    };
+}
+
+registry![Bully, GarciaMolina, Invitation, ChangRoberts, ListRing, Stoller, Lease];
+
+/// Reads the configuration at `path`, for the protocol that it names.
+///
+/// # Errors
+///
+/// The first thing that is wrong, with the place and the remedy.
+pub fn load<V: Visitor>(path: &Path, overrides: Overrides, visitor: V) -> Result<V::Output, Error> {
+    dispatch(&Source::read(path, overrides)?, visitor)
+}
+
+/// Refuses keys that the protocol's section does not have.
+pub(super) fn check_keys(name: &str, table: &DeTable<'_>) -> Result<(), Mistake> {
+    fields::check(table, name, &keys(name))
+}
+
+impl Runnable for Bully {
+    type Section = bully::Timing;
+
+    fn fields(timing: &mut bully::Timing) -> Fields<'_> {
+        vec![
+            ("election", Field::Time(&mut timing.election)),
+            ("coordinator", Field::Time(&mut timing.coordinator)),
+            ("watch", Field::Time(&mut timing.watch)),
+            ("heartbeat", Field::Time(&mut timing.heartbeat)),
+        ]
+    }
+
+    fn core(id: NodeId, members: &Members, &timing: &bully::Timing) -> Result<Self::Config, Error> {
+        Ok(bully::Config { id, members: members.clone(), timing })
+    }
+}
+
+impl Runnable for GarciaMolina {
+    type Section = garcia_molina::Timing;
+
+    fn fields(timing: &mut garcia_molina::Timing) -> Fields<'_> {
+        vec![
+            ("call", Field::Time(&mut timing.call)),
+            ("silence", Field::Time(&mut timing.silence)),
+            ("election", Field::Time(&mut timing.election)),
+            ("check", Field::Time(&mut timing.check)),
+        ]
+    }
+
+    fn core(
+        id: NodeId,
+        members: &Members,
+        &timing: &garcia_molina::Timing,
+    ) -> Result<Self::Config, Error> {
+        Ok(garcia_molina::Config { id, members: members.clone(), timing })
+    }
+}
+
+impl Runnable for Invitation {
+    type Section = invitation::Timing;
+
+    const TWO_LEADERS: &'static str = "its groups have a leader each until they have merged: at \
+        the start, after every failure, and on each side of a network that is cut in two";
+
+    fn fields(timing: &mut invitation::Timing) -> Fields<'_> {
+        vec![
+            ("check", Field::Time(&mut timing.check)),
+            ("answer", Field::Time(&mut timing.answer)),
+            ("accept", Field::Time(&mut timing.accept)),
+            ("delay", Field::Time(&mut timing.delay)),
+            ("silence", Field::Time(&mut timing.silence)),
+        ]
+    }
+
+    fn core(
+        id: NodeId,
+        members: &Members,
+        &timing: &invitation::Timing,
+    ) -> Result<Self::Config, Error> {
+        Ok(invitation::Config { id, members: members.clone(), timing })
+    }
+}
+
+/// The keys of both rings.
+fn ring_fields(timing: &mut ring::Timing) -> Fields<'_> {
+    vec![
+        ("hop", Field::Time(&mut timing.hop)),
+        ("lap", Field::Time(&mut timing.lap)),
+        ("watch", Field::Time(&mut timing.watch)),
+        ("heartbeat", Field::Time(&mut timing.heartbeat)),
+    ]
+}
+
+impl Runnable for ChangRoberts {
+    type Section = ring::Timing;
+
+    fn fields(timing: &mut ring::Timing) -> Fields<'_> {
+        ring_fields(timing)
+    }
+
+    fn core(id: NodeId, members: &Members, &timing: &ring::Timing) -> Result<Self::Config, Error> {
+        Ok(ring::Config { id, members: members.clone(), timing })
+    }
+}
+
+impl Runnable for ListRing {
+    type Section = ring::Timing;
+
+    fn fields(timing: &mut ring::Timing) -> Fields<'_> {
+        ring_fields(timing)
+    }
+
+    fn core(id: NodeId, members: &Members, &timing: &ring::Timing) -> Result<Self::Config, Error> {
+        Ok(ring::Config { id, members: members.clone(), timing })
+    }
+}
+
+/// The section `[stoller]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StollerSection {
+    /// How often a leader asks whether it is followed, and how long a candidate waits for an
+    /// answer.
+    pub ask: Duration,
+}
+
+impl Default for StollerSection {
+    fn default() -> Self {
+        Self { ask: Duration::from_millis(500) }
+    }
+}
+
+impl Runnable for Stoller {
+    type Section = StollerSection;
+
+    const DETECTOR: bool = true;
+
+    const TWO_LEADERS: &'static str = "it has no quorum: a network that is cut in two has a \
+        leader on each side, and so has one in which a failure detector is wrong";
+
+    fn fields(section: &mut StollerSection) -> Fields<'_> {
+        vec![("ask", Field::Time(&mut section.ask))]
+    }
+
+    fn core(
+        id: NodeId,
+        members: &Members,
+        section: &StollerSection,
+    ) -> Result<Self::Config, Error> {
+        Ok(stoller::Config { id, members: members.clone(), ask: section.ask })
+    }
+}
+
+/// The section `[lease]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseSection {
+    /// Which of the members is the store. The others are its clients.
+    pub store: Option<NodeId>,
+    /// How long everything takes.
+    pub durations: lease::Durations,
+}
+
+impl Default for LeaseSection {
+    fn default() -> Self {
+        Self { store: None, durations: lease::Durations::DEFAULT }
+    }
+}
+
+impl Runnable for Lease {
+    type Section = LeaseSection;
+
+    const TWO_LEADERS: &'static str = "a holder that is paused, or whose clock is slower than \
+        `hold` and `keep` allow for, believes that it leads after its lease was granted to \
+        another; the store of this release forgets its grants when it restarts";
+
+    fn fields(section: &mut LeaseSection) -> Fields<'_> {
+        let durations = &mut section.durations;
+        vec![
+            ("store", Field::Node(&mut section.store)),
+            ("hold", Field::Time(&mut durations.hold)),
+            ("keep", Field::Time(&mut durations.keep)),
+            ("renew", Field::Time(&mut durations.renew)),
+            ("retry", Field::Time(&mut durations.retry)),
+        ]
+    }
+
+    fn core(id: NodeId, members: &Members, section: &LeaseSection) -> Result<Self::Config, Error> {
+        let store = section.store.filter(|&store| members.contains(store));
+        let store = store.ok_or_else(|| Error::NoStore { members: members.clone() })?;
+        if store != id {
+            let durations = section.durations;
+            return Ok(lease::Config::Client(lease::ClientConfig { id, store, durations }));
+        }
+        let clients = Members::new(members.iter().filter(|&member| member != store))?;
+        let durations = section.durations;
+        Ok(lease::Config::Store(lease::StoreConfig { id, clients, durations }))
+    }
+
+    /// The store keeps nothing.
+    fn durable(config: &lease::Config) -> bool {
+        matches!(config, lease::Config::Client(_))
+    }
+}

@@ -1,0 +1,113 @@
+//! Every protocol, with real processes: they elect, the leader is killed, another leads, and the
+//! group agrees again with the one that was killed.
+
+use std::time::Duration;
+
+use super::common::Cluster;
+
+/// Five processes, of which the highest that is up leads.
+fn elects_through_a_kill_and_a_restart(protocol: &str, sections: &str) {
+    let mut cluster = Cluster::running(5, protocol, sections);
+    (1..=5).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(5);
+    cluster.take(5).kill();
+    cluster.wait_for_leader(4);
+    cluster.start(5);
+    cluster.wait_for_leader(5);
+    warns_once_and_shows_the_protocol(&cluster, 1, protocol);
+}
+
+/// A protocol that can have two leaders says so at the start, once, and what to read. The node has
+/// started once.
+fn warns_once_and_shows_the_protocol(cluster: &Cluster, node: u16, protocol: &str) {
+    let log = cluster.log_of(&node.to_string());
+    let warnings: Vec<_> = log.lines().filter(|line| line.contains("TWO NODES CAN LEAD")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    let page = format!("docs/protocols/{protocol}.md");
+    assert!(warnings[0].contains("WARN") && warnings[0].contains(&page), "{log}");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    assert!(std::path::Path::new(root).join(&page).is_file(), "{page} can be read");
+    let status = cluster.status(node).expect("it runs");
+    assert_eq!(status["protocol"], protocol);
+}
+
+#[test]
+fn the_bully() {
+    elects_through_a_kill_and_a_restart("bully", "");
+}
+
+#[test]
+fn the_bully_of_1982() {
+    elects_through_a_kill_and_a_restart("garcia-molina", "");
+}
+
+#[test]
+fn the_invitation() {
+    let timing = "[invitation]\ncheck = \"400ms\"\n";
+    elects_through_a_kill_and_a_restart("invitation", timing);
+}
+
+/// A ring whose hops may take a while: the machine is busy with other tests.
+const RING: &str = "hop = \"60ms\"\nlap = \"1s\"\nwatch = \"1s\"\nheartbeat = \"400ms\"\n";
+
+#[test]
+fn the_ring_of_chang_and_roberts() {
+    elects_through_a_kill_and_a_restart("chang-roberts", &format!("[chang-roberts]\n{RING}"));
+}
+
+#[test]
+fn the_ring_of_lists() {
+    elects_through_a_kill_and_a_restart("list-ring", &format!("[list-ring]\n{RING}"));
+}
+
+#[test]
+fn the_election_of_stoller_with_every_detector() {
+    let sections = |kind: &str| format!("[detector]\nkind = \"{kind}\"\n");
+    elects_through_a_kill_and_a_restart("stoller", &sections("fixed"));
+    elects_through_a_kill_and_a_restart("stoller", &sections("adaptive"));
+    elects_through_a_kill_and_a_restart("stoller", &sections("phi"));
+}
+
+/// A follower that was paused hears what came in meanwhile before it suspects its leader.
+#[test]
+fn a_paused_process_does_not_take_its_own_silence_for_that_of_others() {
+    let detector = "[detector]\nheartbeat = \"400ms\"\n[detector.fixed]\ntimeout = \"1500ms\"\n";
+    let mut cluster = Cluster::running(2, "stoller", detector);
+    cluster.start(2);
+    let one = cluster.run("1", 1, &[]);
+    cluster.wait_for(1, "follows 2", |status| status["leader"] == 2);
+    // Until it has been heard often enough.
+    let seconds = Duration::from_secs;
+    std::thread::sleep(seconds(1));
+    let before = cluster.status(1).expect("it runs");
+    one.pause(seconds(4));
+    std::thread::sleep(seconds(2));
+    let after = cluster.status(1).expect("it runs");
+    assert_eq!((&after["seq"], &after["leader"]), (&before["seq"], &2.into()), "{after}");
+}
+
+/// One store, and four that want the lease.
+#[test]
+fn the_lease() {
+    let durations = "hold = \"1s\"\nkeep = \"1500ms\"\nrenew = \"200ms\"\nretry = \"200ms\"\n";
+    let mut cluster = Cluster::running(5, "lease", &format!("[lease]\nstore = 5\n{durations}"));
+    (1..=5).for_each(|node| cluster.start(node));
+    let first = cluster.wait_for_any_leader();
+    assert_ne!(first, 5, "the store does not lead");
+    cluster.take(first).kill();
+    let second = cluster.wait_for_any_leader();
+    assert_ne!(second, first);
+    cluster.start(first);
+    assert_eq!(cluster.wait_for_any_leader(), second, "a lease is kept while it is renewed");
+    warns_once_and_shows_the_protocol(&cluster, 5, "lease");
+}
+
+#[test]
+fn the_lease_with_a_store_that_a_flag_names() {
+    let cluster = Cluster::running(3, "lease", "");
+    let _store = cluster.run("store", 3, &["--store"]);
+    let client = |node| cluster.run("client", node, &["--set", "store=3"]);
+    let _clients = [client(1), client(2)];
+    cluster.wait_for(3, "has granted the lease", |status| status["leader"].is_u64());
+    cluster.wait_for(1, "knows of it", |status| status["leader"].is_u64());
+}

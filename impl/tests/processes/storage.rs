@@ -1,0 +1,131 @@
+//! What a process says about a storage that it cannot use, and that it stops rather than forget.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::bad_input::{logs, refuses};
+use super::common::Cluster;
+
+/// Two nodes of Stoller's election, which remembers the number of its incarnation.
+fn cluster() -> Cluster {
+    Cluster::running(2, "stoller", "")
+}
+
+impl Cluster {
+    fn data(&self, node: u16) -> PathBuf {
+        self.directory.path().join(format!("stoller-{node}"))
+    }
+
+    /// `bellwether run` with further arguments ends with this status, and says all of this.
+    fn refuses(&self, node: u16, more: &[&str], status: i32, parts: &[&str]) {
+        let (config, node) = (self.config(), node.to_string());
+        let config = config.to_str().expect("plain text");
+        let arguments = ["run", "--config", config, "--node", &node, "--log-level", "off"];
+        refuses(&[&arguments, more].concat(), status, parts);
+    }
+}
+
+/// Lets node 2 save twice.
+fn saved() -> Cluster {
+    let mut cluster = cluster();
+    for _ in 0..2 {
+        cluster.start(2);
+        cluster.wait_for_leader(2);
+        cluster.take(2).kill();
+    }
+    cluster
+}
+
+#[test]
+fn a_protocol_that_must_remember_says_where_to_tell_it() {
+    let cluster = cluster();
+    let text = fs::read_to_string(cluster.config()).expect("ours");
+    let without: Vec<_> = text.lines().filter(|line| !line.contains("directory =")).collect();
+    fs::write(cluster.config(), without.join("\n")).expect("ours");
+    let parts = ["stoller", "`directory` under [storage]", "--data-dir", "BELLWETHER_DATA_DIR"];
+    cluster.refuses(2, &[], 2, &parts);
+}
+
+#[test]
+fn two_processes_on_one_directory_are_refused() {
+    let mut cluster = cluster();
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let data = cluster.data(2);
+    let data = data.to_str().expect("plain text");
+    let parts = [data, "in use by another process", "--data-dir", "BELLWETHER_DATA_DIR"];
+    cluster.refuses(1, &["--data-dir", data], 1, &parts);
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn the_directory_of_another_node_is_refused() {
+    let cluster = saved();
+    let data = cluster.data(2);
+    let data = data.to_str().expect("plain text");
+    let parts = ["state.0", "belongs to node `2`, and this is node `1`", "{node}"];
+    cluster.refuses(1, &["--data-dir", data], 1, &parts);
+    let parts = ["belongs to protocol `stoller`, and this is protocol `invitation`"];
+    cluster.refuses(2, &["--data-dir", data, "--protocol", "invitation"], 1, &parts);
+}
+
+#[test]
+fn one_damaged_slot_is_told_and_survived_and_two_are_refused() {
+    let mut cluster = saved();
+    let [first, second] = ["state.0", "state.1"].map(|slot| cluster.data(2).join(slot));
+    let whole = fs::read(&first).expect("it was saved");
+    fs::write(&first, &whole[..whole.len() / 2]).expect("ours");
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    logs(&cluster, "2", &["WARN", "state.0", "truncated", "the other has what was saved last"]);
+    cluster.take(2).kill();
+
+    fs::write(&first, &whole[..whole.len() / 2]).expect("ours");
+    let mut changed = fs::read(&second).expect("it was saved");
+    *changed.last_mut().expect("not empty") ^= 0x10;
+    fs::write(&second, changed).expect("ours");
+    let data = cluster.data(2);
+    let parts = [
+        data.to_str().expect("plain text"),
+        "slot 0: truncated; slot 1: wrong checksum",
+        "restore the directory",
+        "another id",
+    ];
+    cluster.refuses(2, &[], 1, &parts);
+}
+
+#[test]
+fn files_of_others_and_of_later_releases_are_left_alone() {
+    let cluster = saved();
+    let slot = cluster.data(2).join("state.1");
+    let mut bytes = fs::read(&slot).expect("it was saved");
+    bytes[9] = 9;
+    fs::write(&slot, &bytes).expect("ours");
+    cluster.refuses(2, &[], 1, &["state.1 has version 9", "run the newer release"]);
+    fs::write(&slot, "my diary").expect("ours");
+    cluster.refuses(2, &[], 1, &["state.1 is not a file of a bellwether storage", "move it away"]);
+    assert_eq!(fs::read(&slot).expect("still there"), b"my diary");
+}
+
+#[test]
+fn a_place_that_is_no_directory_is_refused() {
+    let cluster = cluster();
+    let file = cluster.config();
+    let file = file.to_str().expect("plain text");
+    let parts = [file, "cannot use the storage directory", "name a directory"];
+    cluster.refuses(2, &["--data-dir", file], 1, &parts);
+}
+
+/// The disk is full when the node must remember: it stops, and has sent nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_stops_the_node() {
+    let cluster = cluster();
+    fs::create_dir_all(cluster.data(2)).expect("ours");
+    std::os::unix::fs::symlink("/dev/full", cluster.data(2).join("state.0")).expect("ours");
+    let parts = ["cannot make the node's state durable", "state.0", "No space left", "make room"];
+    cluster.refuses(2, &[], 1, &parts);
+    let mut process = cluster.run("full", 2, &[]);
+    assert_eq!(process.ended().code(), Some(1));
+    logs(&cluster, "full", &["ERROR", "takes part no longer", "No space left"]);
+}
