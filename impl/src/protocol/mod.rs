@@ -47,7 +47,7 @@ mod time;
 mod timers;
 
 pub use self::core::{Belief, Context, Core, Nothing};
-pub use bully::{Config as Settings, Timing};
+pub use bully::Timing;
 pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};
 pub use node::Node;
