@@ -56,5 +56,5 @@ fn the_page_lists_every_exit_status_and_every_protocol() {
         super::EXIT_STATUS.lines().skip(1).map(|line| line[2..3].to_owned()).collect();
     assert_eq!(listed, known);
     let listed: Vec<_> = rows("Protocols").into_iter().map(|row| row[0].clone()).collect();
-    assert_eq!(listed, bellwether::config::NAMES);
+    assert_eq!(listed, bellwether::protocol::NAMES);
 }

@@ -12,7 +12,7 @@ use tracing::level_filters::LevelFilter;
 use super::fields::{self, Mistake};
 use super::log::{FileLog, Log};
 use super::{Address, ClusterId, Config, Detection, Error, Parts, Runnable, protocols};
-use crate::protocol::{MemberError, Members, NodeId};
+use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
 const LARGEST: u64 = 256 * 1024;
@@ -39,7 +39,7 @@ pub fn reference() -> Vec<(String, String)> {
         .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
     let value = |key: String| {
         let value = match key.as_str() {
-            "protocol" => format!("\"{}\"", protocols::NAMES[0]),
+            "protocol" => format!("\"{}\"", Recommended::NAME),
             "log.level" => format!("\"{}\"", LevelFilter::INFO),
             "log.format" => format!("\"{}\"", super::LogFormat::default()),
             _ => String::new(),
@@ -164,11 +164,11 @@ impl Source {
         let (name, place) = match (&self.overrides.protocol, &file.protocol) {
             (Some(name), _) => (name.as_str(), None),
             (None, Some(name)) => (name.get_ref().as_str(), Some(name.span())),
-            (None, None) => return Ok(protocols::NAMES[0]),
+            (None, None) => return Ok(Recommended::NAME),
         };
-        let known = protocols::NAMES.iter().find(|&&known| known == name);
+        let known = NAMES.iter().find(|&&known| known == name);
         known.copied().ok_or_else(|| {
-            let problem = fields::unknown("protocol", name, "", &protocols::NAMES);
+            let problem = fields::unknown("protocol", name, "", NAMES);
             match place {
                 Some(place) => self.wrong(Mistake::Here(place, problem)),
                 None => Error::Setting { problem },
@@ -249,19 +249,19 @@ impl Source {
         let span = root.span();
         let mut root = root.into_inner();
         if let Some((key, _)) = root.get_key_value("timing") {
-            let names = protocols::NAMES.join("], [");
+            let names = NAMES.join("], [");
             return Err(Mistake::Here(
                 key.span(),
                 format!(
                     "[timing] has become the section of the protocol that it is for: rename it to \
                  [{}], or to that of another protocol ([{names}])",
-                    protocols::NAMES[0],
+                    Recommended::NAME,
                 ),
             ));
         }
-        fields::check(&root, "", &[&TOP[..], &protocols::NAMES].concat())?;
+        fields::check(&root, "", &[&TOP[..], NAMES].concat())?;
         let mut protocols = BTreeMap::new();
-        for name in protocols::NAMES {
+        for &name in NAMES {
             if let Some(table) = take_table(&mut root, name)? {
                 // A section may stand there for a protocol that is not chosen, but not be wrong.
                 protocols::check_keys(name, &table)?;

@@ -23,7 +23,7 @@ pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
 pub use self::log::{Log, LogFormat};
 pub use self::names::{Address, ClusterId};
-pub use self::protocols::{LeaseSection, NAMES, Runnable, StollerSection, Visitor, keys, load};
+pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 

@@ -1,4 +1,4 @@
-//! The protocols that can be run: what the configuration says of each, and the registry.
+//! The protocols that can be run, which are all: what the configuration says of each.
 
 use std::any::TypeId;
 use std::fmt::Debug;
@@ -58,12 +58,8 @@ pub trait Visitor {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output;
 }
 
-/// The registry: one line for each protocol that the daemon runs, the recommended one first.
 macro_rules! registry {
     ($($protocol:ty),+ $(,)?) => {
-        /// The names of the protocols that can be run, the recommended one first.
-        pub const NAMES: [&str; [$(<$protocol>::NAME),+].len()] = [$(<$protocol>::NAME),+];
-
         fn dispatch<V: Visitor>(source: &Source, visitor: V) -> Result<V::Output, Error> {
             let name = source.protocol()?;
             $(if name == <$protocol>::NAME {
@@ -96,7 +92,7 @@ macro_rules! registry {
     };
 }
 
-registry![Bully, GarciaMolina, Invitation, ChangRoberts, ListRing, Stoller, Lease];
+crate::for_each_core!(registry);
 
 /// Reads the configuration at `path`, for the protocol that it names.
 ///

@@ -87,7 +87,7 @@ fn overrides_count_more_than_the_file() {
 
 #[test]
 fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
-    for name in protocols::NAMES {
+    for &name in NAMES {
         let store = if name == "lease" { "[lease]\nstore = 10\n" } else { "" };
         let text =
             format!("protocol = \"{name}\"\n{GOOD}{store}[storage]\ndirectory = \"x/{{node}}\"");
@@ -106,7 +106,7 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 fn the_example_runs_every_protocol_as_its_defaults_do() {
     let example = include_str!("../../../examples/cluster.toml");
     let (members, _) = example.split_once("# For garcia-molina").expect("a comment");
-    for name in protocols::NAMES {
+    for &name in NAMES {
         let overrides = |store: &[(&str, &str)]| Overrides {
             protocol: Some(name.to_owned()),
             node: NodeId::new(2),
