@@ -21,9 +21,11 @@
 pub mod check;
 pub mod claims;
 pub mod cli;
+pub mod erased;
 pub mod property;
 pub mod protocol;
 pub mod report;
+pub mod round;
 mod side_by_side;
 pub mod space;
 pub mod survey;

@@ -1,7 +1,9 @@
 //! The checker's command line; see [`bellwether_model::cli`].
 
+use bellwether_model::cli::{self, Tool};
+use bellwether_model::protocol::REGISTRY;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    bellwether_model::cli::main()
+    cli::main(Tool { name: "bellwether-model", registry: REGISTRY })
 }

@@ -11,10 +11,11 @@ pub use worlds::{Surrounding, surroundings};
 
 use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, CheckError, Counts, Limits, Options, Reason, Verdict};
+use crate::erased::AnyProtocol;
 use crate::property::{self, Kind};
-use crate::protocol::{self, Protocol, Visitor};
+use crate::protocol::RuleError;
 use crate::side_by_side::side_by_side;
-use crate::world::{Scenario, World, WorldError};
+use crate::world::{Scenario, WorldError};
 use serde::Serialize;
 
 /// What a protocol does in a world.
@@ -96,23 +97,24 @@ enum Found {
 /// # Errors
 /// If a world cannot be, or the system gives no threads.
 pub fn survey(
-    protocols: &[&'static str],
+    protocols: &[&'static dyn AnyProtocol],
     how: How,
     done: &(dyn Fn(&'static str) + Sync),
 ) -> Result<Vec<Row>, SurveyError> {
     let worlds = surroundings(how.nodes);
     let tasks = || (0..worlds.len()).map(Task::Cell).chain([Task::Messages]);
-    let all: Vec<_> = protocols.iter().flat_map(|&name| tasks().map(move |t| (name, t))).collect();
-    let find = |&(name, task): &(&'static str, Task)| {
-        let found = protocol::with_protocol(name, Find { task, worlds: &worlds, how });
-        done(name);
-        found.unwrap_or_else(|| Err(SurveyError::Protocol { name: name.to_owned() }))
+    let all: Vec<_> =
+        protocols.iter().flat_map(|&one| tasks().map(move |task| (one, task))).collect();
+    let find = |&(protocol, task): &(&'static dyn AnyProtocol, Task)| {
+        let found = find(protocol, task, &worlds, how);
+        done(protocol.name());
+        found
     };
     let found = side_by_side(how.threads, &all, &find)
         .map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let mut found = found.into_iter();
-    let row = |&protocol: &&'static str| {
-        let mut row = Row { protocol, cells: Vec::new(), messages: Most::Unknown };
+    let row = |protocol: &&'static dyn AnyProtocol| {
+        let mut row = Row { protocol: protocol.name(), cells: Vec::new(), messages: Most::Unknown };
         for found in found.by_ref().take(worlds.len() + 1) {
             match found? {
                 Found::Cell(cell) => row.cells.push(cell),
@@ -124,36 +126,28 @@ pub fn survey(
     protocols.iter().map(row).collect()
 }
 
-struct Find<'a> {
+fn find(
+    protocol: &dyn AnyProtocol,
     task: Task,
-    worlds: &'a [Surrounding],
+    worlds: &[Surrounding],
     how: How,
-}
-
-impl Visitor for Find<'_> {
-    type Output = Result<Found, SurveyError>;
-
-    fn visit<P: Protocol>(self) -> Self::Output {
-        let Some(default) = P::VARIANTS.first() else {
-            return Err(SurveyError::Protocol { name: P::NAME.to_owned() });
-        };
-        match self.task {
-            Task::Cell(at) => cell(default.rules, &self.worlds[at], self.how).map(Found::Cell),
-            Task::Messages => messages(default.rules, self.how).map(Found::Messages),
-        }
+) -> Result<Found, SurveyError> {
+    match task {
+        Task::Cell(at) => cell(protocol, &worlds[at], how).map(Found::Cell),
+        Task::Messages => messages(protocol, how).map(Found::Messages),
     }
 }
 
-fn cell<P: Protocol>(rules: P, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
+fn cell(protocol: &dyn AnyProtocol, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
     let mut cell = Cell { world: world.name, findings: None, states: None };
-    let Some(scenario) = world.scenario::<P>()? else { return Ok(cell) };
-    let world = World::new(rules, scenario)?;
-    let asked = property::select(&world, &[])?;
+    let Some(scenario) = world.scenario(protocol)? else { return Ok(cell) };
+    let world = protocol.rules(None, &[])?.world(scenario)?;
+    let asked = world.select(&[])?;
     let options = Options { limits: how.limits, ..Options::default() };
-    let report = check::check(&world, &asked, &options, &mut |_| {})?;
+    let report = check::decide(&*world, &asked, &options, &mut |_| {})?;
     let findings = report.decisions.iter().map(|decision| Finding {
         property: decision.property.name,
-        own: P::PROPERTIES.iter().any(|own| own.name == decision.property.name),
+        own: protocol.owns(decision.property.name),
         kind: decision.property.kind(),
         verdict: decision.verdict,
         reason: decision.reason,
@@ -167,9 +161,10 @@ fn cell<P: Protocol>(rules: P, world: &Surrounding, how: How) -> Result<Cell, Su
     Ok(cell)
 }
 
-fn messages<P: Protocol>(rules: P, how: How) -> Result<Most, SurveyError> {
-    let world = World::new(rules, Scenario::calm(how.nodes).with_crashes(1, 0))?;
-    let found = bounds(&world, Until::Rest, (how.limits, 1), &mut |_| {})?;
+fn messages(protocol: &dyn AnyProtocol, how: How) -> Result<Most, SurveyError> {
+    let scenario = Scenario::calm(how.nodes).with_crashes(1, 0);
+    let world = protocol.rules(None, &[])?.world(scenario)?;
+    let found = bounds(&*world, Until::Rest, (how.limits, 1), &mut |_| {})?;
     let line = found.lines.iter().find(|line| line.name() == "messages");
     Ok(match (found.incomplete, line.map(|line| &line.bound)) {
         (_, Some(Bound::Unbounded(_))) => Most::Unbounded,
@@ -248,12 +243,9 @@ impl Most {
 /// Why there is no survey.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
-    /// No such protocol.
-    #[error("there is no protocol '{name}'; there are: {}", protocol::NAMES.join(", "))]
-    Protocol {
-        /// What was asked for.
-        name: String,
-    },
+    /// The protocol has no variant.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
     /// A world cannot be.
     #[error(transparent)]
     World(#[from] WorldError),

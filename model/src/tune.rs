@@ -11,18 +11,20 @@ pub use form::{Fit, Form};
 
 use crate::check::{self, CheckError, Counterexample, Limits, Options};
 use crate::check::{Progress, Reason, Report, Verdict};
-use crate::property::{self, Property, PropertyError};
-use crate::protocol::{self, Protocol, Wait};
-use crate::world::{Delay, Durations, Scenario, Timed, Timing, World, WorldError};
+use crate::erased::{AnyProperty, AnyRules, AnyWorld};
+use crate::property::PropertyError;
+use crate::protocol::Wait;
+use crate::world::{Delay, Durations, Scenario, Timed, Timing, WorldError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// How many states of a world are searched before more of it is.
 const FIRST_PART: u64 = 1 << 14;
 
 /// What is looked for.
-pub struct Question<P: Protocol> {
-    /// The rules.
-    pub protocol: P,
+pub struct Question {
+    /// The protocol and its rules.
+    pub rules: Arc<dyn AnyRules>,
     /// The surrounding; its timing says which durations are given, and is filled in for each row.
     pub scenario: Scenario,
     /// The durations that are given, and what else the timing has besides delay and processing.
@@ -38,54 +40,50 @@ pub struct Question<P: Protocol> {
 }
 
 /// What was found for one delay and processing time.
-pub struct Row<P: Protocol> {
+pub struct Row {
     /// `Tm`.
     pub delay: u8,
     /// `Tp`.
     pub processing: u8,
     /// Each duration that was looked for, until one was not found.
-    pub found: Vec<Found<P>>,
+    pub found: Vec<Found>,
     /// Why one was not decided, if one was not.
     pub unknown: Option<Reason>,
 }
 
 /// One duration.
-pub struct Found<P: Protocol> {
+pub struct Found {
     /// Its name.
     pub name: &'static str,
     /// The smallest that keeps the property; `None` if not even the longest that was tried does.
     pub ticks: Option<u8>,
     /// The longest shorter one, if there is one: a world, and how the property is violated in it.
-    pub below: Option<Below<P>>,
+    pub below: Option<Below>,
     /// The distinct states of the last world that was checked.
     pub states: u64,
 }
 
 /// A duration that is too short.
-pub struct Below<P: Protocol> {
+pub struct Below {
     /// The duration.
     pub ticks: u8,
     /// The world.
-    pub world: World<P>,
+    pub world: Arc<dyn AnyWorld>,
     /// The property.
-    pub property: Property<P>,
+    pub property: AnyProperty,
     /// The execution.
-    pub counterexample: Option<Counterexample<P>>,
+    pub counterexample: Option<Counterexample>,
 }
 
 /// The time-outs by these rules: durations of timers that wait for others, in the protocol's order.
-pub fn time_outs<P: Protocol>(protocol: &P) -> Vec<&'static str> {
-    let waits = |name: &str| {
-        P::TIMERS.iter().any(|row| {
-            row.waits_for_others()
-                && matches!(row.wait(protocol), Some(Wait::Fixed(known)) if known.name == name)
-        })
-    };
-    let names = protocol::durations::<P>().into_iter().map(|duration| duration.name);
-    names.filter(|name| waits(name)).collect()
+pub fn time_outs(rules: &dyn AnyRules) -> Vec<&'static str> {
+    let waits = rules.waits();
+    let durations = rules.protocol().durations().into_iter();
+    let time_outs = durations.filter(|&duration| waits.contains(&Wait::Fixed(duration)));
+    time_outs.map(|duration| duration.name).collect()
 }
 
-impl<P: Protocol> Question<P> {
+impl Question {
     /// The smallest durations for this delay and processing time: the first one with the others as
     /// long as may be, and then each with those before it as short as they can be.
     ///
@@ -97,7 +95,7 @@ impl<P: Protocol> Question<P> {
         &self,
         (delay, processing): (u8, u8),
         look: &mut (dyn FnMut(&str, u8, Progress) + Send),
-    ) -> Result<Row<P>, TuneError> {
+    ) -> Result<Row, TuneError> {
         let mut durations = self.given.durations;
         for name in &self.sought {
             durations = durations.with(name, self.most).map_err(WorldError::Durations)?;
@@ -129,12 +127,12 @@ impl<P: Protocol> Question<P> {
         name: &'static str,
         timed: &mut Timed,
         look: &mut (dyn FnMut(&str, u8, Progress) + Send),
-    ) -> Result<Result<Found<P>, Reason>, TuneError> {
+    ) -> Result<Result<Found, Reason>, TuneError> {
         let mut found = Found { name, ticks: None, below: None, states: 0 };
         for ticks in 1..=self.most {
             timed.durations = timed.durations.with(name, ticks).map_err(WorldError::Durations)?;
             let world = self.world(*timed)?;
-            let report = self.check(&world, &mut |progress| look(name, ticks, progress))?;
+            let report = self.check(&*world, &mut |progress| look(name, ticks, progress))?;
             found.states = report.counts.distinct;
             let Some(decision) = report.decisions.into_iter().next() else { break };
             match decision.verdict {
@@ -156,10 +154,10 @@ impl<P: Protocol> Question<P> {
     /// violation near its beginning: so a part of it is searched first, and then larger ones.
     fn check(
         &self,
-        world: &World<P>,
+        world: &dyn AnyWorld,
         look: &mut (dyn FnMut(Progress) + Send),
-    ) -> Result<Report<P>, TuneError> {
-        let asked = property::select(world, std::slice::from_ref(&self.property))?;
+    ) -> Result<Report, TuneError> {
+        let asked = world.select(std::slice::from_ref(&self.property))?;
         let limits = self.options.limits;
         let started = Instant::now();
         let most = limits.states.unwrap_or(u64::MAX);
@@ -168,7 +166,7 @@ impl<P: Protocol> Question<P> {
             let time = limits.time.map(|time| time.saturating_sub(started.elapsed()));
             let limits = Limits { states: Some(states), time, ..limits };
             let options = Options { limits, ..self.options };
-            let report = check::check(world, &asked, &options, look)?;
+            let report = check::decide(world, &asked, &options, look)?;
             let larger = report.verdict() == Verdict::Unknown
                 && report.cut_short == Some(Reason::States)
                 && states < most;
@@ -180,12 +178,12 @@ impl<P: Protocol> Question<P> {
     }
 
     /// The world in which everything takes this long.
-    fn world(&self, timed: Timed) -> Result<World<P>, WorldError> {
-        World::new(self.protocol, Scenario { timing: Timing::Timed(timed), ..self.scenario })
+    fn world(&self, timed: Timed) -> Result<Arc<dyn AnyWorld>, WorldError> {
+        self.rules.world(Scenario { timing: Timing::Timed(timed), ..self.scenario })
     }
 }
 
-impl<P: Protocol> Row<P> {
+impl Row {
     /// Whether everything was found: then the property holds with these durations.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
@@ -211,14 +209,13 @@ impl<P: Protocol> Row<P> {
 ///
 /// # Errors
 /// If there are more than a protocol can have.
-pub fn complete<P: Protocol>(
-    protocol: &P,
+pub fn complete(
+    rules: &dyn AnyRules,
     given: Durations,
     sought: &[&'static str],
     most: u8,
 ) -> Result<Durations, WorldError> {
-    let waiting = P::TIMERS.iter().filter(|row| row.waits_for_others());
-    let names = waiting.filter_map(|row| row.wait(protocol)).map(Wait::duration);
+    let names = rules.waits().into_iter().map(Wait::duration);
     let missing = names.filter(|name| given.get(name).is_none() && !sought.contains(name));
     let mut durations = given;
     for name in missing {

@@ -130,14 +130,14 @@ proptest! {
     }
 }
 
-fn costs(variant: &str, scenario: Scenario, until: Until) -> Bounds<Bully> {
+fn costs(variant: &str, scenario: Scenario, until: Until) -> Bounds {
     let rules = Bully::VARIANTS.iter().find(|v| v.name == variant).expect("it exists").rules;
     let world = World::new(rules, scenario).expect("the scenario is possible");
     bounds(&world, until, (Limits::NONE, 2), &mut |_| {}).expect("threads")
 }
 
 /// The most of what has this name: none if it is unbounded.
-fn most(costs: &Bounds<Bully>, name: &str) -> Option<u64> {
+fn most(costs: &Bounds, name: &str) -> Option<u64> {
     let line = costs.lines.iter().find(|line| line.name() == name);
     match &line.unwrap_or_else(|| panic!("{name} is not counted")).bound {
         Bound::Most(most, _) => Some(*most),
@@ -177,8 +177,8 @@ fn an_execution_attains_each_bound() {
     let costs = costs("baseline", scenario, Until::Rest);
     for line in &costs.lines {
         let Bound::Most(most, _) = line.bound else { panic!("{} is bounded", line.name()) };
-        let trace = line.trace(&costs.world);
-        assert!(trace.actions(&costs.world).is_ok(), "{} is an execution", line.name());
+        let trace = line.trace(&*costs.world);
+        assert!(costs.world.replay(&trace).is_ok(), "{} is an execution", line.name());
         if line.name() == "messages" {
             let sent: usize = trace.steps.iter().map(|step| step.sent.len()).sum();
             assert_eq!(u64::try_from(sent), Ok(most));

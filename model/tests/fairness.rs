@@ -9,14 +9,14 @@ use bellwether_model::world::{Budget, DeliveryFairness, Faults, Network, Scenari
 
 const LIVENESS: [&str; 4] = ["stabilises", "leader-emerges", "leader-recurs", "failover"];
 
-fn report(rules: Bully, scenario: Scenario) -> Report<Bully> {
+fn report(rules: Bully, scenario: Scenario) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let named = LIVENESS.map(str::to_owned);
     let properties = property::select(&world, &named).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn with(report: &Report<Bully>, verdict: Verdict) -> Vec<&'static str> {
+fn with(report: &Report, verdict: Verdict) -> Vec<&'static str> {
     let found = report.decisions.iter().filter(|decision| decision.verdict == verdict);
     found.map(|decision| decision.property.name).collect()
 }

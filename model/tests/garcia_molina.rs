@@ -15,18 +15,18 @@ use bellwether_model::world::{
 const REPAIRED: GarciaMolina = GarciaMolina::REPAIRED;
 const PUBLISHED: GarciaMolina = GarciaMolina::PUBLISHED;
 
-fn report(rules: GarciaMolina, scenario: Scenario) -> Report<GarciaMolina> {
+fn report(rules: GarciaMolina, scenario: Scenario) -> Report {
     asked(rules, scenario, &[])
 }
 
-fn asked(rules: GarciaMolina, scenario: Scenario, names: &[&str]) -> Report<GarciaMolina> {
+fn asked(rules: GarciaMolina, scenario: Scenario, names: &[&str]) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn violated(report: &Report<GarciaMolina>) -> Vec<&'static str> {
+fn violated(report: &Report) -> Vec<&'static str> {
     assert!(report.decisions.iter().all(|d| d.verdict != Verdict::Unknown));
     let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     violated.map(|d| d.property.name).collect()
@@ -36,13 +36,13 @@ fn violates(rules: GarciaMolina, scenario: Scenario) -> Vec<&'static str> {
     violated(&report(rules, scenario))
 }
 
-fn decision<'r>(report: &'r Report<GarciaMolina>, name: &str) -> &'r Decision<GarciaMolina> {
+fn decision<'r>(report: &'r Report, name: &str) -> &'r Decision {
     let found = report.decisions.iter().find(|d| d.property.name == name);
     found.unwrap_or_else(|| panic!("{name} was not checked"))
 }
 
 /// The steps of the counterexample, in words.
-fn story(report: &Report<GarciaMolina>, name: &str) -> Vec<String> {
+fn story(report: &Report, name: &str) -> Vec<String> {
     let found = decision(report, name).counterexample.as_ref();
     let steps = found.unwrap_or_else(|| panic!("{name} is not violated")).steps.iter();
     steps.map(ToString::to_string).collect()

@@ -13,12 +13,12 @@ fn world(rules: Invitation, scenario: Scenario) -> World<Invitation> {
     World::new(rules, scenario).expect("the scenario is possible")
 }
 
-fn asked(world: &World<Invitation>, properties: &[Property<Invitation>]) -> Report<Invitation> {
+fn asked(world: &World<Invitation>, properties: &[Property<Invitation>]) -> Report {
     check(world, properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
 /// What is asked when nothing is named, and what the lecture notes say besides.
-fn report(rules: Invitation, scenario: Scenario) -> Report<Invitation> {
+fn report(rules: Invitation, scenario: Scenario) -> Report {
     let world = world(rules, scenario);
     let mut properties = property::select(&world, &[]).expect("all exist");
     let more = ["one-group", "halted"].map(str::to_owned);
@@ -26,19 +26,19 @@ fn report(rules: Invitation, scenario: Scenario) -> Report<Invitation> {
     asked(&world, &properties)
 }
 
-fn violated(report: &Report<Invitation>) -> Vec<&'static str> {
+fn violated(report: &Report) -> Vec<&'static str> {
     let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     violated.map(|d| d.property.name).collect()
 }
 
 /// What is neither violated nor holds.
-fn open(report: &Report<Invitation>) -> Vec<&'static str> {
+fn open(report: &Report) -> Vec<&'static str> {
     let decided = [Verdict::Holds, Verdict::Violated];
     let open = report.decisions.iter().filter(|d| !decided.contains(&d.verdict));
     open.map(|d| d.property.name).collect()
 }
 
-fn decision<'r>(report: &'r Report<Invitation>, name: &str) -> &'r Decision<Invitation> {
+fn decision<'r>(report: &'r Report, name: &str) -> &'r Decision {
     let found = report.decisions.iter().find(|d| d.property.name == name);
     found.unwrap_or_else(|| panic!("{name} was not checked"))
 }

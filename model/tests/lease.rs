@@ -11,13 +11,14 @@ use bellwether_model::tune::Question;
 use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Network, Scenario, Start, Timed, Timing, World,
 };
+use std::sync::Arc;
 
 const AMO: &str = "at-most-one-leader";
 const GRANT: &str = "one-grant";
 const FENCE: &str = "tokens-grow";
 const FRESH: &str = "no-stale-write";
 
-fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report<Lease> {
+fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
     check(&world, &asked, &Options::default(), &mut |_| {}).expect("something is asked")
@@ -127,7 +128,7 @@ fn the_smallest_lease_of_the_store_is_found() {
     let durations = Durations::of(durations).expect("short names");
     let delay = Delay::AtMost(1);
     let question = Question {
-        protocol: Lease::RECOMMENDED,
+        rules: Arc::new(Lease::RECOMMENDED),
         scenario: Scenario { faults: CUT, ..Scenario::calm(2) },
         given: Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None },
         sought: vec!["t-grant"],
@@ -210,7 +211,7 @@ fn a_stale_write_is_told_in_plain_names() {
     let report = ask(variant("fenced"), two(8, 10, PAUSE), FRESH);
     let decision = &report.decisions[0];
     let found = decision.counterexample.as_ref().expect("it is violated");
-    let trace = found.trace(&report.world, &decision.property);
+    let trace = found.trace(&*report.world, &decision.property);
     let world: World<Lease> = trace.world().expect("the same world");
     let actions = trace.actions(&world).expect("it can happen");
     let state = actions.iter().fold(world.initial(), |state, a| world.apply(&state, a).state);

@@ -9,19 +9,19 @@ use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Heals, Scenario, Start, State, Timed, Timing, World,
 };
 
-fn report(rules: OspfDr, scenario: Scenario, names: &[&str]) -> Report<OspfDr> {
+fn report(rules: OspfDr, scenario: Scenario, names: &[&str]) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn decision<'r>(report: &'r Report<OspfDr>, name: &str) -> &'r Decision<OspfDr> {
+fn decision<'r>(report: &'r Report, name: &str) -> &'r Decision {
     let found = report.decisions.iter().find(|d| d.property.name == name);
     found.unwrap_or_else(|| panic!("{name} was not checked"))
 }
 
-fn violated(report: &Report<OspfDr>) -> Vec<&'static str> {
+fn violated(report: &Report) -> Vec<&'static str> {
     let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     violated.map(|d| d.property.name).collect()
 }
@@ -35,13 +35,12 @@ fn variant(name: &str) -> OspfDr {
 }
 
 /// The last state of the counterexample.
-fn end(report: &Report<OspfDr>, name: &str) -> State<OspfDr> {
+fn end(report: &Report, name: &str) -> State<OspfDr> {
     let found = decision(report, name).counterexample.as_ref();
     let found = found.unwrap_or_else(|| panic!("{name} is not violated"));
-    found
-        .steps
-        .iter()
-        .fold(report.world.initial(), |state, action| report.world.apply(&state, action).state)
+    let world = &report.world;
+    let end = found.steps.iter().fold(world.initial(), |state, step| world.apply(&state, step));
+    end.get::<OspfDr>().expect("the world is of this protocol").clone()
 }
 
 fn cold(nodes: usize) -> Scenario {

@@ -5,7 +5,6 @@ use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check}
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::queue::{Entries, Message, Own, Queue, Silence};
-use bellwether_model::trace::Trace;
 use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Symmetry,
 };
@@ -15,23 +14,23 @@ fn variant(name: &str) -> Queue {
     Queue::VARIANTS.iter().find(|v| v.name == name).expect("the variant exists").rules
 }
 
-fn report(rules: Queue, scenario: Scenario) -> Report<Queue> {
+fn report(rules: Queue, scenario: Scenario) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let properties = property::select(&world, &[]).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn decision<'r>(report: &'r Report<Queue>, name: &str) -> &'r Decision<Queue> {
+fn decision<'r>(report: &'r Report, name: &str) -> &'r Decision {
     let found = report.decisions.iter().find(|d| d.property.name == name);
     found.unwrap_or_else(|| panic!("{name} was not checked"))
 }
 
-fn violated(report: &Report<Queue>) -> Vec<&'static str> {
+fn violated(report: &Report) -> Vec<&'static str> {
     let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     violated.map(|d| d.property.name).collect()
 }
 
-fn story(report: &Report<Queue>, name: &str) -> Vec<String> {
+fn story(report: &Report, name: &str) -> Vec<String> {
     let found = decision(report, name).counterexample.as_ref();
     let steps = found.unwrap_or_else(|| panic!("{name} is not violated")).steps.iter();
     steps.map(ToString::to_string).collect()
@@ -268,10 +267,8 @@ fn renaming_changes_no_verdict_and_traces_tell_the_numbers_that_were_given() {
         assert!(renamed.counts.distinct <= kept.counts.distinct, "{}", variant.name);
         for decision in renamed.decisions.iter().filter(|d| d.counterexample.is_some()) {
             let found = decision.counterexample.as_ref().expect("it is there");
-            let steps: Vec<_> =
-                found.steps.iter().chain(found.cycle.iter().flatten()).copied().collect();
-            let trace = Trace::record(&renamed.world, &steps, None);
-            assert!(trace.actions(&renamed.world).is_ok(), "{}", decision.property.name);
+            let trace = renamed.world.record(&found.actions(), None);
+            assert!(renamed.world.replay(&trace).is_ok(), "{}", decision.property.name);
         }
     }
 }

@@ -25,19 +25,19 @@ fn world(rules: RaftElection, scenario: Scenario) -> World<RaftElection> {
     World::new(rules, scenario).expect("the scenario is possible")
 }
 
-fn report(rules: RaftElection, scenario: Scenario, names: &[&str]) -> Report<RaftElection> {
+fn report(rules: RaftElection, scenario: Scenario, names: &[&str]) -> Report {
     let world = world(rules, scenario);
     let names: Vec<_> = names.iter().map(ToString::to_string).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn decision<'r>(report: &'r Report<RaftElection>, name: &str) -> &'r Decision<RaftElection> {
+fn decision<'r>(report: &'r Report, name: &str) -> &'r Decision {
     let found = report.decisions.iter().find(|d| d.property.name == name);
     found.unwrap_or_else(|| panic!("{name} was not checked"))
 }
 
-fn violated(report: &Report<RaftElection>) -> Vec<&'static str> {
+fn violated(report: &Report) -> Vec<&'static str> {
     let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     violated.map(|d| d.property.name).collect()
 }

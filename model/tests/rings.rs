@@ -9,6 +9,7 @@ use bellwether_model::protocol::list_ring::ListRing;
 use bellwether_model::protocol::{Protocol, enough, variant};
 use bellwether_model::tune::{self, Question};
 use bellwether_model::world::{Delay, Drift, Durations, Faults, Scenario, Start, Timed, World};
+use std::sync::Arc;
 
 /// The named variant, with rules replaced as on the command line: `skip=false t_lap=true`.
 fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
@@ -19,7 +20,7 @@ fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
     variant(name, &overrides.split_whitespace().map(one).collect::<Vec<_>>()).expect("it exists")
 }
 
-fn ask<P: Protocol>(rules: P, scenario: Scenario, asked: &[Property<P>]) -> Report<P> {
+fn ask<P: Protocol>(rules: P, scenario: Scenario, asked: &[Property<P>]) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     check(&world, asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }
@@ -34,7 +35,7 @@ fn violated<P: Protocol>(rules: P, scenario: Scenario) -> Vec<&'static str> {
     bad.map(|d| d.property.name).collect()
 }
 
-fn report<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Report<P> {
+fn report<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Report {
     let mut known = property::all().into_iter().chain(property::timed());
     ask(rules, scenario, &[known.find(|p| p.name == name).expect("the property exists")])
 }
@@ -270,7 +271,7 @@ fn the_time_outs_that_are_enough_are_the_shortest_that_are_accurate() {
         let given = ["t-detect", "t-heartbeat"].map(named);
         let durations = Durations::of(given).expect("possible");
         let question = Question {
-            protocol: rules,
+            rules: Arc::new(rules),
             scenario: crashes(3, 1),
             given: Timed {
                 delay: Delay::AtMost(1),

@@ -1,16 +1,17 @@
 //! The survey: what it says of a protocol is what `check` says, and the README shows what it prints.
 
 use bellwether_model::check::{Limits, Verdict};
-use bellwether_model::protocol::NAMES;
+use bellwether_model::protocol::REGISTRY;
 use bellwether_model::survey::{Cell, How, Most, Row, matrix, surroundings, survey};
 use std::fs;
 use std::path::Path;
 
 const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
-fn rows(protocols: &[&'static str], threads: usize) -> Vec<Row> {
+fn rows(protocols: &[&str], threads: usize) -> Vec<Row> {
+    let named = protocols.iter().map(|name| REGISTRY.find(name).expect("such a protocol"));
     let how = How { nodes: 3, limits: STATES, threads };
-    survey(protocols, how, &|_| {}).expect("every world is possible")
+    survey(&named.collect::<Vec<_>>(), how, &|_| {}).expect("every world is possible")
 }
 
 fn cell<'r>(row: &'r Row, world: &str) -> &'r Cell {
@@ -34,12 +35,12 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(printed(1), printed(3));
 }
 
-/// `UPDATE_DOCS=1 cargo test --test survey` writes the README's table and the picture anew.
+/// `UPDATE_DOCS=1 cargo test readme_shows_the_matrix` writes the README's table and the picture anew.
 #[test]
 fn the_readme_shows_the_matrix_and_its_picture() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (readme, picture) = (root.join("README.md"), root.join("docs/images/survey.svg"));
-    let (worlds, rows) = (surroundings(3), rows(NAMES, 2));
+    let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
     let (table, drawn) = (matrix::markdown(&worlds, &rows), matrix::svg(&worlds, &rows));
     let text = fs::read_to_string(&readme).expect("the README");
     let (begin, end) = ("<!-- survey -->\n", "<!-- end of survey -->");
@@ -51,6 +52,10 @@ fn the_readme_shows_the_matrix_and_its_picture() {
         fs::write(&picture, drawn).expect("written");
         return;
     }
-    assert_eq!(&text[from..to], table, "UPDATE_DOCS=1 cargo test --test survey writes it anew");
+    assert_eq!(
+        &text[from..to],
+        table,
+        "UPDATE_DOCS=1 cargo test readme_shows_the_matrix writes it anew"
+    );
     assert_eq!(fs::read_to_string(&picture).expect("the picture"), drawn);
 }

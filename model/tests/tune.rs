@@ -8,9 +8,10 @@ use bellwether_model::tune::{self, Fit, Question};
 use bellwether_model::world::{Delay, Drift, Durations, Scenario, Timed};
 use serde_json::{Value, json};
 use std::fs;
+use std::sync::Arc;
 use tempfile::TempDir;
 
-fn question(rules: Bully, property: &str, nodes: usize) -> Question<Bully> {
+fn question(rules: Bully, property: &str, nodes: usize) -> Question {
     let most = 24;
     let given = Durations::of([("t-detect", 3)]).expect("one");
     let given = Timed {
@@ -21,7 +22,7 @@ fn question(rules: Bully, property: &str, nodes: usize) -> Question<Bully> {
         within: None,
     };
     Question {
-        protocol: rules,
+        rules: Arc::new(rules),
         scenario: Scenario::calm(nodes).with_crashes(1, 0),
         given,
         sought: tune::time_outs(&rules),

@@ -9,19 +9,19 @@ use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
 };
 
-fn report(rules: Vrrp, scenario: Scenario, names: &[&str]) -> Report<Vrrp> {
+fn report(rules: Vrrp, scenario: Scenario, names: &[&str]) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let properties = property::select(&world, &names).expect("all exist");
     check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn decision<'r>(report: &'r Report<Vrrp>, name: &str) -> &'r Decision<Vrrp> {
+fn decision<'r>(report: &'r Report, name: &str) -> &'r Decision {
     let found = report.decisions.iter().find(|d| d.property.name == name);
     found.unwrap_or_else(|| panic!("{name} was not checked"))
 }
 
-fn violated(report: &Report<Vrrp>) -> Vec<&'static str> {
+fn violated(report: &Report) -> Vec<&'static str> {
     let violated = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
     violated.map(|d| d.property.name).collect()
 }
@@ -39,7 +39,7 @@ fn without(nodes: usize, link: &str) -> Scenario {
 }
 
 /// The steps of the counterexample, in words.
-fn story(report: &Report<Vrrp>, name: &str) -> Vec<String> {
+fn story(report: &Report, name: &str) -> Vec<String> {
     let found = decision(report, name).counterexample.as_ref();
     let steps = found.unwrap_or_else(|| panic!("{name} is not violated")).steps.iter();
     steps.map(ToString::to_string).collect()

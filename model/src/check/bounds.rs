@@ -10,6 +10,7 @@ mod metrics;
 mod tally;
 mod world;
 
+pub use tally::Tally;
 pub use world::{Bounds, Line, Until, bounds};
 
 use super::liveness::Lasso;

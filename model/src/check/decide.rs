@@ -4,17 +4,17 @@ use super::exact::{Exact, Goal, Graph, How};
 use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Report, Verdict};
 use super::{peak_rss_bytes, reference};
-use crate::property::{Condition, Kind, Liveness, Property, Temporal};
+use crate::erased::{AnyCondition, AnyProperty, AnyWorld};
+use crate::property::{Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
 use crate::space::ActionId;
 use crate::world::World;
-use crate::world::packed::Packed;
 use std::time::Instant;
 
 /// Decides every one of `properties` in `world`, telling `look` now and then how far it is.
 ///
-/// Whoever searches, liveness is decided on the state graph; where stateright searches too, the two
-/// must count the same.
+/// Whichever engine searches, liveness is decided on the state graph; where stateright searches
+/// too, the two must count the same.
 ///
 /// # Errors
 /// If nothing is asked, if the system gives no threads, or if stateright and the exact engine
@@ -24,7 +24,21 @@ pub fn check<P: Protocol>(
     properties: &[Property<P>],
     options: &Options,
     look: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Report<P>, CheckError> {
+) -> Result<Report, CheckError> {
+    let properties: Vec<_> = properties.iter().map(|p| p.map(AnyCondition::of)).collect();
+    decide(world, &properties, options, look)
+}
+
+/// Like [`check`], in a world of which the protocol is known only at run time.
+///
+/// # Errors
+/// As [`check`].
+pub fn decide(
+    world: &dyn AnyWorld,
+    properties: &[AnyProperty],
+    options: &Options,
+    look: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Report, CheckError> {
     if properties.is_empty() {
         return Err(CheckError::NothingAsked);
     }
@@ -48,7 +62,7 @@ pub fn check<P: Protocol>(
         }
     };
     Ok(Report {
-        world: world.clone(),
+        world: world.share(),
         engine: options.engine,
         threads: options.threads,
         counts,
@@ -59,25 +73,25 @@ pub fn check<P: Protocol>(
     })
 }
 
-type Found<P> = (Counts, Option<Reason>, Vec<Decision<P>>);
+type Found = (Counts, Option<Reason>, Vec<Decision>);
 
-fn exact<P: Protocol>(
-    world: &World<P>,
-    properties: &[Property<P>],
+fn exact(
+    world: &dyn AnyWorld,
+    properties: &[AnyProperty],
     options: &Options,
     look: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Found<P>, CheckError> {
+) -> Result<Found, CheckError> {
     let mut questions = Vec::new();
     let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
     let edges = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let Options { limits, threads, .. } = *options;
     let how = How { limits, edges, threads, look };
-    let mut space = Packed::new(world, questions);
-    let exact = Exact::search(&mut space, how);
+    let mut space = world.pack(&questions);
+    let exact = Exact::search(&mut *space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
     let (counts, cut_short) = (exact.counts(), exact.cut_short());
     let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
-    let mut paths = exact.paths(&space, &goals).into_iter();
+    let mut paths = exact.paths(&*space, &goals).into_iter();
     let mut shown: Vec<_> = asked.iter().map(|a| a.goal().and_then(|_| paths.next()?)).collect();
     let premise = |asked: &Asked| {
         asked.premise.is_none_or(|question| exact.reaches(Goal { question, answer: true }))
@@ -85,7 +99,7 @@ fn exact<P: Protocol>(
     let premises: Vec<_> = asked.iter().map(premise).collect();
     let leaves_boundary = exact.leaves_boundary();
     // A graph that was cut short ends in states that only look as if nothing followed.
-    let graph = (edges && cut_short.is_none()).then(|| exact.graph(&space));
+    let graph = (edges && cut_short.is_none()).then(|| exact.graph(&*space));
     let decide = |(((property, asked), shown), premise): (
         ((_, &Asked), &mut Option<Vec<ActionId>>),
         bool,
@@ -101,7 +115,7 @@ fn exact<P: Protocol>(
                 steps.map(|steps| Counterexample { steps: space.named(&steps), cycle: None })
             }
         };
-        decide(property, found, missing)
+        verdict(property, found, missing)
     };
     let all = properties.iter().zip(&asked).zip(&mut shown).zip(premises);
     let decisions = all.map(decide).collect();
@@ -115,14 +129,14 @@ struct Asked {
 }
 
 impl Asked {
-    fn new<P: Protocol>(property: &Property<P>, questions: &mut Vec<Condition<P>>) -> Self {
+    fn new(property: &AnyProperty, questions: &mut Vec<AnyCondition>) -> Self {
         let mut ask = |condition| {
             questions.push(condition);
             // Bit 0 is the world's own.
             questions.len() as u32
         };
-        let premise = property.premise.map(|(_, premise)| ask(premise));
-        Asked { temporal: property.temporal.map(ask), premise }
+        let premise = property.premise.clone().map(|(_, premise)| ask(premise));
+        Asked { temporal: property.temporal.clone().map(ask), premise }
     }
 
     /// The state to look for: a violation, or for reachability an example.
@@ -150,11 +164,7 @@ struct Missing {
 }
 
 /// The verdict, if `found` is what shows it: a violation, or for reachability an example.
-fn decide<P: Protocol>(
-    property: &Property<P>,
-    found: Option<Counterexample<P>>,
-    missing: Missing,
-) -> Decision<P> {
+fn verdict(property: &AnyProperty, found: Option<Counterexample>, missing: Missing) -> Decision {
     let vacuous = (!missing.premise).then_some(Reason::Vacuous);
     let capacity = missing.leaves_boundary.then_some(Reason::Capacity);
     let incomplete = match property.kind() {
@@ -165,7 +175,7 @@ fn decide<P: Protocol>(
     let incomplete = missing.cut_short.or(incomplete);
     let (verdict, reason) = Verdict::of(property.kind(), found.is_some(), incomplete);
     let counterexample = found.filter(|_| verdict == Verdict::Violated);
-    Decision { property: *property, verdict, reason, counterexample }
+    Decision { property: property.clone(), verdict, reason, counterexample }
 }
 
 /// Why a check gives no report.

@@ -14,12 +14,12 @@ mod decide;
 mod fair;
 mod lasso;
 mod limits;
-mod model;
+pub(crate) mod model;
 mod reference;
 mod report;
 mod scc;
 
-pub use decide::{CheckError, check};
+pub use decide::{CheckError, check, decide};
 pub use limits::{Limits, Progress, Reason, peak_rss_bytes};
 pub use report::{Counterexample, Counts, Decision, Report, Verdict};
 

@@ -6,12 +6,11 @@
 //! property is searched again alone, with one thread. And their own limits do not tell whether
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
-use super::model::SLOTS;
+use super::model::{Model, SLOTS, named};
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
-use crate::property::{Condition, Kind, Property, Temporal};
-use crate::protocol::Protocol;
-use crate::world::{Named, World};
-use stateright::{Checker, Model, UniformChooser};
+use crate::erased::{AnyAction, AnyProperty, AnyWorld};
+use crate::property::{Kind, Temporal};
+use stateright::{Checker, Model as _, UniformChooser};
 use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,14 +22,14 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 const RANDOM_STEPS: u64 = 1_000_000;
 
 /// What a search by stateright found.
-pub(super) struct Found<P: Protocol> {
+pub(super) struct Found {
     pub(super) counts: Counts,
-    pub(super) decisions: Vec<Decision<P>>,
+    pub(super) decisions: Vec<Decision>,
 }
 
-impl<P: Protocol> Found<P> {
+impl Found {
     /// Takes over the verdicts on liveness, which stateright does not give.
-    pub(super) fn fill_liveness(&mut self, decisions: Vec<Decision<P>>) {
+    pub(super) fn fill_liveness(&mut self, decisions: Vec<Decision>) {
         for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
             if ours.property.kind() == Kind::Liveness {
                 *ours = theirs;
@@ -40,20 +39,19 @@ impl<P: Protocol> Found<P> {
 }
 
 /// Lets stateright search `world` for violations of the safety properties.
-pub(super) fn search<P: Protocol>(
-    world: &World<P>,
-    properties: &[Property<P>],
+pub(super) fn search(
+    world: &dyn AnyWorld,
+    properties: &[AnyProperty],
     options: &Options,
     look: &mut (dyn FnMut(Progress) + Send),
-) -> (Found<P>, Option<Reason>) {
+) -> (Found, Option<Reason>) {
     // A property that never fails, so that the search goes through every state.
-    let exhaust = ("every state is searched", Temporal::Always(Condition::World(|_, _| true)));
-    let premises = properties.iter().filter_map(|p| p.premise);
-    let premises = premises.map(|(name, premise)| (name, Temporal::Reachable(premise)));
+    let exhaust = ("every state is searched", Temporal::Always(None));
+    let premises = properties.iter().filter_map(|p| p.premise.clone());
+    let premises = premises.map(|(name, premise)| (name, Temporal::Reachable(Some(premise))));
     let asked: Vec<_> = properties.iter().map(named).chain([exhaust]).chain(premises).collect();
     assert!(asked.len() <= SLOTS, "stateright is asked for more than {SLOTS} properties");
-    let world = world.clone().asking(asked);
-    let mut builder = world.clone().checker().threads(options.threads);
+    let mut builder = Model::new(world, asked).checker().threads(options.threads);
     if options.engine == Engine::Simulation {
         let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
         builder = builder.target_state_count(usize::try_from(steps).unwrap_or(usize::MAX));
@@ -67,27 +65,19 @@ pub(super) fn search<P: Protocol>(
     };
     let sampled = (options.engine == Engine::Simulation).then_some(Reason::Sampled);
     let decisions = properties.iter().map(|property| {
-        let incomplete = cut_short.or(sampled).or(missing(&world, property, &outcome));
-        decide(&world, property, outcome.discoveries.get(property.name), incomplete, options)
+        let incomplete = cut_short.or(sampled).or(missing(world, property, &outcome));
+        decide(world, property, outcome.discoveries.get(property.name), incomplete, options)
     });
     (Found { counts: outcome.counts, decisions: decisions.collect() }, cut_short)
 }
 
-fn named<P: Protocol>(property: &Property<P>) -> Named<P> {
-    (property.name, property.temporal)
-}
-
 /// What keeps a complete search from deciding. Stateright does not tell whether it left the
 /// boundary, so wherever there is one it may have.
-fn missing<P: Protocol>(
-    world: &World<P>,
-    property: &Property<P>,
-    outcome: &Outcome<P>,
-) -> Option<Reason> {
+fn missing(world: &dyn AnyWorld, property: &AnyProperty, outcome: &Outcome) -> Option<Reason> {
     match property.kind() {
         Kind::Safety => {
-            let met = |(name, _)| outcome.discoveries.contains_key(name);
-            (!property.premise.is_none_or(met)).then_some(Reason::Vacuous)
+            let met = |(name, _): &(_, _)| outcome.discoveries.contains_key(name);
+            (!property.premise.as_ref().is_none_or(met)).then_some(Reason::Vacuous)
         }
         // Decided on the state graph, if at all.
         Kind::Liveness => Some(Reason::Sampled),
@@ -95,22 +85,21 @@ fn missing<P: Protocol>(
     }
 }
 
-type Actions<P> = Vec<<World<P> as Model>::Action>;
+type Actions = Vec<AnyAction>;
 
-struct Outcome<P: Protocol> {
+struct Outcome {
     counts: Counts,
-    discoveries: HashMap<&'static str, Actions<P>>,
+    discoveries: HashMap<&'static str, Actions>,
 }
 
 /// Waits for a search, or until a limit is reached.
-fn watch<P, C>(
+fn watch<C>(
     checker: C,
     options: &Options,
     look: &mut (dyn FnMut(Progress) + Send),
-) -> (Outcome<P>, Option<Reason>)
+) -> (Outcome, Option<Reason>)
 where
-    P: Protocol,
-    C: Checker<World<P>>,
+    C: Checker<Model>,
 {
     let started = Instant::now();
     let mut pause = Duration::from_micros(50);
@@ -142,13 +131,13 @@ where
     (Outcome { counts, discoveries }, cut_short)
 }
 
-fn decide<P: Protocol>(
-    world: &World<P>,
-    property: &Property<P>,
-    discovery: Option<&Actions<P>>,
+fn decide(
+    world: &dyn AnyWorld,
+    property: &AnyProperty,
+    discovery: Option<&Actions>,
     incomplete: Option<Reason>,
     options: &Options,
-) -> Decision<P> {
+) -> Decision {
     let (verdict, reason) = Verdict::of(property.kind(), discovery.is_some(), incomplete);
     let counterexample = discovery.filter(|_| verdict == Verdict::Violated).map(|path| {
         let shortest = match options.engine {
@@ -157,12 +146,12 @@ fn decide<P: Protocol>(
         };
         Counterexample { steps: shortest.unwrap_or_else(|| path.clone()), cycle: None }
     });
-    Decision { property: *property, verdict, reason, counterexample }
+    Decision { property: property.clone(), verdict, reason, counterexample }
 }
 
 /// A shortest counterexample, by a breadth-first search for this property alone.
-fn shortest<P: Protocol>(world: &World<P>, property: &Property<P>) -> Option<Actions<P>> {
-    let alone = world.clone().asking(vec![named(property)]);
+fn shortest(world: &dyn AnyWorld, property: &AnyProperty) -> Option<Actions> {
+    let alone = Model::new(world, vec![named(property)]);
     let checker = alone.checker().threads(1).spawn_bfs().join();
     checker.discovery(property.name).map(stateright::Path::into_actions)
 }

@@ -1,18 +1,19 @@
 //! What a check found.
 
 use super::{Engine, Reason};
-use crate::property::{Kind, Property};
-use crate::protocol::{Protocol, variant_name};
+use crate::erased::{AnyAction, AnyProperty, AnyWorld};
+use crate::property::Kind;
 use crate::trace::{Shows, Step, Trace};
-use crate::world::{Action, Timed, World};
+use crate::world::Timed;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a check found out about a world, and how.
-pub struct Report<P: Protocol> {
+pub struct Report {
     /// The world that was checked.
-    pub world: World<P>,
+    pub world: Arc<dyn AnyWorld>,
     /// Who searched.
     pub engine: Engine,
     /// With how many threads.
@@ -26,7 +27,7 @@ pub struct Report<P: Protocol> {
     /// The limit that ended the search early, if one did.
     pub cut_short: Option<Reason>,
     /// Each property with its verdict, in the order in which they were asked.
-    pub decisions: Vec<Decision<P>>,
+    pub decisions: Vec<Decision>,
 }
 
 /// How much there was to search.
@@ -71,44 +72,48 @@ impl Verdict {
 }
 
 /// A property with its verdict.
-pub struct Decision<P: Protocol> {
+pub struct Decision {
     /// The property.
-    pub property: Property<P>,
+    pub property: AnyProperty,
     /// Whether it holds.
     pub verdict: Verdict,
     /// Why it is not known, if it is not.
     pub reason: Option<Reason>,
     /// An execution that violates it, if it is violated and one exists (nothing shows that a state
     /// cannot be reached).
-    pub counterexample: Option<Counterexample<P>>,
+    pub counterexample: Option<Counterexample>,
 }
 
 /// An execution that violates a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counterexample<P: Protocol> {
+pub struct Counterexample {
     /// From the initial state to the violation.
-    pub steps: Vec<Action<P>>,
+    pub steps: Vec<AnyAction>,
     /// For liveness: what repeats for ever after `steps`; if it is empty, nothing happens any more.
-    pub cycle: Option<Vec<Action<P>>>,
+    pub cycle: Option<Vec<AnyAction>>,
 }
 
-impl<P: Protocol> Counterexample<P> {
+impl Counterexample {
+    /// All that happens: the steps, and then the cycle once.
+    #[must_use]
+    pub fn actions(&self) -> Vec<AnyAction> {
+        self.steps.iter().chain(self.cycle.iter().flatten()).cloned().collect()
+    }
+
     /// The counterexample of `property` as a trace.
     #[must_use]
-    pub fn trace(&self, world: &World<P>, property: &Property<P>) -> Trace {
-        let mut actions = self.steps.clone();
-        actions.extend(self.cycle.iter().flatten());
+    pub fn trace(&self, world: &dyn AnyWorld, property: &AnyProperty) -> Trace {
         let shows = Shows {
             property: property.name.to_owned(),
             formula: property.formula.to_owned(),
             kind: property.kind(),
             cycle_after: self.cycle.as_ref().map(|_| self.steps.len()),
         };
-        Trace::record(world, &actions, Some(shows))
+        world.record(&self.actions(), Some(shows))
     }
 }
 
-impl<P: Protocol> Report<P> {
+impl Report {
     /// The verdict on all properties together: violated if one is, otherwise unknown if one is.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
@@ -124,10 +129,10 @@ impl<P: Protocol> Report<P> {
 }
 
 /// The JSON that `check --json` prints.
-impl<P: Protocol> Serialize for Report<P> {
+impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        world_entries(&mut map, &self.world)?;
+        world_entries(&mut map, &*self.world)?;
         map.serialize_entry("engine", &self.engine)?;
         map.serialize_entry("threads", &self.threads)?;
         map.serialize_entry("states", &self.counts)?;
@@ -141,14 +146,15 @@ impl<P: Protocol> Serialize for Report<P> {
 }
 
 /// The protocol, its rules and the scenario.
-pub(super) fn world_entries<P: Protocol, M: SerializeMap>(
+pub(super) fn world_entries<M: SerializeMap>(
     map: &mut M,
-    world: &World<P>,
+    world: &dyn AnyWorld,
 ) -> Result<(), M::Error> {
     let scenario = world.scenario();
-    map.serialize_entry("protocol", P::NAME)?;
-    map.serialize_entry("variant", &variant_name(world.protocol()))?;
-    map.serialize_entry("rules", world.protocol())?;
+    let rules = world.rules();
+    map.serialize_entry("protocol", rules.protocol().name())?;
+    map.serialize_entry("variant", &rules.variant_name())?;
+    map.serialize_entry("rules", &rules.json())?;
     map.serialize_entry("nodes", &scenario.nodes)?;
     map.serialize_entry("faults", &scenario.faults)?;
     map.serialize_entry("heals", &scenario.heals)?;
@@ -183,9 +189,9 @@ struct CounterexampleView {
     cycle: Option<Vec<Step>>,
 }
 
-fn decision<P: Protocol>(report: &Report<P>, decision: &Decision<P>) -> DecisionView {
+fn decision(report: &Report, decision: &Decision) -> DecisionView {
     let counterexample = decision.counterexample.as_ref().map(|found| {
-        let mut steps = found.trace(&report.world, &decision.property).steps;
+        let mut steps = found.trace(&*report.world, &decision.property).steps;
         let cycle = found.cycle.as_ref().map(|_| steps.split_off(found.steps.len()));
         CounterexampleView { steps, cycle }
     });

@@ -2,9 +2,9 @@
 
 use super::demand::{Demand, Expectation};
 use super::program::{self, Program};
-use super::round::Starters;
 use super::ruling::Ruling;
 use crate::check::bounds::Until;
+use crate::round::Starters;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -199,7 +199,7 @@ fn possible(check: &Check, ruling: Ruling) -> Result<(), String> {
         true => Ok(()),
         false if ruling == Ruling::Pending => Ok(()),
         false => {
-            let known = crate::protocol::NAMES.join(", ");
+            let known = crate::protocol::REGISTRY.names().join(", ");
             Err(format!("its protocol is not there; make it \"pending\", or name one of: {known}"))
         }
     }

@@ -13,15 +13,14 @@ mod entry;
 mod formula;
 mod load;
 mod program;
-mod round;
 mod ruling;
 mod run;
 
+pub use crate::round::Starters;
 pub use demand::{Demand, DemandError, Expectation, Finding, Point, Word};
 pub use entry::{Ask, Check, Claim, Source, Subject};
 pub use formula::{Formula, FormulaError};
 pub use load::{Ledger, LedgerError};
 pub use program::Program;
-pub use round::Starters;
 pub use ruling::{Judged, Outcome, Ruling};
 pub use run::{Ran, Runner};

@@ -3,16 +3,18 @@
 use super::demand::{Finding, Point};
 use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::program::Account;
-use super::round::{Starters, round};
 use super::ruling::{Judged, Outcome};
 use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, Limits, Options, Reason, Verdict};
-use crate::property::{self, Kind};
-use crate::protocol::{self, Protocol, Visitor, with_protocol};
+use crate::erased::{AnyProtocol, AnyRules, AnyWorld};
+use crate::property::Kind;
+use crate::protocol::REGISTRY;
+use crate::round::Starters;
 use crate::side_by_side::side_by_side;
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
-use crate::world::{Delay, Drift, Durations, Scenario, Timed, Timing, World};
+use crate::world::{Delay, Drift, Durations, Scenario, Timed, Timing};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The longest duration that is tried.
@@ -88,9 +90,32 @@ impl Runner {
                 let point = Point(Vec::new());
                 Ok(vec![Ran { point, scenario: None, finding, trace: None, story }])
             }
-            (_, Some(subject)) => with_protocol(&subject.protocol, Run { runner: self, ask })
-                .unwrap_or_else(|| Ok(vec![Ran::absent()])),
+            (_, Some(subject)) => match REGISTRY.find(&subject.protocol) {
+                Ok(protocol) => self.run(protocol, ask),
+                Err(_) => Ok(vec![Ran::absent()]),
+            },
             (_, None) => Ok(Vec::new()),
+        }
+    }
+
+    fn run(&self, protocol: &dyn AnyProtocol, ask: &Ask) -> Result<Vec<Ran>, String> {
+        let limits = self.limits;
+        match ask {
+            Ask::Property(subject, name) => {
+                let worlds = worlds(protocol, subject, 0)?;
+                worlds.iter().map(|world| decide(&**world, name, limits)).collect()
+            }
+            Ask::Most(subject, metric, until) => {
+                let worlds = worlds(protocol, subject, 0)?;
+                worlds.iter().map(|world| most(&**world, metric, *until, limits)).collect()
+            }
+            Ask::Round { subject, metric, starters, crashed } => {
+                let worlds = worlds(protocol, subject, *crashed)?;
+                let one = |world: &Arc<dyn AnyWorld>| calm(&**world, metric, *starters, *crashed);
+                worlds.iter().map(one).collect()
+            }
+            Ask::Least { .. } => least(protocol, ask, limits),
+            Ask::Program(_) => Ok(Vec::new()),
         }
     }
 }
@@ -101,7 +126,7 @@ impl Ran {
         Ran { point, scenario: None, finding: Finding::Absent, trace: None, story: Vec::new() }
     }
 
-    fn at<P: Protocol>(world: &World<P>, finding: Finding, trace: Option<Trace>) -> Ran {
+    fn at(world: &dyn AnyWorld, finding: Finding, trace: Option<Trace>) -> Ran {
         let scenario = world.scenario();
         let point = Point(vec![("n", scenario.nodes as i64)]);
         Ran { point, scenario: Some(scenario), finding, trace, story: Vec::new() }
@@ -114,77 +139,41 @@ impl Ran {
 /// If the protocol is there, and has no such variant, rule, property or world.
 pub(super) fn possible(ask: &Ask) -> Result<bool, String> {
     let Some(subject) = ask.subject() else { return Ok(true) };
-    with_protocol(&subject.protocol, Possible(ask)).unwrap_or(Ok(false))
-}
-
-struct Possible<'a>(&'a Ask);
-
-impl Visitor for Possible<'_> {
-    type Output = Result<bool, String>;
-
-    fn visit<P: Protocol>(self) -> Result<bool, String> {
-        match self.0 {
-            Ask::Property(subject, name) => {
-                for world in worlds::<P>(subject, 0)? {
-                    property::select(&world, std::slice::from_ref(name)).map_err(|e| words(&e))?;
-                }
+    let Ok(protocol) = REGISTRY.find(&subject.protocol) else { return Ok(false) };
+    match ask {
+        Ask::Property(subject, name) => {
+            for world in worlds(protocol, subject, 0)? {
+                world.select(std::slice::from_ref(name)).map_err(|e| words(&e))?;
             }
-            Ask::Most(subject, ..) => drop(worlds::<P>(subject, 0)?),
-            Ask::Round { subject, crashed, .. } => drop(worlds::<P>(subject, *crashed)?),
-            Ask::Least { .. } => drop(questions::<P>(self.0, Limits::NONE)?),
-            Ask::Program(_) => {}
         }
-        Ok(true)
+        Ask::Most(subject, ..) => drop(worlds(protocol, subject, 0)?),
+        Ask::Round { subject, crashed, .. } => drop(worlds(protocol, subject, *crashed)?),
+        Ask::Least { .. } => drop(questions(protocol, ask, Limits::NONE)?),
+        Ask::Program(_) => {}
     }
-}
-
-struct Run<'a> {
-    runner: &'a Runner,
-    ask: &'a Ask,
-}
-
-impl Visitor for Run<'_> {
-    type Output = Result<Vec<Ran>, String>;
-
-    fn visit<P: Protocol>(self) -> Result<Vec<Ran>, String> {
-        let limits = self.runner.limits;
-        match self.ask {
-            Ask::Property(subject, name) => {
-                let one = |world: World<P>| decide(&world, name, limits);
-                worlds(subject, 0)?.into_iter().map(one).collect()
-            }
-            Ask::Most(subject, metric, until) => {
-                let one = |world: World<P>| most(&world, metric, *until, limits);
-                worlds(subject, 0)?.into_iter().map(one).collect()
-            }
-            Ask::Round { subject, metric, starters, crashed } => {
-                let one = |world: World<P>| calm(&world, metric, *starters, *crashed);
-                worlds(subject, *crashed)?.into_iter().map(one).collect()
-            }
-            Ask::Least { .. } => least::<P>(self.ask, limits),
-            Ask::Program(_) => Ok(Vec::new()),
-        }
-    }
+    Ok(true)
 }
 
 fn words(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-fn rules<P: Protocol>(subject: &Subject) -> Result<P, String> {
-    let first = || P::VARIANTS.first().map_or("", |variant| variant.name);
-    let name = subject.variant.as_deref().unwrap_or_else(first);
-    protocol::variant(name, &subject.rules).map_err(|e| words(&e))
+fn rules(protocol: &dyn AnyProtocol, subject: &Subject) -> Result<Arc<dyn AnyRules>, String> {
+    protocol.rules(subject.variant.as_deref(), &subject.rules).map_err(|e| words(&e))
 }
 
 /// The worlds, one for each number of processes, in which at least `crashes` may crash.
-fn worlds<P: Protocol>(subject: &Subject, crashes: usize) -> Result<Vec<World<P>>, String> {
-    let rules: P = rules(subject)?;
+fn worlds(
+    protocol: &dyn AnyProtocol,
+    subject: &Subject,
+    crashes: usize,
+) -> Result<Vec<Arc<dyn AnyWorld>>, String> {
+    let rules = rules(protocol, subject)?;
     let one = |&nodes: &usize| {
         let mut scenario = subject.scenario(nodes)?;
         scenario.faults.crashes =
             scenario.faults.crashes.max(u8::try_from(crashes).unwrap_or(u8::MAX));
-        World::new(rules, scenario).map_err(|e| words(&e))
+        rules.world(scenario).map_err(|e| words(&e))
     };
     subject.nodes.iter().map(one).collect()
 }
@@ -204,10 +193,10 @@ impl Subject {
     }
 }
 
-fn decide<P: Protocol>(world: &World<P>, name: &str, limits: Limits) -> Result<Ran, String> {
-    let asked = property::select(world, &[name.to_owned()]).map_err(|e| words(&e))?;
+fn decide(world: &dyn AnyWorld, name: &str, limits: Limits) -> Result<Ran, String> {
+    let asked = world.select(&[name.to_owned()]).map_err(|e| words(&e))?;
     let options = Options { limits, ..Options::default() };
-    let report = check::check(world, &asked, &options, &mut |_| {}).map_err(|e| words(&e))?;
+    let report = check::decide(world, &asked, &options, &mut |_| {}).map_err(|e| words(&e))?;
     let decision = report.decisions.into_iter().next().ok_or("nothing was decided")?;
     let found = decision.counterexample.as_ref();
     let trace = found.map(|found| found.trace(world, &decision.property));
@@ -219,12 +208,7 @@ fn decide<P: Protocol>(world: &World<P>, name: &str, limits: Limits) -> Result<R
     Ok(Ran::at(world, finding, trace))
 }
 
-fn most<P: Protocol>(
-    world: &World<P>,
-    metric: &str,
-    until: Until,
-    limits: Limits,
-) -> Result<Ran, String> {
+fn most(world: &dyn AnyWorld, metric: &str, until: Until, limits: Limits) -> Result<Ran, String> {
     let found = bounds(world, until, (limits, 1), &mut |_| {}).map_err(|e| words(&e))?;
     let line = found.lines.iter().find(|line| line.name() == metric);
     let whole = metric.split('/').next().unwrap_or(metric);
@@ -239,13 +223,13 @@ fn most<P: Protocol>(
     Ok(Ran::at(world, finding, line.map(|line| line.trace(world))))
 }
 
-fn calm<P: Protocol>(
-    world: &World<P>,
+fn calm(
+    world: &dyn AnyWorld,
     metric: &str,
     starters: Starters,
     crashed: usize,
 ) -> Result<Ran, String> {
-    let found = round(world, metric, starters, crashed)?;
+    let found = world.round(metric, starters, crashed)?;
     let shows = Shows {
         property: format!("one calm election: {metric}"),
         formula: found.count.to_string(),
@@ -253,14 +237,14 @@ fn calm<P: Protocol>(
         cycle_after: None,
     };
     let one = !found.actions.is_empty();
-    let trace = one.then(|| Trace::record(world, &found.actions, Some(shows)));
+    let trace = one.then(|| world.record(&found.actions, Some(shows)));
     Ok(Ran::at(world, Finding::Count(found.count), trace))
 }
 
-fn least<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
+fn least(protocol: &dyn AnyProtocol, ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
     let Ask::Least { duration, delays, processing, .. } = ask else { return Ok(Vec::new()) };
     let mut all = Vec::new();
-    for question in questions::<P>(ask, limits)? {
+    for question in questions(protocol, ask, limits)? {
         for tm in delays[0]..=delays[1] {
             for tp in processing[0]..=processing[1] {
                 let row = question.row((tm, tp), &mut |_, _, _| {}).map_err(|e| words(&e))?;
@@ -272,7 +256,7 @@ fn least<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
                 let nodes = question.scenario.nodes;
                 let trace = row.found.first().and_then(|found| {
                     let below = found.below.as_ref()?;
-                    Some(below.counterexample.as_ref()?.trace(&below.world, &below.property))
+                    Some(below.counterexample.as_ref()?.trace(&*below.world, &below.property))
                 });
                 all.push(Ran {
                     point: Point(vec![
@@ -292,26 +276,30 @@ fn least<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Ran>, String> {
 }
 
 /// What is looked for, one question for each number of processes.
-fn questions<P: Protocol>(ask: &Ask, limits: Limits) -> Result<Vec<Question<P>>, String> {
+fn questions(
+    protocol: &dyn AnyProtocol,
+    ask: &Ask,
+    limits: Limits,
+) -> Result<Vec<Question>, String> {
     let Ask::Least { subject, duration, keeping, delays, .. } = ask else { return Ok(Vec::new()) };
-    let rules: P = rules(subject)?;
-    let known = tune::time_outs(&rules);
+    let rules = rules(protocol, subject)?;
+    let known = tune::time_outs(&*rules);
     let sought = known.iter().copied().find(|known| known == duration).ok_or_else(|| {
         format!("no time-out takes '{duration}'; there are: {}", known.join(", "))
     })?;
     let one = |&nodes: &usize| {
         let scenario = subject.scenario(nodes)?;
         let set = scenario.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
-        let durations = tune::complete(&rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
+        let durations = tune::complete(&*rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
         let delay = Delay::AtMost(delays[0]);
         let given = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
         let scenario = Scenario { timing: Timing::Timed(given), ..scenario };
         let tried = durations.with(sought, LONGEST)?;
         let timing = Timing::Timed(Timed { durations: tried, ..given });
-        let world = World::new(rules, Scenario { timing, ..scenario }).map_err(|e| words(&e))?;
-        property::select(&world, std::slice::from_ref(keeping)).map_err(|e| words(&e))?;
+        let world = rules.world(Scenario { timing, ..scenario }).map_err(|e| words(&e))?;
+        world.select(std::slice::from_ref(keeping)).map_err(|e| words(&e))?;
         Ok(Question {
-            protocol: rules,
+            rules: Arc::clone(&rules),
             scenario,
             given,
             sought: vec![sought],

@@ -1,10 +1,7 @@
 //! `bounds`: what executions of a world cost at most, and an execution that costs as much.
 
-use super::{
-    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, WorldArgs, dispatch, shown, text, world,
-};
+use super::{Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, shown, text, world};
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
-use crate::protocol::{Protocol, Visitor, variant_name};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
@@ -63,46 +60,39 @@ enum UntilArg {
     Agreed,
 }
 
-pub(super) fn run(args: &BoundsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
-    dispatch(&args.protocol.protocol, Visit(args))
+    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let until = match args.until {
+        UntilArg::Rest => Until::Rest,
+        UntilArg::Agreed => Until::Agreed,
+    };
+    let bar = Bar::new();
+    let search = (args.limits.limits(), args.limits.threads());
+    let found = bounds(&*world, until, search, &mut |p| bar.look("searching", p))?;
+    bar.finish();
+    let shown = args.shown(&found)?;
+    if let Some(dir) = &args.out {
+        for line in &found.lines {
+            let name = format!("{}-{}", name(&found), line.name().replace('/', "-"));
+            shown::save(&line.trace(&*world), dir, &name)?;
+        }
+    }
+    if args.json {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?)?;
+    } else {
+        args.print(&found, &shown)?;
+    }
+    Ok(if found.incomplete.is_some() { CUT_SHORT } else { HOLDS })
 }
 
-struct Visit<'a>(&'a BoundsArgs);
-
-impl Visitor for Visit<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
-        let args = self.0;
-        let world = world::<P>(&args.protocol, &args.world)?;
-        let until = match args.until {
-            UntilArg::Rest => Until::Rest,
-            UntilArg::Agreed => Until::Agreed,
-        };
-        let bar = Bar::new();
-        let search = (args.limits.limits(), args.limits.threads());
-        let found = bounds(&world, until, search, &mut |p| bar.look("searching", p))?;
-        bar.finish();
-        let shown = args.shown(&found)?;
-        if let Some(dir) = &args.out {
-            for line in &found.lines {
-                let name = format!("{}-{}", P::NAME, line.name().replace('/', "-"));
-                shown::save(&line.trace(&world), dir, &name)?;
-            }
-        }
-        if args.json {
-            writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?)?;
-        } else {
-            args.print(&found, &shown)?;
-        }
-        Ok(if found.incomplete.is_some() { CUT_SHORT } else { HOLDS })
-    }
+fn name(found: &Bounds) -> &'static str {
+    found.world.rules().protocol().name()
 }
 
 impl BoundsArgs {
     /// The lines that `--show` names. After a limit was reached there are none.
-    fn shown<'b, P: Protocol>(&self, found: &'b Bounds<P>) -> anyhow::Result<Vec<&'b Line<P>>> {
+    fn shown<'b>(&self, found: &'b Bounds) -> anyhow::Result<Vec<&'b Line>> {
         if found.lines.is_empty() {
             return Ok(Vec::new());
         }
@@ -118,10 +108,10 @@ impl BoundsArgs {
         self.show.iter().map(one).collect()
     }
 
-    fn print<P: Protocol>(&self, found: &Bounds<P>, shown: &[&Line<P>]) -> anyhow::Result<()> {
+    fn print(&self, found: &Bounds, shown: &[&Line]) -> anyhow::Result<()> {
         let mut out = anstream::stdout();
         let width = text::width();
-        writeln!(out, "{}, {}", P::NAME, variant_name(found.world.protocol()))?;
+        writeln!(out, "{}, {}", name(found), found.world.rules().variant_name())?;
         writeln!(out, "{}", text::wrap(&found.world.scenario().to_string(), width))?;
         writeln!(out, "{}", text::wrap(&searched(found), width))?;
         writeln!(out, "counted: {}\n", text::wrap(&counted(found), width))?;
@@ -129,7 +119,7 @@ impl BoundsArgs {
             writeln!(out, "{}", table(found))?;
         }
         for line in shown {
-            let trace = line.trace(&found.world);
+            let trace = line.trace(&*found.world);
             shown::tell(&mut out, &trace, self.ascii)?;
         }
         if let Some(reason) = found.incomplete {
@@ -147,7 +137,7 @@ impl BoundsArgs {
     }
 }
 
-fn searched<P: Protocol>(found: &Bounds<P>) -> String {
+fn searched(found: &Bounds) -> String {
     let memory = found.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));
     format!(
         "engine: exact (whole states): {} states, {} generated, in {:.2} s{}",
@@ -158,7 +148,7 @@ fn searched<P: Protocol>(found: &Bounds<P>) -> String {
     )
 }
 
-fn counted<P: Protocol>(found: &Bounds<P>) -> String {
+fn counted(found: &Bounds) -> String {
     use crate::world::Start;
     let from = match found.world.scenario().start {
         Start::Converged => "from the first fault on",
@@ -167,7 +157,7 @@ fn counted<P: Protocol>(found: &Bounds<P>) -> String {
     format!("{from}, {}", found.until)
 }
 
-fn table<P: Protocol>(found: &Bounds<P>) -> Table {
+fn table(found: &Bounds) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic);

@@ -1,12 +1,10 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
 use super::{
-    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, UsageError, VIOLATED, WorldArgs, dispatch,
-    shown, text, world,
+    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, Tool, UsageError, VIOLATED, WorldArgs, shown,
+    text, world,
 };
 use crate::check::{self, Decision, Engine, Options, Report, Verdict};
-use crate::property;
-use crate::protocol::{Protocol, Visitor, variant_name};
 use crate::trace::Trace;
 use anstyle::Style;
 use clap::{Args, ValueEnum};
@@ -75,33 +73,22 @@ enum EngineArg {
     Simulation,
 }
 
-pub(super) fn run(args: &CheckArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
-    dispatch(&args.protocol.protocol, Check(args))
-}
-
-struct Check<'a>(&'a CheckArgs);
-
-impl Visitor for Check<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
-        let args = self.0;
-        let world = world::<P>(&args.protocol, &args.world)?;
-        let properties = property::select(&world, &args.named()).map_err(UsageError::Property)?;
-        let bar = Bar::new();
-        let found =
-            check::check(&world, &properties, &args.options(), &mut |p| bar.look("searching", p));
-        bar.finish();
-        let report = found?;
-        let saved = args.save(&report)?;
-        if args.json {
-            writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
-        } else {
-            print(&report, &args.protocol, &saved, args.ascii)?;
-        }
-        Ok(status(&report))
+    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let properties = world.select(&args.named()).map_err(UsageError::Property)?;
+    let bar = Bar::new();
+    let look = &mut |progress| bar.look("searching", progress);
+    let found = check::decide(&*world, &properties, &args.options(), look);
+    bar.finish();
+    let report = found?;
+    let saved = args.save(&report)?;
+    if args.json {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
+    } else {
+        print(tool, &report, &args.protocol, &saved, args.ascii)?;
     }
+    Ok(status(&report))
 }
 
 /// Where a property's counterexample was saved.
@@ -135,11 +122,12 @@ impl CheckArgs {
         }
     }
 
-    fn save<P: Protocol>(&self, report: &Report<P>) -> anyhow::Result<Saved> {
+    fn save(&self, report: &Report) -> anyhow::Result<Saved> {
         let Some(dir) = &self.out else { return Ok(Saved::new()) };
         let mut files = Saved::new();
         for (decision, trace) in counterexamples(report) {
-            let name = format!("{}-{}", P::NAME, decision.property.name);
+            let name =
+                format!("{}-{}", report.world.rules().protocol().name(), decision.property.name);
             let file = shown::save(&trace, dir, &name)?;
             files.push((decision.property.name, file));
         }
@@ -148,7 +136,7 @@ impl CheckArgs {
 }
 
 /// The exit status that says what was found.
-pub(super) fn status<P: Protocol>(report: &Report<P>) -> u8 {
+pub(super) fn status(report: &Report) -> u8 {
     match report.verdict() {
         Verdict::Holds => HOLDS,
         Verdict::Violated => VIOLATED,
@@ -157,21 +145,23 @@ pub(super) fn status<P: Protocol>(report: &Report<P>) -> u8 {
 }
 
 /// Prints what was found, and shows what violates it.
-pub(super) fn print<P: Protocol>(
-    report: &Report<P>,
+pub(super) fn print(
+    tool: Tool,
+    report: &Report,
     protocol: &ProtocolArgs,
     saved: &Saved,
     ascii: bool,
 ) -> anyhow::Result<()> {
     let mut out = anstream::stdout();
-    writeln!(out, "{}, {}", P::NAME, variant_name(report.world.protocol()))?;
+    let rules = report.world.rules();
+    writeln!(out, "{}, {}", rules.protocol().name(), rules.variant_name())?;
     let width = text::width();
     writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
     writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
     writeln!(out, "{}", table(report))?;
     let mut told: Vec<(&'static str, Trace)> = Vec::new();
     for (decision, trace) in counterexamples(report) {
-        let property = decision.property;
+        let property = &decision.property;
         let formula = property.formula;
         let what = format!("{BOLD}{} is violated{BOLD:#}: {formula}", property.name);
         writeln!(out, "\n{what}")?;
@@ -185,7 +175,7 @@ pub(super) fn print<P: Protocol>(
             shown::saved(&mut out, file)?;
         }
         if let Some(found) = &decision.counterexample {
-            shown::browse(&mut out, protocol, &report.world, found)?;
+            shown::browse(&mut out, tool, protocol, (&*report.world, found))?;
         }
         told.push((property.name, trace));
     }
@@ -199,14 +189,14 @@ pub(super) fn print<P: Protocol>(
 
 const BOLD: Style = Style::new().bold();
 
-fn counterexamples<P: Protocol>(report: &Report<P>) -> impl Iterator<Item = (&Decision<P>, Trace)> {
+fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> {
     report.decisions.iter().filter_map(|decision| {
         let found = decision.counterexample.as_ref()?;
-        Some((decision, found.trace(&report.world, &decision.property)))
+        Some((decision, found.trace(&*report.world, &decision.property)))
     })
 }
 
-fn searched<P: Protocol>(report: &Report<P>) -> String {
+fn searched(report: &Report) -> String {
     let counts = report.counts;
     let how = match report.engine {
         Engine::Exact => "exact (whole states)".to_owned(),
@@ -224,7 +214,7 @@ fn searched<P: Protocol>(report: &Report<P>) -> String {
     )
 }
 
-fn table<P: Protocol>(report: &Report<P>) -> Table {
+fn table(report: &Report) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -239,7 +229,7 @@ fn table<P: Protocol>(report: &Report<P>) -> Table {
     table
 }
 
-fn verdict<P: Protocol>(decision: &Decision<P>) -> Cell {
+fn verdict(decision: &Decision) -> Cell {
     let (colour, mut words) = match (decision.verdict, &decision.counterexample) {
         (Verdict::Holds, _) => (Color::Green, "holds".to_owned()),
         (Verdict::Violated, None) => (Color::Red, "violated".to_owned()),

@@ -1,7 +1,7 @@
 //! `completions`: a script that completes the command line.
 
-use super::{Cli, HOLDS};
-use clap::{Args, CommandFactory};
+use super::{HOLDS, Tool, command};
+use clap::Args;
 use clap_complete::Shell;
 
 /// The flags of `completions`.
@@ -18,9 +18,9 @@ Examples:
   bellwether-model completions zsh > ~/.zfunc/_bellwether-model
   bellwether-model completions fish > ~/.config/fish/completions/bellwether-model.fish";
 
-pub(super) fn run(args: &CompletionsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &CompletionsArgs) -> anyhow::Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "bellwether-model", &mut script);
+    clap_complete::generate(args.shell, &mut command(tool), tool.name, &mut script);
     std::io::Write::write_all(&mut std::io::stdout(), &script)?;
     Ok(HOLDS)
 }

@@ -7,14 +7,13 @@
 
 mod relay;
 
-use super::{HOLDS, ProtocolArgs, WorldArgs, dispatch, world};
+use super::{HOLDS, ProtocolArgs, Tool, WorldArgs, world};
+use crate::check::model::{Model, named};
 use crate::check::{self, Limits, Options};
-use crate::property::{self, Property};
-use crate::protocol::{Protocol, Visitor};
-use crate::world::{Action, World};
+use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use anyhow::{Context, anyhow};
 use clap::Args;
-use stateright::Model;
+use stateright::Model as _;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::thread;
@@ -58,38 +57,25 @@ addresses that are printed open shortest ones. Liveness is decided by 'check'.";
 const BESIDE: Limits =
     Limits { states: Some(300_000), time: Some(Duration::from_secs(20)), memory: None };
 
-pub(super) fn run(args: &ExploreArgs) -> anyhow::Result<u8> {
-    dispatch(&args.protocol.protocol, Explore(args))
-}
-
-struct Explore<'a>(&'a ExploreArgs);
-
-impl Visitor for Explore<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
-        let args = self.0;
-        let world = world::<P>(&args.protocol, &args.world)?;
-        let carried = property::select(&world, &[])?;
-        let searched = world.clone();
-        let world = world.asking(carried.iter().map(|p| (p.name, p.temporal)).collect());
-        let scenario = world.scenario();
-        let listener = listen(&args.address)?;
-        let address = listener.local_addr()?;
-        let inside = serve(world)?;
-        if !args.on_demand {
-            relay::post(inside, "/.runtocompletion").context("starting the search")?;
-        }
-        let mut out = std::io::stdout();
-        writeln!(out, "{}: {scenario}", args.protocol.typed())?;
-        writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
-        out.flush()?;
-        if !args.on_demand {
-            thread::spawn(move || tell_violations(&searched, &carried, address));
-        }
-        relay::run(&listener, inside);
-        Ok(HOLDS)
+pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
+    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let carried = world.select(&[])?;
+    let scenario = world.scenario();
+    let listener = listen(&args.address)?;
+    let address = listener.local_addr()?;
+    let inside = serve(Model::new(&*world, carried.iter().map(named).collect()))?;
+    if !args.on_demand {
+        relay::post(inside, "/.runtocompletion").context("starting the search")?;
     }
+    let mut out = std::io::stdout();
+    writeln!(out, "{}: {scenario}", args.protocol.typed())?;
+    writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
+    out.flush()?;
+    if !args.on_demand {
+        thread::spawn(move || tell_violations(&*world, &carried, address));
+    }
+    relay::run(&listener, inside);
+    Ok(HOLDS)
 }
 
 fn listen(address: &str) -> anyhow::Result<TcpListener> {
@@ -106,11 +92,11 @@ fn listen(address: &str) -> anyhow::Result<TcpListener> {
 }
 
 /// Starts stateright's server on a free port of the loopback interface.
-fn serve<P: Protocol>(world: World<P>) -> anyhow::Result<SocketAddr> {
+fn serve(model: Model) -> anyhow::Result<SocketAddr> {
     let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
     let inside = free.context("no free port on the loopback interface")?;
     let server = thread::spawn(move || {
-        let _ = world.checker().serve(inside);
+        let _ = model.checker().serve(inside);
     });
     let started = Instant::now();
     while TcpStream::connect(inside).is_err() {
@@ -123,14 +109,13 @@ fn serve<P: Protocol>(world: World<P>) -> anyhow::Result<SocketAddr> {
 }
 
 /// Prints where the Explorer shows shortest counterexamples: its own search finds longer ones.
-fn tell_violations<P: Protocol>(world: &World<P>, properties: &[Property<P>], address: SocketAddr) {
+fn tell_violations(world: &dyn AnyWorld, properties: &[AnyProperty], address: SocketAddr) {
     let options = Options { limits: BESIDE, ..Options::default() };
-    let Ok(report) = check::check(world, properties, &options, &mut |_| {}) else { return };
+    let Ok(report) = check::decide(world, properties, &options, &mut |_| {}) else { return };
     let mut told = String::new();
     for decision in &report.decisions {
         let Some(found) = &decision.counterexample else { continue };
-        let steps = found.steps.iter().chain(found.cycle.iter().flatten());
-        let link = link(world, steps, &address.to_string());
+        let link = link(world, &found.actions(), &address.to_string());
         told += &format!("{} is violated: {link}\n", decision.property.name);
     }
     // The Explorer works even if this cannot be printed.
@@ -138,20 +123,7 @@ fn tell_violations<P: Protocol>(world: &World<P>, properties: &[Property<P>], ad
 }
 
 /// The address at which an Explorer that listens at `address` shows the state after `steps`.
-pub(super) fn link<'a, P: Protocol>(
-    world: &World<P>,
-    steps: impl Iterator<Item = &'a Action<P>>,
-    address: &str,
-) -> String {
-    let mut state = world.initial();
-    let mut link = format!("http://{address}/#/steps/0");
-    let mut enabled = Vec::new();
-    for step in steps {
-        enabled.clear();
-        world.enabled(&state, &mut enabled);
-        let position = enabled.iter().position(|action| action == step);
-        link += &format!("/{}", position.unwrap_or_default());
-        state = world.apply(&state, step).state;
-    }
-    link
+pub(super) fn link(world: &dyn AnyWorld, steps: &[AnyAction], address: &str) -> String {
+    let positions = world.positions(steps).into_iter();
+    positions.fold(format!("http://{address}/#/steps/0"), |link, at| format!("{link}/{at}"))
 }

@@ -18,13 +18,14 @@ mod world_args;
 
 pub use limit_args::LimitArgs;
 pub use progress::Bar;
-pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs};
+pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use world_args::{
     FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
     world,
 };
 
-use clap::{Parser, Subcommand};
+use crate::erased::Registry;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Every checked property holds, or the command did what it was asked.
@@ -79,19 +80,35 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+/// A command line: what it is called, and the protocols that it knows.
+#[derive(Clone, Copy)]
+pub struct Tool {
+    /// The name of the program.
+    pub name: &'static str,
+    /// The protocols.
+    pub registry: Registry,
+}
+
+/// The command line with a flag for each duration of the protocols.
+fn command(tool: Tool) -> clap::Command {
+    with_durations(Cli::command(), tool.registry)
+}
+
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
-pub fn main() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Check(args) => check::run(&args),
-        Command::Tune(args) => tune::run(&args),
-        Command::Bounds(args) => bounds::run(&args),
+pub fn main(tool: Tool) -> ExitCode {
+    let matches = command(tool).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match cli.command {
+        Command::Check(args) => check::run(tool, &args),
+        Command::Tune(args) => tune::run(tool, &args),
+        Command::Bounds(args) => bounds::run(tool, &args),
         Command::Claims(args) => claims::run(&args),
-        Command::Explore(args) => explore::run(&args),
-        Command::Survey(args) => survey::run(&args),
-        Command::List(args) => list::run(&args),
-        Command::Trace(args) => trace::run(&args),
-        Command::Completions(args) => completions::run(&args),
+        Command::Explore(args) => explore::run(tool, &args),
+        Command::Survey(args) => survey::run(tool, &args),
+        Command::List(args) => list::run(tool, &args),
+        Command::Trace(args) => trace::run(tool, &args),
+        Command::Completions(args) => completions::run(tool, &args),
     };
     match done {
         Ok(status) => ExitCode::from(status),
@@ -113,13 +130,4 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<std::io::Error>()
             .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
     })
-}
-
-/// Does something with the protocol that was named.
-fn dispatch<V>(name: &str, visitor: V) -> anyhow::Result<u8>
-where
-    V: crate::protocol::Visitor<Output = anyhow::Result<u8>>,
-{
-    crate::protocol::with_protocol(name, visitor)
-        .unwrap_or_else(|| Err(UsageError::Protocol { name: name.to_owned() }.into()))
 }

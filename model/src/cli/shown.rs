@@ -1,11 +1,10 @@
 //! Counterexamples as text, drawn and saved: the same for every command that finds some.
 
-use super::{ProtocolArgs, WorldArgs, explore, text};
+use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
 use crate::check::Counterexample;
-use crate::protocol::Protocol;
+use crate::erased::AnyWorld;
 use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
-use crate::world::World;
 use anyhow::Context;
 use std::fs;
 use std::io::{self, Write};
@@ -52,15 +51,14 @@ pub(super) fn saved(out: &mut impl Write, file: &Path) -> io::Result<()> {
 }
 
 /// How to browse it.
-pub(super) fn browse<P: Protocol>(
+pub(super) fn browse(
     out: &mut impl Write,
+    tool: Tool,
     protocol: &ProtocolArgs,
-    world: &World<P>,
-    found: &Counterexample<P>,
+    (world, found): (&dyn AnyWorld, &Counterexample),
 ) -> io::Result<()> {
-    let steps = found.steps.iter().chain(found.cycle.iter().flatten());
-    let link = explore::link(world, steps, explore::ADDRESS);
+    let link = explore::link(world, &found.actions(), explore::ADDRESS);
     let flags = WorldArgs::typed(&world.scenario());
-    let explore = format!("bellwether-model explore {} {flags}", protocol.typed());
+    let explore = format!("{} explore {} {flags}", tool.name, protocol.typed());
     writeln!(out, "Browse it: {explore}\n       at: {link}")
 }

@@ -1,11 +1,9 @@
 //! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
-use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, UsageError, WorldArgs, check, dispatch, text};
+use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, check, text};
+use crate::check as checking;
 use crate::check::{Limits, Options, Verdict};
-use crate::protocol::{NAMES, Protocol, Visitor};
 use crate::survey::{How, Row, Surrounding, matrix, surroundings, survey};
-use crate::world::World;
-use crate::{check as checking, property};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use comfy_table::{Cell as Place, Color, ContentArrangement, Table, presets};
@@ -63,17 +61,14 @@ then undecided.";
 /// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
 
-pub(super) fn run(args: &SurveyArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     if let Some([protocol, world]) = args.show.as_deref() {
-        return dispatch(protocol, Show { args, world });
+        return show(tool, args, protocol, world);
     }
-    let named = |name: &String| {
-        let known = NAMES.iter().find(|known| *known == name).copied();
-        known.ok_or_else(|| UsageError::Protocol { name: name.clone() })
-    };
-    let mut protocols = args.protocols.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    let named = args.protocols.iter().map(|name| tool.registry.find(name));
+    let mut protocols = named.collect::<Result<Vec<_>, _>>()?;
     if protocols.is_empty() {
-        protocols = NAMES.to_vec();
+        protocols.extend(tool.registry.iter());
     }
     let worlds = surroundings(args.nodes.into());
     let bar = Bar::of(protocols.len() * (worlds.len() + 1));
@@ -146,45 +141,34 @@ fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::
     Ok(())
 }
 
-struct Show<'a> {
-    args: &'a SurveyArgs,
-    world: &'a str,
-}
-
-impl Visitor for Show<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
-        let worlds = surroundings(self.args.nodes.into());
-        let Some(found) = worlds.iter().find(|world| world.name == self.world) else {
-            let known: Vec<_> = worlds.iter().map(|world| world.name).collect();
-            let known = known.join(", ");
-            return Err(anyhow!("there is no world '{}'; there are: {known}", self.world));
-        };
-        let Some(scenario) = found.scenario::<P>()? else {
-            return Err(anyhow!(
-                "it is not known how long is enough for {}; try 'check {} --timing timed' with \
-                 durations of your own",
-                P::NAME,
-                P::NAME
-            ));
-        };
-        let rules = P::VARIANTS.first().context("the protocol has no variant")?.rules;
-        let world = World::new(rules, scenario)?;
-        let asked = property::select(&world, &[])?;
-        let limits = self.args.how().limits;
-        let threads = self.args.limits.threads();
-        let options = Options { limits, threads, ..Options::default() };
-        let bar = Bar::new();
-        let report = checking::check(&world, &asked, &options, &mut |p| bar.look("searching", p));
-        bar.finish();
-        let report = report?;
-        let mut out = anstream::stdout();
-        writeln!(out, "{}: {}", found.name, found.meaning)?;
-        writeln!(out, "bellwether-model check {} {}\n", P::NAME, WorldArgs::typed(&scenario))?;
-        let protocol =
-            ProtocolArgs { protocol: P::NAME.to_owned(), variant: None, rules: Vec::new() };
-        check::print(&report, &protocol, &Vec::new(), self.args.ascii)?;
-        Ok(check::status(&report))
-    }
+/// Shows what goes wrong in one cell.
+fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Result<u8> {
+    let protocol = tool.registry.find(name)?;
+    let worlds = surroundings(args.nodes.into());
+    let Some(found) = worlds.iter().find(|known| known.name == world) else {
+        let known: Vec<_> = worlds.iter().map(|world| world.name).collect();
+        let known = known.join(", ");
+        return Err(anyhow!("there is no world '{world}'; there are: {known}"));
+    };
+    let Some(scenario) = found.scenario(protocol)? else {
+        return Err(anyhow!(
+            "it is not known how long is enough for {name}; try 'check {name} --timing timed' with \
+             durations of your own"
+        ));
+    };
+    let world = protocol.rules(None, &[])?.world(scenario)?;
+    let asked = world.select(&[])?;
+    let limits = args.how().limits;
+    let threads = args.limits.threads();
+    let options = Options { limits, threads, ..Options::default() };
+    let bar = Bar::new();
+    let report = checking::decide(&*world, &asked, &options, &mut |p| bar.look("searching", p));
+    bar.finish();
+    let report = report?;
+    let mut out = anstream::stdout();
+    writeln!(out, "{}: {}", found.name, found.meaning)?;
+    writeln!(out, "{} check {name} {}\n", tool.name, WorldArgs::typed(&scenario))?;
+    let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
+    check::print(tool, &report, &protocol, &Vec::new(), args.ascii)?;
+    Ok(check::status(&report))
 }

@@ -1,9 +1,10 @@
 //! The flags of timed worlds. Those for the durations of timers are the protocols': each names its
 //! own.
 
-use crate::protocol;
+use crate::erased::Registry;
+use crate::protocol::Duration;
 use crate::world::{Delay, Drift, Durations, MAX_TICKS, Timed, WorldError};
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
 
 const HEADING: &str = "Timed worlds";
 
@@ -136,7 +137,8 @@ impl TimedArgs {
     }
 }
 
-/// How long timers take: one flag for each duration of any protocol.
+/// How long timers take: one flag for each duration of any protocol, if the command line is built
+/// [with them](with_durations).
 #[derive(Clone, Debug, Default)]
 pub struct DurationArgs(pub Vec<(&'static str, u8)>);
 
@@ -150,12 +152,17 @@ impl DurationArgs {
     }
 }
 
+/// The value of a flag for a duration: the place and the name of the duration, and its ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Given(usize, &'static str, u8);
+
 impl FromArgMatches for DurationArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = |one: &protocol::Duration| {
-            matches.get_one::<u8>(one.name).map(|&ticks| (one.name, ticks))
-        };
-        Ok(DurationArgs(protocol::all_durations().into_iter().filter_map(given).collect()))
+        // No other flag has values of this type.
+        let given = |id: &Id| matches.try_get_one::<Given>(id.as_str()).ok().flatten().copied();
+        let mut all: Vec<Given> = matches.ids().filter_map(given).collect();
+        all.sort_unstable();
+        Ok(DurationArgs(all.into_iter().map(|Given(_, name, ticks)| (name, ticks)).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -164,19 +171,34 @@ impl FromArgMatches for DurationArgs {
     }
 }
 
+/// The flags themselves depend on the protocols; [`with_durations`] adds them.
 impl Args for DurationArgs {
     fn augment_args(command: Command) -> Command {
-        protocol::all_durations().into_iter().fold(command, |command, one| {
-            let mut help = one.meaning.to_owned();
-            if let Some(first) = help.get_mut(..1) {
-                first.make_ascii_uppercase();
-            }
-            let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(ticks);
-            command.arg(arg.help(help).help_heading(HEADING).allow_negative_numbers(true))
-        })
+        command
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
+        command
     }
+}
+
+/// `command` with a flag for each duration of the protocols, in those of its subcommands that have
+/// the flags of timed worlds.
+#[must_use]
+pub fn with_durations(command: Command, registry: Registry) -> Command {
+    command.mut_subcommands(|command| {
+        let timed = command.get_arguments().any(|arg| arg.get_id() == "within");
+        let durations = registry.durations().into_iter().filter(|_| timed);
+        durations.enumerate().fold(command, |command, (at, one)| command.arg(flag(at, one)))
+    })
+}
+
+fn flag(at: usize, one: &'static Duration) -> Arg {
+    let mut help = one.meaning.to_owned();
+    if let Some(first) = help.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let value = move |text: &str| ticks(text).map(|ticks| Given(at, one.name, ticks));
+    let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(value);
+    arg.help(help).help_heading(HEADING).allow_negative_numbers(true)
 }

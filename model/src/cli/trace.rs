@@ -1,7 +1,6 @@
 //! `trace`: print or draw a saved trace again.
 
-use super::{HOLDS, dispatch, explore, text};
-use crate::protocol::{Protocol, Visitor};
+use super::{HOLDS, Tool, explore, text};
 use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
 use anyhow::Context;
@@ -55,20 +54,16 @@ Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format svg --output picture.svg
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
 
-pub(super) fn run(args: &TraceArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
     let name = args.file.display();
     let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
     let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
     let link = if args.unchecked && args.format != Format::Link {
         String::new()
     } else {
-        let mut link = String::new();
-        let protocol = trace.header.protocol.clone();
-        let replay = Replay { trace: &trace, link: &mut link };
-        dispatch(&protocol, replay).with_context(|| {
+        replay(tool, &trace).with_context(|| {
             format!("{name} is no execution of today's model (--unchecked shows it all the same)")
-        })?;
-        link
+        })?
     };
     let width = args.output.is_none().then(text::width).flatten();
     let options = diagram::Options {
@@ -94,19 +89,9 @@ pub(super) fn run(args: &TraceArgs) -> anyhow::Result<u8> {
     Ok(HOLDS)
 }
 
-/// Takes the steps of a trace in today's model.
-struct Replay<'a> {
-    trace: &'a Trace,
-    link: &'a mut String,
-}
-
-impl Visitor for Replay<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
-        let world = self.trace.world::<P>()?;
-        let actions = self.trace.actions(&world)?;
-        *self.link = explore::link(&world, actions.iter(), explore::ADDRESS);
-        Ok(HOLDS)
-    }
+/// Takes the steps of a trace in today's model; the Explorer's address of the last state.
+fn replay(tool: Tool, trace: &Trace) -> anyhow::Result<String> {
+    let world = tool.registry.find(&trace.header.protocol)?.world_of(trace)?;
+    let actions = world.replay(trace)?;
+    Ok(explore::link(&*world, &actions, explore::ADDRESS))
 }

@@ -1,12 +1,11 @@
 //! `tune`: the shortest time-outs that keep a property, for given message delays.
 
 use super::{
-    Bar, CUT_SHORT, DelayArg, HOLDS, LimitArgs, ProtocolArgs, TickRange, TimingArg, VIOLATED,
-    WorldArgs, dispatch, shown, text,
+    Bar, CUT_SHORT, DelayArg, HOLDS, LimitArgs, ProtocolArgs, TickRange, TimingArg, Tool, VIOLATED,
+    WorldArgs, shown, text,
 };
 use crate::check::{Counterexample, Options, Verdict};
-use crate::property::{self, Property, TIMEOUTS_ACCURATE};
-use crate::protocol::{Protocol, Visitor, variant_name};
+use crate::property::TIMEOUTS_ACCURATE;
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
 use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
@@ -76,41 +75,30 @@ the longest that is tried.";
 const DELAYS: TickRange = TickRange { from: 1, to: 3 };
 const NO_PROCESSING: TickRange = TickRange { from: 0, to: 0 };
 
-pub(super) fn run(args: &TuneArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
-    dispatch(&args.protocol.protocol, Tune(args))
-}
-
-struct Tune<'a>(&'a TuneArgs);
-
-impl Visitor for Tune<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<P: Protocol>(self) -> anyhow::Result<u8> {
-        let args = self.0;
-        let (delays, processing) = args.ranges()?;
-        let question = args.question::<P>(delays)?;
-        let bar = Bar::new();
-        let mut rows = Vec::new();
-        for delay in delays.iter() {
-            for processing in processing.iter() {
-                let row = question.row((delay, processing), &mut |name, ticks, progress| {
-                    let doing = format!("Tm {delay}, Tp {processing}: is {name} {ticks} enough");
-                    bar.look(&doing, progress);
-                });
-                rows.push(row.inspect_err(|_| bar.finish())?);
-            }
+    let (delays, processing) = args.ranges()?;
+    let question = args.question(tool, delays)?;
+    let bar = Bar::new();
+    let mut rows = Vec::new();
+    for delay in delays.iter() {
+        for processing in processing.iter() {
+            let row = question.row((delay, processing), &mut |name, ticks, progress| {
+                let doing = format!("Tm {delay}, Tp {processing}: is {name} {ticks} enough");
+                bar.look(&doing, progress);
+            });
+            rows.push(row.inspect_err(|_| bar.finish())?);
         }
-        bar.finish();
-        let answer = Answer { args, question, rows };
-        let saved = answer.save()?;
-        if args.json {
-            writeln!(std::io::stdout(), "{}", answer.json())?;
-        } else {
-            answer.print(&saved)?;
-        }
-        Ok(answer.status())
     }
+    bar.finish();
+    let answer = Answer { tool, args, question, rows };
+    let saved = answer.save()?;
+    if args.json {
+        writeln!(std::io::stdout(), "{}", answer.json())?;
+    } else {
+        answer.print(&saved)?;
+    }
+    Ok(answer.status())
 }
 
 impl TuneArgs {
@@ -133,19 +121,19 @@ impl TuneArgs {
         Ok((delays, self.world.timed.processing.unwrap_or(NO_PROCESSING)))
     }
 
-    fn question<P: Protocol>(&self, delays: TickRange) -> anyhow::Result<Question<P>> {
-        let protocol: P = self.protocol.rules()?;
+    fn question(&self, tool: Tool, delays: TickRange) -> anyhow::Result<Question> {
+        let rules = self.protocol.rules(tool.registry)?;
         let set = self.world.timed.durations.durations()?;
-        let sought = self.sought(&tune::time_outs(&protocol))?;
+        let sought = self.sought(&tune::time_outs(&*rules))?;
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
             processing: 0,
             drift: self.world.timed.drift.unwrap_or_default(),
-            durations: tune::complete(&protocol, set, &sought, self.up_to)?,
+            durations: tune::complete(&*rules, set, &sought, self.up_to)?,
             within: self.world.timed.within,
         };
         Ok(Question {
-            protocol,
+            rules,
             scenario: self.world.scenario_with(Timing::Timed(timed)),
             given: timed,
             sought,
@@ -189,10 +177,11 @@ impl TuneArgs {
 }
 
 /// What was found, and how it was asked for.
-struct Answer<'a, P: Protocol> {
+struct Answer<'a> {
+    tool: Tool,
     args: &'a TuneArgs,
-    question: Question<P>,
-    rows: Vec<Row<P>>,
+    question: Question,
+    rows: Vec<Row>,
 }
 
 /// Something to show: what is too short, where, and where it was saved.
@@ -202,7 +191,11 @@ struct Saved {
     file: PathBuf,
 }
 
-impl<P: Protocol> Answer<'_, P> {
+impl Answer<'_> {
+    fn name(&self) -> &'static str {
+        self.question.rules.protocol().name()
+    }
+
     fn status(&self) -> u8 {
         let any = |verdict| self.rows.iter().any(|row| row.verdict() == verdict);
         if any(Verdict::Violated) {
@@ -215,9 +208,7 @@ impl<P: Protocol> Answer<'_, P> {
     }
 
     /// What is too short, each with the number of its row.
-    fn counterexamples(
-        &self,
-    ) -> impl Iterator<Item = (usize, &Found<P>, &Below<P>, &Counterexample<P>)> {
+    fn counterexamples(&self) -> impl Iterator<Item = (usize, &Found, &Below, &Counterexample)> {
         self.rows.iter().enumerate().flat_map(|(at, row)| {
             row.found.iter().filter_map(move |found| {
                 let below = found.below.as_ref()?;
@@ -228,10 +219,10 @@ impl<P: Protocol> Answer<'_, P> {
 
     fn save(&self) -> anyhow::Result<Vec<Saved>> {
         let Some(dir) = &self.args.out else { return Ok(Vec::new()) };
-        let save = |(at, found, below, counterexample): (usize, &Found<P>, &Below<P>, _)| {
+        let save = |(at, found, below, counterexample): (usize, &Found, &Below, _)| {
             let Row { delay, processing, .. } = self.rows[at];
             let (name, ticks) = (found.name, below.ticks);
-            let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", P::NAME);
+            let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", self.name());
             let trace = trace(below, counterexample);
             Ok(Saved { row: at, name, file: shown::save(&trace, dir, &file)? })
         };
@@ -251,12 +242,12 @@ impl<P: Protocol> Answer<'_, P> {
     }
 
     fn json(&self) -> serde_json::Value {
-        let Question { protocol, scenario, given, property, most, .. } = &self.question;
+        let Question { rules, scenario, given, property, most, .. } = &self.question;
         let rows: Vec<_> = self.rows.iter().map(row_view).collect();
         let forms: serde_json::Map<_, _> =
             self.forms().map(|(name, fit)| (name.to_owned(), json!(fit))).collect();
         let mut answer = json!({
-            "protocol": P::NAME, "variant": variant_name(protocol), "rules": protocol,
+            "protocol": self.name(), "variant": rules.variant_name(), "rules": rules.json(),
             "nodes": scenario.nodes, "faults": scenario.faults, "heals": scenario.heals,
             "network": scenario.network, "start": scenario.start, "capacity": scenario.capacity,
             "property": property, "given": given.durations, "within": given.within,
@@ -272,7 +263,7 @@ impl<P: Protocol> Answer<'_, P> {
         let mut out = anstream::stdout();
         let width = text::width();
         let question = &self.question;
-        writeln!(out, "{}, {}", P::NAME, variant_name(&question.protocol))?;
+        writeln!(out, "{}, {}", self.name(), question.rules.variant_name())?;
         writeln!(out, "{}", text::wrap(&self.assumptions(), width))?;
         writeln!(out, "{}\n\n{}", text::wrap(&self.asked(), width), self.table())?;
         for (name, fit) in self.forms() {
@@ -293,7 +284,12 @@ impl<P: Protocol> Answer<'_, P> {
             if let Some(Saved { file, .. }) = file {
                 shown::saved(&mut out, file)?;
             }
-            shown::browse(&mut out, &self.args.protocol, &below.world, counterexample)?;
+            shown::browse(
+                &mut out,
+                self.tool,
+                &self.args.protocol,
+                (&*below.world, counterexample),
+            )?;
         }
         Ok(())
     }
@@ -313,9 +309,9 @@ impl<P: Protocol> Answer<'_, P> {
 
     /// The question as a sentence.
     fn asked(&self) -> String {
-        let Question { sought, property, most, .. } = &self.question;
-        let name = |p: &Property<P>| p.name == property;
-        let known = property::all::<P>().into_iter().chain(property::timed()).find(name);
+        let Question { rules, sought, property, most, .. } = &self.question;
+        let (usual, timed) = rules.protocol().properties();
+        let known = usual.iter().chain(&timed).find(|p| p.name == property);
         let formula = known.map_or("", |p| p.formula);
         let sought = sought.join(" and ");
         format!("the smallest {sought} up to {most} that keep {property}: {formula}")
@@ -340,7 +336,7 @@ impl<P: Protocol> Answer<'_, P> {
         table
     }
 
-    fn cell(&self, row: &Row<P>, name: &str) -> String {
+    fn cell(&self, row: &Row, name: &str) -> String {
         match (row.found.iter().find(|found| found.name == name), row.unknown) {
             (Some(Found { ticks: Some(ticks), .. }), _) => ticks.to_string(),
             (Some(_), _) => format!("none up to {}", self.question.most),
@@ -349,7 +345,7 @@ impl<P: Protocol> Answer<'_, P> {
         }
     }
 
-    fn too_short(&self, at: usize, found: &Found<P>, below: &Below<P>) -> String {
+    fn too_short(&self, at: usize, found: &Found, below: &Below) -> String {
         let Row { delay, processing, .. } = self.rows[at];
         let (name, ticks, property) = (found.name, below.ticks, below.property.name);
         let durations = below.world.scenario().timing.timed().map(|timed| timed.durations);
@@ -367,11 +363,11 @@ impl<P: Protocol> Answer<'_, P> {
     }
 }
 
-fn trace<P: Protocol>(below: &Below<P>, counterexample: &Counterexample<P>) -> Trace {
-    counterexample.trace(&below.world, &below.property)
+fn trace(below: &Below, counterexample: &Counterexample) -> Trace {
+    counterexample.trace(&*below.world, &below.property)
 }
 
-fn row_view<P: Protocol>(row: &Row<P>) -> serde_json::Value {
+fn row_view(row: &Row) -> serde_json::Value {
     let durations: serde_json::Map<_, _> =
         row.found.iter().map(|f| (f.name.to_owned(), json!(f.ticks))).collect();
     let below: Vec<_> = row

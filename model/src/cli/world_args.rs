@@ -1,12 +1,14 @@
 //! The flags that describe a world; the same for every command that needs one.
 
 use super::TimedArgs;
-use crate::protocol::{self, MAX_NODES, Protocol, RuleError};
+use crate::erased::{AnyRules, AnyWorld, Registry, UnknownProtocol};
+use crate::protocol::{MAX_NODES, RuleError};
 use crate::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
-    Timing, World, WorldError,
+    Timing, WorldError,
 };
 use clap::{Args, ValueEnum};
+use std::sync::Arc;
 
 /// The processes and their surrounding.
 #[derive(Clone, Debug, Args)]
@@ -297,10 +299,10 @@ impl ProtocolArgs {
     /// The rules that the flags name.
     ///
     /// # Errors
-    /// If there is no such variant, rule or value.
-    pub fn rules<P: Protocol>(&self) -> Result<P, RuleError> {
-        let name = self.variant.as_deref().or(P::VARIANTS.first().map(|v| v.name));
-        protocol::variant(name.unwrap_or_default(), &self.rules)
+    /// If there is no such protocol, variant, rule or value.
+    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn AnyRules>, UsageError> {
+        let protocol = registry.find(&self.protocol)?;
+        Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
     }
 
     /// The flags as they are typed.
@@ -321,11 +323,12 @@ impl ProtocolArgs {
 ///
 /// # Errors
 /// If the rules or the scenario are not possible.
-pub fn world<P: Protocol>(
+pub fn world(
+    registry: Registry,
     protocol: &ProtocolArgs,
     scenario: &WorldArgs,
-) -> Result<World<P>, UsageError> {
-    Ok(World::new(protocol.rules()?, scenario.scenario()?)?)
+) -> Result<Arc<dyn AnyWorld>, UsageError> {
+    Ok(protocol.rules(registry)?.world(scenario.scenario()?)?)
 }
 
 /// What was asked for cannot be.
@@ -341,9 +344,6 @@ pub enum UsageError {
     #[error(transparent)]
     Property(#[from] crate::property::PropertyError),
     /// The protocol.
-    #[error("there is no protocol '{name}'; there are: {}", protocol::NAMES.join(", "))]
-    Protocol {
-        /// What was asked for.
-        name: String,
-    },
+    #[error(transparent)]
+    Protocol(#[from] UnknownProtocol),
 }

@@ -4,7 +4,7 @@
 //! processes' states; what surrounds the processes is the [world](crate::world). Its rules are
 //! data: a value of the type is one variant, and each text of the literature is one named value.
 //!
-//! To add a protocol, add its file here and one line to the `registry!` below.
+//! To add a protocol, add its file here and one line to the [`REGISTRY`] below.
 
 pub mod bully;
 pub mod chang_roberts;
@@ -32,6 +32,7 @@ pub use options::{Canonicalize, Elects, Everything, Options, Services};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
 pub use view::{Envelope, Judge, View};
 
+use crate::erased::{Entry, Registry};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -116,59 +117,21 @@ pub struct Variant<P> {
     pub rules: P,
 }
 
-/// Something to do with a protocol that is known only by name at run time.
-pub trait Visitor {
-    /// What comes out.
-    type Output;
-    /// Does it.
-    fn visit<P: Protocol>(self) -> Self::Output;
-}
-
-macro_rules! registry {
-    ($($protocol:ty),+ $(,)?) => {
-        /// The names of all protocols.
-        pub const NAMES: &[&str] = &[$(<$protocol>::NAME),+];
-
-        /// Calls `visitor` with the protocol called `name`; `None` if there is none.
-        pub fn with_protocol<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            match name {
-                $(<$protocol>::NAME => Some(visitor.visit::<$protocol>()),)+
-                _ => None,
-            }
-        }
-
-        /// The durations that the protocols' timers take, each name once.
-        #[must_use]
-        pub fn all_durations() -> Vec<&'static Duration> {
-            let mut known: Vec<&'static Duration> = Vec::new();
-            for one in [$(durations::<$protocol>()),+].into_iter().flatten() {
-                if known.iter().all(|k| k.name != one.name) {
-                    known.push(one);
-                }
-            }
-            known
-        }
-    };
-}
-
-// Tests beside the code need no more; those in tests/ know all.
-#[cfg(test)]
-registry![bully::Bully];
-
-#[cfg(not(test))]
-registry![
-    bully::Bully,
-    garcia_molina::GarciaMolina,
-    invitation::Invitation,
-    chang_roberts::ChangRoberts,
-    list_ring::ListRing,
-    stoller::Stoller,
-    lease::Lease,
-    queue::Queue,
-    raft_election::RaftElection,
-    ospf_dr::OspfDr,
-    vrrp::Vrrp,
-];
+/// All protocols, in the order in which they are listed. A `static`, for a constant would be
+/// compiled, with everything that it names, into each crate that uses it.
+pub static REGISTRY: Registry = Registry(&[
+    &Entry::<bully::Bully>::NEW,
+    &Entry::<garcia_molina::GarciaMolina>::NEW,
+    &Entry::<invitation::Invitation>::NEW,
+    &Entry::<chang_roberts::ChangRoberts>::NEW,
+    &Entry::<list_ring::ListRing>::NEW,
+    &Entry::<stoller::Stoller>::NEW,
+    &Entry::<lease::Lease>::NEW,
+    &Entry::<queue::Queue>::NEW,
+    &Entry::<raft_election::RaftElection>::NEW,
+    &Entry::<ospf_dr::OspfDr>::NEW,
+    &Entry::<vrrp::Vrrp>::NEW,
+]);
 
 /// The named variant of a protocol, with single rules replaced.
 ///

@@ -1,6 +1,6 @@
 //! The worlds of the survey.
 
-use crate::protocol::{Protocol, enough};
+use crate::erased::AnyProtocol;
 use crate::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Timed, Timing, WorldError,
 };
@@ -18,20 +18,19 @@ pub struct Surrounding {
 
 impl Surrounding {
     /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol
-    /// does not say how long [is enough](crate::protocol::Duration::enough).
+    /// does not say how long [is enough](AnyProtocol::enough).
     ///
     /// # Errors
     /// If a duration cannot be.
-    pub fn scenario<P: Protocol>(&self) -> Result<Option<Scenario>, WorldError> {
+    pub fn scenario(&self, protocol: &dyn AnyProtocol) -> Result<Option<Scenario>, WorldError> {
         if !self.timed {
             // Whoever uses a service asks it again and again, and each request is another message:
             // where nothing makes it wait, a link holds one.
-            let asks =
-                P::OPTIONS.services.count > 0 && self.scenario.timing == Timing::Asynchronous;
+            let asks = protocol.services() > 0 && self.scenario.timing == Timing::Asynchronous;
             let capacity = if asks { Some(1) } else { self.scenario.capacity };
             return Ok(Some(Scenario { capacity, ..self.scenario }));
         }
-        let enough = enough::<P>();
+        let enough = protocol.enough();
         if enough.is_empty() {
             return Ok(None);
         }

@@ -35,12 +35,8 @@ pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
 use crate::protocol::{Belief, Id, Ids, MAX_NODES, Protocol};
-use crate::temporal::Temporal;
 use clock::Clock;
 use std::fmt;
-
-/// A formula and its name.
-pub type Named<P> = (&'static str, Temporal<Condition<P>>);
 
 /// `n` processes of one protocol in one surrounding.
 #[derive(Clone)]
@@ -51,7 +47,6 @@ pub struct World<P: Protocol> {
     clock: Option<Clock>,
     /// The processes that lead at the beginning.
     led_first: Ids,
-    asked: Vec<Named<P>>,
 }
 
 impl<P: Protocol> World<P> {
@@ -79,19 +74,11 @@ impl<P: Protocol> World<P> {
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
-        let mut world =
-            World { protocol, scenario, clock, led_first: Ids::NONE, asked: Vec::new() };
+        let mut world = World { protocol, scenario, clock, led_first: Ids::NONE };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.led_first = initial.members().filter(leads).collect();
         Ok(world)
-    }
-
-    /// The same world, in which stateright's searches and its Explorer look for these. Liveness is
-    /// not among what they can look for.
-    #[must_use]
-    pub fn asking(self, asked: Vec<Named<P>>) -> Self {
-        World { asked, ..self }
     }
 
     /// The protocol and its rules.
@@ -102,11 +89,6 @@ impl<P: Protocol> World<P> {
     /// The surrounding.
     pub fn scenario(&self) -> Scenario {
         self.scenario
-    }
-
-    /// What stateright's searches and its Explorer look for.
-    pub fn asked(&self) -> &[Named<P>] {
-        &self.asked
     }
 
     /// The ids of all processes, ascending.

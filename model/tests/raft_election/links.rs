@@ -88,7 +88,7 @@ fn fate(rules: RaftElection, scenario: Scenario) -> Fate {
     }
 }
 
-/// `UPDATE_DOCS=1 cargo test --test raft_election` writes the table anew.
+/// `UPDATE_DOCS=1 cargo test raft_election` writes the table anew.
 #[test]
 fn the_page_shows_what_becomes_of_a_leader_in_each_network() {
     let mut table = String::from("| network |");

@@ -2,15 +2,14 @@
 
 use super::{Bound, Bounds, Line};
 use crate::check::report::world_entries;
-use crate::protocol::Protocol;
 use crate::trace::Step;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-impl<P: Protocol> Serialize for Bounds<P> {
+impl Serialize for Bounds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        world_entries(&mut map, &self.world)?;
+        world_entries(&mut map, &*self.world)?;
         map.serialize_entry("until", &self.until)?;
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("incomplete", &self.incomplete)?;
@@ -38,8 +37,8 @@ struct Execution {
     cycle: Option<Vec<Step>>,
 }
 
-fn view<P: Protocol>(bounds: &Bounds<P>, line: &Line<P>) -> View {
-    let mut steps = line.trace(&bounds.world).steps;
+fn view(bounds: &Bounds, line: &Line) -> View {
+    let mut steps = line.trace(&*bounds.world).steps;
     let (most, cycle) = match &line.bound {
         Bound::Most(most, _) => (Some(*most), None),
         Bound::Unbounded(lasso) => (None, Some(steps.split_off(lasso.stem.len()))),

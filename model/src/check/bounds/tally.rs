@@ -3,10 +3,13 @@
 //! Most transitions gain the same as some other one, so each keeps only the number of what it
 //! gains in a list of all that there is.
 
+use super::Until;
 use super::metrics::{self, Happening, Metric, What};
+use crate::property::agreed;
 use crate::protocol::Protocol;
 use crate::words::plain;
-use crate::world::Timing;
+use crate::world::packed::Packed;
+use crate::world::{Faults, Start, State, World};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -21,16 +24,11 @@ pub(super) struct Column {
 /// How much of each column, in the order of the columns; those behind the last are 0.
 type Row = Vec<u32>;
 
-pub(super) struct Tally<P: Protocol> {
-    metrics: Vec<Metric<P>>,
+/// What every transition of a graph gains.
+pub struct Tally {
     columns: Vec<Column>,
-    /// The column of each metric's kind, by its value.
-    known: FxHashMap<(usize, What<P>), usize>,
-    gains: Gains,
-}
-
-/// What each transition of a graph gains.
-struct Gains {
+    /// What the processes gain when they all start at the same moment.
+    begun: Row,
     distinct: IndexSet<Row, FxBuildHasher>,
     /// Of each transition, the number of its row among the distinct ones.
     gained: Vec<u32>,
@@ -38,25 +36,111 @@ struct Gains {
     offsets: Vec<usize>,
 }
 
-impl<P: Protocol> Tally<P> {
-    pub(super) fn new(timing: Timing) -> Self {
-        let metrics = metrics::all::<P>(timing);
-        let whole = |m: &Metric<P>| Column { metric: m.name, meaning: m.meaning, kind: None };
-        let columns = metrics.iter().map(whole).collect();
+impl Tally {
+    /// What every transition from each of `states` gains, in the order of [`World::enabled`].
+    pub(crate) fn of<P: Protocol>(
+        space: &Packed<P>,
+        until: Until,
+        states: &mut dyn Iterator<Item = Vec<u64>>,
+    ) -> Tally {
+        let world = space.world();
+        let mut counter = Counter::new(world);
+        counter.begin();
+        let mut actions = Vec::new();
+        for words in states {
+            let before = space.decode(&words);
+            let counts = counts(world, until, &before);
+            actions.clear();
+            world.enabled(&before, &mut actions);
+            for action in &actions {
+                let fault = !world.is_fair(action);
+                let row = (counts || fault).then(|| {
+                    let outcome = world.apply(&before, action);
+                    let action = Some(action);
+                    counter.row(&Happening { before: &before, action, outcome: &outcome })
+                });
+                counter.tally.push(row.unwrap_or_default());
+            }
+            counter.tally.close();
+        }
+        counter.tally
+    }
+
+    fn new(columns: Vec<Column>) -> Tally {
         Tally {
-            metrics,
             columns,
-            known: FxHashMap::default(),
-            gains: Gains {
-                distinct: std::iter::once(Row::new()).collect(),
-                gained: Vec::new(),
-                offsets: vec![0],
-            },
+            begun: Row::new(),
+            distinct: std::iter::once(Row::new()).collect(),
+            gained: Vec::new(),
+            offsets: vec![0],
+        }
+    }
+
+    /// The next transition of the state at hand gains this.
+    fn push(&mut self, row: Row) {
+        let (number, _) = self.distinct.insert_full(row);
+        self.gained.push(u32::try_from(number).unwrap_or(u32::MAX));
+    }
+
+    /// The state at hand has no more transitions.
+    fn close(&mut self) {
+        self.offsets.push(self.gained.len());
+    }
+
+    /// The columns with their positions, the kinds of a metric behind it.
+    pub(super) fn columns(&self) -> Vec<(usize, Column)> {
+        let mut columns: Vec<_> = self.columns.iter().cloned().enumerate().collect();
+        let rank = |name| self.columns.iter().position(|column| column.metric == name);
+        columns.sort_by_key(|(_, column)| (rank(column.metric), column.kind.clone()));
+        columns
+    }
+
+    /// What the start of all processes gains in a column.
+    pub(super) fn begun(&self, column: usize) -> u64 {
+        self.begun.get(column).copied().unwrap_or(0).into()
+    }
+
+    /// What the transition at this position of a state gains in a column.
+    pub(super) fn gain(&self, column: usize) -> impl Fn(u32, usize) -> u32 {
+        let of = |row: &Row| row.get(column).copied().unwrap_or(0);
+        let gains: Vec<u32> = self.distinct.iter().map(of).collect();
+        move |from, at| gains[self.gained[self.offsets[from as usize] + at] as usize]
+    }
+}
+
+/// Counts what steps of a world gain.
+struct Counter<'w, P: Protocol> {
+    world: &'w World<P>,
+    metrics: Vec<Metric<P>>,
+    /// The column of each metric's kind, by its value.
+    known: FxHashMap<(usize, What<P>), usize>,
+    tally: Tally,
+}
+
+impl<'w, P: Protocol> Counter<'w, P> {
+    fn new(world: &'w World<P>) -> Self {
+        let metrics = metrics::all::<P>(world.scenario().timing);
+        let whole = |m: &Metric<P>| Column { metric: m.name, meaning: m.meaning, kind: None };
+        let tally = Tally::new(metrics.iter().map(whole).collect());
+        Counter { world, metrics, known: FxHashMap::default(), tally }
+    }
+
+    /// What the processes do when they all start at the same moment; a converged start costs
+    /// nothing.
+    fn begin(&mut self) {
+        if self.world.scenario().start == Start::Converged {
+            return;
+        }
+        for (before, outcome) in self.world.boots() {
+            let row = self.row(&Happening { before: &before, action: None, outcome: &outcome });
+            let begun = &mut self.tally.begun;
+            begun.resize(begun.len().max(row.len()), 0);
+            begun.iter_mut().zip(row).for_each(|(sum, more)| *sum += more);
         }
     }
 
     /// What one step gains.
-    pub(super) fn row(&mut self, happening: &Happening<'_, P>) -> Row {
+    fn row(&mut self, happening: &Happening<'_, P>) -> Row {
         let mut row = Row::new();
         for metric in 0..self.metrics.len() {
             let mut found: Vec<What<P>> = Vec::new();
@@ -83,45 +167,24 @@ impl<P: Protocol> Tally<P> {
         };
         let Metric { name, meaning, .. } = self.metrics[metric];
         let column = Column { metric: name, meaning, kind: Some(kind) };
-        let at = self.columns.iter().position(|known| *known == column).unwrap_or_else(|| {
-            self.columns.push(column);
-            self.columns.len() - 1
+        let columns = &mut self.tally.columns;
+        let at = columns.iter().position(|known| *known == column).unwrap_or_else(|| {
+            columns.push(column);
+            columns.len() - 1
         });
         self.known.insert((metric, what), at);
         Some(at)
     }
-
-    /// The next transition of the state at hand gains this.
-    pub(super) fn push(&mut self, row: Row) {
-        let (number, _) = self.gains.distinct.insert_full(row);
-        self.gains.gained.push(u32::try_from(number).unwrap_or(u32::MAX));
-    }
-
-    /// The state at hand has no more transitions.
-    pub(super) fn close(&mut self) {
-        self.gains.offsets.push(self.gains.gained.len());
-    }
-
-    /// The columns with their positions, the kinds of a metric behind it.
-    pub(super) fn columns(&self) -> Vec<(usize, Column)> {
-        let mut columns: Vec<_> = self.columns.iter().cloned().enumerate().collect();
-        let rank = |name| self.metrics.iter().position(|metric| metric.name == name);
-        columns.sort_by_key(|(_, column)| (rank(column.metric), column.kind.clone()));
-        columns
-    }
-
-    /// What the transition at this position of a state gains in a column.
-    pub(super) fn gain(&self, column: usize) -> impl Fn(u32, usize) -> u32 {
-        self.gains.of(column)
-    }
 }
 
-impl Gains {
-    fn of(&self, column: usize) -> impl Fn(u32, usize) -> u32 {
-        let of = |row: &Row| row.get(column).copied().unwrap_or(0);
-        let gains: Vec<u32> = self.distinct.iter().map(of).collect();
-        move |from, at| gains[self.gained[self.offsets[from as usize] + at] as usize]
-    }
+/// Whether what the world owes in this state is counted when it happens.
+fn counts<P: Protocol>(world: &World<P>, until: Until, state: &State<P>) -> bool {
+    let begun = world.scenario().start == Start::Cold || state.spent() != Faults::NONE;
+    begun
+        && match until {
+            Until::Rest => !world.is_quiescent(state),
+            Until::Agreed => !agreed(world, state),
+        }
 }
 
 fn add(row: &mut Row, column: usize) {

@@ -1,18 +1,16 @@
 //! What executions of a world cost at most.
 
-use super::metrics::Happening;
-use super::tally::{Column, Tally};
+use super::tally::Column;
 use super::{Bound, Order};
 use crate::check::exact::{Exact, Graph, How};
 use crate::check::rows::Rows;
 use crate::check::{CheckError, Counts, Limits, Progress, Reason, peak_rss_bytes};
-use crate::property::{Kind, agreed};
-use crate::protocol::Protocol;
+use crate::erased::{AnyAction, AnySpace, AnyWorld};
+use crate::property::Kind;
 use crate::trace::{Shows, Trace};
-use crate::world::packed::Packed;
-use crate::world::{Action, Faults, Start, State, World};
 use serde::Serialize;
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Which steps of an execution are counted: from the first fault on (after a cold start, from the
@@ -37,9 +35,9 @@ impl fmt::Display for Until {
 }
 
 /// What executions of a world cost at most.
-pub struct Bounds<P: Protocol> {
+pub struct Bounds {
     /// The world.
-    pub world: World<P>,
+    pub world: Arc<dyn AnyWorld>,
     /// Which steps were counted.
     pub until: Until,
     /// How much there was to search.
@@ -52,11 +50,11 @@ pub struct Bounds<P: Protocol> {
     /// capacity hides executions, the true bounds may be larger.
     pub incomplete: Option<Reason>,
     /// What was counted.
-    pub lines: Vec<Line<P>>,
+    pub lines: Vec<Line>,
 }
 
 /// The bound on one thing that is counted.
-pub struct Line<P: Protocol> {
+pub struct Line {
     /// What is counted.
     pub metric: &'static str,
     /// What counts as one.
@@ -64,10 +62,10 @@ pub struct Line<P: Protocol> {
     /// Only those of this kind, if kinds are told apart.
     pub kind: Option<String>,
     /// The most there can be in an execution.
-    pub bound: Bound<Action<P>>,
+    pub bound: Bound<AnyAction>,
 }
 
-impl<P: Protocol> Line<P> {
+impl Line {
     /// Its name on the command line.
     #[must_use]
     pub fn name(&self) -> String {
@@ -79,17 +77,17 @@ impl<P: Protocol> Line<P> {
 
     /// The execution that attains the bound, or repeats what has none, as a trace.
     #[must_use]
-    pub fn trace(&self, world: &World<P>) -> Trace {
+    pub fn trace(&self, world: &dyn AnyWorld) -> Trace {
         let (actions, cycle_after, most) = match &self.bound {
             Bound::Most(most, steps) => (steps.clone(), None, most.to_string()),
             Bound::Unbounded(lasso) => {
-                let steps = lasso.stem.iter().chain(&lasso.cycle).copied().collect();
+                let steps = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
                 (steps, Some(lasso.stem.len()), "unbounded".to_owned())
             }
         };
         let property = format!("the most {}", self.name());
         let shows = Shows { property, formula: most, kind: Kind::Reachability, cycle_after };
-        Trace::record(world, &actions, Some(shows))
+        world.record(&actions, Some(shows))
     }
 }
 
@@ -98,25 +96,25 @@ impl<P: Protocol> Line<P> {
 ///
 /// # Errors
 /// If the system gives no threads.
-pub fn bounds<P: Protocol>(
-    world: &World<P>,
+pub fn bounds(
+    world: &dyn AnyWorld,
     until: Until,
     (limits, threads): (Limits, usize),
     look: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Bounds<P>, CheckError> {
+) -> Result<Bounds, CheckError> {
     let started = Instant::now();
     let how = How { limits, edges: true, threads, look };
-    let mut space = Packed::new(world, Vec::new());
-    let exact = Exact::search(&mut space, how);
+    let mut space = world.pack(&[]);
+    let exact = Exact::search(&mut *space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
     let (counts, cut_short) = (exact.counts(), exact.cut_short());
     let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Capacity));
     let mut lines = Vec::new();
     if cut_short.is_none() {
-        lines = measured(world, until, &space, &exact.graph(&space));
+        lines = measured(until, &*space, &exact.graph(&*space));
     }
     Ok(Bounds {
-        world: world.clone(),
+        world: world.share(),
         until,
         counts,
         elapsed: started.elapsed(),
@@ -126,63 +124,15 @@ pub fn bounds<P: Protocol>(
     })
 }
 
-fn measured<P: Protocol>(
-    world: &World<P>,
-    until: Until,
-    space: &Packed<P>,
-    graph: &Graph<'_>,
-) -> Vec<Line<P>> {
-    let mut tally = Tally::new(world.scenario().timing);
-    let begun = beginning(world, &mut tally);
-    let mut actions = Vec::new();
-    for number in 0..graph.len() {
-        let before = space.decode(&graph.words(number));
-        let counts = counts(world, until, &before);
-        actions.clear();
-        world.enabled(&before, &mut actions);
-        for action in &actions {
-            let fault = !world.is_fair(action);
-            let row = (counts || fault).then(|| {
-                let outcome = world.apply(&before, action);
-                tally.row(&Happening { before: &before, action: Some(action), outcome: &outcome })
-            });
-            tally.push(row.unwrap_or_default());
-        }
-        tally.close();
-    }
+fn measured(until: Until, space: &dyn AnySpace, graph: &Graph<'_>) -> Vec<Line> {
+    let tally = space.tally(until, &mut (0..graph.len()).map(|number| graph.words(number)));
     let order = Order::new(graph);
     let line = |(at, Column { metric, meaning, kind }): (usize, Column)| {
         let bound = match order.bound(tally.gain(at)).map(|steps| space.named(steps)) {
-            Bound::Most(most, steps) => {
-                Bound::Most(most + u64::from(begun.get(at).copied().unwrap_or(0)), steps)
-            }
+            Bound::Most(most, steps) => Bound::Most(most + tally.begun(at), steps),
             unbounded @ Bound::Unbounded(_) => unbounded,
         };
         Line { metric, meaning, kind, bound }
     };
     tally.columns().into_iter().map(line).collect()
-}
-
-/// What the processes do when they all start at the same moment; a converged start costs nothing.
-fn beginning<P: Protocol>(world: &World<P>, tally: &mut Tally<P>) -> Vec<u32> {
-    let mut begun: Vec<u32> = Vec::new();
-    if world.scenario().start == Start::Converged {
-        return begun;
-    }
-    for (before, outcome) in world.boots() {
-        let row = tally.row(&Happening { before: &before, action: None, outcome: &outcome });
-        begun.resize(begun.len().max(row.len()), 0);
-        begun.iter_mut().zip(row).for_each(|(sum, more)| *sum += more);
-    }
-    begun
-}
-
-/// Whether what the world owes in this state is counted when it happens.
-fn counts<P: Protocol>(world: &World<P>, until: Until, state: &State<P>) -> bool {
-    let begun = world.scenario().start == Start::Cold || state.spent() != Faults::NONE;
-    begun
-        && match until {
-            Until::Rest => !world.is_quiescent(state),
-            Until::Agreed => !agreed(world, state),
-        }
 }

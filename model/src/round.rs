@@ -38,9 +38,11 @@ pub enum Group {
 }
 
 /// What one round costs, and the execution if it is one.
-pub(super) struct Round<P: Protocol> {
-    pub(super) count: u64,
-    pub(super) actions: Vec<Action<P>>,
+pub struct Round<A> {
+    /// How many of what is counted.
+    pub count: u64,
+    /// What happens; nothing if it was more than one execution.
+    pub actions: Vec<A>,
 }
 
 /// How many of `metric` the elections cost that `starters` start, when the `crashed` highest
@@ -48,12 +50,12 @@ pub(super) struct Round<P: Protocol> {
 ///
 /// # Errors
 /// If nothing of that name is counted, or the election cannot happen so.
-pub(super) fn round<P: Protocol>(
+pub fn round<P: Protocol>(
     world: &World<P>,
     metric: &str,
     starters: Starters,
     crashed: usize,
-) -> Result<Round<P>, String> {
+) -> Result<Round<Action<P>>, String> {
     let live: Vec<Id> = world.ids().take(world.scenario().nodes.saturating_sub(crashed)).collect();
     let one = |starters: &[Id]| calm(world, metric, starters, crashed);
     match starters {
@@ -78,7 +80,7 @@ fn calm<P: Protocol>(
     metric: &str,
     starters: &[Id],
     crashed: usize,
-) -> Result<Round<P>, String> {
+) -> Result<Round<Action<P>>, String> {
     let mut walk = Walk { world, metric, state: world.initial(), count: 0, actions: Vec::new() };
     if starters.is_empty() {
         for (before, outcome) in world.boots() {

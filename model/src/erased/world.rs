@@ -1,0 +1,203 @@
+//! Worlds of any protocol.
+
+use super::{AnyAction, AnyCondition, AnyProperty, AnyRules, AnyState, Erased};
+use crate::check::bounds::{Tally, Until};
+use crate::property::{self, PropertyError};
+use crate::protocol::Protocol;
+use crate::round::{Round, Starters, round};
+use crate::space::{ActionId, Space};
+use crate::trace::{self, Shows, Trace, TraceError};
+use crate::world::packed::Packed;
+use crate::world::{Action, Condition, Scenario, State, World};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A [`World`] of some protocol.
+///
+/// States, actions and conditions that are given to its methods must be its own; anything else is
+/// a mistake of the caller and panics.
+pub trait AnyWorld: Debug + Send + Sync {
+    /// The protocol and its rules.
+    fn rules(&self) -> &dyn AnyRules;
+
+    /// The surrounding.
+    fn scenario(&self) -> Scenario;
+
+    /// Whether there is a boundary that an execution may leave.
+    fn is_bounded(&self) -> bool;
+
+    /// The one initial state.
+    fn initial(&self) -> AnyState;
+
+    /// Everything that can happen in `state`, in an order that is always the same.
+    fn enabled(&self, state: &AnyState) -> Vec<AnyAction>;
+
+    /// The state that follows when `action`, which must be enabled, happens in `state`.
+    fn apply(&self, state: &AnyState, action: &AnyAction) -> AnyState;
+
+    /// Whether `state` is within the bounds of the search.
+    fn within_bounds(&self, state: &AnyState) -> bool;
+
+    /// Whether `condition` holds in `state`.
+    fn holds(&self, condition: &AnyCondition, state: &AnyState) -> bool;
+
+    /// The positions of these actions among those that are enabled, each after those before it.
+    fn positions(&self, actions: &[AnyAction]) -> Vec<usize>;
+
+    /// What happens in a step and what every process is afterwards, for the Explorer.
+    fn describe(&self, state: &AnyState, action: &AnyAction) -> String;
+
+    /// The properties of these names; if none is named, the usual ones.
+    ///
+    /// # Errors
+    /// As [`property::select`].
+    fn select(&self, names: &[String]) -> Result<Vec<AnyProperty>, PropertyError>;
+
+    /// The world as a space whose states are a few words; bit i + 1 of the answers is that to the
+    /// i-th question.
+    fn pack(&self, questions: &[AnyCondition]) -> Box<dyn AnySpace>;
+
+    /// The execution in which `actions` happen one after the other.
+    fn record(&self, actions: &[AnyAction], shows: Option<Shows>) -> Trace;
+
+    /// The actions that a trace of this world tells of.
+    ///
+    /// # Errors
+    /// As [`Trace::actions`].
+    fn replay(&self, trace: &Trace) -> Result<Vec<AnyAction>, TraceError>;
+
+    /// How many of `metric` the elections cost that `starters` begin, when the `crashed` highest
+    /// processes are down.
+    ///
+    /// # Errors
+    /// As [`round`].
+    fn round(
+        &self,
+        metric: &str,
+        starters: Starters,
+        crashed: usize,
+    ) -> Result<Round<AnyAction>, String>;
+
+    /// The same world, to keep.
+    fn share(&self) -> Arc<dyn AnyWorld>;
+}
+
+/// A space that was made of a world.
+pub trait AnySpace: Space {
+    /// The actions with these numbers.
+    fn named(&self, ids: &[ActionId]) -> Vec<AnyAction>;
+
+    /// What every transition from each of `states` gains, of everything that is counted.
+    fn tally(&self, until: Until, states: &mut dyn Iterator<Item = Vec<u64>>) -> Tally;
+}
+
+fn state<P: Protocol>(state: &AnyState) -> &State<P> {
+    state.get().expect("the state is of this world")
+}
+
+fn action<P: Protocol>(action: &AnyAction) -> Action<P> {
+    action.get().expect("the action is of this world")
+}
+
+fn condition<P: Protocol>(condition: &AnyCondition) -> Condition<P> {
+    *condition.0.downcast_ref().expect("the condition is of this world")
+}
+
+fn erased<P: Protocol>(state: State<P>) -> AnyState {
+    AnyState(Erased(Arc::new(state)))
+}
+
+impl<P: Protocol> AnyWorld for World<P> {
+    fn rules(&self) -> &dyn AnyRules {
+        self.protocol()
+    }
+
+    fn scenario(&self) -> Scenario {
+        World::scenario(self)
+    }
+
+    fn is_bounded(&self) -> bool {
+        World::is_bounded(self)
+    }
+
+    fn initial(&self) -> AnyState {
+        erased(World::initial(self))
+    }
+
+    fn enabled(&self, at: &AnyState) -> Vec<AnyAction> {
+        let mut actions = Vec::new();
+        World::enabled(self, state(at), &mut actions);
+        actions.into_iter().map(AnyAction::of).collect()
+    }
+
+    fn apply(&self, at: &AnyState, taken: &AnyAction) -> AnyState {
+        erased(World::apply(self, state(at), &action(taken)).state)
+    }
+
+    fn within_bounds(&self, at: &AnyState) -> bool {
+        World::within_bounds(self, state(at))
+    }
+
+    fn holds(&self, asked: &AnyCondition, at: &AnyState) -> bool {
+        condition(asked).holds(self, state(at))
+    }
+
+    fn positions(&self, actions: &[AnyAction]) -> Vec<usize> {
+        let mut state = World::initial(self);
+        let mut enabled = Vec::new();
+        let position = |taken: &AnyAction| {
+            let taken = action(taken);
+            enabled.clear();
+            World::enabled(self, &state, &mut enabled);
+            let position = enabled.iter().position(|action| *action == taken);
+            state = World::apply(self, &state, &taken).state;
+            position.expect("the action can happen where it stands")
+        };
+        actions.iter().map(position).collect()
+    }
+
+    fn describe(&self, at: &AnyState, taken: &AnyAction) -> String {
+        trace::describe(self, state(at), &action(taken))
+    }
+
+    fn select(&self, names: &[String]) -> Result<Vec<AnyProperty>, PropertyError> {
+        let selected = property::select(self, names)?.into_iter();
+        Ok(selected.map(|property| property.map(AnyCondition::of)).collect())
+    }
+
+    fn pack(&self, questions: &[AnyCondition]) -> Box<dyn AnySpace> {
+        Box::new(Packed::new(self, questions.iter().map(condition).collect()))
+    }
+
+    fn record(&self, actions: &[AnyAction], shows: Option<Shows>) -> Trace {
+        Trace::record(self, &actions.iter().map(action).collect::<Vec<_>>(), shows)
+    }
+
+    fn replay(&self, trace: &Trace) -> Result<Vec<AnyAction>, TraceError> {
+        Ok(trace.actions(self)?.into_iter().map(AnyAction::of).collect())
+    }
+
+    fn round(
+        &self,
+        metric: &str,
+        starters: Starters,
+        crashed: usize,
+    ) -> Result<Round<AnyAction>, String> {
+        let Round { count, actions } = round(self, metric, starters, crashed)?;
+        Ok(Round { count, actions: actions.into_iter().map(AnyAction::of).collect() })
+    }
+
+    fn share(&self) -> Arc<dyn AnyWorld> {
+        Arc::new(self.clone())
+    }
+}
+
+impl<P: Protocol> AnySpace for Packed<P> {
+    fn named(&self, ids: &[ActionId]) -> Vec<AnyAction> {
+        Packed::named(self, ids).into_iter().map(AnyAction::of).collect()
+    }
+
+    fn tally(&self, until: Until, states: &mut dyn Iterator<Item = Vec<u64>>) -> Tally {
+        Tally::of(self, until, states)
+    }
+}

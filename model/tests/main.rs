@@ -1,0 +1,31 @@
+//! All tests of the checker, as one program: what they share is compiled and linked once.
+
+mod bounds;
+mod claims;
+mod cli;
+mod cli_bounds;
+mod clocks;
+mod counts;
+mod docs;
+mod explorer;
+mod fairness;
+mod garcia_molina;
+mod invitation;
+mod lease;
+mod liveness;
+mod liveness_speed;
+mod ospf_dr;
+mod packed;
+mod queue;
+mod raft_election;
+mod recommended;
+mod report;
+mod rings;
+mod stoller;
+mod stoller_rules;
+mod survey;
+mod timed;
+mod trace;
+mod tune;
+mod verdicts;
+mod vrrp;
