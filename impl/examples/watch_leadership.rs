@@ -1,6 +1,6 @@
 //! Three members in one process: two watch which node leads, then the leader leaves.
 //!
-//! `cargo run -p bellwether --example watch_leadership`
+//! `cargo run --release -p bellwether --example watch_leadership`
 
 use bellwether::{Config, Election, Leadership, NodeId};
 use tokio::net::TcpListener;

@@ -1,8 +1,13 @@
 //! Formally checked models of leader election.
 //!
+//! This crate puts together the [engine](bellwether_engine), the
+//! [protocols](bellwether_protocols), what the literature says of them ([`claims`]) and what they do
+//! in the worlds that matter ([`survey`]); and it is the command line `bellwether-model`. To check a
+//! protocol of your own, depend on `bellwether-engine` alone.
+//!
 //! A [`Protocol`](protocol::Protocol) says what one process does: on recovery, on a message, on an
 //! expired timer. A [`World`](world::World) surrounds `n` such processes with a network, faults and
-//! timing, and is a [`stateright::Model`], so stateright's searches and its Explorer work on it.
+//! timing, and stateright's searches and its Explorer work on it.
 //! [`check`] decides the [properties](property) of a world: safety by exhausting the reachable
 //! states, liveness on the state graph under weak or strong fairness.
 //!
@@ -18,19 +23,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod check;
+pub use bellwether_engine::{
+    check, erased, property, report, round, space, temporal, trace, tune, words, world,
+};
+
 pub mod claims;
 pub mod cli;
-pub mod erased;
-pub mod property;
-pub mod protocol;
-pub mod report;
-pub mod round;
 mod side_by_side;
-pub mod space;
 pub mod survey;
-pub mod temporal;
-pub mod trace;
-pub mod tune;
-pub mod words;
-pub mod world;
+
+/// The trait of protocols, and the protocols.
+pub mod protocol {
+    pub use bellwether_engine::protocol::*;
+    pub use bellwether_protocols::*;
+}

@@ -24,12 +24,12 @@ pub(crate) fn side_by_side<J: Sync, R: Send>(
         while let Some(at) =
             Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&at| at < jobs.len())
         {
-            *results[at].lock().expect("nobody else has it") = Some(work(&jobs[at]));
+            *results[at].lock().expect("no other thread has it") = Some(work(&jobs[at]));
         }
     };
     thread::scope(|scope| {
         (0..threads.max(1)).try_for_each(|_| Builder::new().spawn_scoped(scope, work_on).map(drop))
     })?;
-    let done = |result: Mutex<Option<R>>| result.into_inner().expect("nobody panicked");
+    let done = |result: Mutex<Option<R>>| result.into_inner().expect("no thread panicked");
     Ok(results.into_iter().map(|result| done(result).expect("every job was taken")).collect())
 }

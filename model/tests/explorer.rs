@@ -186,7 +186,7 @@ fn reads_like_a_sentence(action: &str) {
     let mut words = action.split(' ');
     let subject = words.next().expect("a subject");
     assert!(subject.trim_end_matches("'s").parse::<u8>().is_ok(), "who? {action}");
-    let verbs = ["crashes", "gets", "comes", "expires"];
+    let verbs = ["crashes", "gets", "recovers", "expires"];
     assert!(words.any(|word| verbs.contains(&word)), "does what? {action}");
     assert!(!action.contains(['{', '(', '_', ':']), "for people: {action}");
 }
@@ -207,7 +207,7 @@ fn the_address_that_check_prints_opens_exactly_its_counterexample() {
         let states = explorer.next(&places[..depth]);
         let action = text(chosen(&states, places[depth]), "action").to_owned();
         let kind = text(&step["event"], "kind");
-        let verb = [("crash", "crashes"), ("recover", "comes"), ("expire", "expires")];
+        let verb = [("crash", "crashes"), ("recover", "recovers"), ("expire", "expires")];
         let verb = verb.iter().find(|(name, _)| *name == kind).map_or("gets", |(_, verb)| verb);
         assert!(action.contains(verb), "{action}: {step}");
         assert!(action.starts_with(&step["node"].to_string()), "{action}: {step}");

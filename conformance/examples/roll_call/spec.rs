@@ -1,5 +1,5 @@
 //! Roll call, the specification: a process that starts calls, a process that is higher answers, and
-//! the highest that was heard leads. (In the tree this file is `model/src/protocol/roll_call.rs`.)
+//! the highest that was heard leads. (In the tree this file is `model/protocols/src/roll_call.rs`.)
 
 use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! `completions`: a script that completes the command line.
 
-use super::{CONFORMS, Cli};
-use clap::{Args, CommandFactory};
+use super::{CONFORMS, command};
+use clap::Args;
 use clap_complete::Shell;
 use std::io::Write;
 
@@ -14,7 +14,7 @@ pub(super) struct CompletionsArgs {
 
 pub(super) fn run(args: &CompletionsArgs) -> anyhow::Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "bellwether-conformance", &mut script);
+    clap_complete::generate(args.shell, &mut command(), "bellwether-conformance", &mut script);
     std::io::stdout().write_all(&script)?;
     Ok(CONFORMS)
 }

@@ -8,8 +8,10 @@ mod replay;
 use crate::error::Error;
 use crate::mapping::{self, Visitor};
 use anyhow::Context;
+use bellwether_model::cli::with_durations;
+use bellwether_model::protocol::REGISTRY;
 use bellwether_model::trace::Trace;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -48,10 +50,17 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+/// The command line with a flag for each duration of the protocols.
+fn command() -> clap::Command {
+    with_durations(Cli::command(), REGISTRY)
+}
+
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let done = match cli.command {
         Command::Lockstep(args) => lockstep::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::List(args) => list::run(&args),

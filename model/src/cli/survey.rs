@@ -1,6 +1,8 @@
 //! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
-use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, check, text};
+use super::{
+    Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, print as print_report, status, text,
+};
 use crate::check as checking;
 use crate::check::{Limits, Options, Verdict};
 use crate::survey::{How, Row, Surrounding, matrix, surroundings, survey};
@@ -169,6 +171,6 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     writeln!(out, "{}: {}", found.name, found.meaning)?;
     writeln!(out, "{} check {name} {}\n", tool.name, WorldArgs::typed(&scenario))?;
     let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
-    check::print(tool, &report, &protocol, &Vec::new(), args.ascii)?;
-    Ok(check::status(&report))
+    print_report(tool, &report, &protocol, &Vec::new(), args.ascii)?;
+    Ok(status(&report))
 }

@@ -1,0 +1,138 @@
+//! What executions of a world cost at most.
+
+use super::tally::Column;
+use super::{Bound, Order};
+use crate::check::exact::{Exact, Graph, How};
+use crate::check::rows::Rows;
+use crate::check::{CheckError, Counts, Limits, Progress, Reason, peak_rss_bytes};
+use crate::erased::{AnyAction, AnySpace, AnyWorld};
+use crate::property::Kind;
+use crate::trace::{Shows, Trace};
+use serde::Serialize;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Which steps of an execution are counted: from the first fault on (after a cold start, from the
+/// beginning on), and every fault, and besides
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// those in states that are not quiescent.
+    #[default]
+    Rest,
+    /// those in states in which not every live process agrees on the highest live one.
+    Agreed,
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Until::Rest => "while the world is not quiescent",
+            Until::Agreed => "while not every live process agrees on the highest live one",
+        })
+    }
+}
+
+/// What executions of a world cost at most.
+pub struct Bounds {
+    /// The world.
+    pub world: Arc<dyn AnyWorld>,
+    /// Which steps were counted.
+    pub until: Until,
+    /// How much there was to search.
+    pub counts: Counts,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The most memory that the process has used, in bytes, where the system tells.
+    pub peak_rss_bytes: Option<u64>,
+    /// Why the search is not complete, if it is not. After a limit there are no lines; where the
+    /// capacity hides executions, the true bounds may be larger.
+    pub incomplete: Option<Reason>,
+    /// What was counted.
+    pub lines: Vec<Line>,
+}
+
+/// The bound on one thing that is counted.
+pub struct Line {
+    /// What is counted.
+    pub metric: &'static str,
+    /// What counts as one.
+    pub meaning: &'static str,
+    /// Only those of this kind, if kinds are told apart.
+    pub kind: Option<String>,
+    /// The most there can be in an execution.
+    pub bound: Bound<AnyAction>,
+}
+
+impl Line {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.kind {
+            Some(kind) => format!("{}/{kind}", self.metric),
+            None => self.metric.to_owned(),
+        }
+    }
+
+    /// The execution that attains the bound, or repeats what has none, as a trace.
+    #[must_use]
+    pub fn trace(&self, world: &dyn AnyWorld) -> Trace {
+        let (actions, cycle_after, most) = match &self.bound {
+            Bound::Most(most, steps) => (steps.clone(), None, most.to_string()),
+            Bound::Unbounded(lasso) => {
+                let steps = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
+                (steps, Some(lasso.stem.len()), "unbounded".to_owned())
+            }
+        };
+        let property = format!("the most {}", self.name());
+        let shows = Shows { property, formula: most, kind: Kind::Reachability, cycle_after };
+        world.record(&actions, Some(shows))
+    }
+}
+
+/// The largest number of everything that is counted, over all executions of `world`, telling `look`
+/// now and then how far the search is.
+///
+/// # Errors
+/// If the system gives no threads.
+pub fn bounds(
+    world: &dyn AnyWorld,
+    until: Until,
+    (limits, threads): (Limits, usize),
+    look: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Bounds, CheckError> {
+    let started = Instant::now();
+    let how = How { limits, edges: true, threads, look };
+    let mut space = world.pack(&[]);
+    let exact = Exact::search(&mut *space, how);
+    let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
+    let (counts, cut_short) = (exact.counts(), exact.cut_short());
+    let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Capacity));
+    let mut lines = Vec::new();
+    if cut_short.is_none() {
+        lines = measured(until, &*space, &exact.graph(&*space));
+    }
+    Ok(Bounds {
+        world: world.share(),
+        until,
+        counts,
+        elapsed: started.elapsed(),
+        peak_rss_bytes: peak_rss_bytes(),
+        incomplete,
+        lines,
+    })
+}
+
+fn measured(until: Until, space: &dyn AnySpace, graph: &Graph<'_>) -> Vec<Line> {
+    let tally = space.tally(until, &mut (0..graph.len()).map(|number| graph.words(number)));
+    let order = Order::new(graph);
+    let line = |(at, Column { metric, meaning, kind }): (usize, Column)| {
+        let bound = match order.bound(tally.gain(at)).map(|steps| space.named(steps)) {
+            Bound::Most(most, steps) => Bound::Most(most + tally.begun(at), steps),
+            unbounded @ Bound::Unbounded(_) => unbounded,
+        };
+        Line { metric, meaning, kind, bound }
+    };
+    tally.columns().into_iter().map(line).collect()
+}

@@ -1,0 +1,98 @@
+//! A world as a stateright model. What stateright calls a model includes how states and paths are
+//! shown to people, so this stands above [`crate::world`] and not in it.
+
+use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnyState, AnyWorld};
+use crate::report::svg;
+use crate::temporal::Temporal;
+use stateright::Path;
+use std::sync::Arc;
+
+/// A formula and its name; no condition is one that holds everywhere.
+pub(crate) type Named = (&'static str, Temporal<Option<AnyCondition>>);
+
+/// The name and the formula of a property.
+pub(crate) fn named(property: &AnyProperty) -> Named {
+    (property.name, property.temporal.clone().map(Some))
+}
+
+/// A world, and what stateright's searches and its Explorer look for in it.
+#[derive(Clone)]
+pub(crate) struct Model {
+    world: Arc<dyn AnyWorld>,
+    asked: Vec<Named>,
+}
+
+impl Model {
+    /// The model of `world`. Liveness is not among what stateright can look for.
+    pub(crate) fn new(world: &dyn AnyWorld, asked: Vec<Named>) -> Model {
+        Model { world: world.share(), asked }
+    }
+}
+
+impl stateright::Model for Model {
+    type State = AnyState;
+    type Action = AnyAction;
+
+    fn init_states(&self) -> Vec<AnyState> {
+        vec![self.world.initial()]
+    }
+
+    fn actions(&self, state: &AnyState, actions: &mut Vec<AnyAction>) {
+        actions.extend(self.world.enabled(state));
+    }
+
+    fn next_state(&self, state: &AnyState, action: AnyAction) -> Option<AnyState> {
+        Some(self.world.apply(state, &action))
+    }
+
+    fn format_action(&self, action: &AnyAction) -> String {
+        action.to_string()
+    }
+
+    fn format_step(&self, state: &AnyState, action: AnyAction) -> Option<String> {
+        Some(self.world.describe(state, &action))
+    }
+
+    fn as_svg(&self, path: Path<AnyState, AnyAction>) -> Option<String> {
+        Some(svg::draw(&self.world.record(&path.into_actions(), None)))
+    }
+
+    /// Safety and reachability. Liveness is not among them: stateright's `eventually` misses cycles
+    /// and joins, so that is decided on the [state graph](super::exact::Graph).
+    fn properties(&self) -> Vec<stateright::Property<Self>> {
+        let slots = self.asked.iter().zip(slots());
+        let asked = slots.filter_map(|((name, temporal), slot)| match temporal {
+            Temporal::Always(_) => Some(stateright::Property::always(name, slot)),
+            Temporal::Reachable(_) => Some(stateright::Property::sometimes(name, slot)),
+            Temporal::Liveness(_) => None,
+        });
+        asked.collect()
+    }
+
+    fn within_boundary(&self, state: &AnyState) -> bool {
+        self.world.within_bounds(state)
+    }
+}
+
+/// How many properties stateright can look for at once.
+pub(super) const SLOTS: usize = 32;
+
+/// Stateright wants a function for each property, and knows nothing of a model but its type: so
+/// there is one for each place in the list of what is asked.
+type Slot = fn(&Model, &AnyState) -> bool;
+
+fn slot<const AT: usize>(model: &Model, state: &AnyState) -> bool {
+    match model.asked.get(AT) {
+        Some((_, Temporal::Always(Some(condition)) | Temporal::Reachable(Some(condition)))) => {
+            model.world.holds(condition, state)
+        }
+        _ => true,
+    }
+}
+
+fn slots() -> [Slot; SLOTS] {
+    macro_rules! slots {
+        ($($at:literal)+) => { [$(slot::<$at>),+] };
+    }
+    slots![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31]
+}

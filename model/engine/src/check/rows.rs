@@ -1,0 +1,54 @@
+//! What liveness and bounds are decided on: a graph of numbered states.
+
+pub use crate::space::Fairness;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::Range;
+
+/// The target of a transition that leaves the boundary of the search.
+pub const OUTSIDE: u32 = u32::MAX;
+
+/// A finite transition system whose rows are kept.
+///
+/// States are numbers below [`len`](Rows::len), in no particular order. Nothing that is decided on
+/// such a graph may depend on how its states are numbered, only on the order of the actions.
+pub trait Rows: Sync {
+    /// What leads from one state to the next. Two actions that are equal are one action, wherever
+    /// they are enabled: that is what fairness is about.
+    type Action: Clone + Eq + Hash + Debug;
+
+    /// The number of states.
+    fn len(&self) -> u32;
+
+    /// Whether there is no state at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The initial states.
+    fn initial(&self) -> &[u32];
+
+    /// The state that each enabled action leads to, in the order of [`actions`](Rows::actions);
+    /// [`OUTSIDE`] where one leaves the boundary of the search.
+    fn successors(&self, number: u32) -> &[u32];
+
+    /// The enabled actions of a state. They are worked out again at each call, so call it rarely.
+    fn actions(&self, number: u32) -> Vec<Self::Action>;
+
+    /// How fair an action is.
+    fn fairness(&self, action: &Self::Action) -> Fairness;
+
+    /// Whether nothing fair is enabled in a state, so that staying in it for ever is fair.
+    fn stutters(&self, number: u32) -> bool;
+
+    /// All states, so ordered that most transitions lead to what comes earlier. Nothing but speed
+    /// depends on it.
+    fn backwards(&self) -> Vec<Range<u32>> {
+        std::iter::once(0..self.len()).collect()
+    }
+
+    /// Whether some action may be strongly fair. If none is, components are judged faster.
+    fn has_strong(&self) -> bool {
+        true
+    }
+}

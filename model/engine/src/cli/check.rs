@@ -1,0 +1,247 @@
+//! `check`: decide a protocol's properties in a world, and show what violates them.
+
+use super::{
+    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, Tool, UsageError, VIOLATED, WorldArgs, shown,
+    text, world,
+};
+use crate::check::{self, Decision, Engine, Options, Report, Verdict};
+use crate::trace::Trace;
+use anstyle::Style;
+use clap::{Args, ValueEnum};
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use indicatif::{HumanBytes, HumanCount};
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The flags of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    protocol: ProtocolArgs,
+
+    #[command(flatten)]
+    world: WorldArgs,
+
+    /// Check only this property; may be given again [default: all]
+    #[arg(short, long = "property", value_name = "NAME")]
+    properties: Vec<String>,
+
+    /// The engine that searches
+    #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
+    engine: EngineArg,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// The seed of the random walks of --engine simulation
+    #[arg(long, default_value_t = 1, value_name = "SEED", help_heading = "Search")]
+    seed: u64,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Save each counterexample as a trace (NDJSON) and a picture (SVG) in this folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model check bully
+  bellwether-model check bully --recoveries 1 --out out
+  bellwether-model check bully --nodes 4 --max-seconds 60 --memory 4G
+  bellwether-model check bully --rule t_coord=false --crashes 2 --property decided
+  bellwether-model check bully --variant baseline --network set --engine dfs --json";
+
+/// The values of `--engine`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EngineArg {
+    /// Breadth-first over whole states: what holds is proved for the world
+    Exact,
+    /// Stateright's breadth-first search
+    Bfs,
+    /// Stateright's depth-first search
+    Dfs,
+    /// Stateright's random walks: they find violations and prove nothing
+    Simulation,
+}
+
+pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
+    shown::prepare(args.out.as_deref())?;
+    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let properties = world.select(&args.named()).map_err(UsageError::Property)?;
+    let bar = Bar::new();
+    let look = &mut |progress| bar.look("searching", progress);
+    let found = check::decide(&*world, &properties, &args.options(), look);
+    bar.finish();
+    let report = found?;
+    let saved = args.save(&report)?;
+    if args.json {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
+    } else {
+        print(tool, &report, &args.protocol, &saved, args.ascii)?;
+    }
+    Ok(status(&report))
+}
+
+/// Where a property's counterexample was saved.
+pub type Saved = Vec<(&'static str, PathBuf)>;
+
+impl CheckArgs {
+    /// The properties that were named, each one once.
+    fn named(&self) -> Vec<String> {
+        let mut named = self.properties.clone();
+        let mut known = HashSet::new();
+        named.retain(|name| known.insert(name.clone()));
+        named
+    }
+
+    fn options(&self) -> Options {
+        let engine = match self.engine {
+            EngineArg::Exact => Engine::Exact,
+            EngineArg::Bfs => Engine::Bfs,
+            EngineArg::Dfs => Engine::Dfs,
+            EngineArg::Simulation => Engine::Simulation,
+        };
+        Options {
+            engine,
+            // Stateright's searches find something else each time with more threads.
+            threads: match self.limits.threads {
+                None if engine != Engine::Exact => 1,
+                _ => self.limits.threads(),
+            },
+            limits: self.limits.limits(),
+            seed: self.seed,
+        }
+    }
+
+    fn save(&self, report: &Report) -> anyhow::Result<Saved> {
+        let Some(dir) = &self.out else { return Ok(Saved::new()) };
+        let mut files = Saved::new();
+        for (decision, trace) in counterexamples(report) {
+            let name =
+                format!("{}-{}", report.world.rules().protocol().name(), decision.property.name);
+            let file = shown::save(&trace, dir, &name)?;
+            files.push((decision.property.name, file));
+        }
+        Ok(files)
+    }
+}
+
+/// The exit status that says what was found.
+pub fn status(report: &Report) -> u8 {
+    match report.verdict() {
+        Verdict::Holds => HOLDS,
+        Verdict::Violated => VIOLATED,
+        Verdict::Unknown => CUT_SHORT,
+    }
+}
+
+/// Prints what was found, and shows what violates it.
+pub fn print(
+    tool: Tool,
+    report: &Report,
+    protocol: &ProtocolArgs,
+    saved: &Saved,
+    ascii: bool,
+) -> anyhow::Result<()> {
+    let mut out = anstream::stdout();
+    let rules = report.world.rules();
+    writeln!(out, "{}, {}", rules.protocol().name(), rules.variant_name())?;
+    let width = text::width();
+    writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
+    writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
+    writeln!(out, "{}", table(report))?;
+    let mut told: Vec<(&'static str, Trace)> = Vec::new();
+    for (decision, trace) in counterexamples(report) {
+        let property = &decision.property;
+        let formula = property.formula;
+        let what = format!("{BOLD}{} is violated{BOLD:#}: {formula}", property.name);
+        writeln!(out, "\n{what}")?;
+        let same = told.iter().find(|(_, known)| known.steps == trace.steps);
+        if let Some((known, _)) = same {
+            writeln!(out, "The execution is that of {known}.")?;
+        } else {
+            shown::tell(&mut out, &trace, ascii)?;
+        }
+        if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
+            shown::saved(&mut out, file)?;
+        }
+        if let Some(found) = &decision.counterexample {
+            shown::browse(&mut out, tool, protocol, (&*report.world, found))?;
+        }
+        told.push((property.name, trace));
+    }
+    if let Some(reason) = report.cut_short {
+        let claim = "What is unknown is not claimed.";
+        let cut = format!("The search was cut short: {reason}. {claim}");
+        writeln!(out, "\n{}", text::wrap(&cut, width))?;
+    }
+    Ok(())
+}
+
+const BOLD: Style = Style::new().bold();
+
+fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> {
+    report.decisions.iter().filter_map(|decision| {
+        let found = decision.counterexample.as_ref()?;
+        Some((decision, found.trace(&*report.world, &decision.property)))
+    })
+}
+
+fn searched(report: &Report) -> String {
+    let counts = report.counts;
+    let how = match report.engine {
+        Engine::Exact => "exact (whole states)".to_owned(),
+        engine if report.threads == 1 => format!("stateright's {engine}"),
+        engine => format!("stateright's {engine}, {} threads", report.threads),
+    };
+    let memory = report.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));
+    format!(
+        "engine: {how}: {} states, {} generated, {} deep, in {:.2} s{}",
+        HumanCount(counts.distinct),
+        HumanCount(counts.generated),
+        counts.depth,
+        report.elapsed.as_secs_f64(),
+        memory.unwrap_or_default()
+    )
+}
+
+fn table(report: &Report) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["property", "verdict", "in words"]);
+    for decision in &report.decisions {
+        table.add_row([
+            Cell::new(decision.property.name),
+            verdict(decision),
+            Cell::new(decision.property.meaning),
+        ]);
+    }
+    table
+}
+
+fn verdict(decision: &Decision) -> Cell {
+    let (colour, mut words) = match (decision.verdict, &decision.counterexample) {
+        (Verdict::Holds, _) => (Color::Green, "holds".to_owned()),
+        (Verdict::Violated, None) => (Color::Red, "violated".to_owned()),
+        (Verdict::Violated, Some(found)) => {
+            let steps = found.steps.len();
+            let s = if steps == 1 { "" } else { "s" };
+            (Color::Red, format!("violated ({steps} step{s})"))
+        }
+        (Verdict::Unknown, _) => (Color::Yellow, "unknown".to_owned()),
+    };
+    if let Some(reason) = decision.reason {
+        words += &format!(": {reason}");
+    }
+    Cell::new(words).fg(colour)
+}

@@ -1,0 +1,192 @@
+//! The command line: one file for each subcommand.
+
+mod bounds;
+mod check;
+mod completions;
+mod explore;
+mod limit_args;
+mod list;
+mod progress;
+pub mod shown;
+pub mod text;
+mod timed_args;
+mod trace;
+mod tune;
+mod world_args;
+
+pub use check::{Saved, print, status};
+pub use limit_args::LimitArgs;
+pub use progress::Bar;
+pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
+pub use world_args::{
+    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
+    world,
+};
+
+use crate::erased::Registry;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Every checked property holds, or the command did what it was asked.
+pub const HOLDS: u8 = 0;
+/// A checked property is violated.
+pub const VIOLATED: u8 = 1;
+/// The arguments, a file or the surroundings do not allow what was asked.
+pub const USAGE: u8 = 2;
+/// The search was cut short, so nothing is claimed.
+pub const CUT_SHORT: u8 = 3;
+
+/// Check leader elections: every interleaving of crashes, recoveries, message orders and time-outs
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
+3 the search was cut short, so nothing is claimed.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Decide a protocol's properties in a world, and show what violates them
+    Check(check::CheckArgs),
+    /// Find the shortest time-outs that keep a property, for given message delays
+    Tune(tune::TuneArgs),
+    /// Compute what executions cost at most: messages, time-outs, elections, leaderships
+    Bounds(bounds::BoundsArgs),
+    /// Browse a world's states and counterexamples in stateright's web Explorer
+    Explore(explore::ExploreArgs),
+    /// Show the protocols; of one, its variants, rules and properties
+    List(list::ListArgs),
+    /// Print or draw a saved trace again
+    Trace(trace::TraceArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// A command line: what it is called, what it knows, and what it can do besides.
+#[derive(Clone, Copy)]
+pub struct Tool {
+    /// The name of the program.
+    pub name: &'static str,
+    /// The protocols.
+    pub registry: Registry,
+    /// Examples for the help of the whole, a line each, without the name of the program.
+    pub examples: &'static [&'static str],
+    /// Subcommands besides those that every command line has.
+    pub more: &'static [More],
+}
+
+/// A subcommand that only one program has.
+pub struct More {
+    /// What it is called, and its flags.
+    pub command: fn() -> clap::Command,
+    /// Runs it; what it returns is the exit status.
+    ///
+    /// # Errors
+    /// Whatever goes wrong; the exit status is then [`USAGE`].
+    pub run: fn(Tool, &ArgMatches) -> anyhow::Result<u8>,
+}
+
+/// The whole command line of a program, with a flag for each duration of its protocols.
+fn command(tool: Tool) -> clap::Command {
+    let more = tool.more.iter().map(|more| (more.command)());
+    let command = Cli::command().name(tool.name).subcommands(more);
+    let examples = tool.examples.iter().map(|example| format!("  {} {example}\n", tool.name));
+    let examples: String = examples.collect();
+    let help = format!("Examples:\n{examples}('help COMMAND' shows more)\n\n{EXIT_STATUS}");
+    let command = command.after_help(help).mut_subcommands(|command| tool.named(command));
+    with_durations(command, tool.registry)
+}
+
+impl Tool {
+    /// A command line that can do what every one can.
+    #[must_use]
+    pub const fn new(name: &'static str, registry: Registry) -> Tool {
+        let examples = &["list", "help check", "help explore"];
+        Tool { name, registry, examples, more: &[] }
+    }
+
+    /// A subcommand with examples that call this program and a protocol that it knows. Those that
+    /// name a variant or a rule are of use only to the program that they were written for.
+    fn named(self, command: clap::Command) -> clap::Command {
+        let Some(help) = command.get_after_help().map(ToString::to_string) else { return command };
+        let first = self.registry.names().first().copied().unwrap_or("PROTOCOL");
+        let known = self.registry.find(WRITTEN_FOR.1).is_ok();
+        let lines = help.lines().filter(|line| {
+            known || !["--variant", "--rule", "--t-"].iter().any(|flag| line.contains(flag))
+        });
+        let lines: Vec<_> = lines.collect();
+        let mut help = lines.join("\n").replace(WRITTEN_FOR.0, self.name);
+        if !known {
+            help = help.replace(WRITTEN_FOR.1, first);
+        }
+        command.after_help(help)
+    }
+}
+
+/// The program and the protocol that the examples of the subcommands name.
+const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
+
+/// Runs a command line; what it returns is the exit status.
+///
+/// With a protocol of your own, this is the whole of your `main`:
+///
+/// ```no_run
+/// # use bellwether_protocols::bully::Bully as Mine;
+/// use bellwether_engine::cli::{self, Tool};
+/// use bellwether_engine::erased::{Entry, Registry};
+///
+/// static REGISTRY: Registry = Registry(&[&Entry::<Mine>::NEW]);
+///
+/// fn main() -> std::process::ExitCode {
+///     cli::main(Tool::new("check-mine", REGISTRY))
+/// }
+/// ```
+#[must_use]
+pub fn main(tool: Tool) -> ExitCode {
+    let matches = command(tool).get_matches();
+    let more = matches.subcommand().and_then(|(name, flags)| {
+        let named = |more: &&More| (more.command)().get_name() == name;
+        tool.more.iter().find(named).map(|more| (more, flags))
+    });
+    let done = match more {
+        Some((more, flags)) => (more.run)(tool, flags),
+        None => run(tool, &matches),
+    };
+    match done {
+        Ok(status) => ExitCode::from(status),
+        Err(error) if is_closed_pipe(&error) => ExitCode::from(HOLDS),
+        Err(error) => {
+            let (bold, plain) = (ERROR.render(), ERROR.render_reset());
+            anstream::eprintln!("{bold}error:{plain} {error:#}");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<u8> {
+    let cli = Cli::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
+    match cli.command {
+        Command::Check(args) => check::run(tool, &args),
+        Command::Tune(args) => tune::run(tool, &args),
+        Command::Bounds(args) => bounds::run(tool, &args),
+        Command::Explore(args) => explore::run(tool, &args),
+        Command::List(args) => list::run(tool, &args),
+        Command::Trace(args) => trace::run(tool, &args),
+        Command::Completions(args) => completions::run(tool, &args),
+    }
+}
+
+const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// Whether the reader of the output, such as `head`, has closed the pipe: that is no failure.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

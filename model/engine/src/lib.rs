@@ -1,0 +1,33 @@
+//! The engine of Bellwether: what checks a leader election, whatever the election.
+//!
+//! A [`Protocol`](protocol::Protocol) says what one process does: on recovery, on a message, on an
+//! expired timer. A [`World`](world::World) surrounds `n` such processes with a network, faults and
+//! timing, and stateright's searches and its Explorer work on it.
+//! [`check`] decides the [properties](property) of a world: safety by exhausting the reachable
+//! states, liveness on the state graph under weak or strong fairness.
+//!
+//! ```
+//! use bellwether_engine::check::{Options, Verdict, check};
+//! use bellwether_engine::property;
+//! use bellwether_protocols::bully::Bully;
+//! use bellwether_engine::world::{Scenario, World};
+//!
+//! let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0))?;
+//! let report = check(&world, &property::all(), &Options::default(), &mut |_| {})?;
+//! assert_eq!(report.verdict(), Verdict::Holds);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod check;
+pub mod cli;
+pub mod erased;
+pub mod property;
+pub mod protocol;
+pub mod report;
+pub mod round;
+pub mod space;
+pub mod temporal;
+pub mod trace;
+pub mod tune;
+pub mod words;
+pub mod world;

@@ -1,0 +1,209 @@
+//! The trait that protocols implement.
+//!
+//! A protocol is the specification of *one process*. It knows nothing of networks, faults or other
+//! processes' states; what surrounds the processes is the [world](crate::world). Its rules are
+//! data: a value of the type is one variant, and each text of the literature is one named value.
+//!
+//! The engine has no protocol of its own; a command line is given them in a
+//! [registry](crate::erased::Registry).
+
+mod id;
+mod local;
+mod options;
+mod timer;
+mod view;
+
+pub use crate::temporal::Property;
+pub use id::{Id, Ids, MAX_NODES};
+pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
+pub use options::{Canonicalize, Elects, Everything, Options, Services};
+pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
+pub use view::{Envelope, Judge, View};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// What one process does, as a specification. A value is one variant: the rules are its fields.
+pub trait Protocol:
+    Copy + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
+{
+    /// The protocol's one name, the same in model, program and conformance.
+    const NAME: &'static str;
+
+    /// What the protocol is, in half a sentence.
+    const SUMMARY: &'static str;
+
+    /// The named variants; the first is the default.
+    const VARIANTS: &'static [Variant<Self>];
+
+    /// Every timer that a process can have, a row for each; at most [`MAX_TIMERS`].
+    const TIMERS: &'static [TimerRow<Self>];
+
+    /// What is asked of this protocol alone, besides what every election is asked.
+    const PROPERTIES: &'static [Property<Judge<Self>>] = &[];
+
+    /// What only some protocols say.
+    const OPTIONS: Options<Self> = Options::NONE;
+
+    /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
+    type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
+
+    /// What a process keeps on stable storage across crashes; `()` if nothing.
+    type Stable: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
+
+    /// What processes send to each other.
+    type Message: Copy + Debug + Eq + Ord + Hash + Serialize + DeserializeOwned + Send + Sync;
+
+    /// What a process waits for.
+    type Timer: Copy + Debug + Eq + Ord + Hash + Serialize + DeserializeOwned + Send + Sync;
+
+    /// The state of a process in a group that has long agreed on a leader, its timers armed.
+    fn converged(&self, p: &mut Local<'_, Self>);
+
+    /// A process starts after a crash, or for the first time.
+    fn recover(&self, p: &mut Local<'_, Self>);
+
+    /// A message of `from` arrives.
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Self::Message);
+
+    /// An armed timer expires; it is no longer armed when this is called.
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Self::Timer);
+
+    /// Whether what `timer` waits for can no longer come: with perfect timing, only then may it
+    /// expire. This is synchrony without a clock: the time-out is longer than any answer takes.
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool;
+
+    /// What a live process believes of the leadership.
+    fn belief(process: &Self::Process) -> Belief;
+
+    /// The process's role in a word or two, for people.
+    fn role(process: &Self::Process) -> &'static str;
+}
+
+/// What a live process believes of the leadership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Belief {
+    /// It leads.
+    Leads,
+    /// It has another as its leader.
+    Follows(Id),
+    /// It has no leader at present.
+    Undecided,
+}
+
+/// A named set of rules, and the text that gives them.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant<P> {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// Where the rules come from.
+    pub source: &'static str,
+    /// The rules.
+    pub rules: P,
+}
+
+/// The named variant of a protocol, with single rules replaced.
+///
+/// Each override is a rule's name and its new value as it stands in the JSON of the rules
+/// (`t_coord` and `false`, `accept` and `any`).
+///
+/// # Errors
+/// An unknown variant, rule or value; the message lists what there is.
+pub fn variant<P: Protocol>(name: &str, overrides: &[(String, String)]) -> Result<P, RuleError> {
+    let found = P::VARIANTS.iter().find(|v| v.name == name);
+    let rules = found.ok_or_else(|| RuleError::Variant {
+        protocol: P::NAME,
+        name: name.to_owned(),
+        known: P::VARIANTS.iter().map(|v| v.name).collect::<Vec<_>>().join(", "),
+    })?;
+    overrides.iter().try_fold(rules.rules, |rules, (rule, value)| with_rule(rules, rule, value))
+}
+
+fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleError> {
+    let mut fields = match serde_json::to_value(rules) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    if !fields.contains_key(rule) {
+        return Err(RuleError::Rule {
+            protocol: P::NAME,
+            rule: rule.to_owned(),
+            known: fields.keys().cloned().collect::<Vec<_>>().join(", "),
+        });
+    }
+    let parsed = match value {
+        "true" | "on" | "yes" => serde_json::Value::Bool(true),
+        "false" | "off" | "no" | "none" if fields[rule].is_boolean() => {
+            serde_json::Value::Bool(false)
+        }
+        word => serde_json::from_str(word)
+            .ok()
+            .filter(serde_json::Value::is_number)
+            .unwrap_or_else(|| serde_json::Value::String(word.to_owned())),
+    };
+    fields.insert(rule.to_owned(), parsed);
+    serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| RuleError::Value {
+        rule: rule.to_owned(),
+        value: value.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// What the rules of `protocol` are called: the variant nearest to them, with the rules that
+/// differ.
+#[must_use]
+pub fn variant_name<P: Protocol>(protocol: &P) -> String {
+    let fields = |rules: &P| match serde_json::to_value(rules) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let ours = fields(protocol);
+    let difference = |variant: &Variant<P>| {
+        let theirs = fields(&variant.rules);
+        let other = ours.iter().filter(|(rule, value)| theirs.get(*rule) != Some(*value));
+        other.map(|(rule, value)| format!("{rule}={}", crate::words::plain(value))).collect()
+    };
+    let named = P::VARIANTS.iter().map(|variant| (variant.name, difference(variant)));
+    match named.min_by_key(|(_, other): &(_, Vec<String>)| other.len()) {
+        Some((name, other)) if other.is_empty() => name.to_owned(),
+        Some((name, other)) => format!("{name} with {}", other.join(", ")),
+        None => P::NAME.to_owned(),
+    }
+}
+
+/// Why a variant cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    /// No variant of that name.
+    #[error("protocol '{protocol}' has no variant '{name}'; it has: {known}")]
+    Variant {
+        /// The protocol.
+        protocol: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// No rule of that name.
+    #[error("protocol '{protocol}' has no rule '{rule}'; its rules are: {known}")]
+    Rule {
+        /// The protocol.
+        protocol: &'static str,
+        /// What was asked for.
+        rule: String,
+        /// What there is.
+        known: String,
+    },
+    /// A rule cannot have that value.
+    #[error("rule '{rule}' cannot be '{value}': {reason}")]
+    Value {
+        /// The rule.
+        rule: String,
+        /// The value that was asked for.
+        value: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}

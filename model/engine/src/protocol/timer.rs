@@ -1,0 +1,197 @@
+//! What a protocol says of its timers: one row for each.
+
+use super::{Id, Protocol, View};
+
+/// A duration that a protocol's timers take in a timed world. How many ticks it has is part of the
+/// scenario.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Duration {
+    /// The name, as it stands behind `--` on the command line and in the scenario.
+    pub name: &'static str,
+    /// What takes that long, in half a sentence.
+    pub meaning: &'static str,
+    /// Its place among the protocol's durations: behind those that it depends on. In this order the
+    /// smallest that are enough are looked for.
+    pub order: u8,
+    /// How many ticks are enough for the default rules where a message takes at most one tick, and
+    /// processing no time, as `tune` finds them; `None` if that was not looked for.
+    pub enough: Option<u8>,
+}
+
+/// How a timer measures time, and the duration that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It is armed for exactly that long, as a time-out or a heartbeat is.
+    Fixed(&'static Duration),
+    /// It notices what [may time out](Protocol::may_time_out), at some moment within that time: a
+    /// failure detector, whatever it is made of.
+    Detector(&'static Duration),
+}
+
+impl Wait {
+    /// The name of the duration.
+    #[must_use]
+    pub const fn duration(self) -> &'static str {
+        match self {
+            Wait::Fixed(duration) | Wait::Detector(duration) => duration.name,
+        }
+    }
+}
+
+/// By how much longer than its duration a fixed timer takes, so that time-outs can be set apart.
+pub struct Stagger<P> {
+    /// The duration that is added.
+    pub by: &'static Duration,
+    /// How many times it is added for this process, among so many that elect.
+    pub times: fn(&P, Id, usize) -> u8,
+}
+
+/// Whether the expiry of a process's periodic timer would tell no process anything new.
+pub type NoNews<P> = for<'a> fn(&P, &View<'a, P>, Id) -> bool;
+
+/// All that is said of one timer.
+///
+/// ```
+/// # use bellwether_engine::protocol::{Duration, TimerRow};
+/// # use bellwether_protocols::bully::{Bully, Timer};
+/// static T_ELEC: Duration = Duration {
+///     name: "t-elec",
+///     meaning: "how long a candidate waits for an OK",
+///     order: 0,
+///     enough: Some(3),
+/// };
+/// const ROW: TimerRow<Bully> = TimerRow::fixed(Timer::Coordinator, &T_ELEC)
+///     .armed_if(|rules| rules.t_coord);
+/// # assert_eq!(ROW.wait(&Bully::BASELINE).map(|wait| wait.duration()), Some("t-elec"));
+/// ```
+pub struct TimerRow<P: Protocol> {
+    /// The timer.
+    pub timer: P::Timer,
+    /// What it takes in a timed world; `None` if the protocol has no timed worlds.
+    pub duration: Option<&'static Duration>,
+    /// Whether by these rules some process ever arms it.
+    pub armed: fn(&P) -> bool,
+    /// Whether by these rules it is a failure detector.
+    pub detects: fn(&P) -> bool,
+    /// Whether it takes a random time, drawn anew whenever it is armed. One that is due again and
+    /// again then expires again and again, however often others come first: it is strongly fair.
+    pub random: fn(&P) -> bool,
+    /// By how much longer some processes wait.
+    pub stagger: Option<Stagger<P>>,
+    /// Whether it paces something that repeats, such as a heartbeat, rather than waiting for
+    /// others; and when its expiry tells nothing new. Such a timer never expires "too early", so it
+    /// needs no false suspicion to do so. A world in which only expiries without news and faults
+    /// are left is [quiescent](crate::world::World::is_quiescent).
+    pub periodic: Option<NoNews<P>>,
+}
+
+impl<P: Protocol> TimerRow<P> {
+    /// A timer of a protocol that has no timed worlds.
+    #[must_use]
+    pub const fn untimed(timer: P::Timer) -> Self {
+        TimerRow {
+            timer,
+            duration: None,
+            armed: |_| true,
+            detects: |_| false,
+            random: |_| false,
+            stagger: None,
+            periodic: None,
+        }
+    }
+
+    /// A timer that is armed for exactly this long.
+    #[must_use]
+    pub const fn fixed(timer: P::Timer, duration: &'static Duration) -> Self {
+        let mut row = Self::untimed(timer);
+        row.duration = Some(duration);
+        row
+    }
+
+    /// A failure detector that notices within this time.
+    #[must_use]
+    pub const fn detector(timer: P::Timer, duration: &'static Duration) -> Self {
+        Self::fixed(timer, duration).detects_if(|_| true)
+    }
+
+    /// Only by some rules is it ever armed.
+    #[must_use]
+    pub const fn armed_if(mut self, armed: fn(&P) -> bool) -> Self {
+        self.armed = armed;
+        self
+    }
+
+    /// By some rules it is a failure detector.
+    #[must_use]
+    pub const fn detects_if(mut self, detects: fn(&P) -> bool) -> Self {
+        self.detects = detects;
+        self
+    }
+
+    /// By some rules it takes a random time.
+    #[must_use]
+    pub const fn random_if(mut self, random: fn(&P) -> bool) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// Some processes wait longer.
+    #[must_use]
+    pub const fn staggered(
+        mut self,
+        by: &'static Duration,
+        times: fn(&P, Id, usize) -> u8,
+    ) -> Self {
+        self.stagger = Some(Stagger { by, times });
+        self
+    }
+
+    /// It paces something that repeats.
+    #[must_use]
+    pub const fn periodic(mut self, no_news: NoNews<P>) -> Self {
+        self.periodic = Some(no_news);
+        self
+    }
+
+    /// How it measures time in a timed world; `None` if by these rules no process ever arms it.
+    #[must_use]
+    pub fn wait(&self, rules: &P) -> Option<Wait> {
+        let duration = self.duration.filter(|_| (self.armed)(rules))?;
+        Some(if (self.detects)(rules) { Wait::Detector(duration) } else { Wait::Fixed(duration) })
+    }
+
+    /// Whether it waits for others, rather than pacing something that repeats.
+    #[must_use]
+    pub const fn waits_for_others(&self) -> bool {
+        self.periodic.is_none()
+    }
+}
+
+/// The row of `timer`.
+///
+/// # Panics
+/// If the protocol has no row for it.
+#[must_use]
+pub fn row<P: Protocol>(timer: P::Timer) -> &'static TimerRow<P> {
+    let found = P::TIMERS.iter().find(|row| row.timer == timer);
+    found.expect("Protocol::TIMERS has a row for every timer")
+}
+
+/// The durations that a protocol's timers take, each once, in their order.
+#[must_use]
+pub fn durations<P: Protocol>() -> Vec<&'static Duration> {
+    let taken = P::TIMERS.iter().flat_map(|row| {
+        row.duration.into_iter().chain(row.stagger.iter().map(|stagger| stagger.by))
+    });
+    let mut durations: Vec<_> = taken.collect();
+    durations.sort_by_key(|duration| (duration.order, duration.name));
+    durations.dedup();
+    durations
+}
+
+/// What is enough of each duration, by name, as far as that was looked for.
+#[must_use]
+pub fn enough<P: Protocol>() -> Vec<(&'static str, u8)> {
+    let enough = |duration: &Duration| Some((duration.name, duration.enough?));
+    durations::<P>().into_iter().filter_map(enough).collect()
+}

@@ -1,0 +1,95 @@
+//! A moment of the whole world, as an omniscient observer sees it. A protocol asks it only when,
+//! with perfect timing, a timer has waited long enough; a process never sees it.
+
+use super::{Id, Ids, Protocol, Timers};
+
+/// A message in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Envelope<M> {
+    /// The sender.
+    pub from: Id,
+    /// The receiver.
+    pub to: Id,
+    /// What is sent.
+    pub message: M,
+}
+
+/// A moment of the world, as an omniscient observer sees it. The slices have a place for
+/// each process, in the order of ids.
+#[derive(Clone, Copy)]
+pub struct View<'a, P: Protocol> {
+    /// How many processes elect.
+    pub nodes: usize,
+    /// The processes that are up.
+    pub up: Ids,
+    /// The processes that are paused.
+    pub paused: Ids,
+    /// For each process, those that its messages do not reach.
+    pub cut: &'a [Ids],
+    /// What each process knows.
+    pub processes: &'a [P::Process],
+    /// What each has on stable storage.
+    pub stable: &'a [P::Stable],
+    /// The timers that each has armed.
+    pub timers: &'a [Timers],
+    /// The messages in flight.
+    pub flight: &'a [Envelope<P::Message>],
+}
+
+impl<P: Protocol> View<'_, P> {
+    /// The ids of the processes that elect, ascending.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+        Id::all(self.nodes)
+    }
+
+    /// The ids of the [services](super::Services), ascending.
+    pub fn services(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+        (self.nodes..self.nodes + P::OPTIONS.services.count).map(Id::at)
+    }
+
+    /// Whether `id` is up.
+    #[must_use]
+    pub fn up(&self, id: Id) -> bool {
+        self.up.contains(id)
+    }
+
+    /// The state of process `id`.
+    #[must_use]
+    pub fn process(&self, id: Id) -> &P::Process {
+        &self.processes[id.index()]
+    }
+
+    /// What process `id` has on stable storage.
+    #[must_use]
+    pub fn stable(&self, id: Id) -> &P::Stable {
+        &self.stable[id.index()]
+    }
+
+    /// Whether what `other` sends reaches `me`: it is up and not paused, and the link is not cut.
+    #[must_use]
+    pub fn hears(&self, me: Id, other: Id) -> bool {
+        self.up.contains(other)
+            && !self.paused.contains(other)
+            && !self.cut[other.index()].contains(me)
+    }
+
+    /// Whether two that are up hear each other.
+    #[must_use]
+    pub fn links(&self, a: Id, b: Id) -> bool {
+        self.hears(a, b) && self.hears(b, a)
+    }
+
+    /// Whether process `id` has armed `timer`.
+    #[must_use]
+    pub fn armed(&self, id: Id, timer: P::Timer) -> bool {
+        self.timers[id.index()].contains::<P>(timer)
+    }
+
+    /// Whether a message in flight from the first id to the second satisfies `wanted`.
+    pub fn in_flight(&self, mut wanted: impl FnMut(Id, Id, P::Message) -> bool) -> bool {
+        self.flight.iter().any(|e| wanted(e.from, e.to, e.message))
+    }
+}
+
+/// What is asked of one state, by these rules.
+pub type Judge<P> = for<'a> fn(&P, &View<'a, P>) -> bool;

@@ -1,0 +1,300 @@
+//! The bully algorithm: the highest live id leads, and says so to every process that it can bully.
+//!
+//! The machine is the textbook one with the messages ELECTION, OK and COORDINATOR (Tanenbaum and
+//! van Steen, *Distributed Systems*, section on election algorithms; Coulouris et al., *Distributed
+//! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of
+//! 1982. Its variants differ in nine rules. Each rule is a field of [`Bully`], each variant a
+//! value.
+//!
+//! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
+//! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
+
+use bellwether_engine::protocol::{
+    Belief, Effect, Id, Local, Options, Protocol, TimerRow, Variant, View,
+};
+use serde::{Deserialize, Serialize};
+
+mod durations;
+mod rules;
+mod timing;
+mod variants;
+
+use durations::{T_ANSWER, T_COORD, T_DETECT, T_ELEC, T_HEARTBEAT};
+pub use rules::{Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch};
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It follows `leader`, if it knows one.
+    #[default]
+    Follower,
+    /// It sent ELECTION to all higher ids and waits for an OK.
+    Candidate,
+    /// It had an OK and waits for a COORDINATOR.
+    Waiting,
+    /// It leads.
+    Leader,
+    /// It recovered and asked who leads.
+    Asking,
+}
+
+/// The state of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// Whom it takes for the leader.
+    pub leader: Option<Id>,
+}
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "I start an election": to higher ids.
+    Election,
+    /// "I am up and higher than you": the answer to an ELECTION.
+    Ok,
+    /// "I lead."
+    Coordinator,
+    /// "I recovered and lead" ([`Restart::ImBack`]).
+    ImBack,
+    /// "Who leads?" ([`Restart::CheckFirst`]).
+    WhoLeads,
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// `T_elec`: a candidate waits for an OK.
+    Election,
+    /// `T_coord`: who had an OK waits for a COORDINATOR.
+    Coordinator,
+    /// A follower waits for a sign of its leader.
+    Watch,
+    /// A leader's heartbeat is due ([`Watch::Announcement`]).
+    Heartbeat,
+    /// Who asked who leads waits for an answer ([`Restart::CheckFirst`]).
+    Answer,
+}
+
+impl Protocol for Bully {
+    const NAME: &'static str = "bully";
+    const SUMMARY: &'static str =
+        "the highest live id leads (Garcia-Molina 1982, as the textbooks tell it)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Election, &T_ELEC),
+        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| rules.t_coord),
+        TimerRow::detector(Timer::Watch, &T_DETECT),
+        TimerRow::fixed(Timer::Heartbeat, &T_HEARTBEAT)
+            .armed_if(|rules: &Self| rules.watch == Watch::Announcement)
+            .periodic(timing::all_are_told),
+        TimerRow::fixed(Timer::Answer, &T_ANSWER)
+            .armed_if(|rules| rules.restart == Restart::CheckFirst),
+    ];
+    // A process that starts an election waits for an OK; the highest id may not need one.
+    const OPTIONS: Options<Self> = Options {
+        begins_election: |_, _, effects| effects.contains(&Effect::Arm(Timer::Election)),
+        ..Options::NONE
+    };
+
+    type Process = Process;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Every process is up and follows the highest id.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        if p.is_highest() {
+            *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+            self.arm_heartbeat(p);
+        } else {
+            let highest = p.higher().last().unwrap_or(p.id());
+            *p.state = Process { role: Role::Follower, leader: Some(highest) };
+            self.arm_watch(p, highest);
+        }
+    }
+
+    /// A process recovers: the rule `restart`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        match self.restart {
+            Restart::Election => self.start_election(p),
+            Restart::ImBack => {
+                *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+                for id in p.others() {
+                    p.send(id, Message::ImBack);
+                }
+                self.arm_heartbeat(p);
+            }
+            Restart::CheckFirst => {
+                p.state.role = Role::Asking;
+                for id in p.others() {
+                    p.send(id, Message::WhoLeads);
+                }
+                p.arm(Timer::Answer);
+            }
+            Restart::Nothing => {
+                if self.watch != Watch::Answer {
+                    p.arm(Timer::Watch);
+                }
+            }
+        }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match message {
+            Message::Election => self.on_election(p, from),
+            Message::Ok => self.on_ok(p, from),
+            Message::Coordinator => self.on_coordinator(p, from),
+            Message::ImBack => self.on_im_back(p, from),
+            Message::WhoLeads => self.on_who_leads(p, from),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            // No higher process answered within T_elec: there is none, so this one leads.
+            Timer::Election => self.become_leader(p),
+            // Those who said OK have failed since; a follower's leader has; no process leads.
+            Timer::Coordinator | Timer::Watch | Timer::Answer => self.start_election(p),
+            Timer::Heartbeat => {
+                self.announce(p);
+                self.arm_heartbeat(p);
+            }
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        match (process.role, process.leader) {
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Follower, Some(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::Candidate => "candidate",
+            Role::Waiting => "waiting",
+            Role::Leader => "leader",
+            Role::Asking => "asking",
+        }
+    }
+}
+
+/// What a process does.
+impl Bully {
+    /// It asks every higher id whether it is up, and waits `T_elec` for an OK.
+    fn start_election(&self, p: &mut Local<'_, Self>) {
+        if p.is_highest() && self.highest == Highest::Announces {
+            return self.become_leader(p);
+        }
+        p.cancel_all();
+        *p.state = Process { role: Role::Candidate, leader: None };
+        for id in p.higher() {
+            p.send(id, Message::Election);
+        }
+        p.arm(Timer::Election);
+    }
+
+    /// ELECTION from a lower id: "I am up", and an election of one's own.
+    fn on_election(&self, p: &mut Local<'_, Self>, from: Id) {
+        if from > p.id() {
+            return;
+        }
+        p.send(from, Message::Ok);
+        match p.state.role {
+            Role::Candidate | Role::Waiting if self.guard => {}
+            Role::Leader if self.incumbent == Incumbent::Answers => {
+                p.send(from, Message::Coordinator);
+            }
+            _ => self.start_election(p),
+        }
+    }
+
+    /// OK from a higher id: a candidate has lost, and waits `T_coord` for the winner.
+    fn on_ok(&self, p: &mut Local<'_, Self>, from: Id) {
+        if from < p.id() || p.state.role != Role::Candidate {
+            return;
+        }
+        p.cancel_all();
+        p.state.role = Role::Waiting;
+        if self.t_coord {
+            p.arm(Timer::Coordinator);
+        }
+    }
+
+    /// COORDINATOR: the sender leads, if the rule `accept` lets it.
+    fn on_coordinator(&self, p: &mut Local<'_, Self>, from: Id) {
+        let accepted = match self.accept {
+            Accept::Any => true,
+            Accept::NotLowerThanSelf | Accept::LowerStartsElection => from > p.id(),
+            Accept::NotLowerThanKnown => {
+                from > p.id() && p.state.leader.is_none_or(|known| from >= known)
+            }
+        };
+        if accepted {
+            self.become_follower(p, from);
+        } else if self.accept == Accept::LowerStartsElection
+            && matches!(p.state.role, Role::Follower | Role::Leader)
+        {
+            self.start_election(p);
+        }
+    }
+
+    /// IM_BACK: every lower id takes the sender for the leader.
+    fn on_im_back(&self, p: &mut Local<'_, Self>, from: Id) {
+        if from > p.id() {
+            self.become_follower(p, from);
+        }
+    }
+
+    /// "Who leads?": the leader says so.
+    fn on_who_leads(&self, p: &mut Local<'_, Self>, from: Id) {
+        if p.state.role == Role::Leader {
+            p.send(from, Message::Coordinator);
+        }
+    }
+
+    fn become_follower(&self, p: &mut Local<'_, Self>, leader: Id) {
+        p.cancel_all();
+        *p.state = Process { role: Role::Follower, leader: Some(leader) };
+        self.arm_watch(p, leader);
+    }
+
+    fn become_leader(&self, p: &mut Local<'_, Self>) {
+        p.cancel_all();
+        *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
+        self.announce(p);
+        self.arm_heartbeat(p);
+    }
+
+    fn announce(&self, p: &mut Local<'_, Self>) {
+        for id in p.others() {
+            if id < p.id() || self.announce == Announce::All {
+                p.send(id, Message::Coordinator);
+            }
+        }
+    }
+
+    /// A follower that may not start an election has no use for watching.
+    fn arm_watch(&self, p: &mut Local<'_, Self>, leader: Id) {
+        if self.initiate == Initiate::Always || p.id() > leader {
+            p.arm(Timer::Watch);
+        }
+    }
+
+    fn arm_heartbeat(&self, p: &mut Local<'_, Self>) {
+        if self.watch == Watch::Announcement {
+            p.arm(Timer::Heartbeat);
+        }
+    }
+}

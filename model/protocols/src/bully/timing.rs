@@ -1,0 +1,83 @@
+//! When, with perfect timing, a process has waited long enough.
+
+use super::{Announce, Bully, Message, Role, Timer, Watch};
+use bellwether_engine::protocol::{Id, View};
+
+/// Whether what `timer` of `me` waits for can no longer come.
+pub(super) fn may_time_out(rules: &Bully, view: &View<'_, Bully>, me: Id, timer: Timer) -> bool {
+    match timer {
+        Timer::Election => no_answer_can_come(view, me),
+        Timer::Coordinator => rules.no_coordinator_can_come(view, me),
+        Timer::Watch => rules.leader_is_silent(view, me),
+        Timer::Heartbeat => !view.in_flight(|from, _, m| from == me && m == Message::Coordinator),
+        Timer::Answer => no_process_says_who_leads(view, me),
+    }
+}
+
+/// A heartbeat tells no process anything new: every process that it reaches follows this one.
+pub(super) fn all_are_told(rules: &Bully, view: &View<'_, Bully>, me: Id) -> bool {
+    view.ids().filter(|&id| id < me || rules.announce == Announce::All).all(|id| {
+        let hears = id != me && view.up(id) && view.hears(id, me);
+        !hears || view.process(id).leader == Some(me)
+    })
+}
+
+impl Bully {
+    /// `T_coord`: no COORDINATOR is on its way, and no higher process that is heard will send one:
+    /// it neither is in an election nor is about to be asked to start one, nor repeats that it
+    /// leads.
+    fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let will_announce = |id: Id| match view.process(id).role {
+            Role::Candidate | Role::Waiting | Role::Asking => true,
+            Role::Leader => self.watch == Watch::Announcement,
+            Role::Follower => view.armed(id, Timer::Watch) && self.leader_is_silent(view, id),
+        };
+        let on_its_way = |from: Id, to: Id, m: Message| match m {
+            Message::Election => from == me && view.up(to),
+            Message::Coordinator => to == me,
+            Message::Ok | Message::ImBack | Message::WhoLeads => false,
+        };
+        !view.in_flight(on_its_way)
+            && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
+    }
+
+    /// A follower's watch: its leader gives no sign of life, or (with heartbeats) neither leads nor
+    /// is about to: a leader that starts an election again ends it before a watch expires.
+    fn leader_is_silent(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let leads = |id: Id| {
+            view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
+        };
+        let known = view.process(me).leader;
+        let on_its_way = |from: Id, to: Id, m: Message| {
+            to == me && known.is_none_or(|leader| leader == from) && m == Message::Coordinator
+        };
+        let no_leader_heard = match known {
+            Some(leader) => !leads(leader),
+            None => !view.ids().any(leads),
+        };
+        match (self.watch, known) {
+            (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
+            (Watch::Answer, None) => false,
+            (Watch::Heartbeat, _) => no_leader_heard,
+            (Watch::Announcement, _) => no_leader_heard && !view.in_flight(on_its_way),
+        }
+    }
+}
+
+/// `T_elec`: every ELECTION has reached each process that is up, and no OK is on its way.
+fn no_answer_can_come(view: &View<'_, Bully>, me: Id) -> bool {
+    !view.in_flight(|from, to, m| match m {
+        Message::Election => from == me && view.up(to),
+        Message::Ok => to == me,
+        _ => false,
+    })
+}
+
+/// Every "who leads?" has reached each process that is up, and no COORDINATOR is on its way.
+fn no_process_says_who_leads(view: &View<'_, Bully>, me: Id) -> bool {
+    !view.in_flight(|from, to, m| match m {
+        Message::WhoLeads => from == me && view.up(to),
+        Message::Coordinator => to == me,
+        _ => false,
+    })
+}

@@ -1,0 +1,174 @@
+//! The ring of Chang and Roberts: ids go round, lower ones are swallowed, and whose own id comes
+//! home leads.
+//!
+//! E. Chang and R. Roberts, *An improved algorithm for decentralized extrema-finding in circular
+//! configurations of processes*, Communications of the ACM 22(5), 1979; as an election with an
+//! announcement in Coulouris et al., *Distributed Systems: Concepts and Design*, section 15.3. The
+//! paper knows no failures. What it takes to survive them is rules, each a field of
+//! [`ChangRoberts`]; what all rings do alike is told in [`ring`].
+//!
+//! State: a process is a follower, a candidate (its own id goes round), waiting (it has let a
+//! higher id pass), or the leader.
+
+use crate::ring::{self, Accept, Lap, Process, Ring, Role, Rounds, Rules, Timer};
+use bellwether_engine::protocol::{
+    Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+};
+use serde::{Deserialize, Serialize};
+
+mod durations;
+mod properties;
+mod rules;
+mod variants;
+
+use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
+pub use rules::{ChangRoberts, Home};
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "This is the highest id so far": goes round until it completes the ring.
+    Election(Id),
+    /// "This one leads": goes round once.
+    Coordinator(Id),
+    /// "I have it": back to the process that handed it on.
+    Ack(Lap),
+}
+
+impl Rounds for Message {
+    fn lap(&self) -> Option<Lap> {
+        match *self {
+            Message::Election(id) => Some(Lap::Election(id)),
+            Message::Coordinator(id) => Some(Lap::Coordinator(id)),
+            Message::Ack(_) => None,
+        }
+    }
+
+    fn ack(lap: Lap) -> Message {
+        Message::Ack(lap)
+    }
+
+    fn announces(&self) -> Option<Id> {
+        match *self {
+            Message::Coordinator(leader) => Some(leader),
+            Message::Election(_) | Message::Ack(_) => None,
+        }
+    }
+}
+
+impl Protocol for ChangRoberts {
+    const NAME: &'static str = "chang-roberts";
+    const SUMMARY: &'static str =
+        "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] =
+        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> =
+        Options { begins_election: ring::begins_election, ..Options::NONE };
+
+    type Process = Process<Message>;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Every process is up and follows the highest id.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        ring::converged(self, p);
+    }
+
+    /// A process recovers: the rule `restart`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        ring::recover(self, p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        ring::acknowledge(self, p, (from, message));
+        match message {
+            Message::Election(id) => self.on_election(p, id),
+            Message::Coordinator(leader) => self.on_coordinator(p, leader),
+            Message::Ack(lap) => ring::acknowledged(p, lap),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Hop => ring::on_silence(self, p),
+            // A process that passed the election on has failed; a follower's leader has.
+            Timer::Lap | Timer::Watch => self.start_election(p),
+            Timer::Heartbeat => {
+                ring::hand_on(self, p, Message::Coordinator(p.id()));
+                p.arm(Timer::Heartbeat);
+            }
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        ring::may_time_out(self, view, (me, timer))
+    }
+
+    fn belief(process: &Process<Message>) -> Belief {
+        ring::belief(process)
+    }
+
+    fn role(process: &Process<Message>) -> &'static str {
+        ring::role(process)
+    }
+}
+
+impl Ring<Message> for ChangRoberts {
+    fn ring(&self) -> Rules {
+        let &ChangRoberts { order, skip, orphans, t_lap, accept, restart, watch, .. } = self;
+        Rules { order, skip, orphans, t_lap, accept, restart, watch }
+    }
+
+    /// It takes part, and sends its own id round.
+    fn start_election(&self, p: &mut Local<'_, Self>) {
+        ring::take_part(self, p, Role::Candidate);
+        ring::hand_on(self, p, Message::Election(p.id()));
+    }
+
+    /// A higher id may win, and so may one's own. A lower one cannot: a process that takes part
+    /// swallows it.
+    fn may_end_election(&self, me: Id, message: &Message) -> bool {
+        match *message {
+            Message::Election(id) => id >= me,
+            Message::Coordinator(leader) => ring::accepts(self, me, leader),
+            Message::Ack(_) => false,
+        }
+    }
+}
+
+/// What a process does.
+impl ChangRoberts {
+    /// An id comes by. A higher one is let pass. A lower one is replaced by one's own, or swallowed
+    /// if one's own (or a higher one) has gone before. One's own has been all the way round: no
+    /// process is higher.
+    fn on_election(&self, p: &mut Local<'_, Self>, id: Id) {
+        let takes_part = matches!(p.state.role, Role::Candidate | Role::Waiting);
+        if id > p.id() {
+            ring::take_part(self, p, Role::Waiting);
+            ring::hand_on(self, p, Message::Election(id));
+        } else if id < p.id() {
+            if !takes_part {
+                self.start_election(p);
+            }
+        } else if self.home == Home::Any || p.state.role == Role::Candidate {
+            ring::take_for_leader(self, p, id);
+            ring::hand_on(self, p, Message::Coordinator(id));
+        }
+    }
+
+    /// An announcement comes by, and goes on unless it is one's own; the rule `accept`.
+    fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id) {
+        if !ring::accepts(self, p.id(), leader) {
+            ring::start_election_unless_candidate(self, p);
+        } else if leader != p.id() {
+            ring::take_for_leader(self, p, leader);
+            ring::hand_on(self, p, Message::Coordinator(leader));
+        } else if self.accept == Accept::Any && p.state.role != Role::Leader {
+            ring::take_for_leader(self, p, leader);
+        }
+    }
+}

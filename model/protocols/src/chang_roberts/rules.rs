@@ -1,0 +1,36 @@
+//! The rules in which the variants of the ring of Chang and Roberts differ, as data.
+
+use crate::ring::{Accept, Order, Orphans, Restart, Watch};
+use serde::{Deserialize, Serialize};
+
+/// The rules in which the variants of the ring of Chang and Roberts differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangRoberts {
+    /// The order of the processes in the ring.
+    pub order: Order,
+    /// What goes round is acknowledged; if no ACK comes in time, the next in the ring gets it.
+    pub skip: bool,
+    /// What becomes of a message whose originator has failed.
+    pub orphans: Orphans,
+    /// Who takes part in an election that has not ended within `T_lap` holds a new one.
+    pub t_lap: bool,
+    /// Who leads when its id has come home.
+    pub home: Home,
+    /// Whose announcement is accepted.
+    pub accept: Accept,
+    /// What a process does when it recovers.
+    pub restart: Restart,
+    /// How a follower watches its leader.
+    pub watch: Watch,
+}
+
+/// Who leads when its id has come home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Home {
+    /// Any process that gets its own id.
+    Any,
+    /// Only one that is still a candidate: it has heard of no higher id and of no leader since.
+    Candidate,
+}

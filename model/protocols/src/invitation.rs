@@ -1,0 +1,479 @@
+//! The invitation algorithm: groups that find each other merge into one.
+//!
+//! H. Garcia-Molina, *Elections in a Distributed Computing System*, IEEE Transactions on Computers
+//! C-31(1), 1982, the second of the paper's two algorithms, for systems in which messages may be
+//! late or lost and processes may pause. What the paper does by calls that return or time out is
+//! done by messages here, each with an answer and a timer. Where a call would return "no", nothing
+//! is sent: the caller does then what it does after a time-out. What the paper leaves to the
+//! programmer (the task `d`) is the list of who takes part.
+//!
+//! | procedure of the paper | here | and what follows when the call returns, or does not |
+//! |---|---|---|
+//! | `Check` | `check` | `on_coordinator`, `on_answers`, `on_delay` |
+//! | `Merge` | `merge` | `on_accepts`, `on_done`, or `recovery` |
+//! | `Invitation` | `on_invitation` | |
+//! | `Accept` | `on_accept` | READY is the answer; `timeout` if it does not come |
+//! | `Ready` | `on_ready` | |
+//! | `AreYouCoordinator` | `on_are_you_coordinator` | |
+//! | `Timeout` | `timeout` | `on_here`, or `recovery` |
+//! | `AreYouThere` | `on_are_you_there` | |
+//! | `Recovery` | `recovery` | |
+//!
+//! There, a process that accepts is in an election until its call returns; here it is in
+//! reorganization at once. It does the same in both, nothing, until READY comes, and with FIFO
+//! links the return comes before READY does.
+//!
+//! State: a process coordinates a group or is a member of one; it is normal (it works), in an
+//! election (it has invited others and waits for acceptances), or in reorganization (the group's
+//! members are known or it has accepted, and the task is being handed out).
+
+use bellwether_engine::protocol::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
+    View,
+};
+use serde::{Deserialize, Serialize};
+
+mod durations;
+mod group;
+mod properties;
+mod rules;
+mod symmetry;
+mod timing;
+mod variants;
+
+use durations::{T_ACCEPT, T_ANSWER, T_CHECK, T_DELAY, T_DETECT};
+pub use group::Group;
+pub use rules::{Counter, Invitation, Priority};
+
+/// What a process is doing: the paper's `s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It has crashed.
+    #[default]
+    Down,
+    /// It has invited others into a new group and waits for them to accept.
+    Election,
+    /// Its group is formed, and the task is being handed out.
+    Reorganization,
+    /// It works on its group's task.
+    Normal,
+}
+
+/// Who coordinates a process's group: the paper's `c`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coordinator {
+    /// It does so itself.
+    Itself,
+    /// Another does.
+    Other(Id),
+}
+
+/// The state of one process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// `s`: what it is doing.
+    pub state: State,
+    /// `c`: who coordinates its group.
+    pub coordinator: Option<Coordinator>,
+    /// `g`: the number of its group.
+    pub group: Option<Group>,
+    /// `Up`: the other members, as far as a coordinator knows.
+    pub members: Ids,
+    /// `d`: what it works on while it is normal: who takes part.
+    pub task: Ids,
+    /// The coordinators that have answered so far, of a coordinator that looks for others.
+    pub found: Ids,
+    /// The members that have not acknowledged the task, of a coordinator that hands it out.
+    pub pending: Ids,
+    /// How many delays are left before a coordinator merges.
+    pub delays: u8,
+    /// The number of its last group, if the counter is [volatile](Counter::Volatile).
+    pub counter: u8,
+}
+
+/// What a process keeps on stable storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Stable {
+    /// The largest number that any of its groups had. A process reads it only if the counter is
+    /// [stable](Counter::Stable).
+    pub counter: u8,
+    /// Whether it has used a number twice. No process reads it; a property does.
+    pub reused: bool,
+}
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Do you coordinate a group?": to every other process.
+    AreYouCoordinator,
+    /// "I do": the answer.
+    Coordinator,
+    /// "Join this group": to other coordinators and to the members of one's old group.
+    Invitation(Group),
+    /// "I have joined": to the group's coordinator.
+    Accept(Group),
+    /// "Work on this": to the members.
+    Ready {
+        /// The group.
+        group: Group,
+        /// Who takes part.
+        #[serde(with = "group::with_plus")]
+        task: Ids,
+    },
+    /// "I got that": the answer to a READY.
+    Done(Group),
+    /// "Am I still in your group?": to the coordinator.
+    AreYouThere(Group),
+    /// "You are": the answer.
+    Here(Group),
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// A coordinator's next look for others is due.
+    Check,
+    /// Who asked for coordinators waits for the answers.
+    Answers,
+    /// Who found a higher coordinator leaves it time to merge.
+    Delay,
+    /// Who invited others waits for acceptances.
+    Accepts,
+    /// Who handed out the task waits for the acknowledgements.
+    Ready,
+    /// A member listens for a sign of its coordinator.
+    Watch,
+    /// Who asked its coordinator whether it is there waits for the answer.
+    There,
+}
+
+impl Process {
+    /// Whether it is at work as the coordinator of its group.
+    #[must_use]
+    pub fn leads(&self) -> bool {
+        self.state == State::Normal && self.coordinator == Some(Coordinator::Itself)
+    }
+
+    /// Who coordinates its group, if its own id is `me`.
+    #[must_use]
+    pub fn coordinator_of(&self, me: Id) -> Option<Id> {
+        self.coordinator.map(|coordinator| match coordinator {
+            Coordinator::Itself => me,
+            Coordinator::Other(id) => id,
+        })
+    }
+}
+
+impl Protocol for Invitation {
+    const NAME: &'static str = "invitation";
+    const SUMMARY: &'static str =
+        "groups that find each other merge into one (Garcia-Molina 1982, invitation algorithm)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Check, &T_CHECK).periodic(timing::no_other_is_found),
+        TimerRow::fixed(Timer::Answers, &T_ANSWER),
+        TimerRow::fixed(Timer::Delay, &T_DELAY).armed_if(|rules| rules.priority == Priority::Delay),
+        TimerRow::fixed(Timer::Accepts, &T_ACCEPT),
+        TimerRow::fixed(Timer::Ready, &T_ANSWER).armed_if(|rules| rules.acknowledge),
+        TimerRow::detector(Timer::Watch, &T_DETECT),
+        TimerRow::fixed(Timer::There, &T_ANSWER),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // The process that formed a group coordinates it.
+        elects: |_| Elects::Any,
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(|_, _, stable| stable.counter <= Self::MOST_GROUPS),
+        // A process that forms a group, if only of itself, writes its number down.
+        begins_election: |_, _, effects| {
+            effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
+        },
+        ..Options::NONE
+    };
+
+    type Process = Process;
+    type Stable = Stable;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Every process is up. Each was alone at first; then the highest id found all others.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        let all: Ids = p.others().chain([p.id()]).collect();
+        self.form_group(p);
+        if p.is_highest() {
+            self.form_group(p);
+            p.state.members = all.without(p.id());
+            p.arm(Timer::Check);
+        } else {
+            let highest = p.higher().last().unwrap_or(p.id());
+            p.state.coordinator = Some(Coordinator::Other(highest));
+            p.state.group = Some(Group { coordinator: highest, number: 2 });
+            p.arm(Timer::Watch);
+        }
+        p.state.state = State::Normal;
+        p.state.task = all;
+    }
+
+    /// A process that recovers is alone at first.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        self.recovery(p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match message {
+            Message::AreYouCoordinator => self.on_are_you_coordinator(p, from),
+            Message::Coordinator => on_coordinator(p, from),
+            Message::Invitation(group) => on_invitation(p, group),
+            Message::Accept(group) => on_accept(p, from, group),
+            Message::Ready { group, task } => self.on_ready(p, from, group, task),
+            Message::Done(group) => on_done(p, from, group),
+            Message::AreYouThere(group) => on_are_you_there(p, from, group),
+            Message::Here(group) => on_here(p, from, group),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Check => check(p),
+            Timer::Answers => self.on_answers(p),
+            Timer::Delay => self.on_delay(p),
+            Timer::Accepts => self.on_accepts(p),
+            Timer::Watch => timeout(p),
+            // A member that was to take part is silent, or the coordinator is: start anew.
+            Timer::Ready | Timer::There => self.recovery(p),
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(view, me, timer)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        match (process.state, process.coordinator) {
+            (State::Normal, Some(Coordinator::Itself)) => Belief::Leads,
+            (State::Normal, Some(Coordinator::Other(leader))) => Belief::Follows(leader),
+            _ => Belief::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match (process.state, process.coordinator) {
+            (State::Down, _) => "down",
+            (State::Election, _) => "inviting",
+            (State::Reorganization, Some(Coordinator::Itself)) => "organizing",
+            (State::Reorganization, _) => "joining",
+            (State::Normal, Some(Coordinator::Itself)) => "coordinator",
+            (State::Normal, _) => "member",
+        }
+    }
+}
+
+/// What depends on the rules: merging, handing out the task, starting anew.
+impl Invitation {
+    /// `AreYouCoordinator`: only who is at work says that it is one.
+    fn on_are_you_coordinator(&self, p: &mut Local<'_, Self>, from: Id) {
+        if p.state.leads() && self.admits(p.id(), from) {
+            p.send(from, Message::Coordinator);
+        }
+    }
+
+    /// The answers are in: who is found is invited, by who is higher at once, by others after a
+    /// delay that grows with the distance to the highest one found.
+    fn on_answers(&self, p: &mut Local<'_, Self>) {
+        let Some(highest) = p.state.found.iter().next_back() else {
+            return p.arm(Timer::Check);
+        };
+        p.state.delays = match self.priority {
+            Priority::Delay => highest.number().saturating_sub(p.id().number()),
+            Priority::None | Priority::IgnoreLower => 0,
+        };
+        self.merge_or_wait(p);
+    }
+
+    /// One delay is over.
+    fn on_delay(&self, p: &mut Local<'_, Self>) {
+        p.state.delays -= 1;
+        self.merge_or_wait(p);
+    }
+
+    fn merge_or_wait(&self, p: &mut Local<'_, Self>) {
+        if p.state.delays > 0 {
+            p.arm(Timer::Delay);
+        } else {
+            self.merge(p);
+        }
+    }
+
+    /// `Merge`: a coordinator stops work, forms a new group, and invites the coordinators that it
+    /// has found and the members of its old group.
+    fn merge(&self, p: &mut Local<'_, Self>) {
+        let invited = p.state.found.and(p.state.members);
+        let group = self.form_group(p);
+        p.state.state = State::Election;
+        for id in invited.iter() {
+            p.send(id, Message::Invitation(group));
+        }
+        p.arm(Timer::Accepts);
+    }
+
+    /// The second half of `Merge`: the window is closed, so each process that has accepted is a
+    /// member, and gets the task.
+    fn on_accepts(&self, p: &mut Local<'_, Self>) {
+        let Some(group) = p.state.group else { return };
+        let (members, task) = (p.state.members, p.state.members.with(p.id()));
+        for id in members.iter() {
+            p.send(id, Message::Ready { group, task });
+        }
+        p.state.task = task;
+        if self.acknowledge && !members.is_empty() {
+            p.state.state = State::Reorganization;
+            p.state.pending = members;
+            p.arm(Timer::Ready);
+        } else {
+            begin_work(p);
+        }
+    }
+
+    /// `Ready`: who waits for this group's task begins to work on it. The call returns, whatever it
+    /// has done.
+    fn on_ready(&self, p: &mut Local<'_, Self>, from: Id, group: Group, task: Ids) {
+        if from != group.coordinator {
+            return;
+        }
+        if p.state.state == State::Reorganization && p.state.group == Some(group) {
+            p.state.state = State::Normal;
+            p.state.task = task;
+        }
+        if self.acknowledge {
+            p.send(from, Message::Done(group));
+        }
+    }
+
+    /// `Recovery`: a process on its own forms a group of itself, and works.
+    fn recovery(&self, p: &mut Local<'_, Self>) {
+        self.form_group(p);
+        p.state.task = Ids::NONE.with(p.id());
+        begin_work(p);
+    }
+
+    /// A new group, of which no other is a member yet. Its number is on stable storage before
+    /// any other process hears of it.
+    fn form_group(&self, p: &mut Local<'_, Self>) -> Group {
+        let Stable { counter, reused } = p.stable();
+        let number = 1 + match self.counter {
+            Counter::Stable => counter,
+            Counter::Volatile => p.state.counter,
+        };
+        p.cancel_all();
+        p.persist(Stable { counter: counter.max(number), reused: reused || number <= counter });
+        let group = Group { coordinator: p.id(), number };
+        *p.state = Process {
+            coordinator: Some(Coordinator::Itself),
+            group: Some(group),
+            counter: if self.counter == Counter::Volatile { number } else { 0 },
+            ..Process::default()
+        };
+        group
+    }
+
+    /// Whether the coordinator `id` tells `asker` that it is one.
+    fn admits(&self, id: Id, asker: Id) -> bool {
+        self.priority != Priority::IgnoreLower || asker > id
+    }
+}
+
+/// `Check`: every now and then a coordinator asks every other process whether it is a coordinator.
+fn check(p: &mut Local<'_, Invitation>) {
+    p.state.found = Ids::NONE;
+    for id in p.others() {
+        p.send(id, Message::AreYouCoordinator);
+    }
+    p.arm(Timer::Answers);
+}
+
+/// Another coordinator: it will be invited, if the answer is in time.
+fn on_coordinator(p: &mut Local<'_, Invitation>, from: Id) {
+    if p.timers().contains::<Invitation>(Timer::Answers) {
+        p.state.found = p.state.found.with(from);
+    }
+}
+
+/// `Invitation`: who is at work stops and joins the new group; a coordinator passes the invitation
+/// on to its members. Who is not at work does nothing.
+fn on_invitation(p: &mut Local<'_, Invitation>, group: Group) {
+    if p.state.state != State::Normal || group.coordinator == p.id() {
+        return;
+    }
+    // Who invites may still count among the members: it left them without a word.
+    for id in p.state.members.without(group.coordinator).iter() {
+        p.send(id, Message::Invitation(group));
+    }
+    p.cancel_all();
+    *p.state = Process {
+        state: State::Reorganization,
+        coordinator: Some(Coordinator::Other(group.coordinator)),
+        group: Some(group),
+        counter: p.state.counter,
+        ..Process::default()
+    };
+    p.send(group.coordinator, Message::Accept(group));
+    p.arm(Timer::Watch);
+}
+
+/// `Accept`: who accepts while the window is open is a member.
+fn on_accept(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
+    if p.state.state == State::Election && p.state.group == Some(group) {
+        p.state.members = p.state.members.with(from);
+    }
+}
+
+/// A member has the task; when all have, the coordinator works as well.
+fn on_done(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
+    let hands_out = p.state.coordinator == Some(Coordinator::Itself)
+        && p.state.state == State::Reorganization
+        && p.state.group == Some(group);
+    if hands_out {
+        p.state.pending = p.state.pending.without(from);
+        if p.state.pending.is_empty() {
+            p.cancel(Timer::Ready);
+            begin_work(p);
+        }
+    }
+}
+
+/// A coordinator has handed out the task: it works, and looks for others from time to time.
+fn begin_work(p: &mut Local<'_, Invitation>) {
+    p.state.state = State::Normal;
+    p.arm(Timer::Check);
+}
+
+/// `Timeout`: a member that has not heard of its coordinator for long asks it.
+fn timeout(p: &mut Local<'_, Invitation>) {
+    if let (Some(Coordinator::Other(coordinator)), Some(group)) =
+        (p.state.coordinator, p.state.group)
+    {
+        p.send(coordinator, Message::AreYouThere(group));
+        p.arm(Timer::There);
+    }
+}
+
+/// `AreYouThere`: yes, if the asker is in the group that this process coordinates.
+fn on_are_you_there(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
+    let coordinates = p.state.coordinator == Some(Coordinator::Itself);
+    if coordinates && p.state.group == Some(group) && p.state.members.contains(from) {
+        p.send(from, Message::Here(group));
+    }
+}
+
+/// "You are in my group": a member goes on, and listens again.
+fn on_here(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
+    let asked = p.timers().contains::<Invitation>(Timer::There);
+    if asked && from == group.coordinator && p.state.group == Some(group) {
+        p.cancel(Timer::There);
+        p.arm(Timer::Watch);
+    }
+}

@@ -1,0 +1,122 @@
+//! What the paper asserts of its algorithm, and what the lecture notes say of it.
+
+use super::{Invitation, Process, State};
+use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
+use bellwether_engine::temporal::{Liveness, Temporal};
+
+pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
+    Property {
+        name: "assertion-3",
+        formula: "□ ∀ up i, j: s(i), s(j) ∈ {reorganization, normal} ∧ g(i) = g(j) ⇒ c(i) = c(j) ∧ \
+                  (s(i) = s(j) = normal ⇒ d(i) = d(j))",
+        meaning: "processes of the same group number have the same coordinator and work on the \
+                  same task",
+        by_default: true,
+        premise: Some(("two live processes have one group number", |_, view| {
+            pairs(view).any(|(i, j)| same_group(view.process(i), view.process(j)))
+        })),
+        temporal: Temporal::Always(|_, view| {
+            pairs(view).all(|(i, j)| consistent((i, view.process(i)), (j, view.process(j))))
+        }),
+    },
+    Property {
+        name: "numbers-unique",
+        formula: "□ ∀ i: no two groups of i have the same number",
+        meaning: "a group number is never used again",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(|_, view| view.ids().all(|id| !view.stable(id).reused)),
+    },
+    Property {
+        name: "assertion-4",
+        formula: "◇□ ∀ R ∈ maximal sets of up processes that all hear each other: \
+                  ∃ i ∈ R: ∀ j ∈ R: s(j) = normal ∧ c(j) = i ∧ g(j) = g(i)",
+        meaning: "in the end all that hear each other are in one group, led by one of them, for \
+                  good",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
+            cliques(view).all(|set| set.iter().any(|leader| one_group(view, set, leader)))
+        })),
+    },
+    Property {
+        name: "one-group",
+        formula: "□ ∀ i, normal coordinators k ≠ l: ¬(i ∈ Up(k) ∧ i ∈ Up(l)) ∧ k ∉ Up(l)",
+        meaning: "no process counts as a member of two groups at the same time",
+        by_default: false,
+        premise: Some(("a group has two members", |_, view| {
+            leaders(view).any(|k| !view.process(k).members.is_empty())
+        })),
+        temporal: Temporal::Always(|_, view| {
+            let of = |k: Id| view.process(k).members.with(k);
+            let apart =
+                |k, l| k == l || view.ids().all(|i| !(of(k).contains(i) && of(l).contains(i)));
+            leaders(view).all(|k| leaders(view).all(|l| apart(k, l)))
+        }),
+    },
+    Property {
+        name: "halted",
+        formula: "□ ∀ up i: s(i) = normal ∧ up(c(i)) ⇒ g(c(i)) = g(i)",
+        meaning: "no process works in a group that its live coordinator has left",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(|_, view| {
+            live(view).all(|i| {
+                let of = view.process(i).coordinator_of(i).filter(|&c| view.up(c));
+                view.process(i).state != State::Normal
+                    || of.is_none_or(|c| view.process(c).group == view.process(i).group)
+            })
+        }),
+    },
+];
+
+fn live<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Id> + use<'a> {
+    let view = *view;
+    view.ids().filter(move |&id| view.up(id))
+}
+
+fn leaders<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Id> + use<'a> {
+    let view = *view;
+    live(&view).filter(move |&id| view.process(id).leads())
+}
+
+fn pairs<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = (Id, Id)> + use<'a> {
+    let view = *view;
+    live(&view).flat_map(move |i| live(&view).filter(move |&j| j > i).map(move |j| (i, j)))
+}
+
+fn same_group(i: &Process, j: &Process) -> bool {
+    let settled = |p: &Process| matches!(p.state, State::Reorganization | State::Normal);
+    settled(i) && settled(j) && i.group == j.group
+}
+
+fn consistent((i, of_i): (Id, &Process), (j, of_j): (Id, &Process)) -> bool {
+    let both_normal = of_i.state == State::Normal && of_j.state == State::Normal;
+    !same_group(of_i, of_j)
+        || of_i.coordinator_of(i) == of_j.coordinator_of(j)
+            && (!both_normal || of_i.task == of_j.task)
+}
+
+/// Whether every process in `set` works in the group of `leader`.
+fn one_group(view: &View<'_, Invitation>, set: Ids, leader: Id) -> bool {
+    set.iter().all(|id| {
+        let process = view.process(id);
+        process.state == State::Normal
+            && process.coordinator_of(id) == Some(leader)
+            && process.group == view.process(leader).group
+    })
+}
+
+/// The maximal sets of live processes of which each two hear each other.
+fn cliques<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Ids> + use<'a> {
+    let view = *view;
+    let linked = move |i, j| i == j || view.links(i, j);
+    let sets = (1..1_u32 << view.ids().count()).map(move |bits| -> Ids {
+        view.ids().filter(|id| bits & (1 << id.index()) != 0).collect()
+    });
+    let clique =
+        move |set: &Ids| set.iter().all(|i| view.up(i) && set.iter().all(|j| linked(i, j)));
+    let maximal =
+        move |set: &Ids| !live(&view).any(|i| !set.contains(i) && set.iter().all(|j| linked(i, j)));
+    sets.filter(move |set| clique(set) && maximal(set))
+}

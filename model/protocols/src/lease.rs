@@ -1,0 +1,209 @@
+//! The lease: the client that a store has granted it leads, until it expires; also called the
+//! distributed mutex.
+//!
+//! C. Gray and D. Cheriton, *Leases: an efficient fault-tolerant mechanism for distributed file
+//! cache consistency* (SOSP 1989); M. Burrows, *The Chubby lock service for loosely-coupled
+//! distributed systems* (OSDI 2006), sections 2.4 and 2.8; M. Kleppmann, *How to do distributed
+//! locking* (2016); the leader election of Kubernetes' client-go. Where they differ are rules: the
+//! fields of [`Lease`].
+//!
+//! The processes that elect are *clients*: each asks one store, the only service, for the lease,
+//! and the client that holds it renews it and does its work, which is to write to a resource. The
+//! store has one record: to whom the lease is granted, until when, and a token that grows with each
+//! grant. The resource stands in the same service; what it knows of grants is a rule.
+
+use bellwether_engine::protocol::{
+    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Services, TimerRow,
+    Variant, View,
+};
+use serde::{Deserialize, Serialize};
+
+mod client;
+mod durations;
+mod properties;
+mod rules;
+mod store;
+mod symmetry;
+mod timing;
+mod tokens;
+mod variants;
+
+use durations::{T_GRANT, T_HOLDER, T_RENEW, T_RETRY};
+pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
+pub use store::Accepted;
+pub use tokens::{Number, Token};
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// A client that does not hold the lease.
+    #[default]
+    Follower,
+    /// A client that believes that it holds the lease.
+    Holder,
+    /// The store, and the resource beside it.
+    Store,
+}
+
+/// What one process knows and loses in a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// Who holds the lease: as a client has heard from the store, or as the store has granted it.
+    pub holder: Option<Id>,
+    /// Of a client that holds the lease, its token; of the store, that of the newest grant.
+    pub token: Token,
+    /// How many requests a client has sent since it started.
+    pub requests: u8,
+    /// The clients that the store has granted the lease and whose lease has not expired.
+    pub granted: Ids,
+    /// The highest token that the resource has accepted a write with.
+    pub written: Token,
+    /// What the last write was that the resource has accepted.
+    pub accepted: Accepted,
+}
+
+/// What a process keeps on stable storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Stable {
+    /// How often a client has started: with it, no two of its requests have the same number.
+    pub incarnation: u8,
+    /// To which processes the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
+    pub holder: Option<Id>,
+    /// The token of the store's newest grant ([`StoreFault::CrashesAndKeeps`]).
+    pub token: Token,
+    /// The highest token that the resource has accepted a write with, if the store may crash.
+    pub written: Token,
+}
+
+/// What processes send to each other. What is asked carries a number, and so does its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Give me the lease, if it is free or mine": compare and set, in one step.
+    Acquire(Number),
+    /// "Extend the lease that has this token."
+    Renew(Number, Token),
+    /// "Is the lease free?" ([`Acquire::ReadThenWrite`]).
+    Read(Number),
+    /// "It is" ([`Acquire::ReadThenWrite`]).
+    Free(Number),
+    /// "The lease is mine" ([`Acquire::ReadThenWrite`]).
+    Set(Number),
+    /// "You hold the lease, and this is its token": to the client that has asked for it.
+    Granted(Number, Token),
+    /// "You do not; this one does", if any.
+    Refused(Number, Option<Id>),
+    /// A holder's write to the resource, with the token of its lease.
+    Write(Token),
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// A client has asked for the lease, or for more of it: so long would what it is granted last.
+    Asked,
+    /// A holder's lease, by its own clock.
+    Lease,
+    /// A holder does some work, and renews its lease.
+    Renew,
+    /// A client that does not hold the lease asks for it again.
+    Retry,
+    /// The lease that the store has granted, by its clock.
+    Grant,
+}
+
+impl Protocol for Lease {
+    const NAME: &'static str = "lease";
+    const SUMMARY: &'static str =
+        "the client with a store's lease leads until the lease expires (Gray and Cheriton 1989)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        // A request waits for as long as its lease would last: what is granted later is worth
+        // nothing.
+        TimerRow::fixed(Timer::Asked, &T_HOLDER),
+        TimerRow::fixed(Timer::Lease, &T_HOLDER),
+        TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
+        TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(timing::knows_the_holder),
+        TimerRow::fixed(Timer::Grant, &T_GRANT).armed_if(|rules| rules.term != Term::Never),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        // The client that is first.
+        elects: |_| Elects::Any,
+        services: Services { count: 1, crash: |rules| rules.store != StoreFault::Lives },
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        ..Options::NONE
+    };
+
+    type Process = Process;
+    type Stable = Stable;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// The highest id has just been granted the lease, and every client knows.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        let highest = Id::at(p.nodes() - 1);
+        if p.is_service() {
+            self.settled_store(p, highest);
+        } else {
+            self.settled_client(p, highest);
+        }
+    }
+
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        if p.is_service() { self.recover_store(p) } else { self.recover_client(p) }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        if p.is_service() {
+            return self.serve(p, from, message);
+        }
+        // Clients listen to the store, and only to answers.
+        match message {
+            _ if p.services().all(|store| store != from) => {}
+            Message::Granted(number, token) => self.on_granted(p, number, token),
+            Message::Refused(number, holder) => self.on_refused(p, number, holder),
+            Message::Free(number) => self.on_free(p, number),
+            _ => {}
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Asked => self.give_up(p),
+            Timer::Lease => self.on_own_expiry(p),
+            Timer::Renew => self.work(p),
+            Timer::Retry => self.ask(p),
+            Timer::Grant => self.on_expiry(p),
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        match (process.role, process.holder) {
+            (Role::Holder, _) => Belief::Leads,
+            (Role::Follower, Some(holder)) => Belief::Follows(holder),
+            (Role::Follower | Role::Store, _) => Belief::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::Holder => "holder",
+            Role::Store => match process.accepted {
+                Accepted::Fresh => "store",
+                Accepted::Stale => "stale store",
+                Accepted::Backwards => "overwritten store",
+            },
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What a client does.
+
+use super::{Acquire, Answers, Count, Expiry, Lease, Message, Number, Process, Renewal, Role};
+use super::{Stable, Timer, Token};
+use bellwether_engine::protocol::{Id, Local};
+
+impl Lease {
+    /// Every client has started, and asked, once; the highest holds the lease, and the others have
+    /// heard.
+    pub(super) fn settled_client(&self, p: &mut Local<'_, Self>, highest: Id) {
+        p.persist(Stable { incarnation: 1, ..Stable::default() });
+        *p.state = Process { holder: Some(highest), requests: 1, ..Process::default() };
+        if p.id() == highest {
+            p.arm(Timer::Lease);
+            self.become_holder(p, Token::FIRST);
+        } else {
+            p.arm(Timer::Retry);
+        }
+    }
+
+    /// A client starts: from now on its requests have other numbers than before. It asks.
+    pub(super) fn recover_client(&self, p: &mut Local<'_, Self>) {
+        let incarnation = p.stable().incarnation + 1;
+        p.persist(Stable { incarnation, ..p.stable() });
+        self.ask(p);
+    }
+
+    /// A client that does not hold the lease asks for it, and notes when: before it sends.
+    pub(super) fn ask(&self, p: &mut Local<'_, Self>) {
+        p.cancel(Timer::Retry);
+        match self.acquire {
+            Acquire::CompareAndSet => request(p, Message::Acquire),
+            Acquire::ReadThenWrite => request(p, Message::Read),
+        }
+    }
+
+    /// A holder does what it holds the lease for: it writes, with the token of its lease. Then it
+    /// renews the lease. It keeps that pace, whatever comes of it.
+    pub(super) fn work(&self, p: &mut Local<'_, Self>) {
+        p.arm(Timer::Renew);
+        let token = p.state.token;
+        to_store(p, Message::Write(token));
+        match self.renewal {
+            Renewal::Asks => request(p, |number| Message::Renew(number, token)),
+            Renewal::Assumes => p.arm(Timer::Lease),
+        }
+    }
+
+    /// "You hold the lease": it does, for as long as it counts. What it has not asked for, or no
+    /// longer, it does not take.
+    pub(super) fn on_granted(&self, p: &mut Local<'_, Self>, number: Number, token: Token) {
+        if !self.answers(p, number) {
+            return;
+        }
+        match self.count {
+            Count::BeforeSending => p.arm_since(Timer::Lease, Timer::Asked),
+            Count::FromReceipt => {
+                p.cancel(Timer::Asked);
+                p.arm(Timer::Lease);
+            }
+        }
+        if p.state.role == Role::Holder {
+            p.state.token = token;
+        } else {
+            self.become_holder(p, token);
+        }
+    }
+
+    /// "You do not": a holder steps down, and any other that asked asks again after a while.
+    pub(super) fn on_refused(&self, p: &mut Local<'_, Self>, number: Number, holder: Option<Id>) {
+        if !self.answers(p, number) {
+            return;
+        }
+        step_down(p);
+        p.state.holder = holder;
+        p.arm(Timer::Retry);
+    }
+
+    /// "It is free": it was, when the store said so ([`Acquire::ReadThenWrite`]).
+    pub(super) fn on_free(&self, p: &mut Local<'_, Self>, number: Number) {
+        if self.answers(p, number) {
+            request(p, Message::Set);
+        }
+    }
+
+    /// No answer came while what would be granted lasted. A holder has its pace, others ask again.
+    pub(super) fn give_up(&self, p: &mut Local<'_, Self>) {
+        if p.state.role != Role::Holder {
+            self.ask(p);
+        }
+    }
+
+    /// "Step down at your own expiry": before the store can have granted the lease to another.
+    pub(super) fn on_own_expiry(&self, p: &mut Local<'_, Self>) {
+        if self.expiry == Expiry::StepsDown {
+            step_down(p);
+            self.ask(p);
+        }
+    }
+
+    fn become_holder(&self, p: &mut Local<'_, Self>, token: Token) {
+        *p.state = Process { role: Role::Holder, holder: Some(p.id()), token, ..*p.state };
+        p.arm(Timer::Renew);
+    }
+
+    /// Whether an answer with this number is what it waits for.
+    fn answers(&self, p: &Local<'_, Self>, number: Number) -> bool {
+        p.timers().contains::<Lease>(Timer::Asked)
+            && (self.answers == Answers::Any || number == latest(p))
+    }
+}
+
+/// It sends the next request, having noted when.
+fn request(p: &mut Local<'_, Lease>, message: impl FnOnce(Number) -> Message) {
+    p.state.requests += 1;
+    p.arm(Timer::Asked);
+    let message = message(latest(p));
+    to_store(p, message);
+}
+
+/// The number of its latest request.
+fn latest(p: &Local<'_, Lease>) -> Number {
+    Number { incarnation: p.stable().incarnation, request: p.state.requests }
+}
+
+/// It holds no lease, waits for nothing, and knows of none that does.
+fn step_down(p: &mut Local<'_, Lease>) {
+    p.cancel_all();
+    *p.state = Process { requests: p.state.requests, ..Process::default() };
+}
+
+fn to_store(p: &mut Local<'_, Lease>, message: Message) {
+    for store in p.services() {
+        p.send(store, message);
+    }
+}

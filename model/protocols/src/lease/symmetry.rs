@@ -1,0 +1,105 @@
+//! Tokens and numbers of requests: they grow for ever, and only their order matters.
+//!
+//! Of tokens, processes ask which is higher, and the next one is higher than all. Of a client's
+//! requests they ask which is the latest. So both are called by their place among those of their
+//! kind that a process still has.
+
+use super::{Lease, Message, Number, Process, Stable, StoreFault, Token};
+use bellwether_engine::protocol::{Envelope, Everything, Id};
+use std::collections::BTreeSet;
+
+/// How many grants, and how many requests of a client, are told apart at most: where concrete
+/// names, or so many are in flight, a search ends there.
+const MOST_GRANTS: u8 = 6;
+const MOST_REQUESTS: u8 = 3;
+
+pub(super) fn within_bounds(_: &Lease, process: &Process, stable: &Stable) -> bool {
+    process.token.0 <= MOST_GRANTS
+        && process.requests <= MOST_REQUESTS
+        && stable.incarnation <= MOST_REQUESTS
+}
+
+/// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens
+/// grants them again from 1 on, whatever is higher: then they have to keep their names.
+pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
+    if rules.store != StoreFault::CrashesAndForgets {
+        rename_tokens(&mut all);
+    }
+    for client in 0..all.processes.len() {
+        rename_numbers(&mut all, Id::at(client));
+    }
+}
+
+fn rename_tokens(all: &mut Everything<'_, Lease>) {
+    let mut used = BTreeSet::from([0]);
+    each_token(all, |token| {
+        used.insert(token.0);
+    });
+    each_token(all, |token| token.0 = place(&used, token.0));
+}
+
+fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token)) {
+    for process in &mut *all.processes {
+        call(&mut process.token);
+        call(&mut process.written);
+    }
+    for stable in &mut *all.stable {
+        call(&mut stable.token);
+        call(&mut stable.written);
+    }
+    for envelope in &mut *all.messages {
+        match &mut envelope.message {
+            Message::Renew(_, token) | Message::Granted(_, token) | Message::Write(token) => {
+                call(token);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn rename_numbers(all: &mut Everything<'_, Lease>, client: Id) {
+    let at = client.index();
+    let latest =
+        Number { incarnation: all.stable[at].incarnation, request: all.processes[at].requests };
+    let mut used = BTreeSet::from([latest]);
+    each_number(all, client, |number| {
+        used.insert(*number);
+    });
+    let starts: BTreeSet<u8> = [0].into_iter().chain(used.iter().map(|n| n.incarnation)).collect();
+    let renamed = |number: Number| {
+        let same = used.iter().filter(|n| n.incarnation == number.incarnation);
+        let requests = [0].into_iter().chain(same.map(|n| n.request)).collect();
+        Number {
+            incarnation: place(&starts, number.incarnation),
+            request: place(&requests, number.request),
+        }
+    };
+    each_number(all, client, |number| *number = renamed(*number));
+    let latest = renamed(latest);
+    all.stable[at].incarnation = latest.incarnation;
+    all.processes[at].requests = latest.request;
+}
+
+/// The numbers of this client's requests in flight, and of the answers to them.
+fn each_number(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut(&mut Number)) {
+    for Envelope { from, to, message } in &mut *all.messages {
+        let (whose, number) = match message {
+            Message::Acquire(number)
+            | Message::Renew(number, _)
+            | Message::Read(number)
+            | Message::Set(number) => (*from, number),
+            Message::Free(number) | Message::Granted(number, _) | Message::Refused(number, _) => {
+                (*to, number)
+            }
+            Message::Write(_) => continue,
+        };
+        if whose == client {
+            call(number);
+        }
+    }
+}
+
+fn place(used: &BTreeSet<u8>, name: u8) -> u8 {
+    let below = used.iter().take_while(|&&known| known < name).count();
+    u8::try_from(below).unwrap_or(u8::MAX)
+}

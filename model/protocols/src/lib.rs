@@ -1,0 +1,34 @@
+//! The leader elections that Bellwether knows, each as the specification of one process.
+//!
+//! To add a protocol, add its file here and one line to the [`REGISTRY`].
+
+pub mod bully;
+pub mod chang_roberts;
+pub mod garcia_molina;
+pub mod invitation;
+pub mod lease;
+pub mod list_ring;
+pub mod ospf_dr;
+pub mod queue;
+pub mod raft_election;
+pub mod ring;
+pub mod stoller;
+pub mod vrrp;
+
+use bellwether_engine::erased::{Entry, Registry};
+
+/// All protocols, in the order in which they are listed. A `static`, for a constant would be
+/// compiled, with everything that it names, into each crate that uses it.
+pub static REGISTRY: Registry = Registry(&[
+    &Entry::<bully::Bully>::NEW,
+    &Entry::<garcia_molina::GarciaMolina>::NEW,
+    &Entry::<invitation::Invitation>::NEW,
+    &Entry::<chang_roberts::ChangRoberts>::NEW,
+    &Entry::<list_ring::ListRing>::NEW,
+    &Entry::<stoller::Stoller>::NEW,
+    &Entry::<lease::Lease>::NEW,
+    &Entry::<queue::Queue>::NEW,
+    &Entry::<raft_election::RaftElection>::NEW,
+    &Entry::<ospf_dr::OspfDr>::NEW,
+    &Entry::<vrrp::Vrrp>::NEW,
+]);

@@ -1,0 +1,185 @@
+//! The ring with lists: a message collects the ids of all who live; who began it announces the
+//! highest.
+//!
+//! As told by Tanenbaum and van Steen, *Distributed Systems* (election algorithms), who owe the
+//! idea that every id goes all the way round to G. Le Lann, *Distributed systems: towards a formal
+//! approach*, IFIP Congress 1977. Its variants differ in when a lap is over; what it takes to
+//! survive the failure of a process on the way is rules too, each a field of [`ListRing`]. What all
+//! rings do alike is told in [`ring`].
+//!
+//! State: a process is a follower, a candidate (its list goes round), or the leader. Other
+//! processes' lists pass by and change nothing.
+
+use crate::ring::{self, Lap, Process, Ring, Role, Rounds, Rules, Timer};
+use bellwether_engine::protocol::{
+    Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+};
+use serde::{Deserialize, Serialize};
+
+mod durations;
+mod list;
+mod properties;
+mod rules;
+mod variants;
+
+use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
+pub use list::List;
+pub use rules::{Decides, Home, ListRing};
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "These are up": goes round, and every process adds itself.
+    Election(List),
+    /// "This one leads": goes round once, and every process adds itself.
+    Coordinator {
+        /// The leader.
+        leader: Id,
+        /// Whom the announcement has passed.
+        list: List,
+    },
+    /// "I have it": back to the process that handed it on.
+    Ack(Lap),
+}
+
+impl Rounds for Message {
+    fn lap(&self) -> Option<Lap> {
+        match self {
+            Message::Election(list) => Some(Lap::Election(list.first())),
+            Message::Coordinator { list, .. } => Some(Lap::Coordinator(list.first())),
+            Message::Ack(_) => None,
+        }
+    }
+
+    fn ack(lap: Lap) -> Message {
+        Message::Ack(lap)
+    }
+
+    fn announces(&self) -> Option<Id> {
+        match *self {
+            Message::Coordinator { leader, .. } => Some(leader),
+            Message::Election(_) | Message::Ack(_) => None,
+        }
+    }
+}
+
+impl Protocol for ListRing {
+    const NAME: &'static str = "list-ring";
+    const SUMMARY: &'static str =
+        "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] =
+        &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> =
+        Options { begins_election: ring::begins_election, ..Options::NONE };
+
+    type Process = Process<Message>;
+    type Stable = ();
+    type Message = Message;
+    type Timer = Timer;
+
+    /// Every process is up and follows the highest id.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        ring::converged(self, p);
+    }
+
+    /// A process recovers: the rule `restart`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        ring::recover(self, p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        ring::acknowledge(self, p, (from, message));
+        match message {
+            Message::Election(list) => self.on_election(p, list),
+            Message::Coordinator { leader, list } => self.on_coordinator(p, leader, list),
+            Message::Ack(lap) => ring::acknowledged(p, lap),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Hop => ring::on_silence(self, p),
+            // A process that had the list has failed; a follower's leader has.
+            Timer::Lap | Timer::Watch => self.start_election(p),
+            Timer::Heartbeat => {
+                self.announce(p, p.id());
+                p.arm(Timer::Heartbeat);
+            }
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        ring::may_time_out(self, view, (me, timer))
+    }
+
+    fn belief(process: &Process<Message>) -> Belief {
+        ring::belief(process)
+    }
+
+    fn role(process: &Process<Message>) -> &'static str {
+        ring::role(process)
+    }
+}
+
+impl Ring<Message> for ListRing {
+    fn ring(&self) -> Rules {
+        let &ListRing { order, skip, orphans, t_lap, accept, restart, watch, .. } = self;
+        Rules { order, skip, orphans, t_lap, accept, restart, watch }
+    }
+
+    /// It sends a list round, itself the first in it.
+    fn start_election(&self, p: &mut Local<'_, Self>) {
+        ring::take_part(self, p, Role::Candidate);
+        ring::hand_on(self, p, Message::Election(List::of(p.id())));
+    }
+
+    /// One's own list may complete the ring, and so may the announcement of another's.
+    fn may_end_election(&self, me: Id, message: &Message) -> bool {
+        match message {
+            Message::Election(list) => list.first() == me,
+            Message::Coordinator { leader, .. } => ring::accepts(self, me, *leader),
+            Message::Ack(_) => false,
+        }
+    }
+}
+
+/// What a process does.
+impl ListRing {
+    /// A list comes by. A process that is not in it adds itself and hands it on. When it has
+    /// completed the ring, the highest in it leads.
+    fn on_election(&self, p: &mut Local<'_, Self>, list: List) {
+        if !self.is_home(p, list) {
+            ring::hand_on(self, p, Message::Election(list.with(p.id())));
+        } else if self.decides == Decides::Any || p.state.role == Role::Candidate {
+            ring::take_for_leader(self, p, list.highest());
+            self.announce(p, list.highest());
+        }
+    }
+
+    /// An announcement comes by, and goes on unless it has completed the ring; the rule `accept`.
+    fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id, list: List) {
+        if self.is_home(p, list) {
+            return;
+        }
+        if !ring::accepts(self, p.id(), leader) {
+            return ring::start_election_unless_candidate(self, p);
+        }
+        ring::take_for_leader(self, p, leader);
+        ring::hand_on(self, p, Message::Coordinator { leader, list: list.with(p.id()) });
+    }
+
+    fn is_home(&self, p: &Local<'_, Self>, list: List) -> bool {
+        match self.home {
+            Home::First => list.first() == p.id(),
+            Home::Listed => list.contains(p.id()),
+        }
+    }
+
+    /// The announcement of `leader` goes round.
+    fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
+        ring::hand_on(self, p, Message::Coordinator { leader, list: List::of(p.id()) });
+    }
+}

@@ -1,0 +1,391 @@
+//! Raft's leader election, without the log that it is for: terms, votes, majorities.
+//!
+//! D. Ongaro and J. Ousterhout, *In Search of an Understandable Consensus Algorithm* (extended
+//! version, 2014), sections 5.1, 5.2, 5.4.1 and 6; D. Ongaro, *Consensus: Bridging Theory and
+//! Practice* (2014), sections 4.2.3, 6.2 and 9.6. What the texts and programs add to the paper are
+//! rules: the fields of [`RaftElection`]. The log is one number for each process that never
+//! changes: how fresh it is.
+//!
+//! State: a process is a follower, a pre-candidate (it asks whether others would vote for it), a
+//! candidate (it asks for votes), or the leader of its term.
+//!
+//! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
+//! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
+
+use bellwether_engine::protocol::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
+    View,
+};
+use serde::{Deserialize, Serialize};
+
+mod properties;
+mod rules;
+mod symmetry;
+mod timing;
+mod variants;
+
+pub use rules::{Logs, PreVote, RaftElection, Storage, TimeOuts};
+pub use symmetry::Term;
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It waits for others, and follows `leader` if it has heard of one.
+    #[default]
+    Follower,
+    /// It asks whether others would vote for it ([`PreVote`]).
+    PreCandidate,
+    /// It asks for votes.
+    Candidate,
+    /// It leads.
+    Leader,
+}
+
+/// What one process knows and may lose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// Whom it has heard lead, not too long ago; itself if it leads.
+    pub leader: Option<Id>,
+    /// The processes that have granted a (pre-)candidate its (pre-)vote, itself included.
+    pub granted: Ids,
+}
+
+/// What a process keeps on stable storage (Figure 2: persistent state).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Stable {
+    /// The latest term that it has seen.
+    pub term: Term,
+    /// For whom it voted in that term.
+    pub vote: Option<Id>,
+}
+
+/// What processes send to each other, each with the term of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Would you vote for me in the next term?"
+    PreVote(Term),
+    /// "I would", to the process that asked in this term.
+    PreVoteGranted(Term),
+    /// "Vote for me in this term."
+    RequestVote(Term),
+    /// "You have my vote of this term."
+    VoteGranted(Term),
+    /// "I lead this term": an AppendEntries without entries.
+    Heartbeat(Term),
+    /// "You are behind: this is my term." What every refusal says to those who can learn from it.
+    HigherTerm(Term),
+}
+
+impl Message {
+    /// The term that it carries.
+    #[must_use]
+    pub fn term(self) -> Term {
+        match self {
+            Message::PreVote(term)
+            | Message::PreVoteGranted(term)
+            | Message::RequestVote(term)
+            | Message::VoteGranted(term)
+            | Message::Heartbeat(term)
+            | Message::HigherTerm(term) => term,
+        }
+    }
+
+    fn term_mut(&mut self) -> &mut Term {
+        match self {
+            Message::PreVote(term)
+            | Message::PreVoteGranted(term)
+            | Message::RequestVote(term)
+            | Message::VoteGranted(term)
+            | Message::Heartbeat(term)
+            | Message::HigherTerm(term) => term,
+        }
+    }
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// The election time-out: every process but a leader waits to hear of one, or to be voted.
+    Election,
+    /// The baseline election time-out, the shortest that chance can give: who has heard a leader
+    /// for longer ago than that no longer refuses others for its sake.
+    Baseline,
+    /// A leader's heartbeat is due.
+    Heartbeat,
+    /// A leader looks whether it has heard of a majority ([`RaftElection::check_quorum`]).
+    Quorum,
+}
+
+impl Protocol for RaftElection {
+    const NAME: &'static str = "raft-election";
+    const SUMMARY: &'static str =
+        "the process with a majority's votes leads its term (Ongaro and Ousterhout 2014; no log)";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        // The election time-out is drawn at random, each time anew (5.2).
+        TimerRow::untimed(Timer::Election).random_if(|rules| rules.timeouts == TimeOuts::Random),
+        TimerRow::untimed(Timer::Baseline),
+        TimerRow::untimed(Timer::Heartbeat).periodic(timing::has_no_news),
+        TimerRow::untimed(Timer::Quorum),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        elects: |_| Elects::Any,
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::within_bounds),
+        begins_election,
+        ..Options::NONE
+    };
+
+    type Process = Process;
+    type Stable = Stable;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// The highest id has been elected in term 1, by every process.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        let leader = p.higher().last().unwrap_or(p.id());
+        p.persist(Stable { term: 1, vote: Some(leader) });
+        if p.is_highest() {
+            *p.state = Process { role: Role::Leader, leader: Some(leader), granted: Ids::NONE };
+            self.arm_as_leader(p);
+        } else {
+            self.follow(p, Some(leader));
+        }
+    }
+
+    /// "When servers start up, they begin as followers" (5.2), with the term and the vote that they
+    /// have on stable storage: the rule `storage`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        let kept = p.stable();
+        match self.storage {
+            Storage::Durable => {}
+            Storage::ForgetsVote => p.persist(Stable { vote: None, ..kept }),
+            Storage::ForgetsAll => p.persist(Stable::default()),
+        }
+        self.follow(p, None);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match message {
+            Message::PreVote(term) => self.on_pre_vote(p, from, term),
+            Message::PreVoteGranted(term) => self.on_pre_vote_granted(p, from, term),
+            Message::RequestVote(term) => self.on_request_vote(p, from, term),
+            Message::VoteGranted(term) => self.on_vote_granted(p, from, term),
+            Message::Heartbeat(term) => self.on_heartbeat(p, from, term),
+            Message::HigherTerm(term) => self.on_higher_term(p, term),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Election if self.prevote == PreVote::None => self.campaign(p),
+            Timer::Election => self.canvass(p),
+            Timer::Baseline => p.state.leader = None,
+            Timer::Heartbeat => {
+                self.say_to_all(p, Message::Heartbeat(p.stable().term));
+                p.arm(Timer::Heartbeat);
+            }
+            // "A leader steps down if an election time-out elapses without a successful round of
+            // heartbeats to a majority" (thesis, 6.2): in the same term.
+            Timer::Quorum => self.follow(p, None),
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        match (process.role, process.leader) {
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Follower, Some(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::PreCandidate => "pre-candidate",
+            Role::Candidate => "candidate",
+            Role::Leader => "leader",
+        }
+    }
+}
+
+/// What a process does.
+impl RaftElection {
+    /// "To begin an election, a follower increments its current term and transitions to candidate
+    /// state. It then votes for itself and issues RequestVote" to all others (5.2).
+    fn campaign(&self, p: &mut Local<'_, Self>) {
+        let term = p.stable().term + 1;
+        p.persist(Stable { term, vote: Some(p.id()) });
+        *p.state = Process { role: Role::Candidate, leader: None, granted: Ids::NONE.with(p.id()) };
+        p.cancel(Timer::Baseline);
+        self.say_to_all(p, Message::RequestVote(term));
+        p.arm(Timer::Election);
+    }
+
+    /// "A candidate only increments its term if it first learns from a majority that they would be
+    /// willing to grant it their votes" (thesis, 9.6).
+    fn canvass(&self, p: &mut Local<'_, Self>) {
+        *p.state =
+            Process { role: Role::PreCandidate, leader: None, granted: Ids::NONE.with(p.id()) };
+        p.cancel(Timer::Baseline);
+        self.say_to_all(p, Message::PreVote(p.stable().term));
+        p.arm(Timer::Election);
+    }
+
+    /// "... if the candidate's log is sufficiently up-to-date, and the voters have not received
+    /// heartbeats from a valid leader for at least a baseline election time-out" (thesis, 9.6).
+    /// Nothing is written: a pre-vote binds no process.
+    fn on_pre_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
+        if term < p.stable().term {
+            return self.tell_term(p, from);
+        }
+        let hears_a_leader = p.state.leader.is_some();
+        if hears_a_leader && self.prevote == PreVote::LogAndSilence {
+            return;
+        }
+        if self.logs.at_least_as_fresh(from, p.id()) {
+            p.send(from, Message::PreVoteGranted(term));
+        }
+    }
+
+    fn on_pre_vote_granted(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
+        if p.state.role == Role::PreCandidate && term == p.stable().term && self.grants(p, from) {
+            self.campaign(p);
+        }
+    }
+
+    /// "Each server will vote for at most one candidate in a given term" (5.2), whose log is at
+    /// least as up-to-date as its own (5.4.1). Who hears a leader "does not update its term or
+    /// grant its vote" (6): the rule `stickiness`. A leader hears itself.
+    fn on_request_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
+        if term < p.stable().term {
+            return self.tell_term(p, from);
+        }
+        if self.stickiness && p.state.leader.is_some() {
+            return;
+        }
+        if term > p.stable().term {
+            self.adopt(p, term);
+        }
+        let free = p.stable().vote.is_none_or(|vote| vote == from);
+        if free && self.logs.at_least_as_fresh(from, p.id()) {
+            p.persist(Stable { term, vote: Some(from) });
+            p.send(from, Message::VoteGranted(term));
+            p.arm(Timer::Election);
+        }
+    }
+
+    /// "A candidate wins an election if it receives votes from a majority of the servers in the
+    /// full cluster for the same term" (5.2).
+    fn on_vote_granted(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
+        if p.state.role == Role::Candidate && term == p.stable().term && self.grants(p, from) {
+            self.lead(p);
+        }
+    }
+
+    /// One more (pre-)vote; whether that makes a majority.
+    fn grants(&self, p: &mut Local<'_, Self>, from: Id) -> bool {
+        p.state.granted = p.state.granted.with(from);
+        p.state.granted.len() >= majority(p.nodes())
+    }
+
+    /// "It then sends heartbeat messages to all of the other servers to establish its authority"
+    /// (5.2).
+    fn lead(&self, p: &mut Local<'_, Self>) {
+        *p.state = Process { role: Role::Leader, leader: Some(p.id()), granted: Ids::NONE };
+        p.cancel(Timer::Election);
+        self.say_to_all(p, Message::Heartbeat(p.stable().term));
+        self.arm_as_leader(p);
+    }
+
+    /// "If the leader's term is at least as large as the candidate's current term, then the
+    /// candidate recognises the leader as legitimate" (5.2).
+    fn on_heartbeat(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
+        if term < p.stable().term {
+            return self.tell_term(p, from);
+        }
+        if term > p.stable().term {
+            self.adopt(p, term);
+        }
+        // Two leaders of one term, which only forgotten votes can make, do not depose each other.
+        if p.state.role != Role::Leader {
+            self.follow(p, Some(from));
+        }
+    }
+
+    /// "If a candidate or leader discovers that its term is out of date, it immediately reverts to
+    /// follower state" (5.1).
+    fn on_higher_term(&self, p: &mut Local<'_, Self>, term: Term) {
+        if term > p.stable().term {
+            self.adopt(p, term);
+        }
+    }
+
+    /// Enters a term that others have reached, with a vote to give.
+    fn adopt(&self, p: &mut Local<'_, Self>, term: Term) {
+        p.persist(Stable { term, vote: None });
+        self.follow(p, None);
+    }
+
+    fn follow(&self, p: &mut Local<'_, Self>, leader: Option<Id>) {
+        p.cancel(Timer::Heartbeat);
+        p.cancel(Timer::Quorum);
+        *p.state = Process { role: Role::Follower, leader, granted: Ids::NONE };
+        p.arm(Timer::Election);
+        if leader.is_some() && self.remembers() {
+            p.arm(Timer::Baseline);
+        } else {
+            p.cancel(Timer::Baseline);
+        }
+    }
+
+    /// Whether it makes a difference how long ago a leader was heard.
+    fn remembers(&self) -> bool {
+        self.stickiness || self.prevote == PreVote::LogAndSilence
+    }
+
+    fn arm_as_leader(&self, p: &mut Local<'_, Self>) {
+        p.arm(Timer::Heartbeat);
+        if self.check_quorum {
+            p.arm(Timer::Quorum);
+        }
+    }
+
+    /// Replies carry the term, so a process that is behind learns it (5.1): the rule
+    /// `answer_lower`.
+    fn tell_term(&self, p: &mut Local<'_, Self>, behind: Id) {
+        if self.answer_lower {
+            p.send(behind, Message::HigherTerm(p.stable().term));
+        }
+    }
+
+    fn say_to_all(&self, p: &mut Local<'_, Self>, message: Message) {
+        for id in p.others() {
+            p.send(id, message);
+        }
+    }
+}
+
+/// More than half of all, up or down.
+fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
+/// A process that asks for votes is in an election, from its canvass on.
+fn begins_election(before: &Process, _: &Process, effects: &[Effect<RaftElection>]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Send { message: Message::PreVote(_), .. } => true,
+        Effect::Send { message: Message::RequestVote(_), .. } => before.role != Role::PreCandidate,
+        _ => false,
+    })
+}

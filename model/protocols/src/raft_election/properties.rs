@@ -1,0 +1,126 @@
+//! What the paper claims, and what is asked of a leader where not every process can hear it.
+
+use super::{Message, RaftElection, Role, Stable, majority};
+use bellwether_engine::protocol::{Id, Judge, Property, View};
+use bellwether_engine::temporal::{Liveness, Temporal};
+
+pub(super) const ALL: &[Property<Judge<RaftElection>>] = &[
+    Property {
+        name: "election-safety",
+        formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ term(i) = term(j)",
+        meaning: "at most one leader can be elected in a term (Figure 3)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(election_safety),
+    },
+    Property {
+        name: "votes-stand",
+        formula: "□ ∀ vote of k for i in term t, counted or in flight: term(k) > t ∨ vote(k) = i",
+        meaning: "no process forgets its vote in a term, or gives a second one (5.2)",
+        by_default: true,
+        premise: Some(("a process has voted", |_, view| votes(view).next().is_some())),
+        temporal: Temporal::Always(votes_stand),
+    },
+    Property {
+        name: "majority-behind",
+        formula: "□ ∀ leads(i): term(j) > term(i) ∨ (term(j) = term(i) ∧ vote(j) = i) for a \
+                  majority of j",
+        meaning: "a majority voted for each leader, and only a later term undoes that (5.2)",
+        by_default: true,
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
+        temporal: Temporal::Always(majority_behind),
+    },
+    Property {
+        name: "terms-in-order",
+        formula: "□ ∀ leads(i): no candidate of an older term has a majority, counted or in flight",
+        meaning: "leaders begin in the order of their terms: no process wins an older one later",
+        by_default: false,
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
+        temporal: Temporal::Always(terms_in_order),
+    },
+    Property {
+        name: "stable-leader",
+        formula: "◇□ ∃ leads(l): a majority is in l's term and follows l (or is l)",
+        meaning: "in the end one leader has a majority behind it, for good",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(someone_has_a_following)),
+    },
+    Property {
+        name: "following-recurs",
+        formula: "□◇ ∃ leads(l): a majority is in l's term and follows l (or is l)",
+        meaning: "again and again some leader has a majority behind it",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::AlwaysEventually(someone_has_a_following)),
+    },
+];
+
+type Moment<'a> = View<'a, RaftElection>;
+
+fn leaders<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
+    view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Leader)
+}
+
+/// The votes that are counted or may still be: the voter, whom it elects, and the term.
+fn votes<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = (Id, Id, u16)> + 'v {
+    let pairs = view.ids().flat_map(|voter| view.ids().map(move |candidate| (voter, candidate)));
+    pairs.filter_map(|(voter, candidate)| {
+        let process = view.process(candidate);
+        let counted = process.role == Role::Candidate && process.granted.contains(voter);
+        let term = view.stable(candidate).term;
+        let sent =
+            |from, to, m| (from, to) == (voter, candidate) && m == Message::VoteGranted(term);
+        (counted || (voter != candidate && view.in_flight(sent)))
+            .then_some((voter, candidate, term))
+    })
+}
+
+fn election_safety(_: &RaftElection, view: &Moment<'_>) -> bool {
+    let term = |id| view.stable(id).term;
+    leaders(view).all(|i| leaders(view).all(|j| i == j || term(i) != term(j)))
+}
+
+fn votes_stand(_: &RaftElection, view: &Moment<'_>) -> bool {
+    votes(view).all(|(voter, candidate, term)| {
+        let Stable { term: now, vote } = *view.stable(voter);
+        now > term || (now == term && vote == Some(candidate))
+    })
+}
+
+fn majority_behind(_: &RaftElection, view: &Moment<'_>) -> bool {
+    leaders(view).all(|leader| {
+        let term = view.stable(leader).term;
+        let behind = view.ids().filter(|&id| {
+            let Stable { term: now, vote } = *view.stable(id);
+            now > term || (now == term && vote == Some(leader))
+        });
+        behind.count() >= majority(view.ids().count())
+    })
+}
+
+/// A candidate with a majority of votes counted or in flight is about to lead.
+fn terms_in_order(_: &RaftElection, view: &Moment<'_>) -> bool {
+    let term = |id| view.stable(id).term;
+    let wins = |candidate: Id| {
+        let is = view.up(candidate) && view.process(candidate).role == Role::Candidate;
+        let votes = votes(view).filter(|&(_, whom, t)| whom == candidate && t == term(candidate));
+        is && votes.count() >= majority(view.ids().count())
+    };
+    leaders(view).all(|leader| !view.ids().any(|id| term(id) < term(leader) && wins(id)))
+}
+
+fn someone_has_a_following(_: &RaftElection, view: &Moment<'_>) -> bool {
+    leaders(view).any(|leader| {
+        let follows = |&id: &Id| {
+            let process = view.process(id);
+            let believes = match process.role {
+                Role::Leader => id == leader,
+                Role::Follower => process.leader == Some(leader),
+                Role::PreCandidate | Role::Candidate => false,
+            };
+            view.up(id) && believes && view.stable(id).term == view.stable(leader).term
+        };
+        view.ids().filter(follows).count() >= majority(view.ids().count())
+    })
+}

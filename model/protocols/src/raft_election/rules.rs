@@ -1,0 +1,119 @@
+//! The rules that the paper, the thesis and the programs add to each other, as data.
+
+use bellwether_engine::protocol::{Id, MAX_NODES};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The rules of an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RaftElection {
+    /// Whether a process asks around before it raises its term, and who then says yes.
+    pub prevote: PreVote,
+    /// A leader that is not in contact with a majority for an election time-out steps down.
+    pub check_quorum: bool,
+    /// Who has heard a leader within an election time-out ignores requests for its vote.
+    pub stickiness: bool,
+    /// Who gets a message of a lower term tells its sender the higher one.
+    pub answer_lower: bool,
+    /// How fresh each process's log is.
+    pub logs: Logs,
+    /// What outlasts a crash.
+    pub storage: Storage,
+    /// How long an election time-out takes.
+    pub timeouts: TimeOuts,
+}
+
+/// The canvass before an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreVote {
+    /// There is none.
+    None,
+    /// A process that has no fresher log says yes.
+    Log,
+    /// A process that has no fresher log and has not heard a leader within an election time-out
+    /// says yes.
+    LogAndSilence,
+}
+
+/// What outlasts a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// The term and the vote.
+    Durable,
+    /// The term; the vote is lost.
+    ForgetsVote,
+    /// Nothing.
+    ForgetsAll,
+}
+
+/// How long an election time-out takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeOuts {
+    /// As long as chance says: whose is over first is not always another process.
+    Random,
+    /// As long as ever: always the same may be first.
+    Fixed,
+}
+
+/// How fresh each process's log is: a digit for each, process 1 first; a larger one is fresher. Who
+/// has no digit has 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Logs([u8; MAX_NODES]);
+
+impl Logs {
+    /// All are equally fresh.
+    pub const EQUAL: Logs = Logs([0; MAX_NODES]);
+
+    /// These ranks, that of process 1 first.
+    #[must_use]
+    pub const fn ranked(ranks: [u8; MAX_NODES]) -> Logs {
+        Logs(ranks)
+    }
+
+    /// Whether `candidate`'s log is at least as up-to-date as `voter`'s (5.4.1).
+    pub(super) fn at_least_as_fresh(self, candidate: Id, voter: Id) -> bool {
+        self.0[candidate.index()] >= self.0[voter.index()]
+    }
+}
+
+impl Serialize for Logs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if *self == Logs::EQUAL {
+            return serializer.serialize_str("equal");
+        }
+        let digits: String = self.0.iter().map(ToString::to_string).collect();
+        serializer.serialize_str(digits.trim_end_matches('0'))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(u32),
+    Word(String),
+}
+
+impl<'de> Deserialize<'de> for Logs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wrong = || D::Error::custom("give 'equal', or a digit for each process, such as 0110");
+        let word = match Written::deserialize(deserializer).map_err(|_| wrong())? {
+            Written::Number(number) => number.to_string(),
+            Written::Word(word) => word,
+        };
+        if word == "equal" {
+            return Ok(Logs::EQUAL);
+        }
+        let mut logs = Logs::EQUAL;
+        if word.is_empty() || word.len() > MAX_NODES {
+            return Err(wrong());
+        }
+        for (rank, digit) in logs.0.iter_mut().zip(word.bytes()) {
+            *rank = digit.checked_sub(b'0').filter(|&rank| rank <= 9).ok_or_else(wrong)?;
+        }
+        Ok(logs)
+    }
+}

@@ -1,0 +1,256 @@
+//! What is asked of Stoller's election alone: its specification, and invariants of its proofs.
+//!
+//! SLE1 and SLE2 are the paper's specification. The invariants are of the kind that H. Svensson
+//! used (*A Semi-Automatic Correctness Proof Procedure applied to Stoller's Leader Election
+//! Algorithm*, 2008; his conjectures are problems SWV475 to SWV484 of the TPTP library), with
+//! larger ids higher.
+
+use super::symmetry::named;
+use super::{Counter, Elid, Ldr, Message, Process, Status, Stoller};
+use bellwether_engine::protocol::{Id, Judge, Property, View};
+use bellwether_engine::temporal::{Liveness, Temporal};
+
+pub(super) const ALL: &[Property<Judge<Stoller>>] = &[
+    Property {
+        name: "sle1",
+        formula: "□ ∀ up i, j: norm(i) ∧ norm(j) ⇒ ldr(i) = ldr(j)",
+        meaning: "no two normal processes have different leaders (Stoller 1997, SLE1)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(sle1),
+    },
+    Property {
+        name: "sle2",
+        formula: "◇□ ∀ up i: norm(i) ∧ up(ldr(i))",
+        meaning: "in the end every process is normal, with a live leader, for good (Stoller 1997, \
+                  SLE2)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(sle2)),
+    },
+    Property {
+        name: "own-election",
+        formula: "□ ∀ up i: elec1(i) ∨ elec2(i) ⇒ elid(i) is the last that i began",
+        meaning: "a process that is in an election is in the latest of its own (Svensson 2008)",
+        by_default: false,
+        premise: Some(("a process is in an election", |_, view| live(view).any(|(_, p)| holds(p)))),
+        temporal: Temporal::Always(own_election),
+    },
+    Property {
+        name: "downwards",
+        formula: "□ ∀ HALT, LDR in flight from i to j: i > j",
+        meaning: "only higher processes halt others and tell them that they lead (Svensson 2008)",
+        by_default: false,
+        premise: Some(("a HALT or LDR is in flight", |_, view| {
+            view.in_flight(|_, _, m| matches!(m, Message::Halt(_) | Message::Ldr(_)))
+        })),
+        temporal: Temporal::Always(downwards),
+    },
+    Property {
+        name: "leader-unsuspected",
+        formula: "□ ∀ up i, j: leads(i) ⇒ i ∉ down(j)",
+        meaning: "no process takes one that leads for down (Svensson 2008)",
+        by_default: false,
+        premise: Some(("a process is taken for down", someone_down)),
+        temporal: Temporal::Always(leader_unsuspected),
+    },
+    Property {
+        name: "not-passed-over",
+        formula: "□ ∀ up i, j < i: elec2(i) ∧ i ∈ down(j) ⇒ pendack(i) ≥ j",
+        meaning: "stage 2 has not passed a process that takes its owner for down (Svensson 2008)",
+        by_default: false,
+        premise: Some(("a process is taken for down", someone_down)),
+        temporal: Temporal::Always(not_passed_over),
+    },
+    Property {
+        name: "new-names",
+        formula: "□ ∀ i: no process and no message knows the name of i's next election",
+        meaning: "the next election of a process has a name that none had before",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(new_names),
+    },
+];
+
+/// The processes that are up.
+fn live<'a>(view: &'a View<'a, Stoller>) -> impl Iterator<Item = (Id, &'a Process)> {
+    view.ids().filter(|&id| view.up(id)).map(|id| (id, view.process(id)))
+}
+
+fn holds(process: &Process) -> bool {
+    matches!(process.status, Status::Elec1 | Status::Elec2)
+}
+
+/// The leader of a normal process.
+fn leader((id, process): (Id, &Process)) -> Option<Id> {
+    match (process.status, process.ldr) {
+        (Status::Norm, Ldr::Itself) => Some(id),
+        (Status::Norm, Ldr::Other(leader)) => Some(leader),
+        _ => None,
+    }
+}
+
+fn leads(process: &Process) -> bool {
+    (process.status, process.ldr) == (Status::Norm, Ldr::Itself)
+}
+
+fn sle1(_: &Stoller, view: &View<'_, Stoller>) -> bool {
+    let mut leaders = live(view).filter_map(leader);
+    leaders.next().is_none_or(|first| leaders.all(|other| other == first))
+}
+
+fn sle2(_: &Stoller, view: &View<'_, Stoller>) -> bool {
+    live(view).all(|process| leader(process).is_some_and(|leader| view.up(leader)))
+}
+
+fn own_election(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
+    live(view).filter(|(_, p)| holds(p)).all(|(owner, p)| {
+        let last = match rules.counter {
+            Counter::Counts => p.nextel.checked_sub(1),
+            Counter::Stands => Some(p.nextel),
+        };
+        last.is_some_and(|counter| {
+            p.elid == Some(Elid { owner, incarnation: p.incarnation, counter })
+        })
+    })
+}
+
+fn downwards(_: &Stoller, view: &View<'_, Stoller>) -> bool {
+    !view.in_flight(|from, to, message| {
+        from < to && matches!(message, Message::Halt(_) | Message::Ldr(_))
+    })
+}
+
+fn someone_down(_: &Stoller, view: &View<'_, Stoller>) -> bool {
+    live(view).any(|(_, p)| p.down.iter().next().is_some())
+}
+
+fn leader_unsuspected(_: &Stoller, view: &View<'_, Stoller>) -> bool {
+    let leaders = live(view).filter(|(_, p)| leads(p));
+    leaders.map(|(id, _)| id).all(|id| !live(view).any(|(_, p)| p.down.contains(id)))
+}
+
+fn not_passed_over(_: &Stoller, view: &View<'_, Stoller>) -> bool {
+    let mut in_stage_two = live(view).filter(|(_, p)| p.status == Status::Elec2);
+    in_stage_two.all(|(i, holder)| {
+        let mut lower = live(view).filter(|&(j, p)| j < i && p.down.contains(i));
+        lower.all(|(j, _)| holder.pendack >= Some(j))
+    })
+}
+
+fn new_names(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
+    let next = |owner: Id| {
+        if view.up(owner) {
+            let Process { incarnation, nextel, .. } = *view.process(owner);
+            return Elid { owner, incarnation, counter: nextel };
+        }
+        let stable = rules.incarnation == super::Incarnation::Stable;
+        let incarnation = if stable { view.stable(owner).saturating_add(1) } else { 0 };
+        Elid { owner, incarnation, counter: 0 }
+    };
+    // Not only equal: those that come after the next one would be taken in time.
+    let new = |elid: Elid| elid < next(elid.owner);
+    live(view).all(|(_, p)| p.elid.is_none_or(new))
+        && !view.in_flight(|_, _, message| named(message).is_some_and(|(_, elid)| !new(elid)))
+}
+
+/// Each invariant is false in some state, made by hand: what never fails has shown nothing.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_engine::protocol::{Envelope, Ids, Protocol, Timers};
+
+    fn id(number: usize) -> Id {
+        Id::at(number - 1)
+    }
+
+    fn elid(owner: usize, counter: u8) -> Elid {
+        Elid { owner: id(owner), incarnation: 0, counter }
+    }
+
+    fn process(status: Status, ldr: Ldr, elid: Elid) -> Process {
+        Process { status, ldr, elid: Some(elid), nextel: 1, ..Process::default() }
+    }
+
+    /// Three processes: 3 leads election 3.0.0, which 2 and 1 follow.
+    fn calm() -> [Process; 3] {
+        let follower = process(Status::Norm, Ldr::Other(id(3)), elid(3, 0));
+        [follower, follower, process(Status::Norm, Ldr::Itself, elid(3, 0))]
+    }
+
+    /// The names of the properties that this state violates.
+    fn violated(processes: &[Process; 3], sent: &[(usize, usize, Message)]) -> Vec<&'static str> {
+        let envelope = |&(from, to, message)| Envelope { from: id(from), to: id(to), message };
+        let flight: Vec<_> = sent.iter().map(envelope).collect();
+        let view = View {
+            nodes: 3,
+            up: Id::all(3).collect(),
+            paused: Ids::NONE,
+            cut: &[Ids::NONE; 3],
+            processes,
+            stable: &[0; 3],
+            timers: &[Timers::NONE; 3],
+            flight: &flight,
+        };
+        let always = ALL.iter().filter_map(|asked| match asked.temporal {
+            Temporal::Always(judge) => Some((asked.name, judge)),
+            _ => None,
+        });
+        let wrong = always.filter(|(_, judge)| !judge(&Stoller::RECOMMENDED, &view));
+        wrong.map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_calm_group_violates_nothing() {
+        assert_eq!(violated(&calm(), &[]), [""; 0]);
+        let names = Stoller::PROPERTIES.iter().map(|asked| asked.name);
+        assert_eq!(names.collect::<Vec<_>>().len(), ALL.len());
+    }
+
+    #[test]
+    fn two_leaders_are_seen() {
+        let mut two = calm();
+        two[1] = process(Status::Norm, Ldr::Itself, elid(2, 0));
+        assert_eq!(violated(&two, &[]), ["sle1"]);
+    }
+
+    #[test]
+    fn an_election_that_is_not_one_s_own_or_not_the_last_is_seen() {
+        for (held, nextel) in [(elid(3, 0), 1), (elid(2, 0), 2)] {
+            let mut other = calm();
+            other[1] = Process { nextel, ..process(Status::Elec1, Ldr::None, held) };
+            assert_eq!(violated(&other, &[]), ["own-election"], "{held}");
+        }
+    }
+
+    #[test]
+    fn a_halt_and_a_claim_upwards_are_seen() {
+        assert_eq!(violated(&calm(), &[(2, 3, Message::Halt(elid(2, 0)))]), ["downwards"]);
+        assert_eq!(violated(&calm(), &[(1, 3, Message::Ldr(elid(1, 0)))]), ["downwards"]);
+        assert_eq!(violated(&calm(), &[(1, 3, Message::Ack(elid(3, 0)))]), [""; 0]);
+    }
+
+    #[test]
+    fn a_suspected_leader_and_one_that_was_passed_over_are_seen() {
+        let mut wrong = calm();
+        wrong[0] = process(Status::Elec1, Ldr::None, elid(1, 0));
+        wrong[0].down = Ids::NONE.with(id(3));
+        assert_eq!(violated(&wrong, &[]), ["leader-unsuspected"]);
+        wrong[0] = calm()[0];
+        wrong[1] = process(Status::Elec1, Ldr::None, elid(2, 0));
+        wrong[1].down = Ids::NONE.with(id(3));
+        wrong[2] = process(Status::Elec2, Ldr::None, elid(3, 0));
+        wrong[2].pendack = Some(id(2));
+        assert_eq!(violated(&wrong, &[]), [""; 0], "2 has not answered yet");
+        wrong[2].pendack = Some(id(1));
+        assert_eq!(violated(&wrong, &[]), ["not-passed-over"]);
+    }
+
+    #[test]
+    fn a_name_that_comes_too_early_is_seen() {
+        assert_eq!(violated(&calm(), &[(1, 3, Message::Ack(elid(3, 1)))]), ["new-names"]);
+        let mut wrong = calm();
+        wrong[0].elid = Some(elid(3, 7));
+        assert_eq!(violated(&wrong, &[]), ["new-names"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Names of elections that do not depend on how many there have been.
+//!
+//! A process compares names for equality and looks at their owners, and its next name is one that
+//! no process has. So the elections of one owner may be called 0, 1, 2, … in the order in which
+//! they were begun, as long as the owner's next one comes behind them. The names of those that no
+//! process remembers, and that no message carries, are given away again.
+//!
+//! This is no longer true where incarnations are volatile or the counter stands: there a new name
+//! may be an old one, and nothing is renamed.
+
+use super::{Counter, Elid, Incarnation, Message, Process, Stoller};
+use bellwether_engine::protocol::{Everything, Id, MAX_NODES};
+use smallvec::SmallVec;
+
+/// The elections that a process remembers or that a message carries, each once, in order.
+type Names = SmallVec<[Elid; 16]>;
+
+/// Incarnations and counters beyond this are not within the bounds of a search. Where elections are
+/// canonicalized, so many of one owner are remembered or in flight.
+const MOST: u8 = 6;
+
+/// Whether what a process has is within the bounds of a search.
+pub(super) fn within_bounds(_: &Stoller, process: &Process, stable: &u8) -> bool {
+    process.nextel <= MOST && *stable <= MOST
+}
+
+/// Calls the elections of each owner 0, 1, 2, … of its incarnation 0.
+pub(super) fn canonicalize(rules: &Stoller, all: Everything<'_, Stoller>) {
+    if (rules.incarnation, rules.counter) == (Incarnation::Stable, Counter::Counts) {
+        call_in_order(all);
+    }
+}
+
+fn call_in_order(all: Everything<'_, Stoller>) {
+    let Everything { processes, stable, messages } = all;
+    let carried = messages.iter().filter_map(|envelope| Some(named(envelope.message)?.1));
+    let mut names: Names = processes.iter().filter_map(|p| p.elid).chain(carried).collect();
+    names.sort_unstable();
+    names.dedup();
+    let renamed = |elid: Elid| {
+        let older = names.iter().filter(|known| known.owner == elid.owner && **known < elid);
+        Elid { owner: elid.owner, incarnation: 0, counter: number(older.count()) }
+    };
+    for (id, (process, stable)) in Id::all(MAX_NODES).zip(processes.iter_mut().zip(stable)) {
+        // All that counts is whether it ever started.
+        *stable = (*stable).min(1);
+        process.incarnation = 0;
+        // Who is down has begun nothing in its next life.
+        if let Some(elid) = &mut process.elid {
+            *elid = renamed(*elid);
+            process.nextel = number(names.iter().filter(|known| known.owner == id).count());
+        }
+    }
+    for envelope in messages {
+        if let Some((kind, elid)) = named(envelope.message) {
+            envelope.message = kind(renamed(elid));
+        }
+    }
+}
+
+fn number(count: usize) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
+/// A kind of message, which says an election.
+type Kind = fn(Elid) -> Message;
+
+/// What a message is, and the election that it carries, if it does.
+pub(super) fn named(message: Message) -> Option<(Kind, Elid)> {
+    let named: (Kind, Elid) = match message {
+        Message::Halt(t) => (Message::Halt, t),
+        Message::Ack(t) => (Message::Ack, t),
+        Message::Rej(t) => (Message::Rej, t),
+        Message::Ldr(t) => (Message::Ldr, t),
+        Message::NormQ(t) => (Message::NormQ, t),
+        Message::NotNorm(t) => (Message::NotNorm, t),
+        Message::HasLeader(t) => (Message::HasLeader, t),
+        Message::IsLeader(t) => (Message::IsLeader, t),
+        Message::NotLeader(t) => (Message::NotLeader, t),
+        Message::Restarted => return None,
+    };
+    Some(named)
+}
