@@ -27,8 +27,15 @@ pub type Property<P> = temporal::Property<Condition<P>>;
 /// end those that only this protocol can.
 #[must_use]
 pub fn all<P: Protocol>() -> Vec<Property<P>> {
+    let own = P::PROPERTIES.iter().map(|own| own.map(Condition::Own));
+    let groups = [at_any_moment(), when_quiescent(), liveness(), reachability()];
+    groups.into_iter().flatten().chain(own).collect()
+}
+
+/// What holds at any moment.
+fn at_any_moment<P: Protocol>() -> Vec<Property<P>> {
     use Condition::World;
-    let mut all = vec![
+    vec![
         Property {
             name: "at-most-one-leader",
             formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j)",
@@ -45,6 +52,13 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
             premise: None,
             temporal: Temporal::Always(World(follower_bound)),
         },
+    ]
+}
+
+/// What holds when nothing is left to happen but faults.
+fn when_quiescent<P: Protocol>() -> Vec<Property<P>> {
+    use Condition::World;
+    vec![
         Property {
             name: "agreement",
             formula: "□ (quiescent ⇒ ∀ i, j that have a leader: leader(i) = leader(j))",
@@ -76,6 +90,13 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
                 !world.is_quiescent(state) || decided(state)
             })),
         },
+    ]
+}
+
+/// What fair executions come to.
+fn liveness<P: Protocol>() -> Vec<Property<P>> {
+    use Condition::World;
+    vec![
         Property {
             name: "stabilises",
             formula: "◇□ ∀ up i: leader(i) = max{j: up(j)}",
@@ -125,17 +146,20 @@ pub fn all<P: Protocol>() -> Vec<Property<P>> {
                 World(|_, state| one_live_leader(state)),
             )),
         },
-        Property {
-            name: "succession",
-            formula: "reachable: ∃ up i: leads(i) ∧ i did not lead at first",
-            meaning: "another process than the first leader can come to lead",
-            by_default: true,
-            premise: None,
-            temporal: Temporal::Reachable(World(succession)),
-        },
-    ];
-    all.extend(P::PROPERTIES.iter().map(|own| own.map(Condition::Own)));
-    all
+    ]
+}
+
+/// What can come about.
+fn reachability<P: Protocol>() -> Vec<Property<P>> {
+    use Condition::World;
+    vec![Property {
+        name: "succession",
+        formula: "reachable: ∃ up i: leads(i) ∧ i did not lead at first",
+        meaning: "another process than the first leader can come to lead",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Reachable(World(succession)),
+    }]
 }
 
 /// The properties that only a timed world can be asked for, in the order in which they are

@@ -24,7 +24,7 @@ impl Surrounding {
     /// If a duration cannot be.
     pub fn scenario(&self, protocol: &dyn AnyProtocol) -> Result<Option<Scenario>, WorldError> {
         if !self.timed {
-            // Whoever uses a service asks it again and again, and each request is another message:
+            // A process that uses a service asks it again and again, and each request is a message:
             // where nothing makes it wait, a link holds one.
             let asks = protocol.services() > 0 && self.scenario.timing == Timing::Asynchronous;
             let capacity = if asks { Some(1) } else { self.scenario.capacity };

@@ -16,7 +16,9 @@ mod view;
 pub use crate::temporal::Property;
 pub use id::{Id, Ids, MAX_NODES};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
-pub use options::{Canonicalize, Elects, Everything, Options, Services};
+pub use options::{
+    BeginsElection, Canonicalize, Elects, Everything, Options, Services, WithinBounds,
+};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
 pub use view::{Envelope, Judge, View};
 

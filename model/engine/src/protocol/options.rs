@@ -15,12 +15,19 @@ pub struct Options<P: Protocol> {
     pub canonicalize: Option<Canonicalize<P>>,
     /// Where some number can grow for ever: whether what a process has is within the bounds of the
     /// search. States in which a number has grown too large are not searched.
-    pub within_bounds: Option<fn(&P, &P::Process, &P::Stable) -> bool>,
+    pub within_bounds: Option<WithinBounds<P>>,
     /// Whether a step of a process, from one state to another with these effects, starts an
     /// election. If nothing else is said, one starts when the process gives up what it believed of
     /// the leadership and believes nothing.
-    pub begins_election: fn(&P::Process, &P::Process, &[Effect<P>]) -> bool,
+    pub begins_election: BeginsElection<P>,
 }
+
+/// Whether what a process knows and what it has on stable storage are within the bounds.
+pub type WithinBounds<P> = fn(&P, &<P as Protocol>::Process, &<P as Protocol>::Stable) -> bool;
+
+/// Whether a step starts an election: what the process knew before, what it knows after, effects.
+pub type BeginsElection<P> =
+    fn(&<P as Protocol>::Process, &<P as Protocol>::Process, &[Effect<P>]) -> bool;
 
 impl<P: Protocol> Options<P> {
     /// The protocol elects the highest id, and says nothing else.

@@ -9,6 +9,7 @@ use std::convert::Infallible;
 
 /// Something that can happen. How the messages are found that may arrive next, each taker knows:
 /// those that [`deliverable`] gives.
+#[derive(Clone, Copy)]
 pub(super) enum Next<P: Protocol> {
     /// Each message that may arrive next does, unless its receiver is paused.
     EachArrives,
