@@ -96,8 +96,8 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
 impl SurveyArgs {
     fn how(&self) -> How {
         let limits = self.limits.limits();
-        let limits = if limits == Limits::NONE {
-            Limits { states: Some(STATES), ..Limits::NONE }
+        let limits = if self.limits.are_default() {
+            Limits { states: Some(STATES), ..limits }
         } else {
             limits
         };

@@ -99,11 +99,15 @@ fn exact(
     let premises: Vec<_> = asked.iter().map(premise).collect();
     let leaves_boundary = exact.leaves_boundary();
     // A graph that was cut short ends in states that only look as if nothing followed.
-    let graph = (edges && cut_short.is_none()).then(|| exact.graph(&*space));
+    let room = limits.leaves_room_for(exact.graph_bytes());
+    let no_graph = cut_short.or((edges && !room).then_some(Reason::Memory));
+    let graph = (edges && no_graph.is_none()).then(|| exact.graph(&*space));
     let decide = |(((property, asked), shown), premise): (
         ((_, &Asked), &mut Option<Vec<ActionId>>),
         bool,
     )| {
+        let liveness = matches!(asked.temporal, Temporal::Liveness(_));
+        let cut_short = if liveness { no_graph } else { cut_short };
         let missing = Missing { cut_short, premise, leaves_boundary };
         let found = match (&asked.temporal, &graph) {
             (Temporal::Liveness(formula), Some(graph)) => violation(graph, *formula).map(|lasso| {
@@ -119,7 +123,7 @@ fn exact(
     };
     let all = properties.iter().zip(&asked).zip(&mut shown).zip(premises);
     let decisions = all.map(decide).collect();
-    Ok((counts, cut_short, decisions))
+    Ok((counts, no_graph, decisions))
 }
 
 /// A property whose conditions are questions, known by their bits in the answers.

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// When a search gives up. What it has not decided by then it does not claim.
@@ -19,11 +21,20 @@ impl Limits {
     /// Never.
     pub const NONE: Limits = Limits { states: None, time: None, memory: None };
 
+    /// Whether so many bytes more would be too many.
+    #[must_use]
+    pub fn leaves_room_for(&self, bytes: u64) -> bool {
+        let used = || status_bytes("VmRSS:").unwrap_or(0);
+        self.memory.is_none_or(|most| used().saturating_add(bytes) <= most)
+    }
+
     /// The limit that `progress` has reached, if any.
     #[must_use]
     pub fn exceeded(&self, progress: &Progress) -> Option<Reason> {
         let over = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if over(self.states, progress.distinct) {
+        if INTERRUPTED.load(Ordering::Relaxed) {
+            Some(Reason::Interrupted)
+        } else if over(self.states, progress.distinct) {
             Some(Reason::States)
         } else if self.time.is_some_and(|limit| progress.elapsed >= limit) {
             Some(Reason::Time)
@@ -45,6 +56,8 @@ pub enum Reason {
     Time,
     /// The limit on memory was reached.
     Memory,
+    /// The user, or the system, asked the process to stop.
+    Interrupted,
     /// Links are bounded, and executions that fill them beyond were not followed.
     Capacity,
     /// Random walks prove nothing.
@@ -59,6 +72,7 @@ impl fmt::Display for Reason {
             Reason::States => "the limit on states was reached",
             Reason::Time => "the limit on time was reached",
             Reason::Memory => "the limit on memory was reached",
+            Reason::Interrupted => "it was interrupted",
             Reason::Capacity => {
                 "executions that leave the boundary of the search were not followed"
             }
@@ -81,10 +95,75 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// The flag that ends every search of this process once it is set, for the handler of a signal or
+/// another thread. There is one for the whole process, as there is of signals.
+#[must_use]
+pub fn interruption() -> Arc<AtomicBool> {
+    Arc::clone(&INTERRUPTED)
+}
+
 /// The most memory that this process has used so far, in bytes, where the system tells.
 #[must_use]
 pub fn peak_rss_bytes() -> Option<u64> {
+    status_bytes("VmHWM:")
+}
+
+/// How much memory this process may use without asking for trouble, in bytes, where the system
+/// tells: three quarters of what the machine has available now, or of what the process's control
+/// group allows, if that is less.
+#[must_use]
+pub fn usable_bytes() -> Option<u64> {
+    let machine = || {
+        let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+        kib(info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?)
+    };
+    machine().into_iter().chain(group_bytes()).min().map(|bytes| bytes / 4 * 3)
+}
+
+/// The least memory that the process's control group, or one around it, allows.
+fn group_bytes() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let group = std::path::Path::new("/sys/fs/cgroup").join(group);
+    let limits = group.ancestors().take_while(|at| at.starts_with("/sys/fs/cgroup"));
+    let limit = |at: &std::path::Path| -> Option<u64> {
+        std::fs::read_to_string(at.join("memory.max")).ok()?.trim().parse().ok()
+    };
+    limits.filter_map(limit).min()
+}
+
+fn status_bytes(field: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+    kib(status.lines().find_map(|line| line.strip_prefix(field))?)
+}
+
+/// The bytes of a figure such as `1024 kB`.
+fn kib(text: &str) -> Option<u64> {
+    text.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usable_is_less_than_what_the_machine_has() {
+        let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let all = info.lines().find_map(|line| line.strip_prefix("MemTotal:")).and_then(kib);
+        let usable = usable_bytes();
+        assert_eq!(all.is_some(), usable.is_some());
+        assert!(usable <= all.map(|all| all / 4 * 3), "{usable:?} of {all:?}");
+        assert!(usable != Some(0));
+    }
+
+    #[test]
+    fn there_is_room_up_to_the_limit() {
+        let used = status_bytes("VmRSS:").unwrap_or(0);
+        let limits = Limits { memory: Some(used + (64 << 20)), ..Limits::NONE };
+        assert!(limits.leaves_room_for(1 << 20));
+        assert!(!limits.leaves_room_for(1 << 40) || used == 0);
+        assert!(Limits::NONE.leaves_room_for(u64::MAX));
+    }
 }

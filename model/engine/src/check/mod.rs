@@ -20,7 +20,7 @@ mod report;
 mod scc;
 
 pub use decide::{CheckError, check, decide};
-pub use limits::{Limits, Progress, Reason, peak_rss_bytes};
+pub use limits::{Limits, Progress, Reason, interruption, peak_rss_bytes, usable_bytes};
 pub use report::{Counterexample, Counts, Decision, Report, Verdict};
 
 use serde::{Deserialize, Serialize};

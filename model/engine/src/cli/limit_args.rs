@@ -1,6 +1,6 @@
 //! The flags that say how hard to search; the same for every command that searches.
 
-use crate::check::Limits;
+use crate::check::{Limits, usable_bytes};
 use clap::Args;
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ pub struct LimitArgs {
           allow_negative_numbers = true)]
     pub max_seconds: Option<Duration>,
 
-    /// Give up when this much memory is used, such as 512M or 8G
+    /// Give up when this much memory is used, such as 512M or 8G [default: three quarters of what
+    /// the machine has available, or of what its control group allows]
     #[arg(long, value_name = "SIZE", help_heading = "Limits", value_parser = size,
           allow_negative_numbers = true)]
     pub memory: Option<u64>,
@@ -38,10 +39,17 @@ impl LimitArgs {
         self.threads.map_or_else(processors, usize::from)
     }
 
-    /// The limits that the flags set.
+    /// The limits that the flags set. No search takes all the memory of the machine.
     #[must_use]
     pub fn limits(&self) -> Limits {
-        Limits { states: self.max_states, time: self.max_seconds, memory: self.memory }
+        let memory = self.memory.or_else(usable_bytes);
+        Limits { states: self.max_states, time: self.max_seconds, memory }
+    }
+
+    /// Whether no flag sets a limit.
+    #[must_use]
+    pub fn are_default(&self) -> bool {
+        self.max_states.is_none() && self.max_seconds.is_none() && self.memory.is_none()
     }
 }
 

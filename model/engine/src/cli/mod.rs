@@ -23,9 +23,13 @@ pub use world_args::{
     world,
 };
 
+use crate::check::interruption;
 use crate::erased::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Every checked property holds, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
@@ -148,6 +152,10 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
     let matches = command(tool).get_matches();
+    // The Explorer serves until it is killed.
+    if matches.subcommand_name() != Some("explore") {
+        tell_when_stopped();
+    }
     let more = matches.subcommand().and_then(|(name, flags)| {
         let named = |more: &&More| (more.command)().get_name() == name;
         tool.more.iter().find(named).map(|more| (more, flags))
@@ -164,6 +172,17 @@ pub fn main(tool: Tool) -> ExitCode {
             anstream::eprintln!("{bold}error:{plain} {error:#}");
             ExitCode::from(USAGE)
         }
+    }
+}
+
+/// On Ctrl-C or SIGTERM a search ends and tells what it knows; the second time the program ends at
+/// once. Where signals cannot be had, the first time does.
+pub fn tell_when_stopped() {
+    let interrupted = interruption();
+    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
+        // In this order: what is registered first sees the flag as it was before the signal.
+        let _ = flag::register_conditional_shutdown(signal, status, Arc::clone(&interrupted));
+        let _ = flag::register(signal, Arc::clone(&interrupted));
     }
 }
 

@@ -124,6 +124,14 @@ impl Exact {
         path
     }
 
+    /// How much memory the [graph](Exact::graph) takes besides what the search has taken, with what
+    /// is needed to look for components in it.
+    pub fn graph_bytes(&self) -> u64 {
+        let Counts { distinct, generated, .. } = self.counts();
+        // An offset, answers, and a number and a place for the search; a target for each edge.
+        distinct * (8 + 4 + 8) + generated * 4
+    }
+
     /// The states with their transitions, which must have been kept. `space` is what was searched.
     pub fn graph(self, space: &dyn Space) -> Graph<'_> {
         Graph::new(self, space)
