@@ -110,7 +110,10 @@ proptest! {
 
     #[test]
     fn a_bound_is_that_of_brute_force(
-        edges in prop::collection::vec((0..STATES, 0..STATES, prop_oneof![Just(0), 0..3_u32]), 0..9),
+        edges in prop::collection::vec(
+            (0..STATES, 0..STATES, prop_oneof![Just(0), 0..3_u32]),
+            0..9,
+        ),
     ) {
         let drawn = Drawn::new(&edges);
         // Six steps are enough where no cycle gains, and a hundred show where one does.

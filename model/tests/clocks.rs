@@ -16,7 +16,7 @@ const ONE: Id = Id::at(0);
 const TWO: Id = Id::at(1);
 const THREE: Id = Id::at(2);
 
-/// The baseline of the bully, with durations that are enough as long as nobody is paused and no
+/// The baseline of the bully, with durations that are enough as long as no process is paused and no
 /// clock drifts.
 fn scenario(pauses: u8, drift: &str) -> Scenario {
     let drift: Drift = drift.parse().expect("a ratio");

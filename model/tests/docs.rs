@@ -136,29 +136,7 @@ fn the_rust_code_in_the_readme_is_compiled_elsewhere() {
 }
 
 /// The pictures in the documents, and the command that draws each.
-const PICTURES: &str = "
-two-leaders.svg: check bully --recoveries 1 --property at-most-one-leader
-leaderless.svg: check bully --rule t_coord=false --crashes 2 --property decided
-following-each-other.svg: check bully --variant wikipedia --nodes 2 --recoveries 1 --property agreement
-halt-that-does-not-halt.svg: check garcia-molina --variant published --rule halt=goes-on --nodes 2 --recoveries 1 --property assertion-1
-one-late-answer.svg: check garcia-molina --variant published --nodes 2 --recoveries 1 --suspicions 1 --property assertion-2
-invitation-livelock.svg: check invitation --variant no-delay --nodes 2 --start cold --crashes 0 --property assertion-4
-invitation-number-again.svg: check invitation --variant volatile --recoveries 1 --property assertion-3
-invitation-path.svg: check invitation --start cold --crashes 0 --without 1-3 --property assertion-4
-lap-dies.svg: check chang-roberts --variant lesson-robust --crashes 2 --property decided
-two-lists.svg: check list-ring --variant clustering --recoveries 1 --property agreement
-higher-router-returns.svg: check ospf-dr --nodes 2 --recoveries 1 --property at-most-one-leader
-routers-without-waiting.svg: check ospf-dr --variant without-waiting --nodes 2 --recoveries 1 --property at-most-one-leader
-preemption.svg: check vrrp --recoveries 1 --property at-most-one-leader
-without-skew.svg: check vrrp --variant without-skew --property at-most-one-leader
-stale-write.svg: check lease --variant fenced --nodes 2 --crashes 0 --pauses 1 --timing timed --delay 1 --t-holder 8 --t-grant 10 --t-renew 3 --t-retry 10 --property no-stale-write
-old-ack.svg: check stoller --rule incarnation=volatile --recoveries 1 --start cold --property at-most-one-leader
-late-halt.svg: check stoller --rule counter=stands --recoveries 1 --start cold --property sle1
-queue-early-end.svg: check queue --crashes 0 --suspicions 1 --property at-most-one-leader
-queue-without-re-check.svg: check queue --variant without-re-check --property at-most-one-leader
-raft-two-votes.svg: check raft-election --variant paper --rule storage=forgets-vote --start cold --recoveries 1 --suspicions 1 --property election-safety
-raft-ping-pong.svg: check raft-election --variant paper --crashes 0 --without 1-3 --property stable-leader
-";
+const PICTURES: &str = include_str!("pictures.txt");
 
 /// The pictures in the documents are what the checker draws today.
 #[test]

@@ -238,7 +238,7 @@ fn without_check_a_process_that_comes_back_waits_for_ever() {
     assert_eq!(violates(rules, crashes(3, 1, 1)), ["stabilises", "assertion-2"]);
 }
 
-/// A reorganization fails, a higher process that comes back takes the next election, and crashes.
+/// A reorganization fails, a higher process that recovers takes the next election, and crashes.
 #[test]
 fn a_coordinator_that_asks_itself_whether_it_is_there_reorganizes_for_ever() {
     let asks_itself = GarciaMolina { unfinished: Unfinished::AsksItself, ..REPAIRED };

@@ -32,8 +32,8 @@ fn variant(name: &str) -> Lease {
     bellwether_model::protocol::variant(name, &[]).expect("there is one")
 }
 
-/// How long a holder counts its lease, and the store. A holder renews its lease a tick after an answer
-/// to the last request must have come.
+/// How long a holder counts its lease, and the store. A holder renews its lease a tick after an
+/// answer to the last request must have come.
 fn timed(holder: u8, grant: u8, delay: u8, drift: Drift) -> Timing {
     let renew = 2 * delay + 1;
     let all = [("t-holder", holder), ("t-grant", grant), ("t-renew", renew), ("t-retry", 2)];
@@ -79,7 +79,7 @@ fn a_holder_that_crashes_is_succeeded() {
     assert_eq!(verdict(Lease::RECOMMENDED, alone, "lowest-can-lead"), Violated);
 }
 
-/// The fence lets through what nobody has overtaken yet, unless it knows of the grant.
+/// The fence lets through what no client has overtaken yet, unless it knows of the grant.
 #[test]
 fn a_pause_makes_two_holders_and_only_the_fence_tells_them_apart() {
     let scenario = two(8, 10, PAUSE);
@@ -95,9 +95,9 @@ fn a_pause_makes_two_holders_and_only_the_fence_tells_them_apart() {
     }
 }
 
-/// The store's lease must be longer than the holder's even if its clock is as fast, and the holder's
-/// as slow, as may be: L_h/(1−ρ) < L_g/(1+ρ), and the delay of the answer more where the holder
-/// counts from that. One tick less is too short, in each row of the page's table.
+/// The store's lease must be longer than the holder's even if its clock is as fast, and the
+/// holder's as slow, as may be: L_h/(1−ρ) < L_g/(1+ρ), and the delay of the answer more where the
+/// holder counts from that. One tick less is too short, in each row of the page's table.
 #[test]
 fn the_stores_lease_must_be_longer_than_the_holders_by_the_drift_and_the_delay() {
     let rows = [

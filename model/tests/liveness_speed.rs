@@ -1,5 +1,6 @@
 //! How fast liveness is decided on large graphs; to be run by hand:
-//! `cargo test --release -p bellwether-model liveness_speed -- --ignored --nocapture --test-threads 1`.
+//! `cargo test --release -p bellwether-model liveness_speed -- --ignored --nocapture --test-threads
+//! 1`.
 
 use bellwether_model::check::liveness::violation;
 use bellwether_model::check::rows::{Fairness, Rows};

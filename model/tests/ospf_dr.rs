@@ -92,7 +92,7 @@ fn two_routers_that_each_wait_for_nothing_lead_at_the_same_time() {
     assert_eq!(verdict(OspfDr::RFC2328, crash, "validity"), Verdict::Violated);
     let found = report(variant("without-waiting"), crash, &[]);
     assert_eq!(violated(&found), ["at-most-one-leader"]);
-    // Who comes back declares itself DR at once, and the higher of two DRs wins.
+    // A router that recovers declares itself DR at once, and the higher of two DRs wins.
     assert_eq!(verdict(variant("without-waiting"), crash, "validity"), Verdict::Holds);
 }
 
@@ -130,7 +130,7 @@ fn who_has_the_priority_zero_is_never_elected() {
     assert_eq!(violated(&found), ["validity"]);
     let rules = OspfDr { eligible: Eligible::OnlyHighest, ..OspfDr::RFC2328 };
     let found = report(rules, Scenario::calm(3).with_crashes(1, 0), &["decided", "backup-settles"]);
-    assert_eq!(violated(&found), ["decided"], "nobody can succeed");
+    assert_eq!(violated(&found), ["decided"], "no router can succeed");
 }
 
 #[test]

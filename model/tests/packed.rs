@@ -18,7 +18,7 @@ use proptest::sample::select;
 /// Enough words for every world of these tests.
 const WORDS: usize = 8;
 
-/// The states that follow, as the world says; `None` where one is outside the boundary.
+/// The states that follow, as the world says; `None` where one is beyond the bounds.
 fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<State<P>>> {
     let mut actions = Vec::new();
     world.enabled(state, &mut actions);

@@ -1,4 +1,4 @@
-//! What the checker decides about the queue and its tellings, and what a crash costs.
+//! What the checker decides about the queue and its variants, and what a crash costs.
 
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check};
@@ -126,7 +126,7 @@ fn the_pseudocode_to_the_letter_elects_nobody_at_first() {
 }
 
 /// The reply that tells a client its entry is lost. By name it finds the entry again; otherwise it
-/// creates another, and the first one stays for as long as the session: nobody ever leads.
+/// creates another, and the first one stays for as long as the session: no client ever leads.
 #[test]
 fn without_a_name_a_lost_reply_leaves_an_entry_that_nobody_knows() {
     let scenario =
@@ -152,7 +152,7 @@ fn a_leader_that_is_cut_off_leads_beside_the_next_unless_it_stands_down() {
 fn numbers_fence_unless_the_directory_counts_anew() {
     let faults = Faults { crashes: 1, recoveries: 1, suspicions: 1, ..Faults::NONE };
     let kept = report(Queue::RECOMMENDED, with(2, faults));
-    assert!(violated(&kept).contains(&"at-most-one-leader"), "else there is nobody to refuse");
+    assert!(violated(&kept).contains(&"at-most-one-leader"), "else there is no client to refuse");
     assert_eq!(decision(&kept, "tokens-grow").verdict, Verdict::Holds);
     let anew = report(variant("container"), with(2, faults));
     assert!(violated(&anew).contains(&"tokens-grow"));
@@ -273,7 +273,7 @@ fn renaming_changes_no_verdict_and_traces_tell_the_numbers_that_were_given() {
     }
 }
 
-/// Patience is measured where pings are messages: the store has to be more patient than a leader
+/// Time-outs are measured where pings are messages: the store has to wait longer than a leader
 /// that it no longer hears, by as much as its last answer may have taken.
 #[test]
 fn a_session_must_outlast_the_patience_of_a_leader() {

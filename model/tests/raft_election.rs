@@ -1,5 +1,5 @@
 //! What the checker decides about Raft's election: what votes and terms keep whatever happens, and
-//! which of the later rules keep a leader stable where not everybody hears everybody.
+//! which of the later rules keep a leader stable where not every link works.
 
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check};

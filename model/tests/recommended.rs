@@ -1,4 +1,4 @@
-//! The recommended rules are not somebody's taste: no combination of the bully's rules keeps, in
+//! The recommended rules are no matter of taste: no combination of the bully's rules keeps, in
 //! the worlds below, everything that they keep and something more.
 
 use bellwether_model::check::{Limits, Options, Verdict, check};

@@ -1,6 +1,7 @@
 //! Stories, diagrams and pictures of executions, drawn from their traces.
 //!
-//! The SVG pictures of these tests are left in the target directory's `tmp/report`, to be looked at.
+//! The SVG pictures of these tests are left in the target directory's `tmp/report`, to be looked
+//! at.
 
 use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::bully::Bully;
@@ -386,7 +387,10 @@ proptest! {
     fn a_nonsensical_trace_is_drawn_all_the_same(
         trace in walks(),
         other in walks(),
-        damage in prop::collection::vec((0..10_u8, any::<prop::sample::Index>(), 1..=255_u8), 1..20),
+        damage in prop::collection::vec(
+            (0..10_u8, any::<prop::sample::Index>(), 1..=255_u8),
+            1..20,
+        ),
     ) {
         let (Some(mut trace), Some(other)) = (trace, other) else { return Ok(()) };
         for (kind, at, value) in damage {

@@ -1,5 +1,5 @@
-//! What the checker decides about the two rings, what their elections cost, and what is lost without
-//! each rule of the repaired rings.
+//! What the checker decides about the two rings, what their elections cost, and what is lost
+//! without each rule of the repaired rings.
 
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Limits, Options, Report, Verdict, check};
@@ -82,7 +82,7 @@ fn cold(nodes: usize) -> Scenario {
     Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
 }
 
-/// Nobody is down, and one process believes the leader to be.
+/// No process is down, and one process believes the leader to be.
 fn one_starter(nodes: usize) -> Scenario {
     with(nodes, |f| f.suspicions = 1)
 }
@@ -126,7 +126,7 @@ fn the_repaired_rings_hold_everything_when_processes_stop_for_good() {
     repaired_rings_hold_everything_when_processes_stop_for_good::<ListRing>();
 }
 
-/// Two leaders for a moment, where somebody alive was skipped or came back: no more than that.
+/// Two leaders for a moment, where a live process was skipped or has recovered: no more than that.
 #[test]
 fn what_lasts_holds_in_the_repaired_rings_whatever_is_lost_or_comes_back() {
     let moments = ["at-most-one-leader", "follower-bound"];
@@ -149,7 +149,7 @@ fn as_published_the_first_crash_of_a_leader_leaves_nobody_to_lead() {
     assert_eq!(story.len(), 4, "{story:?}");
 }
 
-/// Whoever has acknowledged a message crashes before it has got past the dead one.
+/// A process that has acknowledged a message crashes before it has got past the dead one.
 #[test]
 fn a_lap_dies_with_whoever_holds_it_and_only_t_lap_brings_another() {
     fn dies<P: Protocol>(name: &str) {
@@ -189,7 +189,7 @@ fn the_ring_of_lists_costs_two_laps_for_each_starter() {
     }
 }
 
-/// A heartbeat repeats for as long as nobody notices a crash, which is a question of clocks.
+/// A heartbeat repeats for as long as no process notices a crash, which is a question of clocks.
 #[test]
 fn the_repaired_rings_elect_a_bounded_number_of_times_but_repeat_heartbeats() {
     fn bounded<P: Protocol>() {

@@ -1,4 +1,4 @@
-//! What the checker decides about Stoller's election and its tellings. Every property has a variant
+//! What the checker decides about Stoller's election and its variants. Every property has a variant
 //! or a world in which it fails.
 
 use bellwether_model::check::bounds::{Bound, Until, bounds};
@@ -254,8 +254,8 @@ fn each_invariant_holds_where_it_should_and_fails_somewhere() {
     let upwards = Scenario { capacity: Some(2), ..Scenario::calm(3).with_crashes(1, 1) };
     let erlang = asked(variant("gen-leader"), upwards, &["downwards"]);
     assert_eq!(violated(&erlang), ["downwards"]);
-    // 'new-names' fails where names are not new. 'own-election' and 'not-passed-over' fail in no run
-    // that we know of; that they can, their unit tests show.
+    // 'new-names' fails where names are not new. 'own-election' and 'not-passed-over' fail in no
+    // run that we know of; that they can, their unit tests show.
 }
 
 /// What is renamed is what is kept, with other names: nothing is lost, nothing is added.

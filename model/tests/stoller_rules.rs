@@ -1,4 +1,4 @@
-//! The recommended rules of Stoller's election are not somebody's taste: no combination of its rules
+//! The recommended rules of Stoller's election are no matter of taste: no combination of its rules
 //! keeps, in the worlds below, everything that they keep and something more.
 
 use bellwether_model::check::{Limits, Options, Verdict, check};
@@ -32,8 +32,8 @@ fn worlds() -> Vec<Scenario> {
     ]
 }
 
-/// Which properties hold in a world, and how many states it has, up to a limit. All rules are asked for the highest process, also those that
-/// would keep a lower one in office.
+/// Which properties hold in a world, and how many states it has, up to a limit. All rules are asked
+/// for the highest process, also those that would keep a lower one in office.
 fn holds(rules: Stoller, scenario: Scenario, limit: Option<u64>) -> (Vec<bool>, u64) {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let limits = Limits { states: limit, ..Limits::NONE };

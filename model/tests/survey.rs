@@ -1,4 +1,5 @@
-//! The survey: what it says of a protocol is what `check` says, and the README shows what it prints.
+//! The survey: what it says of a protocol is what `check` says, and the README shows what it
+//! prints.
 
 use bellwether_model::check::{Limits, Verdict};
 use bellwether_model::protocol::REGISTRY;
@@ -35,7 +36,8 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(printed(1), printed(3));
 }
 
-/// `UPDATE_DOCS=1 cargo test readme_shows_the_matrix` writes the README's table and the picture anew.
+/// `UPDATE_DOCS=1 cargo test readme_shows_the_matrix` writes the README's table and the picture
+/// anew.
 #[test]
 fn the_readme_shows_the_matrix_and_its_picture() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

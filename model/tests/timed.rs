@@ -173,9 +173,9 @@ fn a_detector_that_is_not_overdue_forgets_what_it_has_counted() {
     assert_eq!(take(&waited, Action::Recover(two)).clock(one, Timer::Watch), Some(0));
 }
 
-/// Where nobody waits for anything, time changes nothing: the group may rest for ever.
+/// Where no process waits for anything, time changes nothing: the group may stay so for ever.
 #[test]
-fn a_tick_at_rest_leads_back_to_the_same_state() {
+fn a_quiescent_tick_leads_back_to_the_same_state() {
     let world = World::new(Bully::BASELINE, baseline(1, 0, 3, 5, 1)).expect("possible");
     let initial = world.initial();
     assert!(world.is_quiescent(&initial));
@@ -213,8 +213,8 @@ fn consistent(world: &World<Bully>, state: &State<Bully>) {
     assert!(!(blocked && actions.contains(&Action::Tick)), "a deadline is passed: {state:?}");
 }
 
-/// What a tick does to what can be seen: every time is one less, but what waits for somebody who is
-/// paused can have none left, and may merge then.
+/// What a tick does to what can be seen: every time is one less, but what waits for a process that
+/// is paused can have none left, and may merge then.
 fn ticked(before: &State<Bully>, after: &State<Bully>) {
     let less = before.ticks_left().iter().map(|left| left.saturating_sub(1));
     let less: Vec<_> = before.in_flight().iter().zip(less).collect();

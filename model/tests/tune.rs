@@ -68,7 +68,7 @@ fn a_stale_heartbeat_makes_detection_a_part_of_the_wait() {
 }
 
 /// Two leaders at the same time are a matter of `T_elec`; a `T_coord` that is too short only holds
-/// elections that nobody needs.
+/// elections that no process needs.
 #[test]
 fn which_time_out_matters_depends_on_the_property() {
     let row = |property| {

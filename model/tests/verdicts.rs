@@ -1,4 +1,4 @@
-//! What the checker decides about the bully and its tellings. Every property has a variant on which
+//! What the checker decides about the bully and its variants. Every property has a variant on which
 //! it fails, and every violation is found by a shortest execution.
 
 use bellwether_model::check::{self, Decision, Engine, Options, Reason, Report, Verdict, check};
@@ -107,7 +107,7 @@ fn if_only_those_above_the_failed_leader_may_start_nobody_does() {
         for nodes in [2, 3] {
             let report = report(rules, Scenario::calm(nodes).with_crashes(1, 0));
             assert_eq!(story(&report, "decided"), [format!("{nodes} crashes")]);
-            assert!(violated(&report).contains(&"succession"), "nobody ever leads again");
+            assert!(violated(&report).contains(&"succession"), "no process ever leads again");
         }
     }
 }
@@ -140,7 +140,7 @@ fn a_premature_time_out_makes_two_leaders_in_an_asynchronous_world() {
     );
     let lasso = decision(&report, "stabilises").counterexample.as_ref().expect("it is violated");
     assert!(lasso.cycle.as_ref().is_some_and(|cycle| !cycle.is_empty()), "it goes round for ever");
-    // An armed timer may always expire, so nothing is ever at rest, and nothing is claimed.
+    // An armed timer may always expire, so no state is ever quiescent, and nothing is claimed.
     assert_eq!(decision(&report, "agreement").reason, Some(Reason::Vacuous));
 }
 

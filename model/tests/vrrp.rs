@@ -108,7 +108,7 @@ fn among_equals_the_first_stays_and_the_address_decides_between_two() {
     assert_eq!(violated(&report(equal, CUT, &["stabilises"])), [""; 0]);
 }
 
-/// Perfect timing lets nobody's time-out expire while an ADVERTISEMENT that it heeds is on its way.
+/// Perfect timing lets no time-out expire while an ADVERTISEMENT that it heeds is on its way.
 /// A clock does: two time-outs of the same length expire at the same tick.
 #[test]
 fn equal_skews_make_two_active_routers_where_time_is_measured() {

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 /// What happens with probability 1, if each step that the world owes has some probability: every
 /// execution ends in a part of the graph that no owed step leaves.
 ///
-/// A step out of the boundary may lead anywhere, so where there is one, nothing is `Stable`. That no
-/// leader lasts is said of what is inside.
+/// A step out of the boundary may lead anywhere, so where there is one, nothing is `Stable`. That
+/// no leader lasts is said of what is inside.
 pub(crate) fn fate(world: &World<RaftElection>) -> Fate {
     let graph = Graph::of(world);
     let following = following();
@@ -42,7 +42,7 @@ fn following() -> Condition<RaftElection> {
     }
 }
 
-/// All reachable states inside the boundary, and the owed steps between them.
+/// All reachable states within the bounds, and the fair steps between them.
 struct Graph {
     states: Vec<State<RaftElection>>,
     before: Vec<Vec<usize>>,

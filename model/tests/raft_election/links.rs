@@ -1,4 +1,4 @@
-//! Where not everybody hears everybody: which of the later rules keep a leader, and which do not.
+//! Where not every link works: which of the later rules keep a leader, and which do not.
 
 use super::{RaftElection, chances, decision, report, variant, world};
 use bellwether_model::check::Verdict;

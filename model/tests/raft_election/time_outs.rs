@@ -29,7 +29,7 @@ fn if_always_the_same_is_first_it_may_be_one_that_cannot_win() {
 }
 
 /// With accurate time-outs leaders come in the order of their terms. Two that are not are enough to
-/// elect somebody in a term that is over.
+/// elect a process in a term that is over.
 #[test]
 fn a_leader_of_an_older_term_can_come_after_that_of_a_newer_one() {
     let order = ["terms-in-order", "election-safety"];

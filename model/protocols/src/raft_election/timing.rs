@@ -7,8 +7,8 @@
 //! a time, and no vote is split because two happen to begin together. The shortest of all election
 //! time-outs is over before any other, for every process ([`Timer::Baseline`]). Whose time-out is
 //! the next is open; that no process is for ever too late is what
-//! [randomness](bellwether_engine::protocol::TimerRow::random) gives. What worse timing does, `--suspicions`
-//! and `--timing asynchronous` show.
+//! [randomness](bellwether_engine::protocol::TimerRow::random) gives. What worse timing does,
+//! `--suspicions` and `--timing asynchronous` show.
 
 use super::{Message, RaftElection, Role, Timer, majority};
 use bellwether_engine::protocol::{Id, View};

@@ -24,7 +24,7 @@ pub(super) const SHARDS_PER_LANE: usize = SHARDS / LANES;
 /// How many states of one shard are expanded in one round at most.
 const ROUND: u32 = 2048;
 
-/// Stands for the shard of a state outside the boundary.
+/// Stands for the shard of a state beyond the bounds.
 const OUTSIDE_SHARD: u8 = u8::MAX;
 
 /// What is known of all states of one breadth-first level.
