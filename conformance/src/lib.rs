@@ -1,14 +1,9 @@
-//! The bridge between the formal model and the program that runs in production.
+//! Bellwether's own mappings: each protocol's program, compared with its specification.
 //!
 //! Neither knows the other: they are two independent descriptions of one protocol. A [`Mapping`]
-//! says how a state of the one reads as a state of the other, and everything here follows from it:
-//!
-//! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
-//! - [`probe`] asks every node that was met for what no honest world would do to it;
-//! - [`replay`] drives the program through one saved execution of the model.
-//!
-//! A difference is a [`Divergence`]: an output is missing, an output is
-//! unexpected, or the state is different. A run that compared nothing is an error, not a success.
+//! says how a state of the one reads as a state of the other; the
+//! [bridge](bellwether_bridge) compares them by it. To compare a program of your own, depend on
+//! `bellwether-bridge` alone.
 //!
 //! ```
 //! use bellwether_conformance::lockstep::{Outcome, lockstep};
@@ -24,21 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod cli;
-pub mod divergence;
-pub mod lockstep;
 pub mod mapping;
-pub mod node;
-pub mod pair;
-pub mod probe;
-pub mod program;
-pub mod replay;
 
-mod compare;
-mod error;
-mod pool;
-
-pub use divergence::{Difference, Divergence, Kind};
-pub use error::Error;
+pub use bellwether_bridge::{
+    Difference, Divergence, Error, Kind, Program, cli, divergence, lockstep, node, pair, probe,
+    program, replay,
+};
 pub use mapping::Mapping;
-pub use program::Program;

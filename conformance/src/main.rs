@@ -1,7 +1,10 @@
-//! The command line of the bridge.
+//! The command line of the bridge, for the protocols of this project.
 
+use bellwether_conformance::cli;
+use bellwether_conformance::mapping::MAPPINGS;
+use bellwether_model::protocol::REGISTRY;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    bellwether_conformance::cli::main()
+    cli::main("bellwether-conformance", MAPPINGS, REGISTRY)
 }

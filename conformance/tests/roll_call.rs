@@ -2,11 +2,11 @@
 
 #![expect(unreachable_pub, reason = "the modules stand here as in the libraries")]
 
-#[path = "../examples/roll_call/mapping.rs"]
+#[path = "../examples/roll-call/src/mapping.rs"]
 mod mapping;
-#[path = "../examples/roll_call/program.rs"]
+#[path = "../examples/roll-call/src/program.rs"]
 mod program;
-#[path = "../examples/roll_call/spec.rs"]
+#[path = "../examples/roll-call/src/spec.rs"]
 mod spec;
 
 use bellwether_conformance::lockstep::{Outcome, lockstep};
@@ -16,6 +16,9 @@ use bellwether_model::property;
 use bellwether_model::world::{Network, Scenario, Start, Timing, World};
 use mapping::RollCallMapping;
 use spec::RollCall;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 const COLD: Scenario = Scenario { start: Start::Cold, ..Scenario::calm(3) };
 
@@ -68,10 +71,10 @@ fn a_world_in_which_nothing_can_happen_is_no_success() {
 fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let page = include_str!("../../docs/adding-a-protocol.md");
     let files = [
-        include_str!("../examples/roll_call/spec.rs"),
-        include_str!("../examples/roll_call/program.rs"),
-        include_str!("../examples/roll_call/mapping.rs"),
-        include_str!("../examples/roll_call/main.rs"),
+        include_str!("../examples/roll-call/src/spec.rs"),
+        include_str!("../examples/roll-call/src/program.rs"),
+        include_str!("../examples/roll-call/src/mapping.rs"),
+        include_str!("../examples/roll-call/src/main.rs"),
     ];
     let blocks = page.split("```rust\n").skip(1).map(|rest| rest.split("```").next());
     let mut shown = 0;
@@ -80,4 +83,44 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
         shown += 1;
     }
     assert!(shown > 5, "only {shown} pieces of code");
+}
+
+/// A user builds it like this, in a repository of their own: with a command line of its own, and
+/// without any protocol of ours.
+#[test]
+fn it_is_a_program_of_its_own_outside_the_workspace() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let example = here.join("examples/roll-call");
+    let lines = |file: &str| {
+        let text = fs::read_to_string(example.join("src").join(file)).expect("a source file");
+        text.lines().count()
+    };
+    let lines = lines("spec.rs") + lines("program.rs") + lines("mapping.rs");
+    assert!(lines < 300, "{lines} lines for a protocol, its core and its mapping");
+
+    // The folder that tests may write to is below the one that cargo builds into.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder above");
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["run", "--quiet", "--locked", "--target-dir"]).arg(target);
+        let done = command.arg("--").args(args).current_dir(&example).output().expect("cargo runs");
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code(), said, errors)
+    };
+    let (status, said, errors) = run(&["check", "--start", "cold", "--crashes", "0"]);
+    assert_eq!(status, Some(0), "{said}{errors}");
+    let (status, said, errors) =
+        run(&["check", "roll-call", "--start", "cold", "--property", "decided"]);
+    assert_eq!(status, Some(1), "no process watches the leader: {said}{errors}");
+    let (status, said, errors) = run(&["lockstep", "--start", "cold", "--recoveries", "1"]);
+    assert_eq!(status, Some(0), "{said}{errors}");
+    assert!(said.contains("The program conforms"), "{said}");
+    let (status, said, _) = run(&["help"]);
+    assert_eq!(status, Some(0), "{said}");
+    for command in ["check", "explore", "bounds", "tune", "trace", "lockstep", "replay"] {
+        assert!(said.contains(&format!("\n  {command} ")), "no {command}: {said}");
+    }
+    assert!(said.contains("lockstep     Take every transition"), "{said}");
+    assert!(!said.contains("bully"), "{said}");
 }

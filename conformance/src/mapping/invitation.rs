@@ -1,9 +1,9 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
 use super::{Happening, Mapping, node_id, process_id};
-use crate::program::Refusal;
 use bellwether::protocol::invitation as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
+use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, invitation as spec};
 use std::time::Duration;
 

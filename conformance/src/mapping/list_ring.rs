@@ -2,10 +2,10 @@
 
 use super::ring::{config, known, lap_to_model, lap_to_program, process, rules_of, timer_to_model};
 use super::{Happening, Mapping, node_id};
-use crate::program::Refusal;
 use bellwether::protocol::list_ring as program;
 use bellwether::protocol::ring;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
+use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::list_ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_NODES};

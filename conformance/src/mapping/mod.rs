@@ -1,7 +1,6 @@
 //! The refinement mappings: how a state of the program reads as a state of the model.
 //!
-//! A mapping is the only place where the two meet, and one mapping serves every direction of the
-//! comparison. To add a protocol, add its file here and one line to the `registry!` below.
+//! To add a protocol, add its file here and one line to [`MAPPINGS`].
 
 pub mod bully;
 pub mod chang_roberts;
@@ -12,188 +11,20 @@ pub mod list_ring;
 pub mod ring;
 pub mod stoller;
 
-use crate::program::{Program, Refusal};
-use bellwether::protocol::{Input, Members, NodeId, Output, Time};
-use bellwether_model::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
-use std::hash::Hash;
-use std::time::Duration;
+pub use bellwether_bridge::mapping::*;
 
-/// What the program's nodes send to each other.
-pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
-/// What a program node keeps through a crash.
-pub type Durable<M> = <<M as Mapping>::Program as Program>::Durable;
-/// What a program node waits for.
-pub type ProgramTimer<M> = <<M as Mapping>::Program as Program>::Timer;
-/// What happens to a program node.
-pub type ProgramInput<M> = Input<ProgramMessage<M>>;
-/// What a program node puts out.
-pub type ProgramOutput<M> = Output<Durable<M>, ProgramMessage<M>>;
-/// The volatile state of a process of the model.
-pub type Process<M> = <<M as Mapping>::Spec as Specification>::Process;
-/// What a process of the model keeps through a crash.
-pub type Stable<M> = <<M as Mapping>::Spec as Specification>::Stable;
-/// What the model's processes send to each other.
-pub type SpecMessage<M> = <<M as Mapping>::Spec as Specification>::Message;
-/// What a process of the model waits for.
-pub type SpecTimer<M> = <<M as Mapping>::Spec as Specification>::Timer;
+use bellwether_bridge::program::Program;
+use bellwether_model::protocol::Protocol as Specification;
 
-/// How one protocol's program reads as its specification.
-///
-/// Every method is a plain translation; none of them decides anything. A mapping that is wrong
-/// makes the comparison fail, or, if it hides what differs, makes it worthless: keep it short
-/// enough to be checked by eye.
-pub trait Mapping {
-    /// The specification, in `bellwether_model`.
-    type Spec: Specification;
+macro_rules! mappings {
+    ($($mapping:ident::$name:ident),+ $(,)?) => {
+        /// All mappings, in the order in which they are listed.
+        pub static MAPPINGS: Mappings = Mappings(&[$(&$mapping::$name),+]);
 
-    /// A node of the program: [`Node`](bellwether::protocol::Node) with its core.
-    type Program: Program;
-
-    /// What the core remembers beyond the [process](Mapping::process) that it stands for, its
-    /// `status`, its armed timers and what is durable; `()` if nothing. Two nodes that agree in all
-    /// of these are taken for one by the walk, so leaving something out here would leave behaviour
-    /// unvisited. Times do not belong here: only differences of times matter to a core.
-    type Memory: Clone + Eq + Hash;
-
-    /// The rules of the specification that the program implements.
-    const RULES: Self::Spec;
-
-    /// A node that has not booted, with what it kept through its last crash. The highest members
-    /// are the [services](bellwether_model::protocol::Services), if there are any.
-    ///
-    /// # Errors
-    /// If the program refuses the configuration.
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&Durable<Self>>,
-    ) -> Result<Self::Program, Refusal>;
-
-    /// What happens to a fresh node, and when, before it is in the group that has long agreed,
-    /// beginning with [`Input::Boot`] at 0. What it puts out meanwhile is discarded.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<Self>)>;
-
-    /// The program's message for one of the model's; `None` if the program has no such message,
-    /// which then must never be sent under [`Mapping::RULES`].
-    fn to_program(&self, message: SpecMessage<Self>) -> Option<ProgramMessage<Self>>;
-
-    /// The model's message for one of the program's.
-    fn to_model(&self, message: ProgramMessage<Self>) -> SpecMessage<Self>;
-
-    /// The model's timer for one of the program's.
-    fn timer(&self, timer: ProgramTimer<Self>) -> SpecTimer<Self>;
-
-    /// The node whose failure the specification's `timer` detects, where the program leaves that to
-    /// a failure detector outside the core: the timer is armed while the node is
-    /// [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
-    fn detects(&self, timer: SpecTimer<Self>) -> Option<NodeId> {
-        let _ = timer;
-        None
-    }
-
-    /// The state that a node stands for; the default if it has not booted.
-    fn process(&self, program: &Self::Program) -> Process<Self>;
-
-    /// The stable state that durable data stands for. It must lose nothing of it.
-    fn stable(&self, durable: &Durable<Self>) -> Stable<Self>;
-
-    /// The node's [`Mapping::Memory`].
-    fn memory(&self, program: &Self::Program) -> Self::Memory;
-
-    /// Every message that the specification knows, for probing.
-    fn messages(&self) -> Vec<SpecMessage<Self>>;
-
-    /// Every message that the specification knows in a group of `nodes`, for probing. To be given
-    /// where messages name members: a program refuses one that names another node.
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
-        let _ = nodes;
-        self.messages()
-    }
-
-    /// The names of the specification's rules that decide what follows from something, for
-    /// reports; as they stand in the rules' JSON.
-    fn rules(&self, happening: &Happening<Self::Spec>) -> &'static [&'static str] {
-        let _ = happening;
-        &[]
-    }
-}
-
-/// Something that happens to one process of the model, and so to one node of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening<P: Specification> {
-    /// It starts, for the first time or again.
-    Boot,
-    /// A message arrives.
-    Receive {
-        /// Who sent it.
-        from: Id,
-        /// What was sent.
-        message: P::Message,
-    },
-    /// A timer expires.
-    Expire(P::Timer),
-    /// It stops, and loses what is not durable.
-    Crash,
-}
-
-/// The program's id of a process.
-#[must_use]
-pub fn node_id(id: Id) -> NodeId {
-    match NodeId::new(u16::from(id.number())) {
-        Some(node) => node,
-        None => unreachable!("the model's ids begin at 1"),
-    }
-}
-
-/// The process with this id of the program; `None` if no world has it.
-#[must_use]
-pub fn process_id(node: NodeId) -> Option<Id> {
-    let index = usize::from(node.get()) - 1;
-    (index < MAX_NODES).then(|| Id::at(index))
-}
-
-/// The program's timers that are armed, as the model's, with their deadlines.
-pub(crate) fn armed<M: Mapping + ?Sized>(
-    mapping: &M,
-    program: &M::Program,
-) -> impl Iterator<Item = (SpecTimer<M>, Time)> {
-    program.armed().map(|(timer, deadline)| (mapping.timer(timer), deadline))
-}
-
-/// The set of these timers.
-pub(crate) fn timers<P: Specification>(armed: impl Iterator<Item = P::Timer>) -> Timers {
-    armed.fold(Timers::NONE, Timers::with::<P>)
-}
-
-/// Something to do with a mapping that is known only by its protocol's name at run time.
-pub trait Visitor {
-    /// What comes out.
-    type Output;
-    /// Does it.
-    fn visit<M: Mapping>(self, mapping: M) -> Self::Output;
-}
-
-macro_rules! registry {
-    ($($mapping:ty),+ $(,)?) => {
-        /// The names of all protocols that have a mapping.
-        pub const NAMES: &[&str] =
-            &[$(<<$mapping as Mapping>::Spec as Specification>::NAME),+];
-
-        /// Calls `visitor` with the mapping of the protocol called `name`; `None` if there is none.
-        pub fn with_mapping<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            match name {
-                $(<<$mapping as Mapping>::Spec as Specification>::NAME => {
-                    Some(visitor.visit(<$mapping>::default()))
-                })+
-                _ => None,
-            }
-        }
-
-        // One name in every wing of the house.
+        // A protocol has one name, in model, program and bridge.
         $(const _: () = assert!(same(
-            <<$mapping as Mapping>::Spec as Specification>::NAME,
-            <<$mapping as Mapping>::Program as Program>::NAME,
+            <<$mapping::$name as Mapping>::Spec as Specification>::NAME,
+            <<$mapping::$name as Mapping>::Program as Program>::NAME,
         ), "specification and program go by different names");)+
     };
 }
@@ -207,7 +38,7 @@ const fn same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-registry![
+mappings![
     bully::BullyMapping,
     garcia_molina::GarciaMolinaMapping,
     invitation::InvitationMapping,

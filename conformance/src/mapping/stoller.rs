@@ -1,9 +1,9 @@
 //! Stoller's election: the recommended rules against the production core.
 
 use super::{Happening, Mapping, node_id, process_id};
-use crate::program::Refusal;
 use bellwether::protocol::stoller as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Role};
+use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::protocol::{Id, Ids, MAX_NODES};
 use std::collections::BTreeSet;

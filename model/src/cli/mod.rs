@@ -22,14 +22,14 @@ const MORE: &[More] = &[
     More {
         command: || {
             let about = "Check the literature: run the checks that confirm or refute what it says";
-            claims::ClaimsArgs::augment_args(Command::new("claims").about(about)).display_order(3)
+            claims::ClaimsArgs::augment_args(Command::new("claims")).about(about).display_order(3)
         },
         run: |_, flags| claims::run(&claims::ClaimsArgs::from_arg_matches(flags)?),
     },
     More {
         command: || {
             let about = "Decide every protocol in the worlds that matter, as one matrix";
-            survey::SurveyArgs::augment_args(Command::new("survey").about(about)).display_order(3)
+            survey::SurveyArgs::augment_args(Command::new("survey")).about(about).display_order(3)
         },
         run: |tool, flags| survey::run(tool, &survey::SurveyArgs::from_arg_matches(flags)?),
     },

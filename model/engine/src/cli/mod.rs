@@ -102,7 +102,14 @@ fn command(tool: Tool) -> clap::Command {
     let examples: String = examples.collect();
     let help = format!("Examples:\n{examples}('help COMMAND' shows more)\n\n{EXIT_STATUS}");
     let command = command.after_help(help).mut_subcommands(|command| tool.named(command));
-    with_durations(command, tool.registry)
+    let command = with_durations(command, tool.registry);
+    let [only] = tool.registry.names()[..] else { return command };
+    // There is but one protocol, so it need not be named.
+    command.mut_subcommands(|command| {
+        let takes = ["check", "tune", "bounds", "explore"].contains(&command.get_name());
+        let default = |arg: clap::Arg| arg.default_value(only).required(false);
+        if takes { command.mut_arg("protocol", default) } else { command }
+    })
 }
 
 impl Tool {

@@ -20,8 +20,8 @@ use crate::mapping::{
 use crate::node::{Face, Group, Node};
 use crate::pair::{alone, step};
 use bellwether::protocol::{Input, NodeId, Time};
-use bellwether_model::protocol::{Effects, Id, Protocol as Specification};
-use bellwether_model::trace::{label, plain};
+use bellwether_engine::protocol::{Effects, Id, Protocol as Specification};
+use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
 
 /// Later than anything that a node waits for.

@@ -1,10 +1,10 @@
 //! `replay`: the program, driven through a saved trace.
 
-use super::{CONFORMS, DIVERGES, ERROR, GOOD, dispatch};
-use crate::mapping::{Mapping, Visitor};
-use crate::replay::{Replayed, replay};
+use super::{CONFORMS, DIVERGES, ERROR, GOOD};
+use crate::mapping::{AnyMapping, Mappings};
+use crate::replay::Replayed;
 use anyhow::Context;
-use bellwether_model::trace::Trace;
+use bellwether_engine::trace::Trace;
 use clap::Args;
 use serde_json::json;
 use std::fs::File;
@@ -27,26 +27,28 @@ pub(super) struct ReplayArgs {
     ascii: bool,
 }
 
-pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<u8> {
-    let name = || args.file.display().to_string();
-    let file = File::open(&args.file).with_context(|| format!("cannot open {}", name()))?;
-    let trace = Trace::read(BufReader::new(file)).with_context(name)?;
-    dispatch(&trace.header.protocol, Replay { args, trace: &trace }).with_context(name)
+pub(super) fn run(mappings: Mappings, args: &ReplayArgs) -> anyhow::Result<u8> {
+    let trace = args.trace()?;
+    let mapping = mappings.find(Some(&trace.header.protocol)).with_context(|| args.name())?;
+    args.replay(&trace, mapping)
 }
 
-struct Replay<'a> {
-    args: &'a ReplayArgs,
-    trace: &'a Trace,
-}
+impl ReplayArgs {
+    fn name(&self) -> String {
+        self.file.display().to_string()
+    }
 
-impl Visitor for Replay<'_> {
-    type Output = anyhow::Result<u8>;
+    pub(super) fn trace(&self) -> anyhow::Result<Trace> {
+        let file =
+            File::open(&self.file).with_context(|| format!("cannot open {}", self.name()))?;
+        Trace::read(BufReader::new(file)).with_context(|| self.name())
+    }
 
-    fn visit<M: Mapping>(self, mapping: M) -> anyhow::Result<u8> {
-        let replayed = replay(&mapping, self.trace)?;
+    pub(super) fn replay(&self, trace: &Trace, mapping: &dyn AnyMapping) -> anyhow::Result<u8> {
+        let replayed = mapping.replay(trace).with_context(|| self.name())?;
         let conforms = replayed.divergence.is_none();
-        if self.args.json {
-            let header = &self.trace.header;
+        if self.json {
+            let header = &trace.header;
             let object = json!({
                 "protocol": header.protocol,
                 "variant": header.variant,
@@ -58,16 +60,16 @@ impl Visitor for Replay<'_> {
             });
             writeln!(std::io::stdout(), "{object}")?;
         } else {
-            self.print(&replayed)?;
+            self.print(trace, &replayed)?;
         }
         Ok(if conforms { CONFORMS } else { DIVERGES })
     }
 }
 
-impl Replay<'_> {
-    fn print(&self, replayed: &Replayed) -> anyhow::Result<()> {
+impl ReplayArgs {
+    fn print(&self, trace: &Trace, replayed: &Replayed) -> anyhow::Result<()> {
         let mut out = anstream::stdout();
-        let header = &self.trace.header;
+        let header = &trace.header;
         writeln!(out, "{}, {}: model and program", header.protocol, header.variant)?;
         writeln!(out, "{}\n", header.world)?;
         let rounds = match replayed.rounds {
@@ -77,7 +79,7 @@ impl Replay<'_> {
         writeln!(out, "steps compared: {}{rounds}", replayed.steps)?;
         if let Some(divergence) = &replayed.divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", divergence.report(self.args.ascii))?;
+            write!(out, "{}", divergence.report(self.ascii))?;
         } else {
             writeln!(out, "{GOOD}The program conforms to the trace.{GOOD:#}")?;
         }

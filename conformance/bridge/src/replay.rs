@@ -4,8 +4,8 @@ use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::pair::Pair;
-use bellwether_model::trace::Trace;
-use bellwether_model::world::{Action, World};
+use bellwether_engine::trace::Trace;
+use bellwether_engine::world::{Action, World};
 use serde::Serialize;
 
 /// How often the cycle of a lasso is taken: what is left behind by one round shows in the next.

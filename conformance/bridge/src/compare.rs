@@ -16,9 +16,9 @@ use crate::divergence::Difference;
 use crate::mapping::{Mapping, ProgramOutput, Stable, process_id};
 use crate::node::{Face, Group, Node};
 use bellwether::protocol::{Event, NodeId, Output, Role};
-use bellwether_model::protocol::{Effect, Id, Protocol as Specification, Timers};
-use bellwether_model::trace::{label, plain, plain_value};
-use bellwether_model::world::State;
+use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
+use bellwether_engine::trace::{label, plain, plain_value};
+use bellwether_engine::world::State;
 use serde::Serialize;
 
 /// What a process of the model is after a step, and what it did in it.

@@ -1,14 +1,12 @@
-//! Roll call, the mapping: how a node reads as a process.
-//! (In the tree this file is `conformance/src/mapping/roll_call.rs`.)
+//! The mapping: how a node of the program reads as a process of the specification.
 
-use super::{program, spec};
+use crate::{program, spec};
 use bellwether::protocol::bully::{Config, Timing};
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
-use bellwether_conformance::mapping::{Happening, Mapping, process_id};
-use bellwether_conformance::program::Refusal;
+use bellwether_bridge::mapping::{Mapping, process_id};
+use bellwether_bridge::program::Refusal;
 use std::time::Duration;
 
-/// How a node of the roll call reads as a process of [`spec::RollCall`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RollCallMapping;
 
@@ -16,7 +14,6 @@ impl Mapping for RollCallMapping {
     type Spec = spec::RollCall;
     type Program = Node<program::RollCall>;
     type Memory = ();
-
     const RULES: spec::RollCall = spec::RollCall { answer: true };
 
     fn program(
@@ -38,22 +35,16 @@ impl Mapping for RollCallMapping {
         begin.chain([(Timing::DEFAULT.election, Input::Wake)]).collect()
     }
 
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        match message {
-            spec::Message::Here => Some(program::Message::Here),
-        }
+    fn to_program(&self, _: spec::Message) -> Option<program::Message> {
+        Some(program::Message::Here)
     }
 
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        match message {
-            program::Message::Here => spec::Message::Here,
-        }
+    fn to_model(&self, _: program::Message) -> spec::Message {
+        spec::Message::Here
     }
 
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Listen => spec::Timer::Listen,
-        }
+    fn timer(&self, _: program::Timer) -> spec::Timer {
+        spec::Timer::Listen
     }
 
     fn process(&self, node: &Self::Program) -> spec::Process {
@@ -63,7 +54,7 @@ impl Mapping for RollCallMapping {
             Role::Leader => spec::Role::Leader,
             Role::NotStarted | Role::Candidate | Role::Waiting => spec::Role::Listening,
         };
-        spec::Process { role, highest: process_id(core.highest()) }
+        spec::Process { role, highest: process_id(core.highest) }
     }
 
     fn stable(&self, durable: &Nothing) {
@@ -74,12 +65,5 @@ impl Mapping for RollCallMapping {
 
     fn messages(&self) -> Vec<spec::Message> {
         vec![spec::Message::Here]
-    }
-
-    fn rules(&self, happening: &Happening<spec::RollCall>) -> &'static [&'static str] {
-        match happening {
-            Happening::Receive { .. } => &["answer"],
-            _ => &[],
-        }
     }
 }

@@ -1,11 +1,10 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
-use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, dispatch, save, writable};
-use crate::lockstep::{Outcome, Summary, lockstep};
-use crate::mapping::{Mapping, NAMES, Visitor};
-use bellwether_model::cli::{Bar, LimitArgs, WorldArgs};
-use bellwether_model::protocol::{Protocol as Specification, variant_name};
-use bellwether_model::world::{Scenario, World};
+use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, writable};
+use crate::lockstep::{Outcome, Summary};
+use crate::mapping::{AnyMapping, Description, Mappings};
+use bellwether_engine::cli::{Bar, LimitArgs, WorldArgs};
+use bellwether_engine::world::Scenario;
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
@@ -16,9 +15,9 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct LockstepArgs {
-    /// The protocol (`list` shows them)
-    #[arg(value_name = "PROTOCOL", default_value = NAMES[0])]
-    protocol: String,
+    /// The protocol (`list` shows them) [default: the first]
+    #[arg(value_name = "PROTOCOL")]
+    pub(super) protocol: Option<String>,
 
     #[command(flatten)]
     world: WorldArgs,
@@ -41,45 +40,34 @@ pub(super) struct LockstepArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  bellwether-conformance lockstep --recoveries 1
-  bellwether-conformance lockstep --nodes 4 --network unordered --suspicions 1
-  bellwether-conformance lockstep --timing asynchronous --capacity 2 --json";
+  bellwether-model lockstep --recoveries 1
+  bellwether-model lockstep --nodes 4 --network unordered --suspicions 1
+  bellwether-model lockstep --timing asynchronous --capacity 2 --json";
 
-pub(super) fn run(args: &LockstepArgs) -> anyhow::Result<u8> {
-    if let Some(out) = &args.out {
-        writable(out)?;
-    }
-    dispatch(&args.protocol, Walk(args))
+pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<u8> {
+    args.walk(mappings.find(args.protocol.as_deref())?)
 }
 
-struct Walk<'a>(&'a LockstepArgs);
-
-impl Visitor for Walk<'_> {
-    type Output = anyhow::Result<u8>;
-
-    fn visit<M: Mapping>(self, mapping: M) -> anyhow::Result<u8> {
-        let args = self.0;
-        let world = World::new(M::RULES, args.world.scenario()?)?.concrete();
-        let limits = args.limits.limits();
+impl LockstepArgs {
+    pub(super) fn walk(&self, mapping: &dyn AnyMapping) -> anyhow::Result<u8> {
+        if let Some(out) = &self.out {
+            writable(out)?;
+        }
+        let scenario = self.world.scenario()?;
         let bar = Bar::new();
-        let walked = lockstep(&world, &mapping, &limits, &mut |p| bar.look("comparing", p));
-        let recounted = match &walked {
-            Ok(outcome) => {
-                let look = &mut |p| bar.look("counting the model alone", p);
-                outcome.summary.recount(&world, look)
-            }
-            Err(_) => Ok(()),
-        };
+        let walked = mapping.lockstep(scenario, &self.limits.limits(), &mut |phase, p| {
+            bar.look(phase, p);
+        });
         bar.finish();
         let outcome = walked?;
-        recounted?;
-        if let (Some(divergence), Some(out)) = (&outcome.divergence, &args.out) {
+        if let (Some(divergence), Some(out)) = (&outcome.divergence, &self.out) {
             save(&divergence.trace, out)?;
         }
-        if args.json {
-            json::<M>(&world.scenario(), &outcome)?;
+        let description = mapping.description();
+        if self.json {
+            json(&description, &scenario, &outcome)?;
         } else {
-            args.print::<M>(&world.scenario(), &outcome)?;
+            self.print(&description, &scenario, &outcome)?;
         }
         Ok(match (&outcome.divergence, outcome.summary.cut_short) {
             (Some(_), _) => DIVERGES,
@@ -89,7 +77,7 @@ impl Visitor for Walk<'_> {
     }
 }
 
-fn json<M: Mapping>(scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
+fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
     let Outcome { summary, divergence } = outcome;
     let verdict = match (divergence, summary.cut_short) {
         (Some(_), _) => "diverges",
@@ -97,8 +85,8 @@ fn json<M: Mapping>(scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()
         (None, None) => "conforms",
     };
     let object = json!({
-        "protocol": M::Spec::NAME,
-        "variant": variant_name(&M::RULES),
+        "protocol": of.protocol,
+        "variant": of.variant,
         "world": scenario,
         "verdict": verdict,
         "compared": summary,
@@ -110,10 +98,15 @@ fn json<M: Mapping>(scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()
 }
 
 impl LockstepArgs {
-    fn print<M: Mapping>(&self, scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
+    fn print(
+        &self,
+        of: &Description,
+        scenario: &Scenario,
+        outcome: &Outcome,
+    ) -> anyhow::Result<()> {
         let Outcome { summary, divergence } = outcome;
         let mut out = anstream::stdout();
-        writeln!(out, "{}, {}: model and program", M::Spec::NAME, variant_name(&M::RULES))?;
+        writeln!(out, "{}, {}: model and program", of.protocol, of.variant)?;
         writeln!(out, "{scenario}\n")?;
         figures(&mut out, summary)?;
         if let Some(divergence) = divergence {

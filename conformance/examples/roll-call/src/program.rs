@@ -1,49 +1,33 @@
-//! Roll call, the program: a pure core that knows nothing of the specification.
-//! (In the tree this file is `impl/src/protocol/roll_call.rs`.)
+//! The program: a pure core that knows nothing of the specification.
 
 use bellwether::protocol::bully::Config;
 use bellwether::protocol::{Belief, Context, Core, NodeId, Nothing, Reason, Role, SettingsError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// "I am here."
     Here,
 }
 
-/// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// A candidate, for answers.
+    /// How long a node listens.
     Listen,
 }
 
-const ANSWERED: Reason = Reason::new("answered", "a higher node answered");
-const UNANSWERED: Reason = Reason::new("unanswered", "no higher node answered in time");
+const LISTENED: Reason = Reason::new("listened", "the node has listened long enough");
 const CALLED: Reason = Reason::new("called", "a higher node called");
 
-/// One node of the roll call.
+/// One node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RollCall {
     role: Role,
-    highest: NodeId,
-}
-
-impl RollCall {
-    fn change(&mut self, cx: &mut Context<'_, Self>, to: Role, reason: Reason) {
-        self.role = to;
-        cx.because(reason);
-    }
-
     /// The highest id that the node has heard of, its own included.
-    pub fn highest(&self) -> NodeId {
-        self.highest
-    }
+    pub highest: NodeId,
 }
 
-/// The rules, one function for each event.
 impl Core for RollCall {
     const NAME: &'static str = "roll-call";
     const TIMERS: &'static [Timer] = &[Timer::Listen];
@@ -70,22 +54,20 @@ impl Core for RollCall {
         if from > self.highest {
             self.highest = from;
             if self.role != Role::Candidate {
-                self.change(cx, Role::Follower, CALLED);
+                self.role = Role::Follower;
+                cx.because(CALLED);
             }
         }
     }
 
     fn expire(&mut self, cx: &mut Context<'_, Self>, Timer::Listen: Timer) {
-        if self.highest == cx.id() {
-            self.change(cx, Role::Leader, UNANSWERED);
-        } else {
-            self.change(cx, Role::Follower, ANSWERED);
-        }
+        self.role = if self.highest == cx.id() { Role::Leader } else { Role::Follower };
+        cx.because(LISTENED);
     }
 
     fn belief(&self, _: &Config) -> Belief {
-        let leads = matches!(self.role, Role::Leader | Role::Follower);
-        Belief { role: self.role, leader: leads.then_some(self.highest) }
+        let knows = matches!(self.role, Role::Leader | Role::Follower);
+        Belief { role: self.role, leader: knows.then_some(self.highest) }
     }
 
     fn validate(config: &Config, _: Option<&Nothing>) -> Result<(), SettingsError> {

@@ -1,10 +1,10 @@
-//! Roll call, the specification: a process that starts calls, a process that is higher answers, and
-//! the highest that was heard leads. (In the tree this file is `model/protocols/src/roll_call.rs`.)
+//! The specification: a process that starts calls, a higher one answers, and the highest that was
+//! heard leads.
 
-use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
+use bellwether_engine::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
 use serde::{Deserialize, Serialize};
 
-/// The rules: what texts, or you, disagree about. Each is a field, each variant a value.
+/// The rules: what you, or texts, are of two minds about. Each is a field, each variant a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollCall {
@@ -15,26 +15,20 @@ pub struct RollCall {
 /// What one process knows, and forgets in a crash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Process {
-    /// What it is doing.
     pub role: Role,
     /// The highest id it has heard of, its own included.
     pub highest: Option<Id>,
 }
 
-/// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It has called and listens for answers.
     #[default]
     Listening,
-    /// It follows the highest it has heard of.
     Follower,
-    /// It heard of no higher one, so it leads.
     Leader,
 }
 
-/// The only message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
@@ -42,7 +36,6 @@ pub enum Message {
     Here,
 }
 
-/// The only timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
@@ -52,35 +45,23 @@ pub enum Timer {
 
 impl Protocol for RollCall {
     const NAME: &'static str = "roll-call";
-    const SUMMARY: &'static str =
-        "the highest that answers leads; no process watches it afterwards";
+    const SUMMARY: &'static str = "the highest that answers leads; no process watches it";
     const VARIANTS: &'static [Variant<Self>] = &[
-        Variant {
-            name: "answering",
-            source: "what the program does",
-            rules: RollCall { answer: true },
-        },
-        Variant {
-            name: "silent",
-            source: "a mistake, to see that it is found",
-            rules: RollCall { answer: false },
-        },
+        Variant { name: "answering", source: "the program", rules: RollCall { answer: true } },
+        Variant { name: "silent", source: "a mistake", rules: RollCall { answer: false } },
     ];
     const TIMERS: &'static [TimerRow<Self>] = &[TimerRow::untimed(Timer::Listen)];
-
     type Process = Process;
     type Stable = ();
     type Message = Message;
     type Timer = Timer;
 
-    /// Every process is up and has heard of the highest.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let highest = p.higher().last().unwrap_or(p.id());
         let role = if p.is_highest() { Role::Leader } else { Role::Follower };
-        *p.state = Process { role, highest: Some(highest) };
+        *p.state = Process { role, highest: p.higher().last().or(Some(p.id())) };
     }
 
-    /// "A process that starts calls all others, and listens."
+    /// A process that starts calls all others, and listens.
     fn recover(&self, p: &mut Local<'_, Self>) {
         *p.state = Process { role: Role::Listening, highest: Some(p.id()) };
         for id in p.others() {
@@ -89,7 +70,7 @@ impl Protocol for RollCall {
         p.arm(Timer::Listen);
     }
 
-    /// "A process higher than a caller answers; one that hears of a higher one follows it."
+    /// A process higher than a caller answers; one that hears of a higher one follows it.
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, Message::Here: Message) {
         if from < p.id() && self.answer {
             p.send(from, Message::Here);
@@ -102,7 +83,7 @@ impl Protocol for RollCall {
         }
     }
 
-    /// "When it has listened long enough, the highest it heard of leads."
+    /// When it has listened long enough, the highest it heard of leads.
     fn expire(&self, p: &mut Local<'_, Self>, Timer::Listen: Timer) {
         let mine = p.state.highest == Some(p.id());
         p.state.role = if mine { Role::Leader } else { Role::Follower };

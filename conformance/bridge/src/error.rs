@@ -2,7 +2,7 @@
 
 use crate::program::Refusal;
 use bellwether::protocol::NodeId;
-use bellwether_model::trace::TraceError;
+use bellwether_engine::trace::TraceError;
 
 /// Why a comparison cannot be made.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! A difference between model and program, as data and for people.
 
 use crate::mapping::{Happening, Mapping};
-use bellwether_model::protocol::{Id, Protocol as Specification};
-use bellwether_model::report::{diagram, story};
-use bellwether_model::trace::{Trace, plain_value};
-use bellwether_model::world::{Action, World};
+use bellwether_engine::protocol::{Id, Protocol as Specification};
+use bellwether_engine::report::{diagram, story};
+use bellwether_engine::trace::{Trace, plain_value};
+use bellwether_engine::world::{Action, World};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use std::fmt;

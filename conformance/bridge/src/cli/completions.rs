@@ -1,7 +1,7 @@
 //! `completions`: a script that completes the command line.
 
-use super::{CONFORMS, command};
-use clap::Args;
+use super::CONFORMS;
+use clap::{Args, Command};
 use clap_complete::Shell;
 use std::io::Write;
 
@@ -12,9 +12,10 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(args: &CompletionsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(mut command: Command, args: &CompletionsArgs) -> anyhow::Result<u8> {
+    let name = command.get_name().to_owned();
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "bellwether-conformance", &mut script);
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
     std::io::stdout().write_all(&script)?;
     Ok(CONFORMS)
 }

@@ -19,8 +19,8 @@ use crate::mapping::{
 };
 use crate::program::Program as _;
 use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
-use bellwether_model::protocol::{Id, MAX_TIMERS, Protocol as Specification, Timers};
-use bellwether_model::trace::{label, plain};
+use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, Timers};
+use bellwether_engine::trace::{label, plain};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 

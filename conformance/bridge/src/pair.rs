@@ -11,11 +11,11 @@ use crate::error::Error;
 use crate::mapping::{Happening, Mapping, ProgramOutput, node_id};
 use crate::node::{Face, Group, Node};
 use bellwether::protocol::Time;
-use bellwether_model::protocol::{
+use bellwether_engine::protocol::{
     Effect, Effects, Id, Local, Protocol as Specification, Timers, variant_name,
 };
-use bellwether_model::trace::plain;
-use bellwether_model::world::{Action, Outcome, Start, State, World};
+use bellwether_engine::trace::plain;
+use bellwether_engine::world::{Action, Outcome, Start, State, World};
 
 /// One state of a world, and the nodes that stand beside its processes.
 pub struct Pair<'a, M: Mapping> {

@@ -1,0 +1,32 @@
+//! `list`: the protocols that have a mapping, and the rules that their programs implement.
+
+use super::CONFORMS;
+use crate::mapping::Mappings;
+use clap::Args;
+use std::io::Write;
+
+/// The flags of `list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(mappings: Mappings, args: &ListArgs) -> anyhow::Result<u8> {
+    let all: Vec<_> = mappings.0.iter().map(|mapping| mapping.description()).collect();
+    let mut out = std::io::stdout();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        return Ok(CONFORMS);
+    }
+    for one in &all {
+        writeln!(out, "{}: {}", one.protocol, one.summary)?;
+        writeln!(out, "  the program implements the variant '{}':", one.variant)?;
+        for (rule, value) in one.rules.as_object().into_iter().flatten() {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            writeln!(out, "    {rule} = {value}")?;
+        }
+    }
+    Ok(CONFORMS)
+}

@@ -1,0 +1,157 @@
+//! The command line: one file for each subcommand.
+
+mod completions;
+mod list;
+mod lockstep;
+mod replay;
+
+use crate::error::Error;
+use crate::mapping::{Mapping, Mappings};
+use anyhow::Context;
+use bellwether_engine::cli::{More, tell_when_stopped, with_durations};
+use bellwether_engine::erased::Registry;
+use bellwether_engine::protocol::Protocol as _;
+use bellwether_engine::trace::Trace;
+use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The program does what the model does, or the command did what it was asked.
+pub const CONFORMS: u8 = 0;
+/// The program does something else.
+pub const DIVERGES: u8 = 1;
+/// The arguments, a file or the surroundings do not allow what was asked.
+pub const USAGE: u8 = 2;
+/// The walk was cut short, so nothing is claimed.
+pub const CUT_SHORT: u8 = 3;
+
+/// Compare a program with its formal model, transition by transition
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXIT_STATUS)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 the program does what the model does; 1 it does something else; 2 wrong usage,
+configuration or trace; 3 the walk was cut short, so nothing is claimed.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Take every transition of a bounded world in model and program, and compare
+    Lockstep(lockstep::LockstepArgs),
+    /// Drive the program through a saved trace of the model, and compare every step
+    Replay(replay::ReplayArgs),
+    /// Show the protocols that have a mapping, and the rules that their programs implement
+    List(list::ListArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// The whole command line of a program called `name`, with a flag for each duration.
+fn command(name: &'static str, registry: Registry) -> Clap {
+    let named = |command: Clap| match command.get_after_help().map(ToString::to_string) {
+        Some(help) => command.after_help(help.replace(WRITTEN_FOR, name)),
+        None => command,
+    };
+    with_durations(Cli::command().name(name).mut_subcommands(named), registry)
+}
+
+/// The program that the examples of the subcommands name.
+const WRITTEN_FOR: &str = "bellwether-model";
+
+/// Runs the command line of a program that knows these mappings, of the protocols of `registry`;
+/// what it returns is the exit status.
+#[must_use]
+pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
+    let matches = command(name, registry).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    tell_when_stopped();
+    let done = match cli.command {
+        Command::Lockstep(args) => lockstep::run(mappings, &args),
+        Command::Replay(args) => replay::run(mappings, &args),
+        Command::List(args) => list::run(mappings, &args),
+        Command::Completions(args) => completions::run(command(name, registry), &args),
+    };
+    match done {
+        Ok(status) => ExitCode::from(status),
+        Err(error) if is_closed_pipe(&error) => ExitCode::from(CONFORMS),
+        Err(error) => {
+            anstream::eprintln!("{ERROR}error:{ERROR:#} {error:#}");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
+
+/// The program that reads our output, `head` for one, has seen enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// `lockstep` and `replay` with one mapping of your own, as [further](More) subcommands of the
+/// engine's command line.
+#[must_use]
+pub const fn commands<M: Mapping + Default + Sync + 'static>() -> [More; 2] {
+    [
+        More {
+            command: || {
+                let about = "Take every transition of a bounded world in model and program, \
+                             and compare";
+                lockstep::LockstepArgs::augment_args(Clap::new("lockstep")).about(about)
+            },
+            run: |_, flags| walk_one::<M>(flags),
+        },
+        More {
+            command: || {
+                let about = "Drive the program through a saved trace, and compare every step";
+                replay::ReplayArgs::augment_args(Clap::new("replay")).about(about)
+            },
+            run: |_, flags| replay_one::<M>(flags),
+        },
+    ]
+}
+
+fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u8> {
+    let args = lockstep::LockstepArgs::from_arg_matches(flags)?;
+    let known = M::Spec::NAME;
+    match args.protocol.as_deref() {
+        Some(name) if name != known => {
+            Err(Error::Protocol { name: name.to_owned(), known: known.to_owned() }.into())
+        }
+        _ => args.walk(&M::default()),
+    }
+}
+
+fn replay_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u8> {
+    let args = replay::ReplayArgs::from_arg_matches(flags)?;
+    args.replay(&args.trace()?, &M::default())
+}
+
+/// Whether a trace can be saved there, found out before the work rather than after it.
+fn writable(out: &Path) -> anyhow::Result<()> {
+    let existed = out.exists();
+    let tried = File::options().append(true).create(true).open(out);
+    tried.with_context(|| {
+        format!("cannot write {}; give --out a file in a folder that can be written", out.display())
+    })?;
+    if !existed {
+        fs::remove_file(out)?;
+    }
+    Ok(())
+}
+
+fn save(trace: &Trace, out: &Path) -> anyhow::Result<()> {
+    let write = || trace.write(BufWriter::new(File::create(out)?));
+    write().with_context(|| format!("writing {}", out.display()))
+}
