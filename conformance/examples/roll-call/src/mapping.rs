@@ -1,6 +1,6 @@
 //! The mapping: how a node of the program reads as a process of the specification.
 
-use crate::{program, spec};
+use super::{program, spec};
 use bellwether::protocol::bully::{Config, Timing};
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_bridge::mapping::{Mapping, process_id};
