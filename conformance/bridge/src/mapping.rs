@@ -172,7 +172,7 @@ pub trait AnyMapping: Sync {
     /// The protocol, and the rules that its program implements.
     fn description(&self) -> Description;
 
-    /// See [`lockstep`](crate::lockstep::lockstep): walks the world of these rules in `scenario`,
+    /// See [`lockstep`]: walks the world of these rules in `scenario`,
     /// and counts it with the model alone.
     ///
     /// # Errors
@@ -184,7 +184,7 @@ pub trait AnyMapping: Sync {
         look: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome>;
 
-    /// See [`replay`](crate::replay::replay).
+    /// See [`replay`].
     ///
     /// # Errors
     /// If nothing can be compared.

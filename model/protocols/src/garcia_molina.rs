@@ -3,7 +3,7 @@
 //! H. Garcia-Molina, *Elections in a Distributed Computing System*, IEEE Transactions on Computers
 //! C-31(1), 1982, the bully algorithm; its procedures as programs that follow them one by one hand
 //! them down. What the textbooks tell under the same name, with three messages, is [another
-//! protocol](bellwether_engine::protocol::bully).
+//! protocol](crate::bully).
 //!
 //! A process asks the higher ones whether they are there. If none is, it *halts* all lower ones,
 //! tells them that it is the coordinator, and makes them ready to work. Each of these is a call
