@@ -212,7 +212,7 @@ impl fmt::Display for DeliveryFairness {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Symmetry {
-    /// They are, if the protocol can [canonicalize](crate::protocol::Protocol::canonicalize) them.
+    /// They are, if the protocol can [canonicalize](crate::protocol::Options::canonicalize) them.
     #[default]
     Reduced,
     /// They are not: every name is the one that the processes use.
