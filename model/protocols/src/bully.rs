@@ -112,7 +112,7 @@ impl Protocol for Bully {
             *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
             self.arm_heartbeat(p);
         } else {
-            let highest = p.higher().last().unwrap_or(p.id());
+            let highest = p.highest();
             *p.state = Process { role: Role::Follower, leader: Some(highest) };
             self.arm_watch(p, highest);
         }

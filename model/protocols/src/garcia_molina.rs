@@ -116,7 +116,7 @@ impl Protocol for GarciaMolina {
 
     /// Every process is normal under the highest id, which has handed out its first task.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let highest = p.higher().last().unwrap_or(p.id());
+        let highest = p.highest();
         let first = Tasks::default().next();
         if p.is_highest() {
             p.persist(first);

@@ -209,7 +209,7 @@ impl Protocol for Invitation {
             p.state.members = all.without(p.id());
             p.arm(Timer::Check);
         } else {
-            let highest = p.higher().last().unwrap_or(p.id());
+            let highest = p.highest();
             p.state.coordinator = Some(Coordinator::Other(highest));
             p.state.group = Some(Group { coordinator: highest, number: 2 });
             p.arm(Timer::Watch);

@@ -149,7 +149,7 @@ impl Protocol for RaftElection {
 
     /// The highest id has been elected in term 1, by every process.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let leader = p.higher().last().unwrap_or(p.id());
+        let leader = p.highest();
         p.persist(Stable { term: 1, vote: Some(leader) });
         if p.is_highest() {
             *p.state = Process { role: Role::Leader, leader: Some(leader), granted: Ids::NONE };

@@ -137,7 +137,7 @@ pub(super) trait Ring<M: Rounds>:
 
 /// Every process is up and follows the highest id.
 pub(super) fn converged<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
-    let highest = p.higher().last().unwrap_or(p.id());
+    let highest = p.highest();
     take_for_leader(ring, p, highest);
 }
 

@@ -140,7 +140,7 @@ impl Protocol for Stoller {
     /// Every process has started once and begun one election; that of the highest id was won.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let incarnation = self.incarnate(p);
-        let owner = p.higher().last().unwrap_or(p.id());
+        let owner = p.highest();
         let elid = Some(Elid { owner, incarnation, counter: 0 });
         let ldr = if owner == p.id() { Ldr::Itself } else { Ldr::Other(owner) };
         *p.state = Process {

@@ -58,7 +58,7 @@ impl Protocol for RollCall {
 
     fn converged(&self, p: &mut Local<'_, Self>) {
         let role = if p.is_highest() { Role::Leader } else { Role::Follower };
-        *p.state = Process { role, highest: p.higher().last().or(Some(p.id())) };
+        *p.state = Process { role, highest: Some(p.highest()) };
     }
 
     /// A process that starts calls all others, and listens.

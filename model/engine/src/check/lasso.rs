@@ -92,7 +92,7 @@ where
     }
 
     fn number(&self, place: usize) -> u32 {
-        u32::try_from(place % self.states).unwrap_or(u32::MAX)
+        u32::try_from(place % self.states).expect("states have 32-bit numbers")
     }
 
     /// Goes to a state; its place if a way may end there.
@@ -116,7 +116,7 @@ where
         let mut way = Vec::new();
         let mut place = end;
         while self.came[place] >= FIRST {
-            let before = usize::try_from(self.came[place] - FIRST).unwrap_or(usize::MAX);
+            let before = usize::try_from(self.came[place] - FIRST).expect("it is a place");
             let (from, to) = (self.number(before), self.number(place));
             way.push((from, position(self.rows, from, to)));
             place = before;
@@ -232,7 +232,8 @@ impl<R: Rows> Round<'_, R> {
 
 /// The position of the first action of `from` that leads to `to`, as it does.
 fn position<R: Rows>(rows: &R, from: u32, to: u32) -> usize {
-    rows.successors(from).iter().position(|&next| next == to).unwrap_or(usize::MAX)
+    let position = rows.successors(from).iter().position(|&next| next == to);
+    position.expect("an action that was taken is among those that can be")
 }
 
 /// What a cycle that has come so far still owes before it is fair.

@@ -144,6 +144,13 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.stable
     }
 
+    /// The highest id of those that elect: known from the configuration, not from which processes
+    /// are up.
+    #[must_use]
+    pub fn highest(&self) -> Id {
+        Id::at(self.nodes - 1)
+    }
+
     /// Whether no id is higher: known from the configuration, not from
     /// which processes are up.
     #[must_use]

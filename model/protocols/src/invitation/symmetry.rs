@@ -28,7 +28,7 @@ impl Known {
             0..=127 => upto(self.0[0] & !1, number),
             _ => (self.0[0] & !1).count_ones() + upto(self.0[1], number - 128),
         };
-        u8::try_from(counted).unwrap_or(u8::MAX)
+        u8::try_from(counted).expect("a set of 8-bit numbers")
     }
 }
 

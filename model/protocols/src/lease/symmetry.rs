@@ -101,5 +101,5 @@ fn each_number(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut
 
 fn place(used: &BTreeSet<u8>, name: u8) -> u8 {
     let below = used.iter().take_while(|&&known| known < name).count();
-    u8::try_from(below).unwrap_or(u8::MAX)
+    u8::try_from(below).expect("a set of 8-bit numbers")
 }

@@ -18,7 +18,7 @@ impl Known {
     /// The number's place among those that occur, counted from 1.
     fn rank(self, number: u8) -> u8 {
         let below = self.0 & ((1 << number) - 1);
-        u8::try_from(below.count_ones() + 1).unwrap_or(u8::MAX)
+        u8::try_from(below.count_ones() + 1).expect("as many as there are bits")
     }
 }
 

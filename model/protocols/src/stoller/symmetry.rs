@@ -59,7 +59,7 @@ fn call_in_order(all: Everything<'_, Stoller>) {
 }
 
 fn number(count: usize) -> u8 {
-    u8::try_from(count).unwrap_or(u8::MAX)
+    u8::try_from(count).expect("a world has few elections at a time")
 }
 
 /// A kind of message, which says an election.

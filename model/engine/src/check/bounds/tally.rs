@@ -79,7 +79,7 @@ impl Tally {
     /// The next transition of the state at hand gains this.
     fn push(&mut self, row: Row) {
         let (number, _) = self.distinct.insert_full(row);
-        self.gained.push(u32::try_from(number).unwrap_or(u32::MAX));
+        self.gained.push(u32::try_from(number).expect("rows have 32-bit numbers"));
     }
 
     /// The state at hand has no more transitions.
