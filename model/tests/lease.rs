@@ -108,8 +108,8 @@ fn the_stores_lease_must_be_longer_than_the_holders_by_the_drift_and_the_delay()
     ];
     for (count, holder, delay, drift, enough) in rows {
         let late = if count == Count::FromReceipt { delay } else { 0 };
-        let lasts = drift.window(holder).1 + late;
-        let formula = (1..=40).find(|&ticks| drift.window(ticks).0 > lasts);
+        let lasts = drift.window(holder.into()).1 + u32::from(late);
+        let formula = (1..=40_u8).find(|&ticks| drift.window(ticks.into()).0 > lasts);
         assert_eq!(formula, Some(enough), "{count:?} of {holder}, Tm {delay}, drift {drift}");
         let rules = Lease { count, ..Lease::RECOMMENDED };
         let with = |grant| {

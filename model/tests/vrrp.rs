@@ -73,6 +73,28 @@ fn without_skew_a_single_crash_makes_two_active_routers() {
     assert_eq!(story(&found, "at-most-one-leader").len(), 3);
 }
 
+/// The lowest of three routers waits for `t-down` and three times `t-skew`. What no clock can count
+/// is refused, rather than counted as less: two routers would seem to wait for equally long.
+#[test]
+fn a_skew_that_no_clock_can_count_is_refused() {
+    let asked = |skew, drift: &str| {
+        let durations = [("t-advertise", 4), ("t-skew", skew), ("t-down", 100)];
+        let durations = Durations::of(durations).expect("short names");
+        let (delay, drift) = (Delay::AtMost(1), drift.parse().expect("a ratio"));
+        let timed = Timed { delay, processing: 0, drift, durations, within: None };
+        let scenario = Scenario { timing: Timing::Timed(timed), ..Scenario::calm(3) };
+        World::new(Vrrp::RFC9568, scenario).map(drop).map_err(|error| error.to_string())
+    };
+    let refused = asked(77, "0").expect_err("331 ticks");
+    for part in ["process 1", "331 ticks (t-down 100 + 3 times t-skew 77)", "255", "larger ticks"] {
+        assert!(refused.contains(part), "'{part}' is missing in: {refused}");
+    }
+    assert!(asked(52, "0").is_err(), "256 ticks");
+    assert_eq!(asked(51, "0"), Ok(()), "253 ticks");
+    let late = asked(20, "1/2").expect_err("a slow clock takes 320");
+    assert!(late.contains("320 ticks (t-down 100 + 3 times t-skew 20, drift 1/2)"), "{late}");
+}
+
 const CUT: Scenario = Scenario {
     faults: Faults { cuts: 1, ..Faults::NONE },
     heals: Heals::Must,

@@ -28,12 +28,12 @@ impl Budget {
         }
     }
 
-    /// What is spent once it has happened again under this budget: what has no bound is not
+    /// What is spent once it has happened again, which this budget allows: what has no bound is not
     /// counted, so that states do not differ in how often it happened.
     #[must_use]
     pub fn spend(self, spent: Budget) -> Budget {
         match (self, spent) {
-            (Budget::AtMost(_), Budget::AtMost(spent)) => Budget::AtMost(spent.saturating_add(1)),
+            (Budget::AtMost(_), Budget::AtMost(spent)) => Budget::AtMost(spent + 1),
             _ => spent,
         }
     }

@@ -97,7 +97,7 @@ impl Clock {
                 let times =
                     |stagger: &Stagger<P>| (stagger.by, (stagger.times)(protocol, id, nodes));
                 let more = row.stagger.as_ref().map(times).filter(|&(_, times)| times > 0);
-                *place = Some(measure(wait, more, timed)?);
+                *place = Some(measure(id, wait, more, timed)?);
             }
         }
         for (name, _) in timed.durations.iter() {
@@ -140,7 +140,8 @@ impl Clock {
 
     /// What the count since the last fault shows when it no longer grows.
     fn calm(&self) -> u8 {
-        self.timed.within.map_or(0, |within| within.saturating_add(1))
+        // At most `MAX_TICKS` were asked for.
+        self.timed.within.map_or(0, |within| within + 1)
     }
 }
 
@@ -163,8 +164,10 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
     }
 }
 
-/// How a timer measures time that waits as long as `wait` says, and a fixed one so much more.
+/// How a timer of `id` measures time that waits as long as `wait` says, and a fixed one so much
+/// more.
 fn measure(
+    id: Id,
     wait: Wait,
     more: Option<(&'static Duration, u8)>,
     timed: Timed,
@@ -172,19 +175,30 @@ fn measure(
     let given = |&Duration { name, meaning, .. }: &'static Duration| {
         timed.durations.get(name).ok_or(WorldError::NoDuration { name, meaning })
     };
+    let (duration, least) = match wait {
+        Wait::Fixed(duration) => (duration, 1),
+        Wait::Detector(duration) => (duration, 0),
+    };
+    let ticks = given(duration)?;
+    check(duration.name, ticks, least)?;
+    let mut sum = format!("{} {ticks}", duration.name);
+    let mut all = u32::from(ticks);
+    if let Some((by, times)) = more.filter(|_| matches!(wait, Wait::Fixed(_))) {
+        let step = given(by)?;
+        check(by.name, step, 0)?;
+        sum += &format!(" + {times} times {} {step}", by.name);
+        all += u32::from(step) * u32::from(times);
+    }
+    let (earliest, latest) = timed.drift.window(all);
+    let counted = |ticks: u32| {
+        let Timed { drift, .. } = timed;
+        let sum = if drift.is_none() { sum.clone() } else { format!("{sum}, drift {drift}") };
+        u8::try_from(ticks).map_err(|_| WorldError::Uncountable { id, sum, ticks })
+    };
+    let (earliest, latest) = (counted(earliest)?, counted(latest)?);
     Ok(match wait {
-        Wait::Fixed(duration) => {
-            let ticks = given(duration)?;
-            check(duration.name, ticks, 1)?;
-            let more = more.map_or(Ok(0), |(by, times)| Ok(given(by)?.saturating_mul(times)))?;
-            let (earliest, latest) = timed.drift.window(ticks.saturating_add(more));
-            Measure::Fixed { latest, slack: latest - earliest }
-        }
-        Wait::Detector(duration) => {
-            let ticks = given(duration)?;
-            check(duration.name, ticks, 0)?;
-            Measure::Detector(timed.drift.window(ticks).1)
-        }
+        Wait::Fixed(_) => Measure::Fixed { latest, slack: latest - earliest },
+        Wait::Detector(_) => Measure::Detector(latest),
     })
 }
 
@@ -252,6 +266,7 @@ impl<P: Protocol> World<P> {
             state.set_clock(id, timer, shows);
         }
         if let Some(times) = &mut state.times {
+            // Only those that wait for a process that is paused have none.
             times.left.iter_mut().for_each(|left| *left = left.saturating_sub(1));
             // A pause is a fault for as long as it lasts.
             times.calm =

@@ -39,13 +39,11 @@ impl Drift {
     /// rounded outwards, but something that takes time at all takes at least one tick, or a
     /// heartbeat could stop time.
     #[must_use]
-    pub fn window(self, ticks: u8) -> (u8, u8) {
-        let (ticks, over, under) = (u32::from(ticks), u32::from(self.over), u32::from(self.under));
+    pub fn window(self, ticks: u32) -> (u32, u32) {
+        let (over, under) = (u32::from(self.over), u32::from(self.under));
         let earliest = ticks * under / (under + over);
         let latest = (ticks * under).div_ceil(under - over);
-        // At most twice as long, since the drift is at most 1/2.
-        let small = |ticks: u32| u8::try_from(ticks).unwrap_or(u8::MAX);
-        (small(earliest.max(ticks.min(1))), small(latest))
+        (earliest.max(ticks.min(1)), latest)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a world cannot be, each with what to do about it.
 
 use super::timed::MAX_TICKS;
+use crate::protocol::Id;
 
 /// Why a world cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +85,33 @@ pub enum WorldError {
         flag: String,
         /// What was asked for.
         ticks: u8,
+    },
+    /// A wait that is made of several durations and is longer than a clock counts.
+    #[error(
+        "a timer of process {id} takes up to {ticks} ticks ({sum}), and a clock counts no more \
+         than {}; use larger ticks, so that every duration has fewer",
+        u8::MAX
+    )]
+    Uncountable {
+        /// The process.
+        id: Id,
+        /// What it is made of.
+        sum: String,
+        /// How long it takes at most.
+        ticks: u32,
+    },
+    /// Any number of losses where no time-out may be wrong.
+    #[error(
+        "--losses unbounded: with perfect timing no time-out expires while what it waits for could \
+         still come, and {protocol} repeats a message by its {timer} timer: lost again and again, \
+         it could still come for ever, no process would notice anything, and the verdict would be \
+         empty; give a number of losses, or use --timing timed or asynchronous"
+    )]
+    LossesNeverNoticed {
+        /// The protocol.
+        protocol: &'static str,
+        /// The timer.
+        timer: String,
     },
     /// Processing time where messages take their time anyhow.
     #[error("with --delay unbounded a message may take any time; leave --processing out")]
