@@ -42,7 +42,10 @@ fn bounds_say_what_they_do_not_know() {
 #[test]
 fn losses_may_be_without_bound() {
     let args = ["check", "bully", "--losses", "unbounded", "--fairness", "strong", "--json"];
-    let json = bellwether().args(args).args(["--property", "stabilises"]).assert().code(0);
+    let with = |more: &[&str]| bellwether().args(args).args(more).assert();
+    let clock = ["--timing", "timed", "--delay", "1", "--t-elec", "3", "--t-coord", "10"];
+    let more = ["--t-detect", "4", "--t-heartbeat", "3", "--property", "stabilises"];
+    let json = with(&[&clock[..], &more].concat()).code(0);
     let json: Value = serde_json::from_slice(&json.get_output().stdout).expect("JSON");
     assert_eq!(json["faults"]["losses"], "unbounded");
     assert_eq!(
@@ -51,4 +54,5 @@ fn losses_may_be_without_bound() {
     );
     let wrong = bellwether().args(["check", "bully", "--losses", "many"]).assert().code(2);
     wrong.stderr(contains("give a whole number from 0 to 255, or 'unbounded'"));
+    with(&[]).code(2).stderr(contains("heartbeat timer").and(contains("give a number of losses")));
 }

@@ -4,8 +4,12 @@
 use bellwether_model::check::{Options, Reason, Report, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
+use bellwether_model::protocol::REGISTRY;
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Budget, DeliveryFairness, Faults, Network, Scenario, Start, World};
+use bellwether_model::world::{
+    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Network, Scenario, Start, Timed,
+    Timing, World, WorldError,
+};
 
 const LIVENESS: [&str; 4] = ["stabilises", "leader-emerges", "leader-recurs", "failover"];
 
@@ -31,6 +35,14 @@ fn lossy(fairness: DeliveryFairness, network: Network) -> Scenario {
     Scenario { faults, fairness, network, capacity: Some(3), ..Scenario::calm(3) }
 }
 
+/// Time-outs that are long enough where no message is lost.
+fn timed() -> Timing {
+    let durations = [("t-elec", 3), ("t-coord", 10), ("t-detect", 4), ("t-heartbeat", 3)];
+    let durations = Durations::of(durations).expect("short names");
+    let (delay, drift) = (Delay::AtMost(1), Drift::NONE);
+    Timing::Timed(Timed { delay, processing: 0, drift, durations, within: None })
+}
+
 #[test]
 fn without_lasting_losses_the_recommended_rules_keep_every_promise() {
     for start in [Start::Converged, Start::Cold] {
@@ -43,14 +55,54 @@ fn without_lasting_losses_the_recommended_rules_keep_every_promise() {
 #[test]
 fn a_repeated_announcement_gets_through_only_if_what_is_sent_again_and_again_arrives() {
     for network in [Network::Fifo, Network::Set] {
-        let weak = report(Bully::RECOMMENDED, lossy(DeliveryFairness::Weak, network));
+        let timed = |fairness| Scenario { timing: timed(), ..lossy(fairness, network) };
+        let weak = report(Bully::RECOMMENDED, timed(DeliveryFairness::Weak));
         assert_eq!(with(&weak, Verdict::Violated), ["stabilises", "failover"], "{network}");
         let lasso = weak.decisions[0].counterexample.as_ref().expect("it is violated");
         let cycle: Vec<_> = lasso.cycle.iter().flatten().map(ToString::to_string).collect();
-        assert_eq!(cycle, ["COORDINATOR from 2 to 1 is lost", "2's heartbeat timer expires"]);
-        let strong = report(Bully::RECOMMENDED, lossy(DeliveryFairness::Strong, network));
+        let again = |step: &str| cycle.iter().any(|one| one == step);
+        assert!(again("COORDINATOR from 2 to 1 is lost"), "{cycle:?}");
+        assert!(again("2's heartbeat timer expires") && again("a tick passes"), "{cycle:?}");
+        assert!(!again("1 gets COORDINATOR from 2"), "{cycle:?}");
+        let strong = report(Bully::RECOMMENDED, timed(DeliveryFairness::Strong));
         assert_eq!(with(&strong, Verdict::Holds), LIVENESS, "{network}");
     }
+}
+
+/// With perfect timing a lost heartbeat raises no suspicion, for the next could always still come.
+/// So nothing would ever be noticed where any number may be lost: no verdict is given.
+#[test]
+fn losses_without_bound_are_refused_with_perfect_timing_where_a_message_is_repeated() {
+    let mut accepted = Vec::new();
+    for protocol in REGISTRY.iter() {
+        for variant in protocol.variants() {
+            let rules = protocol.rules(Some(variant.name), &[]).expect("it is a variant");
+            let scenario = lossy(DeliveryFairness::Weak, Network::Fifo);
+            let asynchronous = Scenario { timing: Timing::Asynchronous, ..scenario };
+            assert!(rules.world(asynchronous).is_ok(), "{} {}", protocol.name(), variant.name);
+            match rules.world(scenario).map(drop) {
+                Ok(()) => accepted.push(format!("{} {}", protocol.name(), variant.name)),
+                Err(refused @ WorldError::LossesNeverNoticed { .. }) => {
+                    assert!(refused.to_string().contains(protocol.name()), "{refused}");
+                    assert!(refused.to_string().contains("--timing timed"), "{refused}");
+                }
+                Err(other) => panic!("{} {}: {other}", protocol.name(), variant.name),
+            }
+        }
+    }
+    // Where nothing is repeated, what is lost can be told from what is late.
+    let once = [
+        ("bully", &["recommended"][..]),
+        ("chang-roberts", &["recommended"]),
+        ("list-ring", &["recommended"]),
+        ("queue", &["pings"]),
+    ];
+    let others = |(name, repeats): &(&str, &[&str])| {
+        let variants = REGISTRY.find(name).expect("a protocol").variants();
+        let others = variants.into_iter().filter(|v| !repeats.contains(&v.name));
+        others.map(|v| format!("{name} {}", v.name)).collect::<Vec<_>>()
+    };
+    assert_eq!(accepted, once.iter().flat_map(others).collect::<Vec<_>>());
 }
 
 #[test]

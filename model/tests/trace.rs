@@ -33,6 +33,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         }
         if timing == Timing::Asynchronous {
             faults.suspicions = 0;
+        } else if faults.losses == Budget::Unbounded {
+            faults.losses = Budget::AtMost(2);
         }
         let surrounding = Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
         Scenario { faults, timing, start, capacity, symmetry, ..surrounding }

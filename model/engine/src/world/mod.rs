@@ -34,7 +34,7 @@ pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
-use crate::protocol::{Belief, Id, Ids, MAX_NODES, Protocol};
+use crate::protocol::{Belief, Id, Ids, MAX_NODES, Protocol, TimerRow};
 use clock::Clock;
 use std::fmt;
 
@@ -71,6 +71,9 @@ impl<P: Protocol> World<P> {
         }
         if scenario.capacity == Some(0) {
             return Err(WorldError::NoCapacity);
+        }
+        if scenario.faults.losses == Budget::Unbounded && scenario.timing == Timing::Perfect {
+            refuse_what_no_process_notices(&protocol)?;
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
@@ -164,6 +167,16 @@ impl<P: Protocol> World<P> {
     pub(crate) fn led_first(&self, id: Id) -> bool {
         self.led_first.contains(id)
     }
+}
+
+/// Perfect timing and losses without bound contradict each other where a message is repeated: the
+/// next copy could always still come.
+fn refuse_what_no_process_notices<P: Protocol>(protocol: &P) -> Result<(), WorldError> {
+    let repeats = |row: &&TimerRow<P>| row.periodic.is_some() && (row.armed)(protocol);
+    P::TIMERS.iter().find(repeats).map_or(Ok(()), |row| {
+        let timer = crate::words::label(&row.timer).to_lowercase();
+        Err(WorldError::LossesNeverNoticed { protocol: P::NAME, timer })
+    })
 }
 
 impl<P: Protocol> fmt::Debug for World<P> {
