@@ -20,7 +20,7 @@ use crate::transport::{Arrival, Links};
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// A node and its hands.
-pub(super) struct Actor<C: Core> {
+pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) node: Node<C>,
     pub(super) links: Links<C::Message>,
     /// `None` while it is in use, and for protocols without durable state.
@@ -30,11 +30,11 @@ pub(super) struct Actor<C: Core> {
     pub(super) publisher: Publisher,
     pub(super) ignored: Arc<AtomicU64>,
     pub(super) incarnation: u64,
-    pub(super) clock: Clock,
+    pub(super) clock: K,
     pub(super) wake: Option<Time>,
 }
 
-impl<C: Core> Actor<C> {
+impl<C: Core, K: Clock> Actor<C, K> {
     /// Takes part until it is told to stop, or nothing can arrive any more.
     ///
     /// # Errors
@@ -180,3 +180,6 @@ impl Drop for Publisher {
         self.publish(Role::NotStarted, None, None);
     }
 }
+
+#[cfg(test)]
+mod tests;

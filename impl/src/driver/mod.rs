@@ -24,7 +24,7 @@ use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::{Actor, Publisher};
-use self::clock::Clock;
+use self::clock::{Clock as _, SystemClock};
 use self::watch::Watch;
 use crate::config::{self, Address, Config, Runnable};
 use crate::protocol::{Node, NodeId, Reason, Role};
@@ -166,7 +166,7 @@ impl Election {
         let durable = storage.as_mut().map(|storage| storage.load()).transpose()?.flatten();
         let node = Node::<C>::new(config.core().clone(), durable, rand::random())
             .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
-        let clock = Clock;
+        let clock = SystemClock;
         let watch = if C::DETECTOR {
             let parameters = config.detection().check()?;
             Some(Watch::new(config.detection(), parameters, clock.now()))

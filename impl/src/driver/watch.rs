@@ -223,4 +223,13 @@ mod tests {
         watch.next_beat = at(10_000);
         assert_eq!(watch.deadline(), at(1_000));
     }
+
+    #[test]
+    fn heartbeats_that_a_pause_has_cost_are_not_made_up_for() {
+        let mut watch = watch();
+        assert!(watch.beats(at(0)));
+        assert!(watch.beats(at(60_030)), "one is due");
+        assert!(!watch.beats(at(60_031)) && !watch.beats(at(60_129)));
+        assert!(watch.beats(at(60_130)));
+    }
 }

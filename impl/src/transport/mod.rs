@@ -177,3 +177,6 @@ where
     }
     (tasks, arrivals)
 }
+
+#[cfg(test)]
+mod tests;

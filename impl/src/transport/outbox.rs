@@ -103,4 +103,34 @@ mod tests {
         let ((), message) = tokio::join!(async { outbox.push("now") }, outbox.next());
         assert_eq!(message, "now");
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_leave_in_the_order_in_which_they_came() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        (0..CAPACITY).for_each(|message| outbox.push(message));
+        for message in 0..CAPACITY {
+            assert_eq!(outbox.next().await, message);
+        }
+        assert_eq!(outbox.dropped(), 0);
+    }
+
+    /// What `next` does, step by step: on another thread a push can come between its two lines.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_comes_just_before_the_wait_ends_it() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        assert_eq!(outbox.pop_fresh(), None);
+        outbox.push("now");
+        let told = tokio::time::timeout(Duration::from_secs(1), outbox.arrived.notified());
+        assert!(told.await.is_ok());
+        assert_eq!(outbox.pop_fresh(), Some("now"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_is_given_up_loses_no_message() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        let waits = tokio::time::timeout(Duration::from_millis(10), outbox.next());
+        assert!(waits.await.is_err());
+        outbox.push("kept");
+        assert_eq!(outbox.next().await, "kept");
+    }
 }

@@ -180,4 +180,33 @@ mod tests {
         assert!(peer.admit(2).await.is_err(), "the newer connection is still there");
         drop(newer);
     }
+
+    #[test]
+    fn a_long_problem_is_cut_between_two_characters() {
+        let peer = peer();
+        // In each, the limit falls on another byte of a character of four.
+        for before in 0..4 {
+            let text = "x".repeat(before) + &"\u{1f980}".repeat(LONGEST_PROBLEM);
+            assert!(peer.set_link(Link::Refused, Some(text.clone())));
+            let (_, problem) = peer.link();
+            let kept = problem.expect("told");
+            assert!(text.starts_with(&kept));
+            assert!(
+                (LONGEST_PROBLEM - 3..=LONGEST_PROBLEM).contains(&kept.len()),
+                "{}",
+                kept.len()
+            );
+        }
+        let short = "x".repeat(LONGEST_PROBLEM);
+        assert!(peer.set_link(Link::Refused, Some(short.clone())));
+        assert_eq!(peer.link().1, Some(short));
+    }
+
+    #[test]
+    fn the_same_problem_is_news_once() {
+        let peer = peer();
+        let refused = || peer.set_link(Link::Refused, Some("it is wrong".to_owned()));
+        assert!(refused() && !refused());
+        assert!(peer.set_link(Link::Connected, None) && refused());
+    }
 }

@@ -175,6 +175,19 @@ fn oversized_frames_are_refused_before_they_are_read() {
 }
 
 #[test]
+fn a_message_that_is_too_long_is_neither_sent_nor_read_though_it_makes_sense() {
+    let frame = |length| Frame::Message("x".repeat(length));
+    // The kind of the frame is one byte, and the length of such a text two.
+    let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 3)).expect("a value");
+    assert_eq!(bytes.len(), MAX_MESSAGE);
+    assert_eq!(decode_frame(&bytes), Ok(frame(MAX_MESSAGE - 3)));
+    assert_eq!(encode_frame(&frame(MAX_MESSAGE - 3)), Ok(bytes.into()));
+    let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 2)).expect("a value");
+    assert_eq!(decode_frame::<String>(&bytes), Err(FrameError::Malformed));
+    assert_eq!(encode_frame(&frame(MAX_MESSAGE - 2)), Err(FrameError::Malformed));
+}
+
+#[test]
 fn the_largest_status_report_fits_into_a_frame() {
     let id = |number| NodeId::new(number).expect("not zero");
     let host = "h".repeat(255 - ":65535".len());

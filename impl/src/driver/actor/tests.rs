@@ -1,0 +1,323 @@
+//! What the loop around a node does with time, with what must be durable, and with what arrives.
+//! The clock is the tests' own, and so is the core: it makes durable what it sees, and when.
+
+use std::convert::Infallible;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::config::Detection;
+use crate::driver::clock::tests::ManualClock;
+use crate::protocol::{self, Belief, Context, Members};
+
+/// The core, which follows no node and watches node 2.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Recorder;
+
+/// What it sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum What {
+    Note(u8),
+    Expired,
+    Suspected,
+}
+
+/// What it is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Order {
+    Note(u8),
+    /// To arm its timer for so many milliseconds.
+    Arm(u64),
+    Cancel,
+}
+
+type Config = protocol::Config<()>;
+
+impl Core for Recorder {
+    const NAME: &'static str = "recorder";
+    const TIMERS: &'static [()] = &[()];
+    type Config = Config;
+    type Error = Infallible;
+    type Durable = (What, u64);
+    type Message = Order;
+    type Timer = ();
+
+    fn validate(_: &Config, _: Option<&Self::Durable>) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn period(_: &Config, (): ()) -> Duration {
+        Duration::ZERO
+    }
+
+    fn message_lifetime(_: &Config) -> Duration {
+        Duration::from_secs(1)
+    }
+
+    fn may_become(_: Role, _: Role) -> bool {
+        true
+    }
+
+    fn boot(cx: &mut Context<'_, Self>, _: Option<Self::Durable>, _: u64) -> Self {
+        cx.because(Reason::BOOTED);
+        Self
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_, Self>, _: NodeId, order: Order) {
+        match order {
+            Order::Note(number) => note(cx, What::Note(number)),
+            Order::Arm(milliseconds) => {
+                cx.arm_at((), cx.now() + Duration::from_millis(milliseconds));
+            }
+            Order::Cancel => cx.cancel(()),
+        }
+    }
+
+    fn expire(&mut self, cx: &mut Context<'_, Self>, (): ()) {
+        note(cx, What::Expired);
+    }
+
+    fn suspect(&mut self, cx: &mut Context<'_, Self>, _: NodeId) {
+        note(cx, What::Suspected);
+    }
+
+    fn belief(&self, _: &Config) -> Belief {
+        Belief { role: Role::Follower, leader: None }
+    }
+
+    fn watched(&self, _: &Config) -> impl Iterator<Item = NodeId> {
+        std::iter::once(id(2))
+    }
+}
+
+fn note(cx: &mut Context<'_, Recorder>, what: What) {
+    let now = cx.now().since(Time::ZERO).as_millis();
+    cx.persist((what, u64::try_from(now).expect("fits")));
+}
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
+}
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// What was saved, in order. The first so many saves fail.
+#[derive(Clone, Default)]
+struct Records {
+    saved: Arc<Mutex<Vec<(What, u64)>>>,
+    failures: Arc<AtomicU64>,
+}
+
+impl Records {
+    fn all(&self) -> Vec<(What, u64)> {
+        self.saved.lock().expect("no panic").clone()
+    }
+}
+
+impl Storage<(What, u64)> for Records {
+    fn load(&mut self) -> Result<Option<(What, u64)>, StorageError> {
+        Ok(None)
+    }
+
+    fn save(&mut self, state: &(What, u64)) -> Result<(), StorageError> {
+        if self.failures.load(Ordering::Relaxed) > 0 {
+            self.failures.fetch_sub(1, Ordering::Relaxed);
+            return Err(StorageError::Missing);
+        }
+        self.saved.lock().expect("no panic").push(*state);
+        Ok(())
+    }
+}
+
+/// A node 1 among three, and the hands that move it.
+struct Hands {
+    clock: ManualClock,
+    records: Records,
+    ignored: Arc<AtomicU64>,
+    arrivals: mpsc::Sender<Arrival<Order>>,
+    inbox: Option<mpsc::Receiver<Arrival<Order>>>,
+    stop: CancellationToken,
+}
+
+fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) {
+    let members = Members::new([1, 2, 3].map(id)).expect("valid");
+    let Ok(node) = Node::new(Config { id: id(1), members, timing: () }, None, 0);
+    let (clock, records) = (ManualClock::new(), Records::default());
+    let (publisher, _) = Publisher::new(id(1));
+    let (arrivals, inbox) = mpsc::channel(16);
+    let watch = detection
+        .map(|detection| Watch::new(detection, detection.check().expect("good"), clock.now()));
+    let actor = Actor {
+        node,
+        links: Links::new(std::iter::empty(), ms(1_000)),
+        storage: Some(Box::new(records.clone())),
+        watch,
+        publisher,
+        ignored: Arc::default(),
+        incarnation: 1,
+        clock: clock.clone(),
+        wake: None,
+    };
+    let (ignored, inbox) = (Arc::clone(&actor.ignored), Some(inbox));
+    let stop = CancellationToken::new();
+    (actor, Hands { clock, records, ignored, arrivals, inbox, stop })
+}
+
+impl Hands {
+    /// Lets the actor run beside the test.
+    fn run(
+        &mut self,
+        actor: Actor<Recorder, ManualClock>,
+    ) -> tokio::task::JoinHandle<Result<(), StorageError>> {
+        let inbox = self.inbox.take().expect("runs once");
+        tokio::spawn(actor.run(inbox, self.stop.clone()))
+    }
+
+    async fn arrive(&self, from: u16, frame: Frame<Order>) {
+        let arrival = Arrival { from: id(from), incarnation: 1, frame };
+        self.arrivals.send(arrival).await.expect("the actor runs");
+    }
+
+    /// Whatever is under way has happened: a write takes a thread, not time.
+    async fn settle(&self) {
+        for _ in 0..20 {
+            tokio::task::spawn_blocking(|| {}).await.expect("no panic");
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn says(order: Order) -> Input<Order> {
+    Input::Receive { from: id(2), message: order }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_input_has_the_time_at_which_it_comes_not_at_which_the_wait_began() {
+    let (actor, mut hands) = node(None);
+    let _actor = hands.run(actor);
+    tokio::time::sleep(ms(700)).await;
+    hands.arrive(2, Frame::Message(Order::Note(1))).await;
+    hands.settle().await;
+    hands.arrive(2, Frame::Message(Order::Arm(100))).await;
+    tokio::time::sleep(ms(200)).await;
+    hands.settle().await;
+    assert_eq!(hands.records.all(), [(What::Note(1), 700), (What::Expired, 800)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_wake_up_that_was_asked_for_last_counts() {
+    let (mut actor, _hands) = node(None);
+    for (input, wait) in [
+        (Input::Boot, LONGEST_SLEEP),
+        (says(Order::Arm(100)), ms(100)),
+        (says(Order::Arm(300)), ms(300)),
+        (says(Order::Arm(200)), ms(200)),
+        (says(Order::Cancel), LONGEST_SLEEP),
+        (says(Order::Arm(5_000)), LONGEST_SLEEP),
+    ] {
+        actor.step(input).await.expect("no disk to fail");
+        assert_eq!(actor.until_wake(), wait, "{input:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_passed_while_the_machine_slept_is_noticed_within_a_second() {
+    let (actor, mut hands) = node(None);
+    let _actor = hands.run(actor);
+    hands.arrive(2, Frame::Message(Order::Arm(30_000))).await;
+    tokio::time::sleep(ms(500)).await;
+    hands.clock.sleep(ms(60_000));
+    tokio::time::sleep(ms(1_000)).await;
+    hands.settle().await;
+    let records = hands.records.all();
+    let [(What::Expired, at)] = records[..] else { panic!("{records:?}") };
+    assert!((60_500..=61_500).contains(&at), "{at}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_follows_from_what_could_not_be_made_durable() {
+    let (actor, mut hands) = node(None);
+    hands.records.failures.store(1, Ordering::Relaxed);
+    let actor = hands.run(actor);
+    hands.arrive(2, Frame::Message(Order::Note(1))).await;
+    hands.arrive(2, Frame::Message(Order::Note(2))).await;
+    let result = actor.await.expect("no panic");
+    assert!(matches!(result, Err(StorageError::Missing)));
+    assert_eq!(hands.records.all(), [], "it takes part no longer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_has_arrived_is_read_before_silence_is_reported() {
+    let detection = Detection::default();
+    let (actor, mut hands) = node(Some(&detection));
+    let _actor = hands.run(actor);
+    hands.arrive(2, Frame::Heartbeat).await;
+    tokio::time::sleep(ms(490)).await;
+    // The time-out of 500 ms passes, and then the node sees two arrivals at once.
+    hands.clock.sleep(ms(20));
+    hands.arrive(2, Frame::Message(Order::Note(1))).await;
+    hands.arrive(2, Frame::Heartbeat).await;
+    tokio::time::sleep(ms(400)).await;
+    hands.settle().await;
+    assert_eq!(hands.records.all(), [(What::Note(1), 510)]);
+    tokio::time::sleep(ms(200)).await;
+    hands.settle().await;
+    assert_eq!(hands.records.all().get(1), Some(&(What::Suspected, 1_010)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_is_noticed_before_silence_is_reported() {
+    let detection = Detection::default();
+    let (actor, mut hands) = node(Some(&detection));
+    let _actor = hands.run(actor);
+    hands.arrive(2, Frame::Heartbeat).await;
+    tokio::time::sleep(ms(150)).await;
+    hands.clock.sleep(ms(60_000));
+    // It wakes up at 60 200, and waits for one interval more.
+    tokio::time::sleep(ms(100)).await;
+    hands.arrive(2, Frame::Heartbeat).await;
+    tokio::time::sleep(ms(400)).await;
+    hands.settle().await;
+    assert_eq!(hands.records.all(), [], "the other was not silent: this one slept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_told_to_stop_does_nothing_more() {
+    let (actor, mut hands) = node(None);
+    for number in 0..10 {
+        hands.arrive(2, Frame::Message(Order::Note(number))).await;
+    }
+    hands.stop.cancel();
+    hands.run(actor).await.expect("no panic").expect("nothing failed");
+    assert_eq!(hands.records.all(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_node_ignores_is_counted() {
+    let (mut actor, hands) = node(None);
+    actor.step(Input::Boot).await.expect("no disk to fail");
+    let stranger = Input::Receive { from: id(9), message: Order::Note(1) };
+    actor.step(stranger).await.expect("no disk to fail");
+    actor.step(says(Order::Note(2))).await.expect("the disk works");
+    assert_eq!(hands.ignored.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_change_has_the_next_number_and_the_last_names_no_leader() {
+    let (publisher, mut leadership) = Publisher::new(id(1));
+    let begun = leadership.borrow().since;
+    std::thread::sleep(ms(1));
+    assert_eq!(publisher.publish(Role::Leader, Some(id(1)), Some(Reason::BOOTED)), 1);
+    let now = *leadership.borrow_and_update();
+    assert_eq!((now.role, now.leader, now.seq), (Role::Leader, Some(id(1)), 1));
+    assert!(now.is_self() && now.since > begun);
+    assert_eq!(publisher.publish(Role::Follower, Some(id(2)), Some(Reason::CLAIMED)), 2);
+    drop(publisher);
+    let last = *leadership.borrow();
+    assert_eq!((last.role, last.leader, last.reason, last.seq), (Role::NotStarted, None, None, 3));
+    assert!(leadership.changed().await.is_ok(), "it is told");
+    assert!(leadership.changed().await.is_err(), "and is the last");
+}

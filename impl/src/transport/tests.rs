@@ -1,0 +1,198 @@
+//! Connections on the loopback interface: one side is the transport, the other a test.
+
+use bytes::Bytes;
+use futures::{SinkExt, StreamExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+use tokio_util::codec::{Framed, LengthDelimitedCodec};
+
+use super::frame::{Opening, Refusal, Reply};
+use super::*;
+use crate::protocol::bully::Message;
+use crate::status::Link;
+
+type Connection = Framed<TcpStream, LengthDelimitedCodec>;
+
+/// No wait is longer.
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
+}
+
+fn hello(node: u16) -> Hello {
+    let cluster = "orders".parse().expect("a name");
+    Hello { cluster, protocol: "bully".to_owned(), node: id(node), incarnation: node.into() }
+}
+
+/// What node 1 knows, of which node 2 is the only peer, and is at this address.
+fn context(peer: SocketAddr) -> Arc<Context<Message>> {
+    let lifetime = Duration::from_secs(10);
+    let address = peer.to_string().parse().expect("an address");
+    let links = Links::new([(id(2), &address)].into_iter(), lifetime);
+    Arc::new(Context {
+        hello: hello(1),
+        peers: links.peers,
+        lifetime,
+        limiter: LogLimiter::default(),
+        refused: links.refused,
+        bad_frames: links.bad_frames,
+        report: Box::new(|| unreachable!("no test asks for the status")),
+    })
+}
+
+async fn bind() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    (listener, address)
+}
+
+/// Waits for a call of node 1, and answers as node `node`.
+async fn answer(listener: &TcpListener, node: u16) -> Connection {
+    let (stream, _) = timeout(LIMIT, listener.accept()).await.expect("in time").expect("a call");
+    let mut connection = Framed::new(stream, frame::codec());
+    let opening = timeout(LIMIT, connection.next()).await.expect("in time").expect("a frame");
+    let opening = frame::decode_first(&opening.expect("a frame"));
+    assert_eq!(opening, Ok(Opening::Hello(hello(1))));
+    let reply = frame::encode_first(&Reply::Hello(hello(node))).expect("fits");
+    connection.send(reply).await.expect("sent");
+    connection
+}
+
+async fn next(connection: &mut Connection) -> Frame<Message> {
+    let bytes = timeout(LIMIT, connection.next()).await.expect("in time").expect("a frame");
+    frame::decode_frame(&bytes.expect("a frame")).expect("makes sense")
+}
+
+/// Calls the node at this address, and says `hello`.
+async fn call(address: SocketAddr, hello: Hello) -> (Connection, Reply) {
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    let mut connection = Framed::new(stream, frame::codec());
+    let opening = frame::encode_first(&Opening::Hello(hello)).expect("fits");
+    connection.send(opening).await.expect("sent");
+    let reply = timeout(LIMIT, connection.next()).await.expect("in time").expect("a reply");
+    (connection, frame::decode_first(&reply.expect("a frame")).expect("a reply"))
+}
+
+#[tokio::test]
+async fn a_peer_that_answers_and_hangs_up_is_called_again_after_the_first_wait() {
+    let (listener, address) = bind().await;
+    let context = context(address);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(&context.peers[&id(2)])));
+    // Twelve waits of at most 50 ms. If they grew, they would take more than four seconds.
+    let started = Instant::now();
+    for _ in 0..12 {
+        drop(answer(&listener, 2).await);
+    }
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
+    let (listener, address) = bind().await;
+    let context = context(address);
+    let peer = Arc::clone(&context.peers[&id(2)]);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(&peer)));
+    peer.outbox.push(Message::Election);
+    let mut connection = answer(&listener, 3).await;
+    let end = timeout(LIMIT, connection.next()).await.expect("in time");
+    assert!(!matches!(end, Some(Ok(_))), "it hangs up: {end:?}");
+    drop(answer(&listener, 3).await);
+    let (link, problem) = peer.link();
+    assert_eq!(link, Link::Refused);
+    assert!(problem.expect("told").contains("is 3, not 2"));
+}
+
+#[tokio::test]
+async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages() {
+    let (listener, address) = bind().await;
+    let context = context(address);
+    let peer = Arc::clone(&context.peers[&id(2)]);
+    let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
+    let links = Links { peers: Arc::clone(&context.peers), refused, bad_frames };
+    links.send(id(2), Message::Election);
+    links.send(id(2), Message::Ok);
+    links.heartbeat();
+    links.heartbeat();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(outgoing::keep(context, peer));
+    let mut connection = answer(&listener, 2).await;
+    for expected in
+        [Frame::Heartbeat, Frame::Message(Message::Election), Frame::Message(Message::Ok)]
+    {
+        assert_eq!(next(&mut connection).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_calls_is_called_back_at_once() {
+    let (listener, address) = bind().await;
+    let context = context(address);
+    let (inbox, _arrivals) = mpsc::channel(1);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let (_connection, reply) = call(address, hello(2)).await;
+    assert_eq!(reply, Reply::Hello(hello(1)));
+    // The task that calls it may be busy at this moment, and is told nevertheless.
+    let called = context.peers[&id(2)].called.notified();
+    timeout(LIMIT, called).await.expect("told");
+}
+
+#[tokio::test]
+async fn a_connection_with_a_frame_that_makes_no_sense_is_closed() {
+    let (listener, address) = bind().await;
+    let context = context(address);
+    let (inbox, mut arrivals) = mpsc::channel(16);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let (mut connection, _) = call(address, hello(2)).await;
+    let good = frame::encode_frame(&Frame::Message(Message::Ok)).expect("fits");
+    for bytes in [good.clone(), Bytes::from_static(&[7, 7, 7]), good] {
+        connection.send(bytes).await.expect("sent");
+    }
+    let end = timeout(LIMIT, connection.next()).await.expect("in time");
+    assert!(!matches!(end, Some(Ok(_))), "it hangs up: {end:?}");
+    let arrival = arrivals.recv().await.expect("the first");
+    assert_eq!((arrival.from, arrival.frame), (id(2), Frame::Message(Message::Ok)));
+    assert!(arrivals.try_recv().is_err(), "nothing after what makes no sense counts");
+    assert_eq!(context.bad_frames.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn only_a_node_that_is_configured_here_is_let_in() {
+    let (listener, address) = bind().await;
+    let context = context(address);
+    let (inbox, _arrivals) = mpsc::channel(1);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let other = "other".parse().expect("a name");
+    for (caller, refusal) in [
+        (Hello { cluster: other, ..hello(2) }, Refusal::Cluster(hello(1).cluster)),
+        (Hello { protocol: "lease".to_owned(), ..hello(2) }, Refusal::Protocol("bully".to_owned())),
+        (hello(1), Refusal::SameId(id(1))),
+        (hello(3), Refusal::UnknownNode(id(3))),
+    ] {
+        let (mut connection, reply) = call(address, caller).await;
+        assert_eq!(reply, Reply::Refused(refusal));
+        let end = timeout(LIMIT, connection.next()).await.expect("in time");
+        assert!(!matches!(end, Some(Ok(_))), "it hangs up: {end:?}");
+    }
+    assert_eq!(context.refused.load(Ordering::Relaxed), 4);
+    assert_eq!(call(address, hello(2)).await.1, Reply::Hello(hello(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_is_warned_of_once_whatever_the_port_that_it_calls_from() {
+    let context = context(([127, 0, 0, 1], 1).into());
+    let from = |host, port| SocketAddr::from(([10, 0, 0, host], port));
+    for port in 5_000..5_100 {
+        context.warn(from(1, port), "it is wrong");
+    }
+    assert!(!context.limiter.is_new("10.0.0.1 it is wrong"));
+    context.warn(from(1, 5_000), "it is wrong in another way");
+    context.warn(from(2, 5_000), "it is wrong");
+    assert!(!context.limiter.is_new("10.0.0.1 it is wrong in another way"));
+    assert!(!context.limiter.is_new("10.0.0.2 it is wrong"));
+}
