@@ -208,6 +208,8 @@ impl Cell {
             Verdict::Violated
         } else if findings.iter().any(open) {
             Verdict::Unknown
+        } else if any(Verdict::HoldsWithin) {
+            Verdict::HoldsWithin
         } else {
             Verdict::Holds
         })
@@ -219,6 +221,7 @@ impl Cell {
         match self.verdict() {
             None => "not asked".to_owned(),
             Some(Verdict::Holds) => "holds".to_owned(),
+            Some(Verdict::HoldsWithin) => "holds within bounds".to_owned(),
             Some(Verdict::Unknown) => "undecided".to_owned(),
             Some(Verdict::Violated) => match self.wrongs() {
                 wrongs if wrongs.is_empty() => "not at every moment".to_owned(),

@@ -77,7 +77,10 @@ fn terms_and_votes_that_outlast_crashes_keep_the_paper_s_safety_by_any_rules() {
             assert_eq!(violated(&report), [""; 0], "{}: {scenario}", variant.name);
             for name in ["election-safety", "majority-behind"] {
                 let verdict = decision(&report, name).verdict;
-                assert_eq!(verdict, Verdict::Holds, "{}: {name}: {scenario}", variant.name);
+                // A capacity is exceeded where candidates repeat themselves for ever.
+                let full = scenario.timing == Timing::Asynchronous;
+                let kept = if full { Verdict::HoldsWithin } else { Verdict::Holds };
+                assert_eq!(verdict, kept, "{}: {name}: {scenario}", variant.name);
             }
         }
     }

@@ -44,7 +44,7 @@ fn holds<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> bool {
     match report(rules, scenario, name).verdict() {
         Verdict::Holds => true,
         Verdict::Violated => false,
-        Verdict::Unknown => panic!("{name} is not decided"),
+        Verdict::HoldsWithin | Verdict::Unknown => panic!("{name} is not decided"),
     }
 }
 

@@ -61,6 +61,8 @@ pub struct Found {
     pub below: Option<Below>,
     /// The distinct states of the last world that was checked.
     pub states: u64,
+    /// The bounds within which the property holds there, in words; none if it holds in any case.
+    pub bounds_met: Vec<String>,
 }
 
 /// A duration that is too short.
@@ -128,7 +130,7 @@ impl Question {
         timed: &mut Timed,
         look: &mut (dyn FnMut(&str, u8, Progress) + Send),
     ) -> Result<Result<Found, Reason>, TuneError> {
-        let mut found = Found { name, ticks: None, below: None, states: 0 };
+        let mut found = Found { name, ticks: None, below: None, states: 0, bounds_met: Vec::new() };
         for ticks in 1..=self.most {
             timed.durations = timed.durations.with(name, ticks).map_err(WorldError::Durations)?;
             let world = self.world(*timed)?;
@@ -138,6 +140,11 @@ impl Question {
             match decision.verdict {
                 Verdict::Holds => {
                     found.ticks = Some(ticks);
+                    break;
+                }
+                Verdict::HoldsWithin => {
+                    found.ticks = Some(ticks);
+                    found.bounds_met = report.bounds_met;
                     break;
                 }
                 Verdict::Violated => {
@@ -184,16 +191,25 @@ impl Question {
 }
 
 impl Row {
-    /// Whether everything was found: then the property holds with these durations.
+    /// Whether everything was found: then the property holds with these durations, if only within
+    /// [bounds](Row::bounds_met).
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         if self.unknown.is_some() {
             Verdict::Unknown
-        } else if self.found.iter().all(|found| found.ticks.is_some()) {
+        } else if !self.found.iter().all(|found| found.ticks.is_some()) {
+            Verdict::Violated
+        } else if self.bounds_met().is_empty() {
             Verdict::Holds
         } else {
-            Verdict::Violated
+            Verdict::HoldsWithin
         }
+    }
+
+    /// The bounds within which the property holds with all that was found, in words.
+    #[must_use]
+    pub fn bounds_met(&self) -> &[String] {
+        self.found.last().map_or(&[], |found| &found.bounds_met)
     }
 
     /// The smallest duration of this name.

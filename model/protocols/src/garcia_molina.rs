@@ -26,6 +26,7 @@ mod procedures;
 mod properties;
 mod rules;
 mod state;
+mod symmetry;
 mod timing;
 mod variants;
 
@@ -107,7 +108,12 @@ impl Protocol for GarciaMolina {
             .periodic(timing::all_are_well),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
-    const OPTIONS: Options<Self> = Options { begins_election, ..Options::NONE };
+    const OPTIONS: Options<Self> = Options {
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::WITHIN),
+        begins_election,
+        ..Options::NONE
+    };
 
     type Process = Process;
     type Stable = Tasks;

@@ -29,7 +29,7 @@
 
 use bellwether_engine::protocol::{
     Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
-    View,
+    View, WithinBounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -187,7 +187,10 @@ impl Protocol for Invitation {
         // The process that formed a group coordinates it.
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(|_, _, stable| stable.counter <= Self::MOST_GROUPS),
+        within_bounds: Some(WithinBounds {
+            at_most: "6 groups of a process told apart",
+            within: |_, _, stable| stable.counter <= Self::MOST_GROUPS,
+        }),
         // A process that forms a group, if only of itself, writes its number down.
         begins_election: |_, _, effects| {
             effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))

@@ -136,7 +136,7 @@ impl Protocol for Lease {
         elects: |_| Elects::Any,
         services: Services { count: 1, crash: |rules| rules.store != StoreFault::Lives },
         canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::within_bounds),
+        within_bounds: Some(symmetry::WITHIN),
         ..Options::NONE
     };
 

@@ -12,7 +12,7 @@
 
 use bellwether_engine::protocol::{
     Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Services, TimerRow, Variant,
-    View,
+    View, WithinBounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,9 +135,12 @@ impl Protocol for Queue {
         services: Services { count: 1, ..Options::<Self>::NONE.services },
         canonicalize: Some(symmetry::canonicalize),
         // The search ends where the store has no room for more sessions or entries.
-        within_bounds: Some(|_, process, ()| match process {
-            Process::Client(_) => true,
-            Process::Store(store) => store.is_tidy(),
+        within_bounds: Some(WithinBounds {
+            at_most: "two sessions and two entries more than clients",
+            within: |_, process, ()| match process {
+                Process::Client(_) => true,
+                Process::Store(store) => store.is_tidy(),
+            },
         }),
         ..Options::NONE
     };

@@ -137,7 +137,7 @@ impl Protocol for RaftElection {
     const OPTIONS: Options<Self> = Options {
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::within_bounds),
+        within_bounds: Some(symmetry::WITHIN),
         begins_election,
         ..Options::NONE
     };

@@ -126,7 +126,7 @@ impl Protocol for Stoller {
             _ => Elects::Highest,
         },
         canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::within_bounds),
+        within_bounds: Some(symmetry::WITHIN),
         begins_election,
         ..Options::NONE
     };

@@ -1,7 +1,7 @@
 //! What a claim demands of a run, and what the run finds.
 
 use super::formula::{Formula, FormulaError};
-use crate::check::Reason;
+use crate::check::{Reason, holds_within};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -31,6 +31,8 @@ pub enum Demand {
 pub enum Finding {
     /// The property holds.
     Holds,
+    /// The property holds within these bounds of the search, which executions exceed.
+    HoldsWithin(Vec<String>),
     /// The property is violated.
     Violated {
         /// The steps of the execution that shows it, if one does.
@@ -56,7 +58,7 @@ pub struct Point(pub Vec<(&'static str, i64)>);
 pub enum Expectation {
     /// A number.
     Count(u64),
-    /// `holds`, `violated` or `unbounded`.
+    /// `holds`, `holds-within`, `violated` or `unbounded`.
     Word(Word),
 }
 
@@ -66,6 +68,8 @@ pub enum Expectation {
 pub enum Word {
     /// The property holds.
     Holds,
+    /// It holds within the bounds of the search, which executions exceed.
+    HoldsWithin,
     /// It is violated.
     Violated,
     /// No number is large enough.
@@ -91,7 +95,9 @@ impl Demand {
             return Ok(None);
         }
         match self {
-            Demand::Holds => Ok(Some(*finding == Finding::Holds)),
+            Demand::Holds => Ok(Some(matches!(finding, Finding::Holds | Finding::HoldsWithin(_)))),
+            // A violation may lie beyond the bounds.
+            Demand::Violated if finding.is_within_bounds() => Ok(None),
             Demand::Violated => Ok(Some(matches!(finding, Finding::Violated { .. }))),
             Demand::Bounded => Ok(Some(matches!(finding, Finding::Count(_)))),
             Demand::Unbounded => Ok(Some(*finding == Finding::Unbounded)),
@@ -164,12 +170,19 @@ impl fmt::Display for Demand {
 }
 
 impl Finding {
+    /// Whether it says nothing of executions that exceed the bounds of the search.
+    #[must_use]
+    pub fn is_within_bounds(&self) -> bool {
+        matches!(self, Finding::HoldsWithin(_))
+    }
+
     /// Whether it is what the ledger says.
     #[must_use]
     pub fn is(&self, expected: &Expectation) -> bool {
         match (self, expected) {
             (Finding::Count(found), Expectation::Count(expected)) => found == expected,
             (Finding::Holds, Expectation::Word(Word::Holds))
+            | (Finding::HoldsWithin(_), Expectation::Word(Word::HoldsWithin))
             | (Finding::Violated { .. }, Expectation::Word(Word::Violated))
             | (Finding::Unbounded, Expectation::Word(Word::Unbounded)) => true,
             _ => false,
@@ -181,6 +194,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Finding::Holds => f.write_str("holds"),
+            Finding::HoldsWithin(bounds) => f.write_str(&holds_within(bounds)),
             Finding::Violated { steps: None } => f.write_str("violated"),
             Finding::Violated { steps: Some(1) } => f.write_str("violated (1 step)"),
             Finding::Violated { steps: Some(steps) } => write!(f, "violated ({steps} steps)"),
@@ -231,6 +245,15 @@ mod tests {
         assert_eq!(met("holds", &Finding::Absent), None);
         assert_eq!(met("holds", &Finding::Holds), Some(true));
         assert_eq!(met("violated", &Finding::Holds), Some(false));
+    }
+
+    #[test]
+    fn what_holds_within_bounds_refutes_no_violation() {
+        let within = Finding::HoldsWithin(vec!["2 messages on a link".to_owned()]);
+        assert_eq!(met("holds", &within), Some(true));
+        assert_eq!(met("violated", &within), None);
+        let words = "holds within 2 messages on a link, beyond is not claimed";
+        assert_eq!(within.to_string(), words);
     }
 
     #[test]

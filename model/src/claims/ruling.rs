@@ -88,7 +88,8 @@ impl<'a> Outcome<'a> {
         let known: Option<Vec<bool>> = each.into_iter().collect();
         let met = known.map(|known| known.into_iter().all(|met| met));
         let as_written = if check.finds.is_empty() {
-            met
+            // That something holds only within bounds must stand in the ledger.
+            met.map(|met| met && !ran.iter().any(|ran| ran.finding.is_within_bounds()))
         } else {
             met.map(|_| {
                 // One word stands for every run.
@@ -150,6 +151,29 @@ impl Judged<'_> {
             (true, false) => Ruling::Confirmed,
             _ => Ruling::Refuted,
         })
+    }
+
+    /// The ruling in a few words, and whether it is known only within the bounds of the search.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let within = |ran: &Ran| ran.finding.is_within_bounds();
+        let within = self.checks.iter().flat_map(|outcome| &outcome.ran).any(within);
+        match self.ruling() {
+            None => "unknown".to_owned(),
+            Some(ruling) if within && ruling != Ruling::OnlyIf => {
+                format!("{ruling} (within bounds)")
+            }
+            Some(ruling) => ruling.to_string(),
+        }
+    }
+
+    /// The ruling in words, with the assumption under which the claim holds.
+    #[must_use]
+    pub fn assuming(&self) -> String {
+        match (self.ruling(), &self.claim.only_if) {
+            (Some(Ruling::OnlyIf), Some(only_if)) => format!("{} {only_if}", self.words()),
+            _ => self.words(),
+        }
     }
 
     /// Whether everything came out as the ledger says: `None` if something was not decided.

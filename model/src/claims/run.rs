@@ -202,6 +202,7 @@ fn decide(world: &dyn AnyWorld, name: &str, limits: Limits) -> Result<Ran, Strin
     let trace = found.map(|found| found.trace(world, &decision.property));
     let finding = match decision.verdict {
         Verdict::Holds => Finding::Holds,
+        Verdict::HoldsWithin => Finding::HoldsWithin(report.bounds_met),
         Verdict::Violated => Finding::Violated { steps: found.map(|found| found.steps.len()) },
         Verdict::Unknown => Finding::Unknown(decision.reason.unwrap_or(Reason::Vacuous)),
     };

@@ -5,7 +5,7 @@ mod json;
 mod markdown;
 mod print;
 
-use super::{CUT_SHORT, HOLDS, LimitArgs, VIOLATED};
+use super::{HOLDS, LimitArgs, UNKNOWN, VIOLATED};
 use crate::check::Limits;
 use crate::claims::{Judged, Ledger, Runner};
 use anyhow::anyhow;
@@ -95,7 +95,7 @@ fn status(judged: &[Judged<'_>]) -> u8 {
     if any(Some(false)) {
         VIOLATED
     } else if any(None) {
-        CUT_SHORT
+        UNKNOWN
     } else {
         HOLDS
     }

@@ -120,7 +120,7 @@ fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::
             let colour = match cell.verdict() {
                 Some(Verdict::Holds) => Color::Green,
                 Some(Verdict::Violated) => Color::Red,
-                Some(Verdict::Unknown) | None => Color::Yellow,
+                Some(Verdict::HoldsWithin | Verdict::Unknown) | None => Color::Yellow,
             };
             Place::new(cell.words()).fg(colour)
         });
@@ -172,5 +172,5 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     writeln!(out, "{} check {name} {}\n", tool.name, WorldArgs::typed(&scenario))?;
     let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
     print_report(tool, &report, &protocol, &Vec::new(), args.ascii)?;
-    Ok(status(&report))
+    Ok(status(report.verdict()))
 }

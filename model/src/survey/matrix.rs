@@ -79,7 +79,7 @@ fn square(out: &mut String, (x, y, high): (usize, usize, usize), cell: &Cell, li
     let (fill, ink) = match cell.verdict() {
         Some(Verdict::Holds) => ("#d8f0de", "#1e6b3a"),
         Some(Verdict::Violated) => ("#fbdcdc", "#b91c1c"),
-        Some(Verdict::Unknown) => ("#fff3d1", "#8a5a00"),
+        Some(Verdict::HoldsWithin | Verdict::Unknown) => ("#fff3d1", "#8a5a00"),
         None => ("#eef1f4", "#5f6c7b"),
     };
     let (wide, tall) = (COLUMN - 4, high - 4);

@@ -44,23 +44,24 @@ pub fn decide(
     }
     let started = Instant::now();
     let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
-    let (counts, cut_short, decisions) = match options.engine {
+    let found = match options.engine {
         Engine::Exact => exact(world, properties, options, look)?,
         engine => {
-            let (mut found, cut_short) = reference::search(world, properties, options, look);
-            if liveness && cut_short.is_none() && engine != Engine::Simulation {
-                let (counts, cut_short, decisions) = exact(world, properties, options, look)?;
-                let same = counts.distinct == found.counts.distinct
-                    && counts.generated == found.counts.generated;
-                if cut_short.is_none() && !same {
-                    let (exact, reference) = (counts, found.counts);
+            let mut found = reference::search(world, properties, options, look);
+            if liveness && found.cut_short.is_none() && engine != Engine::Simulation {
+                let ours = exact(world, properties, options, look)?;
+                let (exact, reference) = (ours.counts, found.counts);
+                let same =
+                    exact.distinct == reference.distinct && exact.generated == reference.generated;
+                if ours.cut_short.is_none() && !same {
                     return Err(CheckError::Disagreement { engine, exact, reference });
                 }
-                found.fill_liveness(decisions);
+                found.fill_liveness(ours.decisions);
             }
-            (found.counts, cut_short, found.decisions)
+            found
         }
     };
+    let Found { counts, cut_short, bounds_met, decisions } = found;
     Ok(Report {
         world: world.share(),
         engine: options.engine,
@@ -69,11 +70,29 @@ pub fn decide(
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
         cut_short,
+        bounds_met,
         decisions,
     })
 }
 
-type Found = (Counts, Option<Reason>, Vec<Decision>);
+/// What a search found.
+pub(super) struct Found {
+    pub(super) counts: Counts,
+    pub(super) cut_short: Option<Reason>,
+    pub(super) bounds_met: Vec<String>,
+    pub(super) decisions: Vec<Decision>,
+}
+
+impl Found {
+    /// Takes over the verdicts on liveness, which stateright does not give.
+    fn fill_liveness(&mut self, decisions: Vec<Decision>) {
+        for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
+            if ours.property.kind() == Kind::Liveness {
+                *ours = theirs;
+            }
+        }
+    }
+}
 
 fn exact(
     world: &dyn AnyWorld,
@@ -123,7 +142,7 @@ fn exact(
     };
     let all = properties.iter().zip(&asked).zip(&mut shown).zip(premises);
     let decisions = all.map(decide).collect();
-    Ok((counts, no_graph, decisions))
+    Ok(Found { counts, cut_short: no_graph, bounds_met: space.bounds_met(), decisions })
 }
 
 /// A property whose conditions are questions, known by their bits in the answers.
@@ -170,11 +189,11 @@ struct Missing {
 /// The verdict, if `found` is what shows it: a violation, or for reachability an example.
 fn verdict(property: &AnyProperty, found: Option<Counterexample>, missing: Missing) -> Decision {
     let vacuous = (!missing.premise).then_some(Reason::Vacuous);
-    let capacity = missing.leaves_boundary.then_some(Reason::Capacity);
+    let bounds = missing.leaves_boundary.then_some(Reason::Bounds);
     let incomplete = match property.kind() {
-        Kind::Safety => vacuous,
-        Kind::Liveness => capacity.or(vacuous),
-        Kind::Reachability => capacity,
+        Kind::Safety => vacuous.or(bounds),
+        Kind::Liveness => bounds.or(vacuous),
+        Kind::Reachability => bounds,
     };
     let incomplete = missing.cut_short.or(incomplete);
     let (verdict, reason) = Verdict::of(property.kind(), found.is_some(), incomplete);

@@ -46,7 +46,7 @@ impl Limits {
     }
 }
 
-/// Why a verdict is not known.
+/// Why a verdict is not known, or known only within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -58,12 +58,25 @@ pub enum Reason {
     Memory,
     /// The user, or the system, asked the process to stop.
     Interrupted,
-    /// Links are bounded, and executions that fill them beyond were not followed.
-    Capacity,
+    /// Executions that exceed a [bound of the search](crate::world::Boundary) were not followed.
+    Bounds,
     /// Random walks prove nothing.
     Sampled,
     /// No state satisfies the premise of the implication.
     Vacuous,
+}
+
+impl Reason {
+    /// The reason in words, with the [bounds](super::Report::bounds_met) if it is those.
+    #[must_use]
+    pub fn within(self, bounds_met: &[String]) -> String {
+        match self {
+            Reason::Bounds if !bounds_met.is_empty() => {
+                format!("{self}: {}", bounds_met.join(" and "))
+            }
+            other => other.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -73,9 +86,7 @@ impl fmt::Display for Reason {
             Reason::Time => "the limit on time was reached",
             Reason::Memory => "the limit on memory was reached",
             Reason::Interrupted => "it was interrupted",
-            Reason::Capacity => {
-                "executions that leave the boundary of the search were not followed"
-            }
+            Reason::Bounds => "executions that exceed the bounds were not followed",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

@@ -21,7 +21,7 @@ mod scc;
 
 pub use decide::{CheckError, check, decide};
 pub use limits::{Limits, Progress, Reason, interruption, peak_rss_bytes, usable_bytes};
-pub use report::{Counterexample, Counts, Decision, Report, Verdict};
+pub use report::{Counterexample, Counts, Decision, Report, Verdict, holds_within};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

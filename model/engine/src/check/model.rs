@@ -4,6 +4,7 @@
 use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnyState, AnyWorld};
 use crate::report::svg;
 use crate::temporal::Temporal;
+use crate::world::Exceeded;
 use stateright::Path;
 use std::sync::Arc;
 
@@ -20,12 +21,18 @@ pub(crate) fn named(property: &AnyProperty) -> Named {
 pub(crate) struct Model {
     world: Arc<dyn AnyWorld>,
     asked: Vec<Named>,
+    exceeded: Arc<Exceeded>,
 }
 
 impl Model {
     /// The model of `world`. Liveness is not among what stateright can look for.
     pub(crate) fn new(world: &dyn AnyWorld, asked: Vec<Named>) -> Model {
-        Model { world: world.share(), asked }
+        Model { world: world.share(), asked, exceeded: Arc::default() }
+    }
+
+    /// The bounds that a search has found to be exceeded.
+    pub(super) fn exceeded(&self) -> Arc<Exceeded> {
+        Arc::clone(&self.exceeded)
     }
 }
 
@@ -70,7 +77,9 @@ impl stateright::Model for Model {
     }
 
     fn within_boundary(&self, state: &AnyState) -> bool {
-        self.world.within_bounds(state)
+        let bound = self.world.exceeds(state);
+        bound.into_iter().for_each(|bound| self.exceeded.note(bound));
+        bound.is_none()
     }
 }
 

@@ -6,6 +6,7 @@
 //! property is searched again alone, with one thread. And their own limits do not tell whether
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
+use super::decide::Found;
 use super::model::{Model, SLOTS, named};
 use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
@@ -21,37 +22,22 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How many random steps a simulation takes in all if no limit says otherwise.
 const RANDOM_STEPS: u64 = 1_000_000;
 
-/// What a search by stateright found.
-pub(super) struct Found {
-    pub(super) counts: Counts,
-    pub(super) decisions: Vec<Decision>,
-}
-
-impl Found {
-    /// Takes over the verdicts on liveness, which stateright does not give.
-    pub(super) fn fill_liveness(&mut self, decisions: Vec<Decision>) {
-        for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
-            if ours.property.kind() == Kind::Liveness {
-                *ours = theirs;
-            }
-        }
-    }
-}
-
 /// Lets stateright search `world` for violations of the safety properties.
 pub(super) fn search(
     world: &dyn AnyWorld,
     properties: &[AnyProperty],
     options: &Options,
     look: &mut (dyn FnMut(Progress) + Send),
-) -> (Found, Option<Reason>) {
+) -> Found {
     // A property that never fails, so that the search goes through every state.
     let exhaust = ("every state is searched", Temporal::Always(None));
     let premises = properties.iter().filter_map(|p| p.premise.clone());
     let premises = premises.map(|(name, premise)| (name, Temporal::Reachable(Some(premise))));
     let asked: Vec<_> = properties.iter().map(named).chain([exhaust]).chain(premises).collect();
     assert!(asked.len() <= SLOTS, "stateright is asked for more than {SLOTS} properties");
-    let mut builder = Model::new(world, asked).checker().threads(options.threads);
+    let model = Model::new(world, asked);
+    let exceeded = model.exceeded();
+    let mut builder = model.checker().threads(options.threads);
     if options.engine == Engine::Simulation {
         let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
         builder = builder.target_state_count(usize::try_from(steps).unwrap_or(usize::MAX));
@@ -64,16 +50,18 @@ pub(super) fn search(
         Engine::Bfs | Engine::Exact => watch(builder.spawn_bfs(), options, look),
     };
     let sampled = (options.engine == Engine::Simulation).then_some(Reason::Sampled);
+    let bounds_met = world.bounds_met(&exceeded);
+    let bounds = (!bounds_met.is_empty()).then_some(Reason::Bounds);
     let decisions = properties.iter().map(|property| {
-        let incomplete = cut_short.or(sampled).or(missing(world, property, &outcome));
+        let incomplete = cut_short.or(sampled).or(missing(property, &outcome)).or(bounds);
         decide(world, property, outcome.discoveries.get(property.name), incomplete, options)
     });
-    (Found { counts: outcome.counts, decisions: decisions.collect() }, cut_short)
+    let decisions = decisions.collect();
+    Found { counts: outcome.counts, cut_short, bounds_met, decisions }
 }
 
-/// What keeps a complete search from deciding. Stateright does not tell whether it left the
-/// boundary, so wherever there is one it may have.
-fn missing(world: &dyn AnyWorld, property: &AnyProperty, outcome: &Outcome) -> Option<Reason> {
+/// What keeps a complete search from deciding, within the bounds.
+fn missing(property: &AnyProperty, outcome: &Outcome) -> Option<Reason> {
     match property.kind() {
         Kind::Safety => {
             let met = |(name, _): &(_, _)| outcome.discoveries.contains_key(name);
@@ -81,7 +69,7 @@ fn missing(world: &dyn AnyWorld, property: &AnyProperty, outcome: &Outcome) -> O
         }
         // Decided on the state graph, if at all.
         Kind::Liveness => Some(Reason::Sampled),
-        Kind::Reachability => world.is_bounded().then_some(Reason::Capacity),
+        Kind::Reachability => None,
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Report {
     pub peak_rss_bytes: Option<u64>,
     /// The limit that ended the search early, if one did.
     pub cut_short: Option<Reason>,
+    /// The bounds of the search that executions exceeded, in words: what there may be at most.
+    pub bounds_met: Vec<String>,
     /// Each property with its verdict, in the order in which they were asked.
     pub decisions: Vec<Decision>,
 }
@@ -47,6 +49,9 @@ pub struct Counts {
 pub enum Verdict {
     /// In this world, it does.
     Holds,
+    /// No execution violates it within the [bounds](Report::bounds_met) of the search. Some exceed
+    /// them, and what follows then is not known.
+    HoldsWithin,
     /// It does not: there is a counterexample.
     Violated,
     /// It was not decided; the [`Reason`] says why.
@@ -54,8 +59,20 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The verdict on several things together: that of the one of which least can be said.
+    pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        let rank = |verdict: &Verdict| match verdict {
+            Verdict::Violated => 3,
+            Verdict::Unknown => 2,
+            Verdict::HoldsWithin => 1,
+            Verdict::Holds => 0,
+        };
+        verdicts.into_iter().max_by_key(rank).unwrap_or(Verdict::Holds)
+    }
+
     /// The verdict on a property of this kind, `shown` if an execution decides it: a violation, or
-    /// for reachability an example. Otherwise the search must have been complete.
+    /// for reachability an example. Otherwise the search must have been complete, but for
+    /// executions that exceed its bounds: a safety property then holds within them.
     pub(super) fn of(
         kind: Kind,
         shown: bool,
@@ -64,11 +81,20 @@ impl Verdict {
         match (kind, shown, incomplete) {
             (Kind::Safety | Kind::Liveness, true, _) => (Verdict::Violated, None),
             (Kind::Reachability, true, _) => (Verdict::Holds, None),
+            (Kind::Safety, false, Some(Reason::Bounds)) => {
+                (Verdict::HoldsWithin, Some(Reason::Bounds))
+            }
             (_, false, Some(reason)) => (Verdict::Unknown, Some(reason)),
             (Kind::Reachability, false, None) => (Verdict::Violated, None),
             (Kind::Safety | Kind::Liveness, false, None) => (Verdict::Holds, None),
         }
     }
+}
+
+/// [`Verdict::HoldsWithin`] in words, with the bounds.
+#[must_use]
+pub fn holds_within(bounds_met: &[String]) -> String {
+    format!("holds within {}, beyond is not claimed", bounds_met.join(" and "))
 }
 
 /// A property with its verdict.
@@ -77,7 +103,7 @@ pub struct Decision {
     pub property: AnyProperty,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// Why it is not known, if it is not.
+    /// Why it is not known, or known only within bounds.
     pub reason: Option<Reason>,
     /// An execution that violates it, if it is violated and one exists (nothing shows that a state
     /// cannot be reached).
@@ -114,17 +140,10 @@ impl Counterexample {
 }
 
 impl Report {
-    /// The verdict on all properties together: violated if one is, otherwise unknown if one is.
+    /// The [verdict on all](Verdict::all) properties together.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let any = |verdict| self.decisions.iter().any(|d| d.verdict == verdict);
-        if any(Verdict::Violated) {
-            Verdict::Violated
-        } else if any(Verdict::Unknown) {
-            Verdict::Unknown
-        } else {
-            Verdict::Holds
-        }
+        Verdict::all(self.decisions.iter().map(|decision| decision.verdict))
     }
 }
 
@@ -137,6 +156,7 @@ impl Serialize for Report {
         map.serialize_entry("threads", &self.threads)?;
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("cut_short", &self.cut_short)?;
+        map.serialize_entry("bounds_met", &self.bounds_met)?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
         let decisions: Vec<_> = self.decisions.iter().map(|d| decision(self, d)).collect();

@@ -1,6 +1,6 @@
 //! `bounds`: what executions of a world cost at most, and an execution that costs as much.
 
-use super::{Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, shown, text, world};
+use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world};
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -83,7 +83,7 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     } else {
         args.print(&found, &shown)?;
     }
-    Ok(if found.incomplete.is_some() { CUT_SHORT } else { HOLDS })
+    Ok(if found.incomplete.is_some() { UNKNOWN } else { HOLDS })
 }
 
 fn name(found: &Bounds) -> &'static str {
@@ -128,7 +128,8 @@ impl BoundsArgs {
             } else {
                 "A bound may be larger in truth; what is unbounded is."
             };
-            writeln!(out, "\n{}", text::wrap(&format!("Incomplete: {reason}. {claim}"), width))?;
+            let why = reason.within(&found.bounds_met);
+            writeln!(out, "\n{}", text::wrap(&format!("Incomplete: {why}. {claim}"), width))?;
         }
         if let Some(dir) = &self.out {
             writeln!(out, "\nSaved: {} executions in {}", found.lines.len(), dir.display())?;

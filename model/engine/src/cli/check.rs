@@ -1,8 +1,7 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
 use super::{
-    Bar, CUT_SHORT, HOLDS, LimitArgs, ProtocolArgs, Tool, UsageError, VIOLATED, WorldArgs, shown,
-    text, world,
+    Bar, LimitArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
 };
 use crate::check::{self, Decision, Engine, Options, Report, Verdict};
 use crate::trace::Trace;
@@ -88,7 +87,7 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     } else {
         print(tool, &report, &args.protocol, &saved, args.ascii)?;
     }
-    Ok(status(&report))
+    Ok(status(report.verdict()))
 }
 
 /// Where a property's counterexample was saved.
@@ -132,15 +131,6 @@ impl CheckArgs {
             files.push((decision.property.name, file));
         }
         Ok(files)
-    }
-}
-
-/// The exit status that says what was found.
-pub fn status(report: &Report) -> u8 {
-    match report.verdict() {
-        Verdict::Holds => HOLDS,
-        Verdict::Violated => VIOLATED,
-        Verdict::Unknown => CUT_SHORT,
     }
 }
 
@@ -222,26 +212,27 @@ fn table(report: &Report) -> Table {
     for decision in &report.decisions {
         table.add_row([
             Cell::new(decision.property.name),
-            verdict(decision),
+            verdict(report, decision),
             Cell::new(decision.property.meaning),
         ]);
     }
     table
 }
 
-fn verdict(decision: &Decision) -> Cell {
-    let (colour, mut words) = match (decision.verdict, &decision.counterexample) {
+fn verdict(report: &Report, decision: &Decision) -> Cell {
+    let (colour, words) = match (decision.verdict, &decision.counterexample) {
         (Verdict::Holds, _) => (Color::Green, "holds".to_owned()),
+        (Verdict::HoldsWithin, _) => (Color::Yellow, check::holds_within(&report.bounds_met)),
         (Verdict::Violated, None) => (Color::Red, "violated".to_owned()),
         (Verdict::Violated, Some(found)) => {
             let steps = found.steps.len();
             let s = if steps == 1 { "" } else { "s" };
             (Color::Red, format!("violated ({steps} step{s})"))
         }
-        (Verdict::Unknown, _) => (Color::Yellow, "unknown".to_owned()),
+        (Verdict::Unknown, _) => {
+            let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
+            (Color::Yellow, format!("unknown: {}", why.unwrap_or_default()))
+        }
     };
-    if let Some(reason) = decision.reason {
-        words += &format!(": {reason}");
-    }
     Cell::new(words).fg(colour)
 }

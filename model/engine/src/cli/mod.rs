@@ -14,7 +14,7 @@ mod trace;
 mod tune;
 mod world_args;
 
-pub use check::{Saved, print, status};
+pub use check::{Saved, print};
 pub use limit_args::LimitArgs;
 pub use progress::Bar;
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
@@ -23,7 +23,7 @@ pub use world_args::{
     world,
 };
 
-use crate::check::interruption;
+use crate::check::{Verdict, interruption};
 use crate::erased::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -37,8 +37,21 @@ pub const HOLDS: u8 = 0;
 pub const VIOLATED: u8 = 1;
 /// The arguments, a file or the surroundings do not allow what was asked.
 pub const USAGE: u8 = 2;
-/// The search was cut short, so nothing is claimed.
-pub const CUT_SHORT: u8 = 3;
+/// Something is not known, so nothing is claimed of it.
+pub const UNKNOWN: u8 = 3;
+/// What was checked holds, but something only within the bounds of the search.
+pub const HOLDS_WITHIN: u8 = 4;
+
+/// The exit status that says what was found.
+#[must_use]
+pub fn status(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Holds => HOLDS,
+        Verdict::HoldsWithin => HOLDS_WITHIN,
+        Verdict::Violated => VIOLATED,
+        Verdict::Unknown => UNKNOWN,
+    }
+}
 
 /// Check leader elections: every interleaving of crashes, recoveries, message orders and time-outs
 #[derive(Debug, Parser)]
@@ -50,7 +63,7 @@ struct Cli {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
-3 the search was cut short, so nothing is claimed.";
+3 none is violated, but one is unknown; 4 all hold, but one only within the bounds of the search.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

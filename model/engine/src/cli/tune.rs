@@ -1,10 +1,10 @@
 //! `tune`: the shortest time-outs that keep a property, for given message delays.
 
 use super::{
-    Bar, CUT_SHORT, DelayArg, HOLDS, LimitArgs, ProtocolArgs, TickRange, TimingArg, Tool, VIOLATED,
-    WorldArgs, shown, text,
+    Bar, DelayArg, LimitArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown, status,
+    text,
 };
-use crate::check::{Counterexample, Options, Verdict};
+use crate::check::{Counterexample, Options, Verdict, holds_within};
 use crate::property::TIMEOUTS_ACCURATE;
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
@@ -197,14 +197,7 @@ impl Answer<'_> {
     }
 
     fn status(&self) -> u8 {
-        let any = |verdict| self.rows.iter().any(|row| row.verdict() == verdict);
-        if any(Verdict::Violated) {
-            VIOLATED
-        } else if any(Verdict::Unknown) {
-            CUT_SHORT
-        } else {
-            HOLDS
-        }
+        status(Verdict::all(self.rows.iter().map(Row::verdict)))
     }
 
     /// What is too short, each with the number of its row.
@@ -266,6 +259,13 @@ impl Answer<'_> {
         writeln!(out, "{}, {}", self.name(), question.rules.variant_name())?;
         writeln!(out, "{}", text::wrap(&self.assumptions(), width))?;
         writeln!(out, "{}\n\n{}", text::wrap(&self.asked(), width), self.table())?;
+        for row in self.rows.iter().filter(|row| !row.bounds_met().is_empty()) {
+            let Row { delay, processing, .. } = row;
+            let within = holds_within(row.bounds_met());
+            let line =
+                format!("With Tm {delay} and Tp {processing}, {} {within}.", self.args.property);
+            writeln!(out, "{}", text::wrap(&line, width))?;
+        }
         for (name, fit) in self.forms() {
             let says = match fit {
                 Fit::Form(form) => format!("{name} = {form}, in every row."),
@@ -382,6 +382,6 @@ fn row_view(row: &Row) -> serde_json::Value {
         })
         .collect();
     json!({ "delay": row.delay, "processing": row.processing, "verdict": row.verdict(),
-            "reason": row.unknown, "durations": durations,
+            "reason": row.unknown, "bounds_met": row.bounds_met(), "durations": durations,
             "states": row.found.last().map(|found| found.states), "too_short": below })
 }

@@ -8,7 +8,7 @@ use crate::round::{Round, Starters, round};
 use crate::space::{ActionId, Space};
 use crate::trace::{self, Shows, Trace, TraceError};
 use crate::world::packed::Packed;
-use crate::world::{Action, Condition, Scenario, State, World};
+use crate::world::{Action, Boundary, Condition, Exceeded, Scenario, State, World};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -23,9 +23,6 @@ pub trait AnyWorld: Debug + Send + Sync {
     /// The surrounding.
     fn scenario(&self) -> Scenario;
 
-    /// Whether there is a boundary that an execution may leave.
-    fn is_bounded(&self) -> bool;
-
     /// The one initial state.
     fn initial(&self) -> AnyState;
 
@@ -35,8 +32,11 @@ pub trait AnyWorld: Debug + Send + Sync {
     /// The state that follows when `action`, which must be enabled, happens in `state`.
     fn apply(&self, state: &AnyState, action: &AnyAction) -> AnyState;
 
-    /// Whether `state` is within the bounds of the search.
-    fn within_bounds(&self, state: &AnyState) -> bool;
+    /// The first bound of the search that `state` exceeds, if it exceeds one.
+    fn exceeds(&self, state: &AnyState) -> Option<Boundary>;
+
+    /// The bounds that were exceeded, in words: what there may be at most.
+    fn bounds_met(&self, exceeded: &Exceeded) -> Vec<String>;
 
     /// Whether `condition` holds in `state`.
     fn holds(&self, condition: &AnyCondition, state: &AnyState) -> bool;
@@ -87,6 +87,9 @@ pub trait AnySpace: Space {
     /// The actions with these numbers.
     fn named(&self, ids: &[ActionId]) -> Vec<AnyAction>;
 
+    /// The bounds that steps of the expanded states exceed, in words: what there may be at most.
+    fn bounds_met(&self) -> Vec<String>;
+
     /// What every transition from each of `states` gains, of everything that is counted.
     fn tally(&self, until: Until, states: &mut dyn Iterator<Item = Vec<u64>>) -> Tally;
 }
@@ -116,10 +119,6 @@ impl<P: Protocol> AnyWorld for World<P> {
         World::scenario(self)
     }
 
-    fn is_bounded(&self) -> bool {
-        World::is_bounded(self)
-    }
-
     fn initial(&self) -> AnyState {
         erased(World::initial(self))
     }
@@ -134,8 +133,12 @@ impl<P: Protocol> AnyWorld for World<P> {
         erased(World::apply(self, state(at), &action(taken)).state)
     }
 
-    fn within_bounds(&self, at: &AnyState) -> bool {
-        World::within_bounds(self, state(at))
+    fn exceeds(&self, at: &AnyState) -> Option<Boundary> {
+        World::exceeds(self, state(at))
+    }
+
+    fn bounds_met(&self, exceeded: &Exceeded) -> Vec<String> {
+        World::bounds_met(self, exceeded)
     }
 
     fn holds(&self, asked: &AnyCondition, at: &AnyState) -> bool {
@@ -195,6 +198,10 @@ impl<P: Protocol> AnyWorld for World<P> {
 impl<P: Protocol> AnySpace for Packed<P> {
     fn named(&self, ids: &[ActionId]) -> Vec<AnyAction> {
         Packed::named(self, ids).into_iter().map(AnyAction::of).collect()
+    }
+
+    fn bounds_met(&self) -> Vec<String> {
+        self.world().bounds_met(self.exceeded())
     }
 
     fn tally(&self, until: Until, states: &mut dyn Iterator<Item = Vec<u64>>) -> Tally {

@@ -13,8 +13,8 @@ pub struct Options<P: Protocol> {
     /// what follows is canonicalized alike. Messages keep their places. The steps of such a
     /// protocol are not looked up, which takes longer.
     pub canonicalize: Option<Canonicalize<P>>,
-    /// Where some number can grow for ever: whether what a process has is within the bounds of the
-    /// search. States in which a number has grown too large are not searched.
+    /// Where some number can grow for ever: how far the search follows it. States in which a number
+    /// has grown too large are not searched, and a verdict says so.
     pub within_bounds: Option<WithinBounds<P>>,
     /// Whether a step of a process, from one state to another with these effects, starts an
     /// election. If nothing else is said, one starts when the process gives up what it believed of
@@ -22,8 +22,14 @@ pub struct Options<P: Protocol> {
     pub begins_election: BeginsElection<P>,
 }
 
-/// Whether what a process knows and what it has on stable storage are within the bounds.
-pub type WithinBounds<P> = fn(&P, &<P as Protocol>::Process, &<P as Protocol>::Stable) -> bool;
+/// A bound on what one process has.
+#[derive(Clone, Copy)]
+pub struct WithinBounds<P: Protocol> {
+    /// The bound in words: "6 groups of a coordinator".
+    pub at_most: &'static str,
+    /// Whether what a process knows and what it has on stable storage are within the bound.
+    pub within: fn(&P, &P::Process, &P::Stable) -> bool,
+}
 
 /// Whether a step starts an election: what the process knew before, what it knows after, effects.
 pub type BeginsElection<P> =

@@ -8,6 +8,7 @@
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].
 
 mod action;
+mod boundary;
 mod budget;
 mod clock;
 mod condition;
@@ -24,6 +25,7 @@ mod timed;
 
 pub use crate::protocol::Envelope;
 pub use action::Action;
+pub use boundary::{Boundary, Exceeded};
 pub use budget::Budget;
 pub use condition::Condition;
 pub use drift::Drift;
@@ -116,11 +118,6 @@ impl<P: Protocol> World<P> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));
         pairs.filter(|&(a, b)| !self.scenario.missing.between(a, b))
-    }
-
-    /// Whether there is a boundary that an execution may leave.
-    pub(crate) fn is_bounded(&self) -> bool {
-        P::OPTIONS.within_bounds.is_some() || self.scenario.capacity.is_some()
     }
 
     /// Whether states that differ only in names are one.

@@ -1,8 +1,10 @@
 //! What follows from an action.
 
 use super::network::{self, fullest};
-use super::{Action, Start, State, World};
-use crate::protocol::{Effect, Effects, Envelope, Everything, Id, Ids, Local, Protocol, View};
+use super::{Action, Boundary, Start, State, World};
+use crate::protocol::{
+    Effect, Effects, Envelope, Everything, Id, Ids, Local, Protocol, View, WithinBounds,
+};
 
 /// Why a process takes a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -211,9 +213,21 @@ impl<P: Protocol> World<P> {
     /// and no process [more than it may](crate::protocol::Options::within_bounds).
     #[must_use]
     pub fn within_bounds(&self, state: &State<P>) -> bool {
-        self.scenario.capacity.is_none_or(|capacity| fullest::<P>(&state.flight) <= capacity)
-            && P::OPTIONS.within_bounds.is_none_or(|within| {
-                self.ids().all(|id| within(&self.protocol, state.process(id), state.stable(id)))
-            })
+        self.exceeds(state).is_none()
+    }
+
+    /// The first bound of the search that `state` exceeds, if it exceeds one.
+    pub(crate) fn exceeds(&self, state: &State<P>) -> Option<Boundary> {
+        let own = |WithinBounds { within, .. }: WithinBounds<P>| {
+            self.ids().all(|id| within(&self.protocol, state.process(id), state.stable(id)))
+        };
+        let fits = |capacity| fullest::<P>(&state.flight) <= capacity;
+        if !P::OPTIONS.within_bounds.is_none_or(own) {
+            Some(Boundary::Protocol)
+        } else if !self.scenario.capacity.is_none_or(fits) {
+            Some(Boundary::Capacity)
+        } else {
+            None
+        }
     }
 }

@@ -39,14 +39,6 @@ pub(super) const ALL: &[Property<Judge<GarciaMolina>>] = &[
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(one_task)),
     },
-    Property {
-        name: "tasks-told-apart",
-        formula: "□ ∀ i: number(d(i)) ≠ 0",
-        meaning: "no number of a task is given a second time, which is the model's boundary",
-        by_default: false,
-        premise: None,
-        temporal: Temporal::Always(tasks_told_apart),
-    },
 ];
 
 fn live<'a>(view: &View<'a, GarciaMolina>) -> impl Iterator<Item = Id> + use<'a> {
@@ -73,11 +65,6 @@ fn one_task(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
         let process = view.process(id);
         (process.status == Status::Normal).then_some(process.task)
     })
-}
-
-/// Numbers begin with 1 and come round to 0, so that 0 is the first that is given again.
-fn tasks_told_apart(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
-    live(view).all(|id| view.process(id).task.is_none_or(|task| task.number != 0))
 }
 
 fn all_normal(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {

@@ -108,13 +108,12 @@ pub struct Task {
 }
 
 /// How many tasks a process has computed: kept in safe storage, lest a coordinator that recovers
-/// give a new task the number of an old one. Counted round and round, so that worlds are finite.
+/// give a new task the number of an old one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Tasks(pub u8);
 
 impl Tasks {
-    /// So many tasks of one process in a row have different numbers. Whether a number was given a
-    /// second time in some world, the property `tasks-told-apart` says.
+    /// So many tasks of one process in a row have different numbers, and a search follows no more.
     pub const TOLD_APART: u8 = 8;
 
     /// One more.

@@ -4,8 +4,8 @@
 //! requests they ask which is the latest. So both are called by their place among those of their
 //! kind that a process still has.
 
-use super::{Lease, Message, Number, Process, Stable, StoreFault, Token};
-use bellwether_engine::protocol::{Envelope, Everything, Id};
+use super::{Lease, Message, Number, StoreFault, Token};
+use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
 use std::collections::BTreeSet;
 
 /// How many grants, and how many requests of a client, are told apart at most: where concrete
@@ -13,11 +13,14 @@ use std::collections::BTreeSet;
 const MOST_GRANTS: u8 = 6;
 const MOST_REQUESTS: u8 = 3;
 
-pub(super) fn within_bounds(_: &Lease, process: &Process, stable: &Stable) -> bool {
-    process.token.0 <= MOST_GRANTS
-        && process.requests <= MOST_REQUESTS
-        && stable.incarnation <= MOST_REQUESTS
-}
+pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
+    at_most: "6 grants, and 3 starts and 3 requests of a client told apart",
+    within: |_, process, stable| {
+        process.token.0 <= MOST_GRANTS
+            && process.requests <= MOST_REQUESTS
+            && stable.incarnation <= MOST_REQUESTS
+    },
+};
 
 /// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens
 /// grants them again from 1 on, whatever is higher: then they have to keep their names.

@@ -14,15 +14,15 @@
 //! of them. Only one kind of step could tell them apart: that a process just below such a gap adds
 //! one to its term, and so comes nearer to what is above. It makes a gap of `FAR` − 1, which
 //! nothing else does: what vanishes joins gaps, but too few to reach it. Such a state stands for
-//! states in which different things may follow, so it is [beyond the bounds](within_bounds) of the
+//! states in which different things may follow, so it is [beyond the bounds](WITHIN) of the
 //! search. What is inside follows exactly: a violation is real, and if no step led outside, so is
 //! *holds*.
 //!
 //! Nor do new names change what is fair, on FIFO links: what is never delivered stays first on its
 //! link, and its name settles, since the terms below its own that are in use can only become fewer.
 
-use super::{Message, Process, RaftElection, Stable, Storage};
-use bellwether_engine::protocol::{Envelope, Everything};
+use super::{Message, RaftElection, Stable, Storage};
+use bellwether_engine::protocol::{Envelope, Everything, WithinBounds};
 use smallvec::SmallVec;
 
 /// A term.
@@ -40,9 +40,10 @@ const BEYOND: Term = Term::MAX;
 type Terms = SmallVec<[Term; 32]>;
 
 /// Whether the state of which this is a part is within the bounds.
-pub(super) fn within_bounds(_: &RaftElection, _: &Process, stable: &Stable) -> bool {
-    stable.term != BEYOND
-}
+pub(super) const WITHIN: WithinBounds<RaftElection> = WithinBounds {
+    at_most: "2 terms between a candidate and the next higher term",
+    within: |_, _, stable| stable.term != BEYOND,
+};
 
 /// Gives all terms names that do not depend on history.
 pub(super) fn canonicalize(rules: &RaftElection, all: Everything<'_, RaftElection>) {

@@ -8,8 +8,8 @@
 //! This is no longer true where incarnations are volatile or the counter stands: there a new name
 //! may be an old one, and nothing is renamed.
 
-use super::{Counter, Elid, Incarnation, Message, Process, Stoller};
-use bellwether_engine::protocol::{Everything, Id, MAX_NODES};
+use super::{Counter, Elid, Incarnation, Message, Stoller};
+use bellwether_engine::protocol::{Everything, Id, MAX_NODES, WithinBounds};
 use smallvec::SmallVec;
 
 /// The elections that a process remembers or that a message carries, each once, in order.
@@ -19,10 +19,10 @@ type Names = SmallVec<[Elid; 16]>;
 /// canonicalized, so many of one owner are remembered or in flight.
 const MOST: u8 = 6;
 
-/// Whether what a process has is within the bounds of a search.
-pub(super) fn within_bounds(_: &Stoller, process: &Process, stable: &u8) -> bool {
-    process.nextel <= MOST && *stable <= MOST
-}
+pub(super) const WITHIN: WithinBounds<Stoller> = WithinBounds {
+    at_most: "6 starts and 6 elections of a process told apart",
+    within: |_, process, stable| process.nextel <= MOST && *stable <= MOST,
+};
 
 /// Calls the elections of each owner 0, 1, 2, … of its incarnation 0.
 pub(super) fn canonicalize(rules: &Stoller, all: Everything<'_, Stoller>) {

@@ -25,8 +25,9 @@ out of date. In a clone, `cargo run --release --` stands for `bellwether-model`.
 - **decided elsewhere**: another part of the project decides it.
 - **not for a machine**: no run can decide it.
 
-`holds` is proved for the world that the command names, and for no larger one. `violated` is shown
-by an execution.
+`holds` is proved for the world that the command names, and for no larger one. Where executions
+exceed the bounds of the search, it says within which: beyond is not claimed. `violated` is shown by
+an execution.
 ";
 
 /// The whole page.
@@ -77,11 +78,7 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
     let claim = judged.claim;
     let _ = writeln!(page, "\n### Claim {}\n", claim.number);
     let _ = writeln!(page, "{}", wrapped("> ", &claim.says));
-    let ruling = match (judged.ruling(), &claim.only_if) {
-        (None, _) => "Unknown".to_owned(),
-        (Some(Ruling::OnlyIf), Some(only_if)) => format!("Holds only if {only_if}"),
-        (Some(ruling), _) => capital(&ruling.to_string()),
-    };
+    let ruling = capital(&judged.assuming());
     let verdict = format!("*{}.* **{ruling}.** {}", claim.section, claim.why);
     page.push_str(&wrapped("", &verdict));
     if !claim.waits_for.is_empty() {

@@ -62,17 +62,12 @@ fn table(judged: &[Judged<'_>]) -> Table {
 }
 
 fn verdict(judged: &Judged<'_>) -> Cell {
+    let cell = Cell::new(judged.words());
     match judged.ruling() {
-        None => Cell::new("unknown").fg(Color::Yellow),
-        Some(ruling) => {
-            let cell = Cell::new(ruling);
-            match ruling {
-                Ruling::Confirmed => cell.fg(Color::Green),
-                Ruling::Refuted => cell.fg(Color::Red),
-                Ruling::OnlyIf => cell.fg(Color::Yellow),
-                Ruling::Pending | Ruling::Elsewhere | Ruling::Undecidable => cell,
-            }
-        }
+        Some(Ruling::Confirmed) => cell.fg(Color::Green),
+        Some(Ruling::Refuted) => cell.fg(Color::Red),
+        None | Some(Ruling::OnlyIf) => cell.fg(Color::Yellow),
+        Some(Ruling::Pending | Ruling::Elsewhere | Ruling::Undecidable) => cell,
     }
 }
 
@@ -83,12 +78,7 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
     let head = format!("{BOLD}{}.{BOLD:#} {}", claim.number, claim.says);
     writeln!(out, "{}", text::wrap(&head, width))?;
     writeln!(out, "    ({}, {})", judged.source.name, claim.section)?;
-    let ruling = match (judged.ruling(), &claim.only_if) {
-        (None, _) => "unknown".to_owned(),
-        (Some(Ruling::OnlyIf), Some(only_if)) => format!("holds only if {only_if}"),
-        (Some(ruling), _) => ruling.to_string(),
-    };
-    let why = format!("  {BOLD}{ruling}{BOLD:#}. {}", claim.why);
+    let why = format!("  {BOLD}{}{BOLD:#}. {}", judged.assuming(), claim.why);
     writeln!(out, "{}", text::wrap(&why, width))?;
     if !claim.waits_for.is_empty() {
         writeln!(out, "  It waits for: {}.", claim.waits_for.join(", "))?;
@@ -159,6 +149,7 @@ fn word(expected: &Expectation) -> String {
     match expected {
         Expectation::Count(count) => count.to_string(),
         Expectation::Word(Word::Holds) => "holds".to_owned(),
+        Expectation::Word(Word::HoldsWithin) => "holds-within".to_owned(),
         Expectation::Word(Word::Violated) => "violated".to_owned(),
         Expectation::Word(Word::Unbounded) => "unbounded".to_owned(),
     }

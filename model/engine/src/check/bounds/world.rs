@@ -46,9 +46,11 @@ pub struct Bounds {
     pub elapsed: Duration,
     /// The most memory that the process has used, in bytes, where the system tells.
     pub peak_rss_bytes: Option<u64>,
-    /// Why the search is not complete, if it is not. After a limit there are no lines; where the
-    /// capacity hides executions, the true bounds may be larger.
+    /// Why the search is not complete, if it is not. After a limit there are no lines; where
+    /// executions exceed the bounds of the search, they may cost more.
     pub incomplete: Option<Reason>,
+    /// The bounds of the search that executions exceeded, in words: what there may be at most.
+    pub bounds_met: Vec<String>,
     /// What was counted.
     pub lines: Vec<Line>,
 }
@@ -108,7 +110,7 @@ pub fn bounds(
     let exact = Exact::search(&mut *space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
     let (counts, cut_short) = (exact.counts(), exact.cut_short());
-    let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Capacity));
+    let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Bounds));
     let mut lines = Vec::new();
     if cut_short.is_none() {
         lines = measured(until, &*space, &exact.graph(&*space));
@@ -120,6 +122,7 @@ pub fn bounds(
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
         incomplete,
+        bounds_met: space.bounds_met(),
         lines,
     })
 }

@@ -7,7 +7,7 @@ use super::{Layout, Packed, column, fault};
 use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};
-use crate::world::{Action, Condition, Outcome, State, World};
+use crate::world::{Action, Condition, Exceeded, Outcome, State, World};
 use smallvec::SmallVec;
 use std::sync::Mutex;
 
@@ -28,6 +28,7 @@ impl<P: Protocol> Packed<P> {
             links: links.collect(),
             globals: Globals::default(),
             actions: Mutex::default(),
+            exceeded: Exceeded::default(),
         };
         for link in 0..packed.links.len() {
             packed.content(link, &[]);
@@ -142,8 +143,8 @@ impl<P: Protocol> Packed<P> {
             }
         }
         let (process, stable) = (outcome.state.process(id), outcome.state.stable(id));
-        let within = P::OPTIONS.within_bounds;
-        if within.is_some_and(|within| !within(&self.world.protocol, process, stable)) {
+        let bound = P::OPTIONS.within_bounds;
+        if bound.is_some_and(|bound| !(bound.within)(&self.world.protocol, process, stable)) {
             return (before, BEYOND);
         }
         let step = Step { own, sends: sends.into() };

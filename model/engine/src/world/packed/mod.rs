@@ -19,7 +19,7 @@ mod tables;
 
 use super::clock::Clock;
 use super::next::Next;
-use super::{Action, Condition, DeliveryFairness, State, World};
+use super::{Action, Boundary, Condition, DeliveryFairness, Exceeded, State, World};
 use crate::protocol::{Id, MAX_NODES, Protocol, Timers, row};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
@@ -43,6 +43,8 @@ pub struct Packed<P: Protocol> {
     globals: Globals,
     /// The actions that were asked for.
     actions: Mutex<Numbered<Action<P>>>,
+    /// The bounds that steps were found to exceed.
+    exceeded: Exceeded,
 }
 
 /// A state taken apart.
@@ -169,6 +171,11 @@ impl<P: Protocol> Packed<P> {
         &self.world
     }
 
+    /// The bounds that steps exceed of all states that were expanded.
+    pub(crate) fn exceeded(&self) -> &Exceeded {
+        &self.exceeded
+    }
+
     /// The state that `words` stand for.
     pub fn decode(&self, words: &[u64]) -> State<P> {
         let mut unpacked = self.unpacked();
@@ -230,10 +237,12 @@ impl<P: Protocol> Packed<P> {
         self.world.enabled(state, &mut actions);
         for action in &actions {
             let after = self.world.apply(state, action).state;
-            if self.world.within_bounds(&after) {
-                self.pack(&after, width, next)?;
-            } else {
-                next.resize(next.len() + width, OUTSIDE_WORD);
+            match self.world.exceeds(&after) {
+                None => self.pack(&after, width, next)?,
+                Some(bound) => {
+                    self.exceeded.note(bound);
+                    next.resize(next.len() + width, OUTSIDE_WORD);
+                }
             }
         }
         Ok(actions.iter().any(|action| self.world.is_fair(action)))
@@ -403,6 +412,12 @@ impl<P: Protocol> Expansion<'_, P> {
         &mut self.next[at..]
     }
 
+    /// The successor exceeds a bound: it is not searched.
+    fn leave(&mut self, bound: Boundary) {
+        self.packed.exceeded.note(bound);
+        self.latest().fill(OUTSIDE_WORD);
+    }
+
     /// Counts a fault.
     fn strike(&mut self, fault: u32) -> Result<(), Unlearned> {
         let packed = self.packed;
@@ -421,7 +436,7 @@ impl<P: Protocol> Expansion<'_, P> {
         match step {
             UNKNOWN => return Err(Unlearned),
             BEYOND => {
-                self.latest().fill(OUTSIDE_WORD);
+                self.leave(Boundary::Protocol);
                 return Ok(());
             }
             _ => {}
@@ -440,7 +455,7 @@ impl<P: Protocol> Expansion<'_, P> {
             match push.get(field.get(after), u32::from(message)) {
                 UNKNOWN => return Err(Unlearned),
                 BEYOND => {
-                    after.fill(OUTSIDE_WORD);
+                    self.leave(Boundary::Capacity);
                     return Ok(());
                 }
                 held => field.set(after, held),
@@ -453,7 +468,7 @@ impl<P: Protocol> Expansion<'_, P> {
     fn hold(&mut self, link: Field, held: u32) -> Result<(), Unlearned> {
         match held {
             UNKNOWN => return Err(Unlearned),
-            BEYOND => self.latest().fill(OUTSIDE_WORD),
+            BEYOND => self.leave(Boundary::Capacity),
             held => link.set(self.latest(), held),
         }
         Ok(())

@@ -1,0 +1,56 @@
+//! The boundary of a search: what no state of it may have too much of, and whether executions left
+//! it.
+
+use super::World;
+use crate::protocol::Protocol;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A bound of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// No link holds more than its [capacity](super::Scenario::capacity).
+    Capacity,
+    /// No process has more than [it may](crate::protocol::Options::within_bounds).
+    Protocol,
+}
+
+/// The bounds that executions exceeded. Searches note them while they go on, in any order.
+#[derive(Debug, Default)]
+pub struct Exceeded {
+    capacity: AtomicBool,
+    protocol: AtomicBool,
+}
+
+impl Exceeded {
+    fn of(&self, bound: Boundary) -> &AtomicBool {
+        match bound {
+            Boundary::Capacity => &self.capacity,
+            Boundary::Protocol => &self.protocol,
+        }
+    }
+
+    /// Some execution exceeds this bound.
+    pub(crate) fn note(&self, bound: Boundary) {
+        // Threads that only read do not disturb each other.
+        if !self.has(bound) {
+            self.of(bound).store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn has(&self, bound: Boundary) -> bool {
+        self.of(bound).load(Ordering::Relaxed)
+    }
+}
+
+impl<P: Protocol> World<P> {
+    /// The bounds that were exceeded, in words: what there may be at most.
+    pub(crate) fn bounds_met(&self, exceeded: &Exceeded) -> Vec<String> {
+        let capacity = self.scenario.capacity.filter(|_| exceeded.has(Boundary::Capacity));
+        let capacity = capacity.map(|most| {
+            let s = if most == 1 { "" } else { "s" };
+            format!("{most} message{s} on a link")
+        });
+        let own = P::OPTIONS.within_bounds.filter(|_| exceeded.has(Boundary::Protocol));
+        capacity.into_iter().chain(own.map(|bound| bound.at_most.to_owned())).collect()
+    }
+}
