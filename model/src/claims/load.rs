@@ -1,5 +1,6 @@
 //! Reads the ledger that is compiled in, and refuses entries that could mislead.
 
+use super::demand::{Expectation, Word};
 use super::entry::{Check, Claim, Source, WrittenSource, Wrong};
 use super::ruling::Ruling;
 use super::run;
@@ -183,7 +184,11 @@ fn sensible(claim: &Claim) -> Result<(), String> {
             possible(check, *ruling).map_err(|wrong| format!("{kind} {}: {wrong}", at + 1))?;
         }
     }
-    if let Some(cure) = cures.iter().find(|cure| !cure.finds.is_empty() && !counted(cure)) {
+    let other = |cure: &&Check| {
+        let within = |finds: &Expectation| *finds == Expectation::Word(Word::HoldsWithin);
+        !cure.finds.iter().all(within) && !counted(cure)
+    };
+    if let Some(cure) = cures.iter().find(other) {
         return Err(format!("a cure finds what it demands; leave 'finds' out of: {}", cure.shows));
     }
     Ok(())
