@@ -18,6 +18,7 @@ mod liveness_speed;
 mod ospf_dr;
 mod packed;
 mod queue;
+mod quorum;
 mod raft_election;
 mod recommended;
 mod report;

@@ -10,9 +10,11 @@ pub mod lease;
 pub mod list_ring;
 pub mod ospf_dr;
 pub mod queue;
+pub mod quorum;
 pub mod raft_election;
 pub mod ring;
 pub mod stoller;
+mod terms;
 pub mod vrrp;
 
 use bellwether_engine::erased::{Entry, Registry};
@@ -29,6 +31,7 @@ pub static REGISTRY: Registry = Registry(&[
     &Entry::<lease::Lease>::NEW,
     &Entry::<queue::Queue>::NEW,
     &Entry::<raft_election::RaftElection>::NEW,
+    &Entry::<quorum::Quorum>::NEW,
     &Entry::<ospf_dr::OspfDr>::NEW,
     &Entry::<vrrp::Vrrp>::NEW,
 ]);

@@ -74,6 +74,8 @@ pub enum Elects {
 
 /// What all processes have, and what is in flight.
 pub struct Everything<'a, P: Protocol> {
+    /// How many processes there are, services included. Places behind theirs hold defaults.
+    pub count: usize,
     /// What each process knows; a place for each.
     pub processes: &'a mut [P::Process],
     /// What each has on stable storage.

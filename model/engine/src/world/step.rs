@@ -113,8 +113,8 @@ impl<P: Protocol> World<P> {
     fn canonicalize(&self, state: &mut State<P>) {
         if let Some(canonicalize) = P::OPTIONS.canonicalize.filter(|_| self.canonicalizes()) {
             let (processes, stable) = (&mut state.processes, &mut state.stable);
-            let messages = &mut state.flight;
-            canonicalize(&self.protocol, Everything { processes, stable, messages });
+            let (count, messages) = (self.processes(), &mut state.flight);
+            canonicalize(&self.protocol, Everything { count, processes, stable, messages });
         }
     }
 

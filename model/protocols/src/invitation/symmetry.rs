@@ -40,7 +40,7 @@ pub(super) fn canonicalize(rules: &Invitation, all: Everything<'_, Invitation>) 
 }
 
 fn rank(all: Everything<'_, Invitation>) {
-    let Everything { processes, stable, messages } = all;
+    let Everything { processes, stable, messages, .. } = all;
     for (coordinator, at) in Id::all(processes.len()).zip(0..) {
         let mut known = Known([0; 2]);
         let mut note = |group: &mut Group| {

@@ -32,7 +32,7 @@ pub(super) fn canonicalize(rules: &Stoller, all: Everything<'_, Stoller>) {
 }
 
 fn call_in_order(all: Everything<'_, Stoller>) {
-    let Everything { processes, stable, messages } = all;
+    let Everything { processes, stable, messages, .. } = all;
     let carried = messages.iter().filter_map(|envelope| Some(named(envelope.message)?.1));
     let mut names: Names = processes.iter().filter_map(|p| p.elid).chain(carried).collect();
     names.sort_unstable();

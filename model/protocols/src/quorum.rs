@@ -1,0 +1,324 @@
+//! The quorum bully: the highest process that a majority supports leads an epoch, for as long as
+//! its lease lasts.
+//!
+//! The order is the bully's, the safety that of a majority's durable grants (Ongaro and Ousterhout
+//! 2014), the exclusion in time that of a lease (Gray and Cheriton 1989), and the canvass is the
+//! pre-vote of D. Ongaro's thesis (9.6). What each part protects is a rule, and can be switched
+//! off: the fields of [`Quorum`].
+//!
+//! State: a process watches the leader that it has heard, or defers to a higher process, or
+//! canvasses (it asks whether others would grant it the next epoch), or claims that epoch, or leads
+//! it. A voter that grants an epoch, or acknowledges a leader's round, *promises*: until the
+//! promise has run out by its own clock, it grants nothing to another.
+
+use bellwether_engine::protocol::{
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
+    View,
+};
+use serde::{Deserialize, Serialize};
+
+mod candidate;
+mod durations;
+mod leader;
+mod properties;
+mod rules;
+mod symmetry;
+mod timing;
+mod variants;
+mod voter;
+
+pub use crate::terms::Term as Epoch;
+pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Promises, Quorum, Rounds, Storage};
+
+use durations::{T_BACKOFF, T_COORD, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
+
+/// The number of one of a leader's rounds.
+pub type Round = u16;
+
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It watches the leader that it has heard, or waits for one.
+    #[default]
+    Follower,
+    /// A higher process runs: it waits for that to lead.
+    Deferring,
+    /// It asks whether others would grant it the next epoch.
+    Canvassing,
+    /// It asks for an epoch.
+    Claiming,
+    /// It leads its epoch.
+    Leader,
+    /// Its lease has run out, but it goes on with its rounds ([`Expiry::KeepsRenewing`]).
+    Lapsed,
+}
+
+/// What one process knows and loses in a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// What it is doing.
+    pub role: Role,
+    /// The leader whose round it has acknowledged, while it keeps its promise to it; itself if it
+    /// leads.
+    pub leader: Option<Id>,
+    /// To which process it has promised to grant no other anything.
+    pub promised: Option<Id>,
+    /// The processes that support it, have granted it its epoch, or have acknowledged its round,
+    /// itself included.
+    pub granted: Ids,
+    /// A leader's latest round.
+    pub round: Round,
+    /// What it has written to stable storage, but not synced ([`Storage::SyncsLate`]).
+    pub written: Option<Stable>,
+}
+
+/// What a process keeps on stable storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Stable {
+    /// The highest epoch that it has granted or seen.
+    pub epoch: Epoch,
+    /// To which process it has granted that epoch.
+    pub granted_to: Option<Id>,
+}
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Would you grant me this epoch?" Asking changes nothing.
+    Canvass(Epoch),
+    /// "I would."
+    Support(Epoch),
+    /// "I am higher and electable, and run myself": the bully's OK.
+    Outrank(Epoch),
+    /// "Grant me this epoch."
+    Claim(Epoch),
+    /// "It is yours": durable before it is sent.
+    Grant(Epoch),
+    /// "I lead this epoch, and this is my round": the heartbeat that renews promises.
+    Coordinator(Epoch, Round),
+    /// "I follow you": it counts toward the lease of that round.
+    Ack(Epoch, Round),
+    /// "No: this is the highest epoch that I know, and this process holds my promise", if any.
+    Refuse(Epoch, Option<Id>),
+}
+
+impl Message {
+    fn epoch_mut(&mut self) -> &mut Epoch {
+        match self {
+            Message::Canvass(epoch)
+            | Message::Support(epoch)
+            | Message::Outrank(epoch)
+            | Message::Claim(epoch)
+            | Message::Grant(epoch)
+            | Message::Coordinator(epoch, _)
+            | Message::Ack(epoch, _)
+            | Message::Refuse(epoch, _) => epoch,
+        }
+    }
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// The lease of what a process has asked for, a claim or a round, if it is granted.
+    Asked,
+    /// A leader's lease.
+    Lease,
+    /// A voter's promise.
+    Promise,
+    /// After a boot: as long as a promise that it may have forgotten.
+    Quiet,
+    /// No leader is heard: the higher a process, the earlier it canvasses.
+    Watch,
+    /// A canvass or a claim waits for answers.
+    Election,
+    /// A process that defers waits for the higher one to lead.
+    Coordinator,
+    /// A process without a majority is not electable.
+    Backoff,
+    /// A leader's next round is due.
+    Round,
+    /// The disk has synced what was written ([`Storage::SyncsLate`]).
+    Sync,
+}
+
+impl Protocol for Quorum {
+    const NAME: &'static str = "quorum";
+    const SUMMARY: &'static str =
+        "the highest process with a majority's grants leads an epoch while its lease lasts";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Asked, &T_LEASE),
+        TimerRow::fixed(Timer::Lease, &T_LEASE),
+        TimerRow::fixed(Timer::Promise, &T_PROMISE),
+        TimerRow::fixed(Timer::Quiet, &T_PROMISE).armed_if(|rules| rules.quiet),
+        TimerRow::fixed(Timer::Watch, &T_SKEW).staggered(&T_SKEW, |_, id, nodes| {
+            // At most as many as there are processes.
+            u8::try_from(nodes - 1 - id.index()).unwrap_or(u8::MAX)
+        }),
+        TimerRow::fixed(Timer::Election, &T_ELEC),
+        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| rules.outrank),
+        TimerRow::fixed(Timer::Backoff, &T_BACKOFF)
+            .periodic(timing::is_refused_anyway)
+            .armed_if(|rules| rules.backoff),
+        TimerRow::fixed(Timer::Round, &T_ROUND).periodic(timing::has_no_news),
+        TimerRow::detector(Timer::Sync, &T_ROUND)
+            .armed_if(|rules| rules.storage == Storage::SyncsLate),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const OPTIONS: Options<Self> = Options {
+        elects: |_| Elects::Any,
+        canonicalize: Some(symmetry::canonicalize),
+        within_bounds: Some(symmetry::WITHIN),
+        begins_election,
+        ..Options::NONE
+    };
+
+    type Process = Process;
+    type Stable = Stable;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// The highest id leads epoch 1, every process has granted it, and acknowledged its first round.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        let leader = p.highest();
+        p.persist(Stable { epoch: 1, granted_to: Some(leader) });
+        if p.is_highest() {
+            let granted = Ids::NONE.with(leader);
+            *p.state = Process {
+                role: Role::Leader,
+                leader: Some(leader),
+                granted,
+                round: 1,
+                ..Process::default()
+            };
+            p.arm(Timer::Lease);
+            p.arm(Timer::Round);
+        } else {
+            self.promise(p, leader);
+            p.state.leader = Some(leader);
+        }
+    }
+
+    /// A restarted voter has forgotten what it promised, so it grants nothing until that must have
+    /// run out: the rule `quiet`.
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        match self.storage {
+            Storage::Durable | Storage::SyncsLate => {}
+            Storage::ForgetsGrant => p.persist(Stable { granted_to: None, ..p.stable() }),
+            Storage::ForgetsAll => p.persist(Stable::default()),
+        }
+        p.arm(if self.quiet { Timer::Quiet } else { Timer::Watch });
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        match message {
+            Message::Canvass(epoch) => self.on_canvass(p, from, epoch),
+            Message::Support(epoch) => self.on_support(p, from, epoch),
+            Message::Outrank(epoch) => self.on_outrank(p, epoch),
+            Message::Claim(epoch) => self.on_claim(p, from, epoch),
+            Message::Grant(epoch) => self.on_grant(p, from, epoch),
+            Message::Coordinator(epoch, round) => self.on_coordinator(p, from, epoch, round),
+            Message::Ack(epoch, round) => self.on_ack(p, from, epoch, round),
+            Message::Refuse(epoch, holder) => self.on_refuse(p, epoch, holder),
+        }
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Asked => self.on_unanswered(p),
+            Timer::Lease => self.on_lease_expired(p),
+            Timer::Promise => self.on_promise_over(p),
+            Timer::Quiet => p.arm(Timer::Watch),
+            Timer::Watch | Timer::Coordinator | Timer::Backoff => self.run(p),
+            Timer::Election => self.on_election_over(p),
+            Timer::Round => self.start_round(p),
+            Timer::Sync => {
+                if let Some(written) = p.state.written.take() {
+                    p.persist(written);
+                }
+            }
+        }
+    }
+
+    fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
+        timing::may_time_out(self, view, me, timer)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        match (process.role, process.leader) {
+            (Role::Leader, _) => Belief::Leads,
+            (Role::Follower, Some(leader)) => Belief::Follows(leader),
+            _ => Belief::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.role {
+            Role::Follower => "follower",
+            Role::Deferring => "deferring",
+            Role::Canvassing => "canvassing",
+            Role::Claiming => "claiming",
+            Role::Leader => "leader",
+            Role::Lapsed => "lapsed leader",
+        }
+    }
+}
+
+impl Quorum {
+    /// What it has on stable storage, or has written there.
+    fn kept(p: &Local<'_, Self>) -> Stable {
+        known(p.state, &p.stable())
+    }
+
+    /// Makes what it promises durable before it sends anything that follows from it: the rule
+    /// `storage`.
+    fn keep(&self, p: &mut Local<'_, Self>, value: Stable) {
+        match self.storage {
+            _ if value == Self::kept(p) => {}
+            Storage::SyncsLate => {
+                p.state.written = Some(value);
+                p.arm(Timer::Sync);
+            }
+            _ => p.persist(value),
+        }
+    }
+
+    /// It is in this role from now on, and waits for nothing.
+    fn turn(p: &mut Local<'_, Self>, role: Role) {
+        for timer in p.timers().iter::<Self>() {
+            if timer != Timer::Sync {
+                p.cancel(timer);
+            }
+        }
+        *p.state = Process { role, written: p.state.written, ..Process::default() };
+    }
+
+    fn say_to_all(p: &mut Local<'_, Self>, message: Message) {
+        for id in p.others() {
+            p.send(id, message);
+        }
+    }
+}
+
+/// What a process takes for its epoch and its grant.
+fn known(process: &Process, stable: &Stable) -> Stable {
+    process.written.unwrap_or(*stable)
+}
+
+/// More than half of all, up or down.
+fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
+/// A process that asks for an epoch is in an election, from its canvass on.
+fn begins_election(before: &Process, _: &Process, effects: &[Effect<Quorum>]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Send { message: Message::Canvass(_), .. } => true,
+        Effect::Send { message: Message::Claim(_), .. } => before.role != Role::Canvassing,
+        _ => false,
+    })
+}

@@ -1,0 +1,109 @@
+//! How a process comes to lead: canvass, claim, and what it does when either fails.
+
+use super::{Canvass, Deposed, Epoch, Grants, Message, Quorum, Role, Stable, Timer, majority};
+use bellwether_engine::protocol::{Id, Ids, Local};
+
+impl Quorum {
+    /// It hears no leader, or has waited long enough for a higher one: it canvasses, if there is a
+    /// canvass.
+    pub(super) fn run(&self, p: &mut Local<'_, Self>) {
+        let next = Self::kept(p).epoch + 1;
+        if self.canvass == Canvass::None {
+            return self.claim(p, next);
+        }
+        Self::turn(p, Role::Canvassing);
+        p.state.granted = Ids::NONE.with(p.id());
+        Self::say_to_all(p, Message::Canvass(next));
+        p.arm(Timer::Election);
+    }
+
+    /// "I would grant it": with a majority, and if no higher process can outrank it any more, it
+    /// claims. Otherwise it waits until they have had the time.
+    pub(super) fn on_support(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        if !Self::canvasses(p, epoch) {
+            if self.grants == Grants::CountsSupport {
+                self.on_grant(p, from, epoch);
+            }
+            return;
+        }
+        p.state.granted = p.state.granted.with(from);
+        let all_higher = p.higher().all(|id| p.state.granted.contains(id));
+        if Self::has_majority(p) && (all_higher || !self.outrank) {
+            self.claim(p, epoch);
+        }
+    }
+
+    /// "I am higher and run myself": it defers.
+    pub(super) fn on_outrank(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
+        if Self::canvasses(p, epoch) && self.outrank {
+            Self::turn(p, Role::Deferring);
+            p.arm(Timer::Coordinator);
+        }
+    }
+
+    /// Nothing more will come: with a majority of supports it claims; otherwise, and if a claim
+    /// gets no majority, it is not electable for a while.
+    pub(super) fn on_election_over(&self, p: &mut Local<'_, Self>) {
+        if p.state.role == Role::Canvassing && Self::has_majority(p) {
+            self.claim(p, Self::kept(p).epoch + 1);
+        } else {
+            self.back_off(p);
+        }
+    }
+
+    /// It grants the epoch itself, durably, and asks all others for it. The lease that their grants
+    /// give counts from before the sending.
+    pub(super) fn claim(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
+        Self::turn(p, Role::Claiming);
+        self.keep(p, Stable { epoch, granted_to: Some(p.id()) });
+        p.state.granted = Ids::NONE.with(p.id());
+        p.arm(Timer::Asked);
+        p.arm(Timer::Election);
+        Self::say_to_all(p, Message::Claim(epoch));
+    }
+
+    /// A majority of grants makes it leader.
+    pub(super) fn on_grant(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        if p.state.role == Role::Claiming && epoch == Self::kept(p).epoch {
+            p.state.granted = p.state.granted.with(from);
+            if Self::has_majority(p) {
+                self.lead(p);
+            }
+        }
+    }
+
+    /// "No": of a higher epoch it learns that its own is over.
+    pub(super) fn on_refuse(&self, p: &mut Local<'_, Self>, epoch: Epoch, holder: Option<Id>) {
+        let higher = epoch > Self::kept(p).epoch;
+        match p.state.role {
+            Role::Canvassing | Role::Claiming if higher => {
+                self.keep(p, Stable { epoch, granted_to: None });
+                self.back_off(p);
+            }
+            Role::Leader | Role::Lapsed if higher => match self.deposed {
+                Deposed::Ignores => {}
+                Deposed::ClaimsAgain if holder.is_none() => self.claim(p, epoch + 1),
+                Deposed::ClaimsAgain | Deposed::StepsDown => {
+                    self.keep(p, Stable { epoch, granted_to: None });
+                    self.step_down(p);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// It has found no majority: for a while it supports others, so that one that can reach a
+    /// majority is not held up.
+    pub(super) fn back_off(&self, p: &mut Local<'_, Self>) {
+        Self::turn(p, Role::Follower);
+        p.arm(if self.backoff { Timer::Backoff } else { Timer::Watch });
+    }
+
+    fn canvasses(p: &Local<'_, Self>, epoch: Epoch) -> bool {
+        p.state.role == Role::Canvassing && epoch == Self::kept(p).epoch + 1
+    }
+
+    pub(super) fn has_majority(p: &Local<'_, Self>) -> bool {
+        p.state.granted.len() >= majority(p.nodes())
+    }
+}

@@ -1,0 +1,119 @@
+//! What is promised of epochs, leases and leaders. That at most one process at a time believes that
+//! its lease has not run out is the usual `at-most-one-leader`.
+
+use super::{Epoch, Message, Process, Quorum, Role, Stable, known, majority};
+use bellwether_engine::protocol::{Id, Judge, Property, View};
+use bellwether_engine::temporal::{Liveness, Temporal};
+
+pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
+    Property {
+        name: "one-leader-per-epoch",
+        formula: "□ ¬∃ i ≠ j: leads(i) ∧ leads(j) ∧ epoch(i) = epoch(j)",
+        meaning: "no two processes lead in one epoch",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(one_leader_per_epoch),
+    },
+    Property {
+        name: "grants-stand",
+        formula: "□ ∀ grant of k to i in epoch e, counted or in flight: epoch(k) > e ∨ \
+                  granted-to(k) = i",
+        meaning: "no process forgets what it granted in an epoch, or grants that to a second one",
+        by_default: true,
+        premise: Some(("a process has granted", |_, view| grants(view).next().is_some())),
+        temporal: Temporal::Always(grants_stand),
+    },
+    Property {
+        name: "epochs-grow",
+        formula: "□ ∀ leads(i): epoch(j) > epoch(i) ∨ (epoch(j) = epoch(i) ∧ granted-to(j) = i) \
+                  for a majority of j",
+        meaning: "whatever is granted from now on has a higher epoch than every leader that there \
+                  was",
+        by_default: true,
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
+        temporal: Temporal::Always(epochs_grow),
+    },
+    Property {
+        name: "epochs-in-order",
+        formula: "□ ∀ leads(i): no process that claims an older epoch has a majority, counted or \
+                  in flight",
+        meaning: "leaders begin in the order of their epochs: no process wins an older one later",
+        by_default: false,
+        premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
+        temporal: Temporal::Always(epochs_in_order),
+    },
+    Property {
+        name: "stable-leader",
+        formula: "◇□ ∃ leads(l): a majority is in l's epoch and follows l (or is l)",
+        meaning: "in the end one leader has a majority behind it, for good",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(one_has_a_following)),
+    },
+];
+
+type Moment<'a> = View<'a, Quorum>;
+
+fn kept(view: &Moment<'_>, id: Id) -> Stable {
+    known(view.process(id), view.stable(id))
+}
+
+fn leaders<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
+    view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Leader)
+}
+
+/// The grants that are counted or may still be: the voter, the process that claims, and the epoch.
+fn grants<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = (Id, Id, Epoch)> + 'v {
+    let pairs = view.ids().flat_map(|voter| view.ids().map(move |one| (voter, one)));
+    pairs.filter_map(|(voter, one)| {
+        let Process { role, granted, .. } = *view.process(one);
+        let epoch = kept(view, one).epoch;
+        let counted = role == Role::Claiming && granted.contains(voter);
+        let sent = |from, to, m| (from, to) == (voter, one) && m == Message::Grant(epoch);
+        (counted || view.in_flight(sent)).then_some((voter, one, epoch))
+    })
+}
+
+fn one_leader_per_epoch(_: &Quorum, view: &Moment<'_>) -> bool {
+    let epoch = |id| kept(view, id).epoch;
+    leaders(view).all(|i| leaders(view).all(|j| i == j || epoch(i) != epoch(j)))
+}
+
+/// Whether a process has granted this epoch to `to`, or a higher one to any.
+fn stands(view: &Moment<'_>, voter: Id, to: Id, epoch: Epoch) -> bool {
+    let Stable { epoch: now, granted_to } = *view.stable(voter);
+    now > epoch || (now == epoch && granted_to == Some(to))
+}
+
+fn grants_stand(_: &Quorum, view: &Moment<'_>) -> bool {
+    grants(view).all(|(voter, one, epoch)| stands(view, voter, one, epoch))
+}
+
+fn epochs_grow(_: &Quorum, view: &Moment<'_>) -> bool {
+    leaders(view).all(|leader| {
+        let epoch = kept(view, leader).epoch;
+        let behind = view.ids().filter(|&id| stands(view, id, leader, epoch));
+        behind.count() >= majority(view.ids().count())
+    })
+}
+
+/// A process that claims, and has a majority of grants counted or in flight, is about to lead.
+fn epochs_in_order(_: &Quorum, view: &Moment<'_>) -> bool {
+    let epoch = |id| kept(view, id).epoch;
+    let wins = |one: Id| {
+        let claims = view.up(one) && view.process(one).role == Role::Claiming;
+        let granted = grants(view).filter(|&(_, to, e)| to == one && e == epoch(one));
+        claims && granted.count() >= majority(view.ids().count())
+    };
+    leaders(view).all(|leader| !view.ids().any(|id| epoch(id) < epoch(leader) && wins(id)))
+}
+
+fn one_has_a_following(_: &Quorum, view: &Moment<'_>) -> bool {
+    leaders(view).any(|leader| {
+        let follows = |&id: &Id| {
+            let same = kept(view, id).epoch == kept(view, leader).epoch;
+            view.up(id) && same && view.process(id).leader == Some(leader)
+        };
+        view.ids().filter(follows).count() >= majority(view.ids().count())
+    })
+}

@@ -1,0 +1,126 @@
+//! What each part of the protocol protects, as data: every rule can be switched off.
+
+use serde::{Deserialize, Serialize};
+
+/// The rules of an election by a quorum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quorum {
+    /// Whether a process asks around before it claims an epoch.
+    pub canvass: Canvass,
+    /// Whether a higher electable process answers a canvass by running itself.
+    pub outrank: bool,
+    /// Whether a process without a majority is not electable for a while.
+    pub backoff: bool,
+    /// How often a voter grants an epoch.
+    pub grants: Grants,
+    /// Whether a voter grants nothing to another while its promise lasts.
+    pub promises: Promises,
+    /// Whether a restarted voter waits for as long as a promise.
+    pub quiet: bool,
+    /// What outlasts a crash.
+    pub storage: Storage,
+    /// From when on a leader counts its lease.
+    pub count: Count,
+    /// Which rounds an acknowledgement counts for.
+    pub rounds: Rounds,
+    /// What a leader does when its lease has run out.
+    pub expiry: Expiry,
+    /// What a leader does that learns of a higher epoch.
+    pub deposed: Deposed,
+    /// Whether a process tells one of a lower epoch its own.
+    pub answer_lower: bool,
+}
+
+/// The canvass before a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Canvass {
+    /// A voter supports a process to which it would grant the epoch.
+    Asks,
+    /// A voter supports a process also while its promise to another lasts.
+    AsksAnyway,
+    /// There is none: a process claims at once.
+    None,
+}
+
+/// How often a voter grants an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grants {
+    /// Once.
+    Once,
+    /// To every process that claims it.
+    Again,
+    /// Once, but a process takes a support for a grant.
+    CountsSupport,
+}
+
+/// Whether a voter grants nothing to another while its promise lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promises {
+    /// It does not.
+    Kept,
+    /// It does: a promise tells only when a leader is no longer heard.
+    Broken,
+}
+
+/// What outlasts a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// The epoch and the grant, from before they are sent.
+    Durable,
+    /// The same, from some moment after they are sent.
+    SyncsLate,
+    /// The epoch; the grant is lost.
+    ForgetsGrant,
+    /// Nothing.
+    ForgetsAll,
+}
+
+/// From when on a leader counts its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// From before it sent what a majority answered.
+    BeforeSending,
+    /// From the answer that makes the majority.
+    FromAnswer,
+}
+
+/// Which rounds an acknowledgement counts for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounds {
+    /// The one that it answers.
+    Own,
+    /// The latest.
+    Any,
+}
+
+/// What a leader does when its lease has run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expiry {
+    /// It steps down, and sends nothing more that renews a promise.
+    StepsDown,
+    /// It leads no longer, but goes on with its rounds, and leads again when one is acknowledged.
+    KeepsRenewing,
+    /// It leads on.
+    Ignores,
+}
+
+/// What a leader does that learns of a higher epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deposed {
+    /// It steps down.
+    StepsDown,
+    /// It steps down, and if no process holds the promise of the one that tells it, it claims the
+    /// next epoch at once.
+    ClaimsAgain,
+    /// It leads on.
+    Ignores,
+}

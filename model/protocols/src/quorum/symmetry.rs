@@ -1,0 +1,61 @@
+//! Epochs [without history](crate::terms), and rounds.
+//!
+//! Of rounds, only a leader asks anything: whether an acknowledgement is that of its latest. So the
+//! latest round of a leader is called 1 and all others 0, in its state and in flight.
+
+use super::{Message, Process, Quorum, Role, Stable, Storage, known};
+use crate::terms::{BEYOND, Names};
+use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
+
+/// How many rounds a leader can have where they are concrete.
+const MOST_ROUNDS: u16 = 10_000;
+
+/// Whether the state of which this is a part is within the bounds.
+pub(super) const WITHIN: WithinBounds<Quorum> = WithinBounds {
+    at_most: "2 epochs between a process that runs and the next higher epoch",
+    within: |_, process, stable| stable.epoch != BEYOND && process.round < MOST_ROUNDS,
+};
+
+/// Gives epochs and rounds names that do not depend on history.
+pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
+    let Everything { count, processes, stable, messages } = all;
+    let (processes, stable) = (&mut processes[..count], &mut stable[..count]);
+    name_rounds(processes, stable, messages);
+    let kept = stable.iter().map(|stable| stable.epoch);
+    let written = processes.iter().filter_map(|process| Some(process.written?.epoch));
+    let sent = messages.iter_mut().map(|envelope| *envelope.message.epoch_mut());
+    let forgotten = (rules.storage == Storage::ForgetsAll).then_some(0);
+    let names = Names::of(kept.chain(written).chain(sent).chain(forgotten));
+    for stable in stable.iter_mut() {
+        stable.epoch = names.name(stable.epoch);
+    }
+    for written in processes.iter_mut().filter_map(|process| process.written.as_mut()) {
+        written.epoch = names.name(written.epoch);
+    }
+    for envelope in messages.iter_mut() {
+        let epoch = envelope.message.epoch_mut();
+        *epoch = names.name(*epoch);
+    }
+    if let Some(first) = stable.first_mut().filter(|_| !names.inside) {
+        first.epoch = BEYOND;
+    }
+}
+
+fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Message>]) {
+    let leads = |process: &Process| matches!(process.role, Role::Leader | Role::Lapsed);
+    let latest = |id: Id| {
+        let process = &processes[id.index()];
+        leads(process).then(|| (known(process, &stable[id.index()]).epoch, process.round))
+    };
+    for Envelope { from, to, message } in messages.iter_mut() {
+        let (leader, epoch, round) = match message {
+            Message::Coordinator(epoch, round) => (*from, *epoch, round),
+            Message::Ack(epoch, round) => (*to, *epoch, round),
+            _ => continue,
+        };
+        *round = u16::from(latest(leader) == Some((epoch, *round)));
+    }
+    for process in processes.iter_mut() {
+        process.round = u16::from(leads(process));
+    }
+}

@@ -1,0 +1,131 @@
+//! When, with perfect timing, a process has waited long enough, and what tells no process anything
+//! new.
+//!
+//! The order that the durations are to give is this. An answer comes before anything else. Then a
+//! leader's round, if it has anything to say. Then a lease that no majority renews runs out, then
+//! the promises that it rested on, and only when none is left that will run out does a process
+//! canvass. One that has failed is electable again after all others have tried.
+
+use super::{Epoch, Process, Quorum, Role, Timer, known, majority};
+use bellwether_engine::protocol::{Id, View};
+
+type Moment<'a> = View<'a, Quorum>;
+
+pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Timer) -> bool {
+    match timer {
+        Timer::Sync => true,
+        // The lease would run out no earlier than the wait for the answers ends, and a leader's
+        // present one no later.
+        Timer::Asked => false,
+        // A round that changes nothing is not worth its states.
+        Timer::Round => has_news(rules, view, me) && !concerns(view, me),
+        Timer::Election => !concerns(view, me),
+        Timer::Lease => is_quiet(view) && !has_contact(rules, view, me),
+        Timer::Promise | Timer::Quiet => {
+            is_quiet(view) && !view.ids().any(|id| asks(view, id)) && is_over(rules, view, me)
+        }
+        Timer::Watch => is_calm(rules, view),
+        Timer::Coordinator => is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch]),
+        Timer::Backoff => {
+            is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch, Timer::Coordinator])
+        }
+    }
+}
+
+/// Whether a message from or to this process is in flight.
+fn concerns(view: &Moment<'_>, me: Id) -> bool {
+    view.in_flight(|from, to, _| from == me || to == me)
+}
+
+/// Nothing is on its way.
+fn is_quiet(view: &Moment<'_>) -> bool {
+    !view.in_flight(|_, _, _| true)
+}
+
+/// Nothing is on its way or about to be, and all leases and promises have run out that will.
+fn is_calm(rules: &Quorum, view: &Moment<'_>) -> bool {
+    let waits = [Timer::Lease, Timer::Promise, Timer::Quiet];
+    is_quiet(view)
+        && !view
+            .ids()
+            .any(|id| asks(view, id) || (sends_rounds(view, id) && has_news(rules, view, id)))
+        && !any_armed(rules, view, &waits)
+}
+
+/// Whether a process has armed one of these timers and it may expire.
+fn any_armed(rules: &Quorum, view: &Moment<'_>, timers: &[Timer]) -> bool {
+    view.ids().any(|id| {
+        timers.iter().any(|&timer| view.armed(id, timer) && may_time_out(rules, view, id, timer))
+    })
+}
+
+/// Whether a process waits for answers.
+fn asks(view: &Moment<'_>, id: Id) -> bool {
+    view.armed(id, Timer::Election)
+}
+
+/// Whether the promises of a voter, or those that it may have forgotten, have had their time:
+/// leaders that it does not hear have a lease that rests on others.
+fn is_over(rules: &Quorum, view: &Moment<'_>, voter: Id) -> bool {
+    let lasts = |leader: Id| {
+        sends_rounds(view, leader)
+            && (has_news(rules, view, leader)
+                || !has_contact(rules, view, leader)
+                || renews(view, leader, voter))
+    };
+    !view.ids().any(lasts)
+}
+
+/// Whether a leader's next round renews a voter's promise.
+fn renews(view: &Moment<'_>, leader: Id, voter: Id) -> bool {
+    view.hears(voter, leader) && epoch(view, voter) <= epoch(view, leader)
+}
+
+/// A leader's next round changes nothing.
+pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
+    !has_news(rules, view, me)
+}
+
+/// Whether a leader's next round would change anything: a process is to follow it, or to tell it
+/// that it is behind.
+fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
+    let hearers = |&id: &Id| id != leader && view.up(id) && view.hears(id, leader);
+    view.ids().filter(hearers).any(|id| {
+        let Process { role, leader: followed, .. } = *view.process(id);
+        match epoch(view, id) {
+            higher if higher > epoch(view, leader) => rules.answer_lower && view.hears(leader, id),
+            same if same == epoch(view, leader) => {
+                !matches!(role, Role::Leader | Role::Lapsed) && followed != Some(leader)
+            }
+            _ => true,
+        }
+    })
+}
+
+/// Whether a majority, itself included, acknowledges a leader's rounds.
+fn has_contact(_: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
+    let answers = |&id: &Id| {
+        let up = view.up(id) && view.links(leader, id);
+        id == leader || (up && epoch(view, id) <= epoch(view, leader))
+    };
+    view.ids().filter(answers).count() >= majority(view.ids().count())
+}
+
+/// Running again changes nothing: every process that hears it refuses it, and tells it nothing.
+pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
+    let refuses = |id: Id| {
+        let Process { promised, role, .. } = *view.process(id);
+        let bound = role == Role::Leader || promised.is_some();
+        bound && epoch(view, id) <= epoch(view, me)
+    };
+    let hear = view.ids().filter(|&id| id != me && view.up(id) && view.hears(id, me));
+    rules.canvass == super::Canvass::Asks && hear.clone().all(refuses) && hear.count() > 0
+}
+
+fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
+    view.up(id) && matches!(view.process(id).role, Role::Leader | Role::Lapsed)
+}
+
+fn epoch(view: &Moment<'_>, id: Id) -> Epoch {
+    known(view.process(id), view.stable(id)).epoch
+}

@@ -1,0 +1,42 @@
+//! The variants of the quorum bully: all of its rules, and what it is without its parts.
+
+use super::{Canvass, Count, Deposed, Expiry, Grants, Promises, Quorum, Rounds, Storage};
+use bellwether_engine::protocol::Variant;
+
+pub(super) const ALL: &[Variant<Quorum>] = &[
+    Variant {
+        name: "recommended",
+        source: "the rules that keep every property that can be kept",
+        rules: Quorum::RECOMMENDED,
+    },
+    Variant {
+        name: "bare",
+        source: "nothing but an epoch that is granted once: what the other rules are added to",
+        rules: Quorum {
+            canvass: Canvass::None,
+            outrank: false,
+            backoff: false,
+            promises: Promises::Broken,
+            quiet: false,
+            ..Quorum::RECOMMENDED
+        },
+    },
+];
+
+impl Quorum {
+    /// The rules that keep every property that can be kept.
+    pub const RECOMMENDED: Quorum = Quorum {
+        canvass: Canvass::Asks,
+        outrank: true,
+        backoff: true,
+        grants: Grants::Once,
+        promises: Promises::Kept,
+        quiet: true,
+        storage: Storage::Durable,
+        count: Count::BeforeSending,
+        rounds: Rounds::Own,
+        expiry: Expiry::StepsDown,
+        deposed: Deposed::StepsDown,
+        answer_lower: true,
+    };
+}

@@ -1,0 +1,97 @@
+//! What a process answers to others: support, grant, and promise.
+
+use super::{Canvass, Epoch, Grants, Message, Promises, Quorum, Role, Round, Stable, Timer};
+use bellwether_engine::protocol::{Id, Local};
+
+impl Quorum {
+    /// "Would you grant me this epoch?" A higher process that is electable runs itself instead.
+    pub(super) fn on_canvass(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        let bound = self.is_bound(p, from) && self.canvass != Canvass::AsksAnyway;
+        if bound || !self.is_free(p, from, epoch) {
+            return self.refuse(p, from);
+        }
+        if !self.outrank || from > p.id() || !self.is_electable(p) {
+            return p.send(from, Message::Support(epoch));
+        }
+        p.send(from, Message::Outrank(epoch));
+        // One that defers to a higher one runs as well: that one may be gone.
+        if matches!(p.state.role, Role::Follower | Role::Deferring) {
+            self.run(p);
+        }
+    }
+
+    /// "Grant me this epoch." A grant is durable before it is sent, and starts a promise.
+    pub(super) fn on_claim(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        if self.is_bound(p, from) || !self.is_free(p, from, epoch) {
+            return self.refuse(p, from);
+        }
+        self.keep(p, Stable { epoch, granted_to: Some(from) });
+        p.send(from, Message::Grant(epoch));
+        self.promise(p, from);
+    }
+
+    /// A leader's round: a process that knows of no higher epoch follows, and renews its promise.
+    pub(super) fn on_coordinator(
+        &self,
+        p: &mut Local<'_, Self>,
+        from: Id,
+        epoch: Epoch,
+        round: Round,
+    ) {
+        let Stable { epoch: own, .. } = Self::kept(p);
+        if epoch < own {
+            return self.refuse(p, from);
+        }
+        // Two leaders of one epoch, which only grants that are given twice make, do not depose each
+        // other.
+        if epoch == own && matches!(p.state.role, Role::Leader | Role::Lapsed) {
+            return;
+        }
+        if epoch > own {
+            self.keep(p, Stable { epoch, granted_to: Some(from) });
+        }
+        self.promise(p, from);
+        p.state.leader = Some(from);
+        p.send(from, Message::Ack(epoch, round));
+    }
+
+    /// The promise has run out: the leader was not heard for as long.
+    pub(super) fn on_promise_over(&self, p: &mut Local<'_, Self>) {
+        Self::turn(p, Role::Follower);
+        p.arm(Timer::Watch);
+    }
+
+    /// Until the promise has run out, it grants nothing to another.
+    pub(super) fn promise(&self, p: &mut Local<'_, Self>, to: Id) {
+        Self::turn(p, Role::Follower);
+        p.state.promised = Some(to);
+        p.arm(Timer::Promise);
+    }
+
+    /// Whether the epoch can still be granted.
+    fn is_free(&self, p: &Local<'_, Self>, to: Id, epoch: Epoch) -> bool {
+        let Stable { epoch: own, granted_to } = Self::kept(p);
+        epoch > own || (epoch == own && (granted_to == Some(to) || self.grants == Grants::Again))
+    }
+
+    /// Whether a promise to another lasts, or may last that it has forgotten. A leader has promised
+    /// to itself.
+    fn is_bound(&self, p: &Local<'_, Self>, other: Id) -> bool {
+        let promised =
+            p.state.promised.is_some_and(|id| id != other) || p.state.role == Role::Leader;
+        p.timers().contains::<Self>(Timer::Quiet) || (promised && self.promises == Promises::Kept)
+    }
+
+    /// Whether it may run: a process that has found no majority is not electable for a while.
+    fn is_electable(&self, p: &Local<'_, Self>) -> bool {
+        ![Timer::Backoff, Timer::Quiet].iter().any(|&timer| p.timers().contains::<Self>(timer))
+    }
+
+    /// "No", and what one that asks has to know.
+    fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
+        if self.answer_lower {
+            let holder = if p.state.role == Role::Leader { Some(p.id()) } else { p.state.promised };
+            p.send(other, Message::Refuse(Self::kept(p).epoch, holder));
+        }
+    }
+}

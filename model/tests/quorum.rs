@@ -1,0 +1,120 @@
+//! What the checker decides about the quorum bully: what it keeps in the worlds that matter, and
+//! that every rule that protects something is missed when it is switched off.
+
+use Verdict::Holds;
+use bellwether_model::check::{Options, Reason, Report, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::quorum::Quorum;
+use bellwether_model::protocol::{Effect, variant};
+use bellwether_model::world::{Faults, Heals, Network, Scenario, Start, World};
+use std::collections::{HashSet, VecDeque};
+
+#[path = "quorum/controls.rs"]
+mod controls;
+
+const SAFETY: [&str; 3] = ["one-leader-per-epoch", "grants-stand", "epochs-grow"];
+
+fn world(rules: Quorum, scenario: Scenario) -> World<Quorum> {
+    World::new(rules, scenario).expect("the scenario is possible")
+}
+
+fn report(rules: Quorum, scenario: Scenario, names: &[&str]) -> Report {
+    let world = world(rules, scenario);
+    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+    let properties = property::select(&world, &names).expect("they can be asked");
+    check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
+}
+
+/// A variant with other rules, each as in `storage=syncs-late`.
+fn rules(name: &str, other: &[&str]) -> Quorum {
+    let other = other.iter().map(|rule| {
+        let (rule, value) = rule.split_once('=').expect("a rule and its value");
+        (rule.to_owned(), value.to_owned())
+    });
+    variant(name, &other.collect::<Vec<_>>()).expect("there are such rules")
+}
+
+fn with(faults: Faults) -> Scenario {
+    Scenario { faults, ..Scenario::calm(3) }
+}
+
+const CRASH: Faults = Faults { crashes: 1, recoveries: 1, ..Faults::NONE };
+
+/// Faults of every kind.
+fn worlds() -> Vec<Scenario> {
+    vec![
+        with(CRASH),
+        with(Faults { losses: 1.into(), crashes: 1, ..Faults::NONE }),
+        with(Faults { suspicions: 1, ..Faults::NONE }),
+        with(Faults { duplicates: 1, crashes: 1, ..Faults::NONE }),
+        Scenario { heals: Heals::Must, ..with(Faults { cuts: 1, ..Faults::NONE }) },
+        Scenario { start: Start::Cold, ..Scenario::calm(3) },
+        Scenario { network: Network::Unordered, ..with(CRASH) },
+        Scenario::calm(4).with_crashes(1, 0),
+    ]
+}
+
+#[test]
+fn the_recommended_rules_keep_what_they_promise() {
+    for scenario in worlds() {
+        let report = report(Quorum::RECOMMENDED, scenario, &[]);
+        for decision in &report.decisions {
+            let (name, verdict) = (decision.property.name, decision.verdict);
+            let says_nothing = decision.reason == Some(Reason::Vacuous);
+            assert!(verdict == Holds || says_nothing, "{name}: {verdict:?}: {scenario}");
+        }
+    }
+}
+
+/// The grants alone keep one leader per epoch, whatever else is left out.
+#[test]
+fn an_epoch_that_is_granted_once_has_one_leader_by_any_other_rules() {
+    let worlds = [
+        Scenario { start: Start::Cold, ..with(Faults { suspicions: 1, ..CRASH }) },
+        with(Faults { suspicions: 2, ..CRASH }),
+        with(Faults { losses: 1.into(), duplicates: 1, suspicions: 1, ..Faults::NONE }),
+        Scenario { network: Network::Unordered, ..with(Faults { suspicions: 2, ..Faults::NONE }) },
+    ];
+    for scenario in worlds {
+        let report = report(rules("bare", &[]), scenario, &SAFETY);
+        assert_eq!(report.verdict(), Holds, "{scenario}");
+    }
+}
+
+#[test]
+fn two_crashes_two_recoveries_a_loss_and_a_copy_leave_one_leader_per_epoch() {
+    let twice = Faults { crashes: 2, recoveries: 2, ..Faults::NONE };
+    for faults in [twice, Faults { losses: 1.into(), duplicates: 1, ..CRASH }] {
+        let report = report(Quorum::RECOMMENDED, with(faults), &SAFETY);
+        assert_eq!(report.verdict(), Holds, "{faults}");
+    }
+}
+
+/// What a process sends follows from what is durable: then a crash in the middle of a step, between
+/// writing and sending, is a crash after it that loses what was sent.
+#[test]
+fn a_step_writes_once_and_before_it_sends() {
+    let scenario = with(Faults { suspicions: 1, ..CRASH });
+    let world = world(Quorum::RECOMMENDED, scenario);
+    let mut known = HashSet::from([world.initial()]);
+    let mut todo: VecDeque<_> = known.iter().cloned().collect();
+    let mut writes = 0;
+    while let Some(state) = todo.pop_front() {
+        let mut actions = Vec::new();
+        world.enabled(&state, &mut actions);
+        for action in actions {
+            let outcome = world.apply(&state, &action);
+            let is_write = |effect: &Effect<Quorum>| matches!(effect, Effect::Persist(_));
+            let is_send = |effect: &Effect<Quorum>| matches!(effect, Effect::Send { .. });
+            let written = outcome.effects.iter().filter(|effect| is_write(effect)).count();
+            let first = outcome.effects.iter().position(is_send);
+            let late = outcome.effects.iter().skip(first.unwrap_or(usize::MAX)).any(is_write);
+            assert!(written <= 1 && !late, "{action}: {:?}", outcome.effects);
+            writes += written;
+            if known.len() < 20_000 && known.insert(outcome.state.clone()) {
+                todo.push_back(outcome.state);
+            }
+        }
+    }
+    assert!(writes > 100, "{writes}");
+}
