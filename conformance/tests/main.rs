@@ -1,16 +1,19 @@
 //! All tests of the crate, in one program.
 
 mod cli;
+mod coverage;
 mod garcia_molina;
 mod lease;
 mod listed;
 mod lockstep;
+mod no_false_alarm;
 mod random_walks;
 mod replay;
 mod rings;
 mod roll_call;
 mod stoller;
 mod style;
+mod wrong_durations;
 mod wrong_invitations;
 mod wrong_leases;
 mod wrong_programs;

@@ -188,6 +188,10 @@ impl Program for Wrong {
         self.core.status()
     }
 
+    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
+        self.core.bring_forward(timer, deadline);
+    }
+
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         self.core.armed()
     }
@@ -227,6 +231,10 @@ impl Mapping for WrongMapping {
 
     fn to_model(&self, message: Message) -> spec::Message {
         StollerMapping.to_model(message)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        StollerMapping.period(id, members, timer)
     }
 
     fn timer(&self, timer: Timer) -> spec::Timer {

@@ -6,20 +6,22 @@
 //! - the messages sent: the same ones, in the same order, whatever the network does to them next;
 //! - what is written to stable storage: the same values in the same order;
 //! - whether the node is up, and every field of its state;
-//! - the timers: the same ones are armed, and the same ones were armed *anew*, which the model says
-//!   and the program shows by another deadline;
+//! - the timers: the same ones are armed, and each is due when the specification says: one that was
+//!   armed in this step, its [period](Mapping::period) from now; one that was armed [as if it had
+//!   been when another was](Effect::ArmSince), from that moment; any other stays as it was;
 //! - the wake-up: exactly the earliest deadline, told when it changes and only then;
 //! - the events: one for each change of role or leader, telling exactly the change;
 //! - the order of effects: durable, then messages, then events, then the wake-up.
 
 use crate::divergence::Difference;
 use crate::mapping::{Mapping, ProgramOutput, Stable, process_id};
-use crate::node::{Face, Group, Node};
-use bellwether::protocol::{Event, NodeId, Output, Role};
+use crate::node::{Deadlines, Face, Group, Node};
+use bellwether::protocol::{Event, NodeId, Output, Role, Time};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{label, plain, plain_value};
 use bellwether_engine::world::State;
 use serde::Serialize;
+use std::time::Duration;
 
 /// What a process of the model is after a step, and what it did in it.
 pub(crate) struct Expected<'a, P: Specification> {
@@ -189,36 +191,81 @@ fn timers<M: Mapping>(
     expected: &Expected<'_, M::Spec>,
     found: &mut Vec<Difference>,
 ) {
-    for timer in M::Spec::TIMERS.iter().map(|row| row.timer) {
-        let at = Timers::place::<M::Spec>(timer);
+    let due = deadlines(group, before, after, expected.effects);
+    for (at, row) in M::Spec::TIMERS.iter().enumerate() {
+        let timer = row.timer;
         let armed = expected.timers.contains::<M::Spec>(timer);
-        let arms = |effect: &Effect<M::Spec>| match *effect {
-            Effect::Arm(known) | Effect::ArmSince { timer: known, .. } => known == timer,
-            Effect::Persist(_) | Effect::Send { .. } | Effect::Cancel(_) => false,
-        };
-        let anew = armed && expected.effects.iter().any(arms);
         let is_armed = after.face.timers.contains::<M::Spec>(timer);
-        // A detector outside the core runs or does not; whether it was started anew is its affair.
-        let is_anew = match group.mapping.detects(timer) {
-            Some(_) => anew && is_armed,
-            None => is_armed && after.deadlines[at] != before.deadlines[at],
-        };
-        if (armed, anew) == (is_armed, is_anew) {
+        // A detector outside the core runs or does not; when it was started is its affair.
+        let detects = group.mapping.detects(timer).is_some();
+        if armed == is_armed && (!armed || detects || due[at] == after.deadlines[at]) {
             continue;
         }
-        let words = |armed: bool, anew: bool| match (armed, anew) {
-            (true, true) => format!("{} is armed now", plain(&timer)),
-            (true, false) => format!("{} stays armed", plain(&timer)),
-            (false, _) => format!("{} is not armed", plain(&timer)),
+        let name = plain(&timer);
+        if armed != is_armed {
+            let words = |armed, anew| match (armed, anew) {
+                (true, true) => format!("{name} is armed now"),
+                (true, false) => format!("{name} stays armed"),
+                (false, _) => format!("{name} is not armed"),
+            };
+            let anew = [due[at], after.deadlines[at]].map(|due| due != before.deadlines[at]);
+            let (model, program) = (words(armed, anew[0]), words(is_armed, anew[1]));
+            found.push(if armed {
+                Difference::missing(after.id, "timer", model).but(program)
+            } else {
+                Difference::unexpected(after.id, "timer", program).but(model)
+            });
+            continue;
+        }
+        let (stays, now) = (format!("{name} stays armed"), format!("{name} is armed now"));
+        let words = |due: Option<Time>| {
+            let due = due.map(|due| due.since(after.now));
+            format!("{name} due {}", due.map_or("never".into(), |due| format!("in {due:?}")))
         };
-        let (model, program) = (words(armed, anew), words(is_armed, is_anew));
-        let (difference, whole) = if armed && (anew || !is_armed) {
-            (Difference::missing(after.id, "timer", model), program)
+        let old = before.deadlines[at];
+        found.push(if due[at] == old {
+            Difference::unexpected(after.id, "timer", now).but(stays)
+        } else if after.deadlines[at] == old {
+            Difference::missing(after.id, "timer", now).but(stays)
         } else {
-            (Difference::unexpected(after.id, "timer", program), model)
-        };
-        found.push(difference.but(whole));
+            let (model, program) = (words(due[at]), words(after.deadlines[at]));
+            Difference::different(after.id, "deadline", model, program)
+        });
     }
+}
+
+/// When each timer is due after `effects`, by the specification and the configured periods.
+fn deadlines<M: Mapping>(
+    group: &Group<'_, M>,
+    before: &Node<M>,
+    after: &Node<M>,
+    effects: &[Effect<M::Spec>],
+) -> Deadlines {
+    let periods = &group.periods[after.id.index()];
+    let mut due = before.deadlines;
+    for effect in effects {
+        match *effect {
+            Effect::Arm(timer) => {
+                let at = Timers::place::<M::Spec>(timer);
+                due[at] = periods[at].map(|period| after.now + period);
+            }
+            Effect::ArmSince { timer, since } => {
+                let from = Timers::place::<M::Spec>(since);
+                let at = Timers::place::<M::Spec>(timer);
+                let began = due[from].take().zip(periods[from]);
+                let began = began.map(|(due, period)| armed_at(due, period));
+                due[at] = began.zip(periods[at]).map(|(began, period)| began + period);
+            }
+            Effect::Persist(_) | Effect::Send { .. } | Effect::Cancel(_) => {}
+        }
+    }
+    due
+}
+
+/// When something was armed that is due then, and takes so long.
+pub(crate) fn armed_at(due: Time, period: Duration) -> Time {
+    let period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+    Time::from_nanos(due.as_nanos().saturating_sub(period))
 }
 
 fn wake<M: Mapping>(
@@ -233,7 +280,7 @@ fn wake<M: Mapping>(
             _ => None,
         })
     };
-    let words = |at: Option<bellwether::protocol::Time>| match at {
+    let words = |at: Option<Time>| match at {
         Some(at) => format!("in {:?}", at.since(after.now)),
         None => "never".to_owned(),
     };

@@ -28,6 +28,23 @@ pub enum Error {
         /// The rules of the world.
         asked: String,
     },
+    /// The mapping does not say how long a timer takes.
+    #[error("the mapping gives the timer '{timer}' no period, so no arming of it can be compared")]
+    NoPeriod {
+        /// The timer of the specification.
+        timer: String,
+    },
+    /// A timer that takes the period of another would not show.
+    #[error(
+        "the mapping gives '{timer}' the period of '{other}', which has another duration in the \
+         specification; configure the program with different ones"
+    )]
+    SamePeriod {
+        /// A timer of the specification.
+        timer: String,
+        /// Another one.
+        other: String,
+    },
     /// Ticks of the world are no times of the program.
     #[error(
         "the world is timed, and the program has clocks of its own, which the comparison sets; \

@@ -13,6 +13,7 @@
 //! This crate knows no protocol: neither those of `bellwether-protocols` nor yours.
 
 pub mod cli;
+pub mod coverage;
 pub mod divergence;
 pub mod lockstep;
 pub mod mapping;
@@ -26,6 +27,7 @@ mod compare;
 mod error;
 mod pool;
 
+pub use coverage::Coverage;
 pub use divergence::{Difference, Divergence, Kind};
 pub use error::Error;
 pub use mapping::Mapping;

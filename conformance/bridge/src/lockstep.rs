@@ -8,10 +8,11 @@
 //! Pairs are told apart by the whole state of the model and by everything in the nodes but absolute
 //! times; why that is sound is said in [`crate::node`].
 
+use crate::coverage::{Coverage, Tally};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
 use crate::mapping::{Mapping, ProgramOutput};
-use crate::node::Group;
+use crate::node::{Group, Node};
 use crate::pair;
 use crate::pool::{NodeRef, Pool};
 use crate::probe;
@@ -55,6 +56,8 @@ pub struct Summary {
     pub kinds: BTreeMap<&'static str, u64>,
     /// What nodes were asked besides, that no execution of the world does to them.
     pub probes: u64,
+    /// What was met of the specification.
+    pub coverage: Coverage,
     /// The number of breadth-first levels.
     pub depth: usize,
     /// How long it took.
@@ -126,6 +129,7 @@ pub fn lockstep<M: Mapping>(
             return Ok(Outcome { summary, divergence: Some(Box::new(divergence)) });
         }
     };
+    let fresh = world.ids().map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
     let mut walk = Walk::new(world, group);
     let mut beside = [0; MAX_NODES];
     for (place, node) in beside.iter_mut().zip(nodes) {
@@ -134,7 +138,7 @@ pub fn lockstep<M: Mapping>(
     walk.reach(world.initial(), beside, (0, 0));
     let mut divergence = walk.run(limits, look, started).err();
     if divergence.is_none() && walk.summary.cut_short.is_none() {
-        divergence = walk.probe().err();
+        divergence = walk.probe(&fresh).err();
     }
     let mut summary = walk.summary();
     summary.seconds = started.elapsed().as_secs_f64();
@@ -156,6 +160,7 @@ struct Walk<'a, M: Mapping> {
     world: &'a World<M::Spec>,
     group: Group<'a, M>,
     pool: Pool<M>,
+    tally: Tally<'a, M>,
     states: IndexSet<State<M::Spec>, FxBuildHasher>,
     /// The first pair of each state.
     first: Vec<u32>,
@@ -201,6 +206,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     fn new(world: &'a World<M::Spec>, group: Group<'a, M>) -> Self {
         Walk {
             world,
+            tally: Tally::new(group.mapping, group.size),
             group,
             pool: Pool::new(),
             states: IndexSet::default(),
@@ -283,6 +289,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         outcome: &Step<M::Spec>,
     ) -> Result<[NodeRef; MAX_NODES], Vec<Difference>> {
         if let Some((id, happening)) = happening(action) {
+            self.tally.count(&happening, false);
             let before = self.pool.get(nodes[id.index()]);
             let expected = pair::after(outcome, id);
             let after = pair::step(&self.group, before, happening, &expected, &mut self.outputs)?;
@@ -330,13 +337,16 @@ impl<'a, M: Mapping> Walk<'a, M> {
         path
     }
 
-    /// Asks every node that was met, in the order in which they were met.
-    fn probe(&mut self) -> Result<(), Box<Divergence>> {
-        for met in self.pool.iter() {
-            let asked = probe::all(&self.group, self.world.protocol(), &met.node);
+    /// Asks every node that was met, in the order in which they were met, and those that have
+    /// never run.
+    fn probe(&mut self, fresh: &[Node<M>]) -> Result<(), Box<Divergence>> {
+        let met = self.pool.iter().map(|met| (&met.node, Some(met.pair)));
+        for (node, pair) in met.chain(fresh.iter().map(|node| (node, None))) {
+            let rules = self.world.protocol();
+            let asked = probe::all(&self.group, rules, node, &mut self.tally);
             self.summary.probes += asked.count;
             if let Some(probe::Found { words, happening, differences }) = asked.found {
-                let path = self.path(met.pair);
+                let path = pair.map_or_else(Vec::new, |pair| self.path(pair));
                 let probed = Some((words, happening));
                 let (mapping, world) = (self.group.mapping, self.world);
                 let all = Divergence::new(mapping, world, &path, probed, differences);
@@ -358,6 +368,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
             nodes: self.pool.len() as u64,
             transitions: self.kinds.iter().sum(),
             kinds: kinds.collect(),
+            coverage: self.tally.coverage(),
             ..self.summary
         }
     }

@@ -82,6 +82,24 @@ pub trait Mapping {
     /// The model's timer for one of the program's.
     fn timer(&self, timer: ProgramTimer<Self>) -> SpecTimer<Self>;
 
+    /// How long the specification's `timer` takes by the configuration of this node; `None` if the
+    /// program has no such timer. It is compared with every arming, so it is read from the
+    /// [configuration](Mapping::program), never from the program. Two timers have the same period
+    /// only where the specification gives them the same duration: otherwise one that takes the
+    /// other's would not show.
+    ///
+    /// What a period counts from, the specification says: the moment at which the timer is armed,
+    /// or that at which [another was](bellwether_engine::protocol::Effect::ArmSince).
+    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<Self>) -> Option<Duration>;
+
+    /// The timers that say whether a node may still do what it does, such as a lease. When the
+    /// program notices late that several deadlines have passed, nothing follows from the others
+    /// that such a one forbids, even if they were due before it: the specification, which has no
+    /// clock, is asked for these first.
+    fn checked_first(&self) -> &'static [SpecTimer<Self>] {
+        &[]
+    }
+
     /// The node whose failure the specification's `timer` detects, where the program leaves that to
     /// a failure detector outside the core: the timer is armed while the node is
     /// [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
@@ -107,6 +125,13 @@ pub trait Mapping {
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
         let _ = nodes;
         self.messages()
+    }
+
+    /// What no comparison meets, with the reason: `timer`, `message` or `rule`, and its name. To be
+    /// given for what no world leads to by these [rules](Mapping::RULES); everything else must be
+    /// [met](crate::coverage).
+    fn never(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
 
     /// The names of the specification's rules that decide what follows from something, for

@@ -3,12 +3,29 @@
 //!
 //! # Time
 //!
-//! The worlds have no clock, a core has one. To let a timer expire, the node's clock is set to
-//! exactly its deadline; before anything else happens to a node, a nanosecond passes, so that a
-//! timer that is armed anew has another deadline than before, which is how that is seen. Nodes'
-//! clocks are independent, as they are in production. A core's behaviour depends on differences of
-//! times only (the program's own tests hold it to that), so nodes that differ in nothing but the
-//! absolute time, and in how many nanoseconds a deadline is away, behave alike as long as their
+//! The worlds have no clock, a core has one, and it goes on with everything that happens to a node:
+//!
+//! - a [moment](MOMENT) passes before a node boots or a message arrives;
+//! - to let a timer expire, its deadline passes, and a moment more, as a wake-up comes late.
+//!
+//! So whatever a timer counts from shows in its deadline: the moment of a request is not that of
+//! its answer, and the deadline that has passed is not the moment at which that is handled. Every
+//! deadline is [compared](crate::compare) with that, and with the period that the configuration
+//! gives.
+//!
+//! A world lets timers expire in orders that the configured durations forbid: of two timers that
+//! are armed at one moment, the one with the longer period first. That is no mistake of the
+//! program, it is another configuration, or clocks that drift, or a machine that is slow. If the
+//! timer that expires is not the first that is due, its deadline is therefore [brought
+//! forward](crate::Program::bring_forward): to the core it is as if its period had been shorter
+//! when it was last armed. That distorts nothing else. The timer expires in the same step, so no
+//! deadline that was moved is left behind; all others stay what they were when they were armed.
+//! A configuration with other durations would not do in its place: durations are the same
+//! throughout an execution, and the model's choice is free each time.
+//!
+//! Nodes' clocks are independent, as they are in production. A core's behaviour depends on
+//! differences of times only (the program's own tests hold it to that), so nodes that differ in
+//! nothing but the absolute time, and in how far away a deadline is, behave alike as long as their
 //! deadlines come in the same order. The [key](Node::key) keeps that order and drops the times.
 
 use crate::divergence::Difference;
@@ -19,13 +36,20 @@ use crate::mapping::{
 };
 use crate::program::Program as _;
 use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
-use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
 use bellwether_engine::trace::{label, plain};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// A core that puts out more than this after one input will not stop by itself.
 const MOST_OUTPUTS: usize = 1 << 12;
+
+/// What passes between two things that happen to a node. It is no round number, and so short that
+/// no deadline comes near by it alone.
+pub(crate) const MOMENT: Duration = Duration::from_nanos(1_009);
+
+/// Deadlines that are not at least so far apart are passed one at a time.
+const APART: Duration = Duration::from_micros(200);
 
 /// The group that the nodes form, and how they read as processes.
 pub struct Group<'a, M: Mapping> {
@@ -35,6 +59,8 @@ pub struct Group<'a, M: Mapping> {
     pub members: Members,
     /// How many there are, with services.
     pub size: usize,
+    /// The [periods](Mapping::period) of each node's timers, in the specification's order.
+    pub(crate) periods: Vec<[Option<Duration>; MAX_TIMERS]>,
 }
 
 /// What a node stands for in the model, and what it tells of itself.
@@ -91,13 +117,16 @@ impl<'a, M: Mapping> Group<'a, M> {
     /// The processes 1 to `nodes`, and the services that they use, as nodes of the program.
     ///
     /// # Errors
-    /// If the program has no group of that size.
+    /// If the program has no group of that size, or if the mapping gives a timer no period, or the
+    /// period of another.
     pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
         let size = nodes + M::Spec::OPTIONS.services.count;
         let members = Members::new(Id::all(size).map(node_id)).map_err(|error| {
             Error::Configuration { node: node_id(Id::at(0)), source: error.into() }
         })?;
-        Ok(Group { mapping, members, size })
+        let periods = Id::all(size).map(|id| periods(mapping, node_id(id), &members));
+        let periods = periods.collect::<Result<_, Error>>()?;
+        Ok(Group { mapping, members, size, periods })
     }
 
     /// A node that has not booted.
@@ -148,6 +177,34 @@ impl<'a, M: Mapping> Group<'a, M> {
     }
 }
 
+/// How long each timer of a node takes.
+fn periods<M: Mapping>(
+    mapping: &M,
+    id: NodeId,
+    members: &Members,
+) -> Result<[Option<Duration>; MAX_TIMERS], Error> {
+    let mut periods = [None; MAX_TIMERS];
+    let duration = |row: &TimerRow<M::Spec>| row.duration.map(|duration| duration.name);
+    for (at, row) in M::Spec::TIMERS.iter().enumerate() {
+        periods[at] = mapping.period(id, members, row.timer);
+        let Some(period) = periods[at] else {
+            if (row.armed)(&M::RULES) && mapping.detects(row.timer).is_none() {
+                return Err(Error::NoPeriod { timer: plain(&row.timer) });
+            }
+            continue;
+        };
+        let mut earlier = M::Spec::TIMERS.iter().zip(&periods[..at]);
+        let same = earlier.find(|(other, known)| {
+            let one = row.duration.is_some() && duration(other) == duration(row);
+            **known == Some(period) && !one
+        });
+        if let Some((other, _)) = same {
+            return Err(Error::SamePeriod { timer: plain(&row.timer), other: plain(&other.timer) });
+        }
+    }
+    Ok(periods)
+}
+
 impl<M: Mapping> Node<M> {
     /// What tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
@@ -171,16 +228,9 @@ impl<M: Mapping> Node<M> {
         self.deadlines.iter().copied().flatten().min()
     }
 
-    /// The timer that is due first.
-    pub(crate) fn first_due(&self) -> Option<SpecTimer<M>> {
-        let earliest = self.earliest()?;
-        let at = self.deadlines.iter().position(|&deadline| deadline == Some(earliest))?;
-        M::Spec::TIMERS.get(at).map(|row| row.timer)
-    }
-
-    /// A nanosecond later, unless a timer is due by then.
+    /// A moment later, unless a timer is due by then.
     pub(crate) fn soon(&self) -> Time {
-        let next = self.now + Duration::from_nanos(1);
+        let next = self.now + MOMENT;
         if self.earliest().is_some_and(|due| due <= next) { self.now } else { next }
     }
 
@@ -227,6 +277,7 @@ impl<M: Mapping> Node<M> {
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<Node<M>, Difference> {
         outputs.clear();
+        let mut next = self.clone();
         let (now, input) = match happening {
             Happening::Boot => (self.soon(), Input::Boot),
             Happening::Receive { from, message } => {
@@ -240,32 +291,31 @@ impl<M: Mapping> Node<M> {
                 Some(node) if self.face.timers.contains::<M::Spec>(timer) => {
                     (self.soon(), Input::Suspect(node))
                 }
-                _ => (self.due(timer)?, Input::Wake),
+                _ => (next.pass(group, timer)?, Input::Wake),
             },
             Happening::Crash => return self.crash(group, outputs),
         };
-        let mut next = self.clone();
         next.feed(group, now, input, outputs)?;
         Ok(next)
     }
 
-    /// When `timer` is due. In the program, no timer can expire before one that is due earlier.
-    fn due(&self, timer: SpecTimer<M>) -> Result<Time, Difference> {
-        let name = plain(&timer);
-        let Some(deadline) = self.deadlines[Timers::place::<M::Spec>(timer)] else {
-            return Err(Difference::missing(
-                self.id,
-                "expiry",
-                format!("{name}, which is not armed"),
-            ));
+    /// Lets the deadline of `timer` pass, and of no other: when that is noticed.
+    fn pass(&mut self, group: &Group<'_, M>, timer: SpecTimer<M>) -> Result<Time, Difference> {
+        let at = Timers::place::<M::Spec>(timer);
+        let armed = self.core.armed().find(|(own, _)| group.mapping.timer(*own) == timer);
+        let (Some(own), Some(deadline)) = (armed.map(|(own, _)| own), self.deadlines[at]) else {
+            let words = format!("{}, which is not armed", plain(&timer));
+            return Err(Difference::missing(self.id, "expiry", words));
         };
-        match self.first_due().filter(|_| self.earliest() < Some(deadline)) {
-            None => Ok(deadline),
-            Some(first) => {
-                let words = format!("{name}, but {} is due before it", plain(&first));
-                Err(Difference::missing(self.id, "expiry", words))
-            }
+        let others = self.deadlines.iter().zip(0..).filter(|&(_, other)| other != at);
+        let next = others.filter_map(|(deadline, _)| *deadline).min();
+        if next.is_none_or(|next| next > deadline + APART) {
+            return Ok(deadline + MOMENT);
         }
+        let soon = self.soon();
+        self.core.bring_forward(own, soon);
+        let late = soon + MOMENT;
+        Ok(if next.is_some_and(|next| next <= late) { soon } else { late })
     }
 
     /// The core is dropped; the node's next incarnation has not booted yet. Nothing can come from
@@ -275,11 +325,10 @@ impl<M: Mapping> Node<M> {
         group: &Group<'_, M>,
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<Node<M>, Difference> {
-        let mut next = group
-            .incarnation(self.id, self.now + Duration::from_nanos(1), self.durable.clone())
-            .map_err(|error| {
-                Difference::different(self.id, "restart", "possible", error.to_string())
-            })?;
+        let mut next =
+            group.incarnation(self.id, self.now + MOMENT, self.durable.clone()).map_err(
+                |error| Difference::different(self.id, "restart", "possible", error.to_string()),
+            )?;
         outputs.extend(std::iter::from_fn(|| next.core.poll()).take(MOST_OUTPUTS));
         Ok(next)
     }

@@ -5,7 +5,7 @@
 //! loss, duplicate, reordering and cut that the model knows happens to the program too, and a
 //! message that arrives is always one that the program would have sent.
 
-use crate::compare::{self, Expected, compare};
+use crate::compare::{self, Expected, armed_at, compare};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
 use crate::mapping::{Happening, Mapping, ProgramOutput, node_id};
@@ -179,17 +179,31 @@ pub(crate) fn beginning<M: Mapping>(
     Ok(if found.is_empty() { Ok(nodes) } else { Err(found) })
 }
 
-/// A node in a group that has long agreed. The way there is not compared, the result is.
+/// A node in a group that has long agreed. The way there is not compared, the result is; and that
+/// each timer was armed, for its period, when something happened.
 fn converged<M: Mapping>(
     group: &Group<'_, M>,
     mut node: Node<M>,
 ) -> Result<Node<M>, Vec<Difference>> {
+    let mut moments = Vec::new();
     for (at, input) in group.mapping.settle(node_id(node.id), &group.members) {
         let mut discarded = Vec::new();
-        node.feed(group, Time::ZERO + at, input, &mut discarded)
-            .map_err(|difference| vec![difference])?;
+        let now = Time::ZERO + at;
+        node.feed(group, now, input, &mut discarded).map_err(|difference| vec![difference])?;
+        moments.push(now);
     }
-    Ok(node)
+    let mut found = Vec::new();
+    let known = node.deadlines.iter().zip(&group.periods[node.id.index()]).zip(M::Spec::TIMERS);
+    for ((due, period), row) in known {
+        let (Some(due), Some(period)) = (*due, *period) else { continue };
+        if !moments.contains(&armed_at(due, period)) {
+            let name = plain(&row.timer);
+            let model = format!("{name} is due {period:?} after something that happened");
+            let program = format!("{name} is due in {:?}", due.since(node.now));
+            found.push(Difference::different(node.id, "deadline", model, program));
+        }
+    }
+    if found.is_empty() { Ok(node) } else { Err(found) }
 }
 
 /// A node that starts for the first time, as the specification says for it alone.

@@ -5,14 +5,20 @@
 //! that was cancelled. So each node is asked, one step at a time:
 //!
 //! - every message that the specification knows, from every other member, in flight or not;
-//! - the expiry of its first timer, on time, an hour late, and discovered by a message that comes
-//!   after the deadline, which then must have expired first;
+//! - the expiry of each of its timers, whether another is due before it or not;
+//! - a wake-up so late that several deadlines have passed, two, three or all of them, and a message
+//!   that comes when all have: they expire in their order, and first of all those that say whether
+//!   the node [may still act](Mapping::checked_first);
 //! - a wake-up too early, and at deadlines that have been cancelled or put off: nothing follows;
 //! - a report of the failure detector, about each member and a stranger;
 //! - a second boot, a message under its own name, one from a stranger: nothing follows;
-//! - before it has booted: everything above, and nothing follows.
+//! - before it has booted: everything above, and nothing follows; then it boots, and is asked
+//!   everything again.
+//!
+//! So are the nodes that have never run, whether the world has any or not.
 
 use crate::compare::{Expected, compare};
+use crate::coverage::Tally;
 use crate::divergence::Difference;
 use crate::mapping::{
     Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, SpecTimer, node_id,
@@ -20,7 +26,7 @@ use crate::mapping::{
 use crate::node::{Face, Group, Node};
 use crate::pair::{alone, step};
 use bellwether::protocol::{Input, NodeId, Time};
-use bellwether_engine::protocol::{Effects, Id, Protocol as Specification};
+use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
 
@@ -50,23 +56,25 @@ pub(crate) fn all<M: Mapping>(
     group: &Group<'_, M>,
     rules: &M::Spec,
     node: &Node<M>,
+    tally: &mut Tally<'_, M>,
 ) -> Asked<M::Spec> {
-    let mut probe = Probe { group, rules, node, count: 0, outputs: Vec::new() };
+    let mut probe = Probe { group, rules, node, tally, count: 0, outputs: Vec::new() };
     let found = probe.run().err();
     Asked { count: probe.count, found }
 }
 
-struct Probe<'a, 'g, M: Mapping> {
+struct Probe<'a, 'g, 't, M: Mapping> {
     group: &'a Group<'g, M>,
     rules: &'a M::Spec,
     node: &'a Node<M>,
+    tally: &'a mut Tally<'t, M>,
     count: u64,
     outputs: Vec<ProgramOutput<M>>,
 }
 
 type Checked<P> = Result<(), Found<P>>;
 
-impl<M: Mapping> Probe<'_, '_, M> {
+impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn run(&mut self) -> Checked<M::Spec> {
         self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake)?;
         if let Some(due) = self.node.earliest() {
@@ -85,9 +93,28 @@ impl<M: Mapping> Probe<'_, '_, M> {
         self.expiries()?;
         self.suspicions()?;
         if self.node.face.up {
-            self.quiet("a second boot", self.node.soon(), Input::Boot)?;
+            self.quiet("a second boot", self.node.soon(), Input::Boot)
+        } else {
+            self.boots()
         }
-        Ok(())
+    }
+
+    /// A node that is down starts, and is asked the same.
+    fn boots(&mut self) -> Checked<M::Spec> {
+        let (id, rules) = (self.node.id, self.rules);
+        let (face, effects) = alone(self.group, id, &self.node.face, |p| rules.recover(p));
+        let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
+        let answer = step(self.group, self.node, Happening::Boot, &expected, &mut self.outputs);
+        self.count += 1;
+        self.tally.count(&Happening::Boot, true);
+        let (words, happening) = (format!("{id} boots"), Some(Happening::Boot));
+        let booted =
+            answer.map_err(|differences| Found { words: words.clone(), happening, differences })?;
+        let (group, tally) = (self.group, &mut *self.tally);
+        let mut then = Probe { group, rules, node: &booted, tally, count: 0, outputs: Vec::new() };
+        let asked = then.run();
+        self.count += then.count;
+        asked.map_err(|found| Found { words: format!("{words}, then {}", found.words), ..found })
     }
 
     /// A message from another member, and then wake-ups at the deadlines that it made void.
@@ -100,7 +127,7 @@ impl<M: Mapping> Probe<'_, '_, M> {
         let (face, effects) = self.received(&self.node.face, from, message);
         let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
         let answer = step(self.group, self.node, happening, &expected, &mut self.outputs);
-        self.count += 1;
+        self.counts(&happening);
         let wrong = |differences| Found { words: words(), happening: Some(happening), differences };
         let after = answer.map_err(wrong)?;
         let void = self.node.deadlines.iter().zip(&after.deadlines);
@@ -117,40 +144,113 @@ impl<M: Mapping> Probe<'_, '_, M> {
         Ok(())
     }
 
-    /// The first timer expires: on time, late, and found out by a message that comes too late.
+    /// Each timer expires, alone; and then as many as have passed when that is noticed.
     fn expiries(&mut self) -> Checked<M::Spec> {
-        let (Some(timer), Some(due)) = (self.node.first_due(), self.node.earliest()) else {
-            return Ok(());
-        };
-        let happening = Some(Happening::Expire(timer));
-        let mut before = self.node.face;
-        before.timers = before.timers.without::<M::Spec>(timer);
-        let id = self.node.id;
-        let rules = self.rules;
-        let (face, effects) = alone(self.group, id, &before, |p| rules.expire(p, timer));
-        let name = plain(&timer);
-        let words = format!("{id}'s {name} timer expires");
-        self.answers(words, happening, (due, Input::Wake), &face, &effects)?;
-        if self.node.deadlines.iter().flatten().count() > 1 {
-            return Ok(()); // later, others would be due as well
+        let node = self.node;
+        for timer in M::Spec::TIMERS.iter().map(|row| row.timer) {
+            let detects = self.group.mapping.detects(timer).is_some();
+            if detects || !node.face.timers.contains::<M::Spec>(timer) {
+                continue;
+            }
+            let happening = Happening::Expire(timer);
+            let (face, effects) = self.expired(&[timer]);
+            let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
+            let answer = step(self.group, node, happening, &expected, &mut self.outputs);
+            self.counts(&happening);
+            answer.map_err(|differences| Found {
+                words: format!("{}'s {} timer expires", node.id, plain(&timer)),
+                happening: Some(happening),
+                differences,
+            })?;
         }
-        let words = format!("{id}'s {name} timer expires, and is noticed an hour late");
-        self.answers(words, happening, (due + LATE, Input::Wake), &face, &effects)?;
-        for message in self.group.mapping.messages_among(self.group.size) {
-            let Some(late) = self.group.mapping.to_program(message) else { continue };
-            for from in Id::all(self.group.size).filter(|&from| from != id) {
-                let (face, then) = self.received(&face, from, message);
-                let mut both = effects.clone();
-                both.extend(then);
-                let words = format!(
-                    "{id} gets {} from {from} after its {name} timer was due, before a wake-up",
-                    label(&message)
-                );
-                let input = Input::Receive { from: node_id(from), message: late };
-                self.answers(words, happening, (due + LATE, input), &face, &both)?;
+        let due = self.overdue();
+        for (last, &(deadline, timer)) in due.iter().enumerate() {
+            let later = due.get(last + 1).map(|&(next, _)| next);
+            let now = match later {
+                Some(next) if next == deadline => continue,
+                // Between two deadlines.
+                Some(next) => deadline + next.since(deadline) / 2,
+                None => deadline + LATE,
+            };
+            let (names, face, effects) = self.late(&due[..=last]);
+            let words = format!("{} is woken when {names} have passed", node.id);
+            let happening = Some(Happening::Expire(timer));
+            self.answers(words, happening, (now, Input::Wake), &face, &effects)?;
+            if later.is_none() {
+                self.found_out_by_messages(now, &names, (&face, &effects))?;
             }
         }
         Ok(())
+    }
+
+    /// A message comes before the wake-up that all deadlines wait for.
+    fn found_out_by_messages(
+        &mut self,
+        now: Time,
+        names: &str,
+        (face, effects): (&Face<M::Spec>, &Effects<M::Spec>),
+    ) -> Checked<M::Spec> {
+        let id = self.node.id;
+        for message in self.group.mapping.messages_among(self.group.size) {
+            let Some(late) = self.group.mapping.to_program(message) else { continue };
+            for from in Id::all(self.group.size).filter(|&from| from != id) {
+                let (face, then) = self.received(face, from, message);
+                let mut both = effects.clone();
+                both.extend(then);
+                let words = format!(
+                    "{id} gets {} from {from} when {names} have passed, before a wake-up",
+                    label(&message)
+                );
+                let input = Input::Receive { from: node_id(from), message: late };
+                let happening = Some(Happening::Receive { from, message });
+                self.answers(words, happening, (now, input), &face, &both)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The armed timers with their deadlines, the first in front. Of those that are due at one
+    /// moment the program may take any first, so there are none such in the answer.
+    fn overdue(&self) -> Vec<(Time, SpecTimer<M>)> {
+        let rows = self.node.deadlines.iter().zip(M::Spec::TIMERS);
+        let mut due: Vec<_> = rows.filter_map(|(due, row)| Some(((*due)?, row.timer))).collect();
+        due.sort_unstable_by_key(|&(due, _)| due);
+        let tied = due.windows(2).any(|two| two[0].0 == two[1].0);
+        if tied { Vec::new() } else { due }
+    }
+
+    /// What the specification says when the deadlines of these timers, in this order, have passed;
+    /// and their names.
+    fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, Face<M::Spec>, Effects<M::Spec>) {
+        let checked = self.group.mapping.checked_first();
+        let mut timers: Vec<_> = due.iter().map(|&(_, timer)| timer).collect();
+        timers.sort_by_key(|timer| !checked.contains(timer));
+        let (face, effects) = self.expired(&timers);
+        let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
+        (names.join(", "), face, effects)
+    }
+
+    /// What the specification says when these timers expire one after the other, at one moment. One
+    /// that is cancelled or armed anew meanwhile does not.
+    fn expired(&self, timers: &[SpecTimer<M>]) -> (Face<M::Spec>, Effects<M::Spec>) {
+        let mut face = self.node.face;
+        let mut effects = Effects::<M::Spec>::new();
+        for &timer in timers {
+            let touched = |effect: &Effect<M::Spec>| match *effect {
+                Effect::Arm(other) | Effect::Cancel(other) => other == timer,
+                Effect::ArmSince { timer: other, since } => other == timer || since == timer,
+                Effect::Persist(_) | Effect::Send { .. } => false,
+            };
+            if effects.iter().any(touched) {
+                continue;
+            }
+            face.timers = face.timers.without::<M::Spec>(timer);
+            let rules = self.rules;
+            let (after, then) = alone(self.group, self.node.id, &face, |p| rules.expire(p, timer));
+            face = after;
+            effects.extend(then);
+        }
+        (face, effects)
     }
 
     /// The failure detector reports a node: where it was to watch, what the specification says
@@ -216,7 +316,10 @@ impl<M: Mapping> Probe<'_, '_, M> {
         effects: &Effects<M::Spec>,
     ) -> Checked<M::Spec> {
         let expected = Expected { effects, ..Expected::nothing(face) };
-        self.count += 1;
+        match &happening {
+            Some(happening) => self.counts(happening),
+            None => self.count += 1,
+        }
         self.outputs.clear();
         let mut after = self.node.clone();
         let differences = match after.feed(self.group, now, input, &mut self.outputs) {
@@ -227,6 +330,14 @@ impl<M: Mapping> Probe<'_, '_, M> {
             return Ok(());
         }
         Err(Found { words, happening, differences })
+    }
+
+    /// One more question, about this. A node that is down meets nothing.
+    fn counts(&mut self, happening: &Happening<M::Spec>) {
+        self.count += 1;
+        if self.node.face.up {
+            self.tally.count(happening, true);
+        }
     }
 
     /// Nothing follows from `input`.

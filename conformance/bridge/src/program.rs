@@ -31,6 +31,9 @@ pub trait Program: Clone {
     /// See [`Node::armed`].
     fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
 
+    /// See [`Node::bring_forward`].
+    fn bring_forward(&mut self, timer: Self::Timer, deadline: Time);
+
     /// See [`Node::watched`].
     fn watched(&self) -> impl Iterator<Item = NodeId> {
         std::iter::empty()
@@ -57,6 +60,10 @@ impl<C: Core> Program for Node<C> {
 
     fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> {
         Node::armed(self)
+    }
+
+    fn bring_forward(&mut self, timer: C::Timer, deadline: Time) {
+        Node::bring_forward(self, timer, deadline);
     }
 
     fn watched(&self) -> impl Iterator<Item = NodeId> {

@@ -35,8 +35,7 @@ impl BullyMapping {
         spec::Process { role, leader: status.leader.and_then(process_id) }
     }
 
-    /// The configuration of a node. The time-outs are the default ones: that they are positive and
-    /// different is all that matters in a world without a clock.
+    /// The configuration of a node. The time-outs are the default ones, which are different.
     #[must_use]
     pub fn config(id: NodeId, members: &Members) -> program::Config {
         program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
@@ -92,6 +91,18 @@ impl Mapping for BullyMapping {
             program::Timer::Watch => spec::Timer::Watch,
             program::Timer::Beat => spec::Timer::Heartbeat,
         }
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        let timing = Self::config(id, members).timing;
+        Some(match timer {
+            spec::Timer::Election => timing.election,
+            spec::Timer::Coordinator => timing.coordinator,
+            spec::Timer::Watch => timing.watch,
+            spec::Timer::Heartbeat => timing.heartbeat,
+            // Another variant's way to restart.
+            spec::Timer::Answer => return None,
+        })
     }
 
     fn process(&self, program: &Node<program::Bully>) -> spec::Process {

@@ -1,6 +1,8 @@
 //! The ring of Chang and Roberts: the recommended rules against the production core.
 
-use super::ring::{config, known, lap_to_model, lap_to_program, process, rules_of, timer_to_model};
+use super::ring::{
+    config, known, lap_to_model, lap_to_program, period, process, rules_of, timer_to_model,
+};
 use super::{Happening, Mapping, node_id};
 use bellwether::protocol::chang_roberts as program;
 use bellwether::protocol::ring;
@@ -66,6 +68,10 @@ impl Mapping for ChangRobertsMapping {
 
     fn timer(&self, timer: ring::Timer) -> Timer {
         timer_to_model(timer)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: Timer) -> Option<Duration> {
+        Some(period(id, members, timer))
     }
 
     fn process(&self, node: &Node<program::ChangRoberts>) -> Process<spec::Message> {

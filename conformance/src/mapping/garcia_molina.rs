@@ -55,8 +55,7 @@ impl GarciaMolinaMapping {
         }
     }
 
-    /// The configuration of a node. That the time-outs are valid is all that matters in a world
-    /// without a clock.
+    /// The configuration of a node. The time-outs are the default ones, which are different.
     #[must_use]
     pub fn config(id: NodeId, members: &Members) -> program::Config {
         program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
@@ -143,6 +142,16 @@ impl Mapping for GarciaMolinaMapping {
             program::Timer::Election => spec::Timer::Election,
             program::Timer::Check => spec::Timer::Check,
         }
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        let timing = Self::config(id, members).timing;
+        Some(match timer {
+            spec::Timer::Answer | spec::Timer::Recovery => timing.call,
+            spec::Timer::Silence => timing.silence,
+            spec::Timer::Election => timing.election,
+            spec::Timer::Check => timing.check,
+        })
     }
 
     fn process(&self, program: &Node<program::GarciaMolina>) -> spec::Process {

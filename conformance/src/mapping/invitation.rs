@@ -25,8 +25,7 @@ use std::time::Duration;
 pub struct InvitationMapping;
 
 impl InvitationMapping {
-    /// The configuration of a node. The durations are the default ones: that they are positive and
-    /// different is all that matters in a world without a clock.
+    /// The configuration of a node. The durations are the default ones, which are different.
     #[must_use]
     pub fn config(id: NodeId, members: &Members) -> program::Config {
         program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
@@ -133,6 +132,17 @@ impl Mapping for InvitationMapping {
             program::Timer::Silence => spec::Timer::Watch,
             program::Timer::There => spec::Timer::There,
         }
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        let timing = Self::config(id, members).timing;
+        Some(match timer {
+            spec::Timer::Check => timing.check,
+            spec::Timer::Answers | spec::Timer::Ready | spec::Timer::There => timing.answer,
+            spec::Timer::Delay => timing.delay,
+            spec::Timer::Accepts => timing.accept,
+            spec::Timer::Watch => timing.silence,
+        })
     }
 
     fn process(&self, node: &Node<program::Invitation>) -> spec::Process {

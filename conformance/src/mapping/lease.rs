@@ -24,11 +24,13 @@ use std::time::Duration;
 pub struct LeaseMapping;
 
 impl LeaseMapping {
-    /// The configuration of a node. All that matters of the durations in a world without a clock is
-    /// that a holder renews its lease before it ends.
+    const DURATIONS: program::Durations =
+        program::Durations { retry: Duration::from_secs(3), ..program::Durations::DEFAULT };
+
+    /// The configuration of a node. The durations are the default ones, but each is different.
     #[must_use]
     pub fn config(id: NodeId, members: &Members) -> program::Config {
-        let durations = program::Durations::DEFAULT;
+        let durations = Self::DURATIONS;
         let store = store(members);
         if id == store {
             let clients = Members::new(members.iter().filter(|&id| id != store));
@@ -149,6 +151,19 @@ impl Mapping for LeaseMapping {
         }
     }
 
+    fn period(&self, _: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
+        Some(match timer {
+            spec::Timer::Asked | spec::Timer::Lease => Self::DURATIONS.hold,
+            spec::Timer::Renew => Self::DURATIONS.renew,
+            spec::Timer::Retry => Self::DURATIONS.retry,
+            spec::Timer::Grant => Self::DURATIONS.keep,
+        })
+    }
+
+    fn checked_first(&self) -> &'static [spec::Timer] {
+        &[spec::Timer::Lease]
+    }
+
     fn process(&self, program: &Node<program::Lease>) -> spec::Process {
         Self::stands_for(program)
     }
@@ -174,6 +189,10 @@ impl Mapping for LeaseMapping {
         all
     }
 
+    fn never(&self) -> &'static [(&'static str, &'static str)] {
+        &[("rule store", "it says which faults the store has, and by these rules it has none")]
+    }
+
     fn rules(&self, happening: &Happening<spec::Lease>) -> &'static [&'static str] {
         match happening {
             Happening::Boot | Happening::Crash => &[],
@@ -187,7 +206,7 @@ impl Mapping for LeaseMapping {
                 spec::Timer::Lease => &["expiry"],
                 spec::Timer::Renew => &["renewal"],
                 spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
-                spec::Timer::Grant => &[],
+                spec::Timer::Grant => &["term"],
             },
         }
     }

@@ -17,6 +17,7 @@ use bellwether::protocol::{Members, NodeId, Role, Status};
 use bellwether_model::protocol::ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Rounds, Timer};
 use bellwether_model::protocol::{Id, MAX_NODES};
+use std::time::Duration;
 
 /// The process that a node stands for that tells this of itself, and keeps that.
 pub(super) fn process<P: Copy, M: Rounds>(
@@ -44,11 +45,22 @@ pub(super) fn rules_of(timer: Timer) -> &'static [&'static str] {
     }
 }
 
-/// The configuration of a node. The time-outs are the default ones: that they are positive, and in
-/// which order they come, is all that matters in a world without a clock.
+/// The configuration of a node. The time-outs are the default ones, but each is different.
 #[must_use]
 pub fn config(id: NodeId, members: &Members) -> Config {
-    Config { id, members: members.clone(), timing: Timing::DEFAULT }
+    let timing = Timing { lap: Duration::from_millis(1_300), ..Timing::DEFAULT };
+    Config { id, members: members.clone(), timing }
+}
+
+/// How long a timer takes by that.
+pub(super) fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
+    let timing = config(id, members).timing;
+    match timer {
+        Timer::Hop => timing.hop,
+        Timer::Lap => timing.lap,
+        Timer::Watch => timing.watch,
+        Timer::Heartbeat => timing.heartbeat,
+    }
 }
 
 /// The program's lap for one of the model's.

@@ -58,8 +58,7 @@ impl StollerMapping {
         }
     }
 
-    /// The configuration of a node. That the time between questions is positive is all that matters
-    /// in a world without a clock.
+    /// The configuration of a node.
     #[must_use]
     pub fn config(id: NodeId, members: &Members) -> program::Config {
         let ask = Duration::from_millis(100);
@@ -134,6 +133,14 @@ impl Mapping for StollerMapping {
     fn timer(&self, timer: program::Timer) -> spec::Timer {
         match timer {
             program::Timer::Ask => spec::Timer::Ask,
+        }
+    }
+
+    /// A failure detector takes what time it does.
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        match timer {
+            spec::Timer::Ask => Some(Self::config(id, members).ask),
+            spec::Timer::Monitor(_) => None,
         }
     }
 

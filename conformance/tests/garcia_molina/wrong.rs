@@ -164,6 +164,10 @@ impl Program for Wrong {
         self.core.status()
     }
 
+    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
+        self.core.bring_forward(timer, deadline);
+    }
+
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         self.core.armed()
     }
@@ -199,6 +203,10 @@ impl Mapping for WrongMapping {
 
     fn to_model(&self, message: Message) -> spec::Message {
         GarciaMolinaMapping.to_model(message)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        GarciaMolinaMapping.period(id, members, timer)
     }
 
     fn timer(&self, timer: Timer) -> spec::Timer {

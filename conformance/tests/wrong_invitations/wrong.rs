@@ -1,7 +1,7 @@
 //! The production core with one mistake around it.
 
 use bellwether::protocol::invitation::{Durable, Invitation, Message, Roster, State, Timer};
-use bellwether::protocol::{Core, Input, Node, Output, Status, Time};
+use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Status, Time};
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::{Happening, Mapping};
 use bellwether_conformance::program::{Program, Refusal};
@@ -137,9 +137,9 @@ fn state(node: &Node<Invitation>) -> Option<State> {
 }
 
 /// The members of every world here.
-fn members() -> bellwether::protocol::Members {
-    let ids = (1..=3).filter_map(bellwether::protocol::NodeId::new);
-    bellwether::protocol::Members::new(ids).expect("valid")
+fn members() -> Members {
+    let ids = (1..=3).filter_map(NodeId::new);
+    Members::new(ids).expect("valid")
 }
 
 impl Program for Wrong {
@@ -170,6 +170,10 @@ impl Program for Wrong {
         self.core.status()
     }
 
+    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
+        self.core.bring_forward(timer, deadline);
+    }
+
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         self.core.armed()
     }
@@ -187,19 +191,15 @@ impl Mapping for WrongMapping {
 
     fn program(
         &self,
-        id: bellwether::protocol::NodeId,
-        members: &bellwether::protocol::Members,
+        id: NodeId,
+        members: &Members,
         durable: Option<&Durable>,
     ) -> Result<Wrong, Refusal> {
         let durable = durable.filter(|_| self.0 != Mistake::CountsFromTheBeginning);
         Ok(Wrong::new(InvitationMapping.program(id, members, durable)?, self.0))
     }
 
-    fn settle(
-        &self,
-        id: bellwether::protocol::NodeId,
-        members: &bellwether::protocol::Members,
-    ) -> Vec<(Duration, Input<Message>)> {
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {
         InvitationMapping.settle(id, members)
     }
 
@@ -209,6 +209,10 @@ impl Mapping for WrongMapping {
 
     fn to_model(&self, message: Message) -> spec::Message {
         InvitationMapping.to_model(message)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        InvitationMapping.period(id, members, timer)
     }
 
     fn timer(&self, timer: Timer) -> spec::Timer {

@@ -1,8 +1,6 @@
 //! Leases with one realistic mistake each, and the difference by which each is caught.
 //!
-//! What no world without a clock can tell is a lease that is counted from the wrong moment:
-//! deadlines are compared by whether they are set anew, not by when they are. The program's own
-//! tests do that.
+//! One that is counted from the wrong moment, or for too long, is in [`crate::wrong_durations`].
 
 mod wrong;
 
@@ -56,7 +54,7 @@ fn a_grant_by_another_client_is_believed() {
 
 #[test]
 fn a_holder_that_was_refused_goes_on() {
-    caught(Mistake::IgnoresRefusals, Kind::Different, "REFUSED");
+    caught(Mistake::IgnoresRefusals, Kind::Unexpected, "REFUSED");
 }
 
 #[test]
@@ -82,4 +80,14 @@ fn the_fence_is_open() {
 #[test]
 fn a_lease_never_ends_at_the_store() {
     caught(Mistake::NeverExpires, Kind::Different, "grant in the model, none in the program");
+}
+
+#[test]
+fn a_holder_whose_lease_is_over_does_not_step_down() {
+    caught(Mistake::StaysHolder, Kind::Missing, "ACQUIRE");
+}
+
+#[test]
+fn a_holder_that_wakes_up_late_works_once_more() {
+    caught(Mistake::WorksAfterItsLease, Kind::Unexpected, "renew, lease have passed");
 }

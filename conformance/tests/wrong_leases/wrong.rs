@@ -23,6 +23,8 @@ pub(crate) enum Mistake {
     ReusesTheToken,
     LetsAllWritesPass,
     NeverExpires,
+    StaysHolder,
+    WorksAfterItsLease,
 }
 
 type Out = Output<Durable, Message>;
@@ -36,11 +38,13 @@ pub(crate) struct Wrong {
     outputs: VecDeque<Out>,
     /// The token of the last write that it let pass, if it has no fence.
     pub(crate) written: Option<Token>,
+    /// Its lease is over, and it takes no notice.
+    over: bool,
 }
 
 impl Wrong {
     fn new(core: Node<Lease>, store: NodeId, mistake: Mistake) -> Self {
-        Wrong { core, mistake, store, outputs: VecDeque::new(), written: None }
+        Wrong { core, mistake, store, outputs: VecDeque::new(), written: None, over: false }
     }
 
     fn is(&self, mistake: Mistake) -> bool {
@@ -90,6 +94,11 @@ impl Wrong {
         matches!(self.core.config(), Config::Store(_))
     }
 
+    /// When this timer is due.
+    fn due(&self, timer: Timer) -> Option<Time> {
+        self.core.armed().find(|&(armed, _)| armed == timer).map(|(_, due)| due)
+    }
+
     fn newest(&self) -> Token {
         match self.core.core() {
             Some(Lease::Store(store)) => store.token(),
@@ -127,7 +136,21 @@ impl Program for Wrong {
                 }
                 self.core.handle(now, input);
             }
-            input => self.core.handle(now, input),
+            Input::Wake
+                if self.is(Mistake::StaysHolder)
+                    && self.due(Timer::Lease).is_some_and(|due| due <= now) =>
+            {
+                self.over = true;
+            }
+            input => {
+                if let (Mistake::WorksAfterItsLease, Some(renew), Some(lease)) =
+                    (self.mistake, self.due(Timer::Renew), self.due(Timer::Lease))
+                    && renew.max(lease) <= now
+                {
+                    self.core.handle(renew, Input::Wake);
+                }
+                self.core.handle(now, input);
+            }
         }
         while let Some(output) = self.core.poll() {
             self.put(output);
@@ -142,9 +165,13 @@ impl Program for Wrong {
         self.core.status()
     }
 
+    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
+        self.core.bring_forward(timer, deadline);
+    }
+
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         let hides = self.is(Mistake::NeverExpires) && self.is_store();
-        self.core.armed().filter(move |_| !hides)
+        self.core.armed().filter(move |&(timer, _)| !hides && !(self.over && timer == Timer::Lease))
     }
 }
 
@@ -180,8 +207,16 @@ impl Mapping for WrongMapping {
         LeaseMapping.to_model(message)
     }
 
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        LeaseMapping.period(id, members, timer)
+    }
+
     fn timer(&self, timer: Timer) -> spec::Timer {
         LeaseMapping.timer(timer)
+    }
+
+    fn checked_first(&self) -> &'static [spec::Timer] {
+        LeaseMapping.checked_first()
     }
 
     fn process(&self, program: &Wrong) -> spec::Process {

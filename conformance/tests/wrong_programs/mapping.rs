@@ -40,6 +40,10 @@ impl Mapping for WrongMapping {
         BullyMapping.to_model(message)
     }
 
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        BullyMapping.period(id, members, timer)
+    }
+
     fn timer(&self, timer: Timer) -> spec::Timer {
         BullyMapping.timer(timer)
     }

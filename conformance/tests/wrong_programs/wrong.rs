@@ -186,6 +186,10 @@ impl Program for Wrong {
         self.believes.unwrap_or_else(|| self.core.status())
     }
 
+    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
+        self.core.bring_forward(timer, deadline);
+    }
+
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         let hidden = self.hidden;
         self.core.armed().filter(move |(timer, _)| Some(*timer) != hidden).chain(self.extra)

@@ -208,6 +208,10 @@ impl<M: Ring> Program for Wrong<M> {
         self.core.status()
     }
 
+    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
+        self.core.bring_forward(timer, deadline);
+    }
+
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         self.core.armed()
     }
@@ -242,6 +246,10 @@ impl<M: Ring> Mapping for WrongMapping<M> {
 
     fn to_model(&self, message: Message<M>) -> SpecMessage<M> {
         self.0.to_model(message)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
+        self.0.period(id, members, timer)
     }
 
     fn timer(&self, timer: Timer) -> SpecTimer<M> {

@@ -100,6 +100,15 @@ impl<C: Core> Node<C> {
         }
     }
 
+    /// Lets `timer` expire at `deadline` already, as if its [period](Core::period) had been shorter
+    /// when it was armed; nothing happens if it is not armed, or due by then.
+    ///
+    /// This is for tests, which so let timers expire in an order that the configured durations
+    /// forbid. No program needs it.
+    pub fn bring_forward(&mut self, timer: C::Timer, deadline: Time) {
+        self.shell.timers.bring_forward(timer, deadline);
+    }
+
     /// The next effect; `None` once all are taken. Drain it after every [`Node::handle`].
     pub fn poll(&mut self) -> Option<Output<C::Durable, C::Message>> {
         let shell = &mut self.shell;

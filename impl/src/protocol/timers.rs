@@ -45,6 +45,14 @@ impl<T: Copy + Eq> Timers<T> {
         self.armed[at] = Some(Armed { deadline, generation: self.generation });
     }
 
+    /// Lets `timer` expire at `deadline` already; nothing happens if it is not armed, or due by then.
+    pub fn bring_forward(&mut self, timer: T, deadline: Time) {
+        let at = self.position(timer);
+        if let Some(armed) = &mut self.armed[at] {
+            armed.deadline = armed.deadline.min(deadline);
+        }
+    }
+
     /// Cancels `timer`; nothing happens if it is not armed.
     pub fn cancel(&mut self, timer: T) {
         let at = self.position(timer);
@@ -173,6 +181,19 @@ mod tests {
         timers.cancel('b');
         assert_eq!(timers.expire(at(99), generation), None, "one armed anew, one cancelled");
         assert_eq!(fired(&mut timers, 99), "a");
+    }
+
+    #[test]
+    fn a_timer_that_is_brought_forward_fires_earlier_and_never_later() {
+        let mut timers = timers();
+        timers.arm('a', at(30));
+        timers.arm('b', at(10));
+        timers.bring_forward('a', at(5));
+        timers.bring_forward('b', at(20));
+        timers.bring_forward('c', at(5));
+        assert_eq!(fired(&mut timers, 9), "a");
+        assert_eq!(fired(&mut timers, 10), "b");
+        assert_eq!(timers.next_deadline(), None);
     }
 
     #[test]

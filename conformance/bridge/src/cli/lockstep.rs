@@ -1,6 +1,7 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, writable};
+use crate::coverage::Met;
 use crate::lockstep::{Outcome, Summary};
 use crate::mapping::{AnyMapping, Description, Mappings};
 use bellwether_engine::cli::{Bar, LimitArgs, WorldArgs};
@@ -72,6 +73,7 @@ impl LockstepArgs {
         Ok(match (&outcome.divergence, outcome.summary.cut_short) {
             (Some(_), _) => DIVERGES,
             (None, Some(_)) => CUT_SHORT,
+            (None, None) if !outcome.summary.coverage.missing.is_empty() => CUT_SHORT,
             (None, None) => CONFORMS,
         })
     }
@@ -82,6 +84,7 @@ fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Res
     let verdict = match (divergence, summary.cut_short) {
         (Some(_), _) => "diverges",
         (None, Some(_)) => "unknown",
+        (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
         (None, None) => "conforms",
     };
     let object = json!({
@@ -117,6 +120,13 @@ impl LockstepArgs {
             }
         } else if let Some(reason) = summary.cut_short {
             writeln!(out, "\n{BOLD}Cut short: {reason}.{BOLD:#} No difference so far, no claim.")?;
+        } else if !summary.coverage.missing.is_empty() {
+            let missing = summary.coverage.missing.join(", ");
+            writeln!(
+                out,
+                "\n{BOLD}Not met: {missing}.{BOLD:#} No difference, and no claim: this world does not \
+                 lead there. One with more faults, another start or --timing asynchronous may."
+            )?;
         } else {
             writeln!(
                 out,
@@ -150,5 +160,17 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
         HumanCount(summary.nodes),
         summary.depth
     )?;
-    writeln!(out, "off-path probes:      {}", HumanCount(summary.probes))
+    writeln!(out, "off-path probes:      {}", HumanCount(summary.probes))?;
+    writeln!(out, "met (walked + probed):")?;
+    for (what, list) in summary.coverage.lists() {
+        let met = list.iter().filter(|(_, met)| **met != Met::default());
+        let met = met.map(|(name, met)| {
+            format!("{name} {} + {}", HumanCount(met.walked), HumanCount(met.probed))
+        });
+        writeln!(out, "  {:<19} {}", format!("{what}s:"), met.collect::<Vec<_>>().join(", "))?;
+    }
+    for (name, why) in &summary.coverage.never {
+        writeln!(out, "  never {name}: {why}")?;
+    }
+    Ok(())
 }

@@ -24,7 +24,7 @@ pub const CONFORMS: u8 = 0;
 pub const DIVERGES: u8 = 1;
 /// The arguments, a file or the surroundings do not allow what was asked.
 pub const USAGE: u8 = 2;
-/// The walk was cut short, so nothing is claimed.
+/// The walk was cut short, or did not meet all that it should, so nothing is claimed.
 pub const CUT_SHORT: u8 = 3;
 
 /// Compare a program with its formal model, transition by transition
@@ -37,7 +37,8 @@ struct Cli {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 the program does what the model does; 1 it does something else; 2 wrong usage,
-configuration or trace; 3 the walk was cut short, so nothing is claimed.";
+configuration or trace; 3 the walk was cut short or
+did not meet each timer, message and rule, so nothing is claimed.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -47,6 +47,10 @@ impl Mapping for RollCallMapping {
         spec::Timer::Listen
     }
 
+    fn period(&self, _: NodeId, _: &Members, _: spec::Timer) -> Option<Duration> {
+        Some(Timing::DEFAULT.election)
+    }
+
     fn process(&self, node: &Self::Program) -> spec::Process {
         let Some(core) = node.core() else { return spec::Process::default() };
         let role = match node.status().role {

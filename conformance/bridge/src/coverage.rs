@@ -1,0 +1,176 @@
+//! What a comparison has met of the specification: each timer, each kind of message, each rule.
+//!
+//! A walk compares every transition of its world, and a world can be too small to lead somewhere at
+//! all. What was never met was never compared, so a program may do there what it likes: that is no
+//! success, unless the mapping gives a [reason](Mapping::never) why nothing can lead there.
+
+use crate::mapping::{Happening, Mapping, SpecMessage};
+use bellwether_engine::protocol::{Protocol as Specification, Timers};
+use bellwether_engine::trace::plain;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How often something was met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Met {
+    /// In transitions of the world.
+    pub walked: u64,
+    /// In what nodes were asked besides.
+    pub probed: u64,
+}
+
+/// What was met, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coverage {
+    /// How often each timer of the specification expired.
+    pub timers: BTreeMap<String, Met>,
+    /// How often a message of each kind arrived.
+    pub messages: BTreeMap<String, Met>,
+    /// How often something happened of which each rule decides what follows.
+    pub rules: BTreeMap<String, Met>,
+    /// What was never met, and why it cannot be.
+    pub never: BTreeMap<String, String>,
+    /// What was never met although it could have been.
+    pub missing: Vec<String>,
+}
+
+/// Counts what happens.
+pub(crate) struct Tally<'a, M: Mapping> {
+    mapping: &'a M,
+    timers: BTreeMap<String, Met>,
+    /// Of each timer, in the specification's order.
+    timer_kinds: Vec<String>,
+    /// The place of the kind of each message that was met.
+    kinds: FxHashMap<SpecMessage<M>, usize>,
+    messages: Vec<(String, Met)>,
+    rules: Vec<(String, Met)>,
+    /// The kinds of messages that the program does not have.
+    unknown: Vec<String>,
+}
+
+impl<'a, M: Mapping> Tally<'a, M> {
+    /// Nothing has happened yet in a group of `size` nodes.
+    pub(crate) fn new(mapping: &'a M, size: usize) -> Self {
+        let rules = match serde_json::to_value(M::RULES) {
+            Ok(serde_json::Value::Object(rules)) => {
+                rules.into_iter().map(|(name, _)| name).collect()
+            }
+            _ => Vec::new(),
+        };
+        let timer_kinds: Vec<_> = M::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
+        let mut tally = Tally {
+            mapping,
+            timers: timer_kinds.iter().map(|kind| (kind.clone(), Met::default())).collect(),
+            timer_kinds,
+            kinds: FxHashMap::default(),
+            messages: Vec::new(),
+            rules: rules.into_iter().map(|name| (name, Met::default())).collect(),
+            unknown: Vec::new(),
+        };
+        let mut known = Vec::new();
+        for message in mapping.messages_among(size) {
+            let at = tally.kind(message);
+            known.resize(tally.messages.len(), false);
+            known[at] |= mapping.to_program(message).is_some();
+        }
+        let unknown = tally.messages.iter().zip(known).filter(|(_, known)| !known);
+        tally.unknown = unknown.map(|((kind, _), _)| kind.clone()).collect();
+        tally
+    }
+
+    /// This happened, in a transition or in a probe.
+    pub(crate) fn count(&mut self, happening: &Happening<M::Spec>, probed: bool) {
+        match *happening {
+            Happening::Receive { message, .. } => {
+                let at = self.kind(message);
+                one_more(&mut self.messages[at].1, probed);
+            }
+            Happening::Expire(timer) => {
+                let kind = &self.timer_kinds[Timers::place::<M::Spec>(timer)];
+                if let Some(met) = self.timers.get_mut(kind) {
+                    one_more(met, probed);
+                }
+            }
+            Happening::Boot | Happening::Crash => {}
+        }
+        for name in self.mapping.rules(happening) {
+            if let Some((_, met)) = self.rules.iter_mut().find(|(rule, _)| rule == name) {
+                one_more(met, probed);
+            }
+        }
+    }
+
+    /// The place of a message's kind.
+    fn kind(&mut self, message: SpecMessage<M>) -> usize {
+        if let Some(&at) = self.kinds.get(&message) {
+            return at;
+        }
+        let name = kind_of(&message);
+        let known = self.messages.iter().position(|(kind, _)| *kind == name);
+        let at = known.unwrap_or_else(|| {
+            self.messages.push((name, Met::default()));
+            self.messages.len() - 1
+        });
+        self.kinds.insert(message, at);
+        at
+    }
+
+    /// What was met, and what was not.
+    pub(crate) fn coverage(self) -> Coverage {
+        let mut coverage = Coverage {
+            timers: self.timers,
+            messages: self.messages.into_iter().collect(),
+            rules: self.rules.into_iter().collect(),
+            ..Coverage::default()
+        };
+        let unarmed = M::Spec::TIMERS.iter().filter(|row| !(row.armed)(&M::RULES));
+        let unarmed = unarmed.map(|row| {
+            (format!("timer {}", kind_of(&row.timer)), "by these rules no process arms it")
+        });
+        let unknown = self.unknown.iter();
+        let unknown =
+            unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
+        let named = self.mapping.never().iter().map(|&(name, why)| (name.to_owned(), why));
+        let reasons: BTreeMap<_, _> = unarmed.chain(unknown).chain(named).collect();
+        for name in coverage.zero() {
+            match reasons.get(&name) {
+                Some(&why) => drop(coverage.never.insert(name, why.to_owned())),
+                None => coverage.missing.push(name),
+            }
+        }
+        coverage
+    }
+}
+
+/// What messages or timers are called that differ in what they name, as `monitor-2` names a process.
+fn kind_of(one: &impl Serialize) -> String {
+    let name = match serde_json::to_value(one) {
+        Ok(serde_json::Value::Object(one)) => one.into_iter().map(|(name, _)| name).collect(),
+        Ok(serde_json::Value::String(name)) => name,
+        _ => plain(one),
+    };
+    let kind = name.trim_end_matches(|end: char| end.is_ascii_digit());
+    kind.strip_suffix('-').unwrap_or(&name).to_owned()
+}
+
+fn one_more(met: &mut Met, probed: bool) {
+    *(if probed { &mut met.probed } else { &mut met.walked }) += 1;
+}
+
+impl Coverage {
+    /// The three lists, each with what its entries are.
+    #[must_use]
+    pub fn lists(&self) -> [(&'static str, &BTreeMap<String, Met>); 3] {
+        [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]
+    }
+
+    /// What was never met.
+    fn zero(&self) -> Vec<String> {
+        let zero = |(what, list): (&'static str, &BTreeMap<String, Met>)| {
+            let never = list.iter().filter(|(_, met)| **met == Met::default());
+            never.map(|(name, _)| format!("{what} {name}")).collect::<Vec<_>>()
+        };
+        self.lists().into_iter().flat_map(zero).collect()
+    }
+}
