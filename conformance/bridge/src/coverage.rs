@@ -143,7 +143,8 @@ impl<'a, M: Mapping> Tally<'a, M> {
     }
 }
 
-/// What messages or timers are called that differ in what they name, as `monitor-2` names a process.
+/// What messages or timers are called that differ in what they name, as `monitor-2` names a
+/// process.
 fn kind_of(one: &impl Serialize) -> String {
     let name = match serde_json::to_value(one) {
         Ok(serde_json::Value::Object(one)) => one.into_iter().map(|(name, _)| name).collect(),

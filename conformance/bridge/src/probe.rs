@@ -163,7 +163,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                 differences,
             })?;
         }
-        let due = self.overdue();
+        let due = self.passed();
         for (last, &(deadline, timer)) in due.iter().enumerate() {
             let later = due.get(last + 1).map(|&(next, _)| next);
             let now = match later {
@@ -211,7 +211,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// The armed timers with their deadlines, the first in front. Of those that are due at one
     /// moment the program may take any first, so there are none such in the answer.
-    fn overdue(&self) -> Vec<(Time, SpecTimer<M>)> {
+    fn passed(&self) -> Vec<(Time, SpecTimer<M>)> {
         let rows = self.node.deadlines.iter().zip(M::Spec::TIMERS);
         let mut due: Vec<_> = rows.filter_map(|(due, row)| Some(((*due)?, row.timer))).collect();
         due.sort_unstable_by_key(|&(due, _)| due);

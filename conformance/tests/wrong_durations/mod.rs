@@ -25,7 +25,7 @@ fn first_difference<M: Mapping + Copy>(
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
     let world = World::new(M::RULES, scenario).expect("possible");
-    let wrong = WrongMapping(mapping, mistake);
+    let wrong = WrongMapping { right: mapping, mistake, period: None };
     lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
 }
 
@@ -106,4 +106,14 @@ fn a_timer_counts_from_its_old_deadline() {
     from_the_old_deadline(ListRingMapping, 3);
     from_the_old_deadline(StollerMapping, 3);
     from_the_old_deadline(LeaseMapping, 2);
+}
+
+#[test]
+fn a_mapping_that_gives_two_durations_one_period_is_refused() {
+    let world = World::new(LeaseMapping::RULES, Scenario::calm(2)).expect("possible");
+    let period = Some(Duration::from_secs(1));
+    let wrong = WrongMapping { right: LeaseMapping, mistake: |arming| arming.right, period };
+    let refused = lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect_err("refused");
+    let words = refused.to_string();
+    assert!(words.contains("gives 'renew' the period of 'asked'"), "{words}");
 }

@@ -116,7 +116,12 @@ impl<M: Mapping + Copy> Program for Wrong<M> {
 }
 
 /// The mapping of the right program, for one with wrong deadlines.
-pub(crate) struct WrongMapping<M: Mapping>(pub(crate) M, pub(crate) Mistake<M>);
+pub(crate) struct WrongMapping<M: Mapping> {
+    pub(crate) right: M,
+    pub(crate) mistake: Mistake<M>,
+    /// The period of every timer, if it does not give each its own.
+    pub(crate) period: Option<Duration>,
+}
 
 impl<M: Mapping + Copy> Mapping for WrongMapping<M> {
     type Spec = M::Spec;
@@ -132,9 +137,9 @@ impl<M: Mapping + Copy> Mapping for WrongMapping<M> {
         durable: Option<&Durable<M>>,
     ) -> Result<Wrong<M>, Refusal> {
         Ok(Wrong {
-            core: self.0.program(id, members, durable)?,
-            mapping: self.0,
-            mistake: self.1,
+            core: self.right.program(id, members, durable)?,
+            mapping: self.right,
+            mistake: self.mistake,
             right: Vec::new(),
             told: Vec::new(),
             wake: None,
@@ -143,54 +148,54 @@ impl<M: Mapping + Copy> Mapping for WrongMapping<M> {
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
-        self.0.settle(id, members)
+        self.right.settle(id, members)
     }
 
     fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
-        self.0.to_program(message)
+        self.right.to_program(message)
     }
 
     fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.to_model(message)
+        self.right.to_model(message)
     }
 
     fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
-        self.0.timer(timer)
+        self.right.timer(timer)
     }
 
     fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
-        self.0.period(id, members, timer)
+        self.period.or_else(|| self.right.period(id, members, timer))
     }
 
     fn checked_first(&self) -> &'static [SpecTimer<M>] {
-        self.0.checked_first()
+        self.right.checked_first()
     }
 
     fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
-        self.0.detects(timer)
+        self.right.detects(timer)
     }
 
     fn process(&self, program: &Wrong<M>) -> Process<M> {
-        self.0.process(&program.core)
+        self.right.process(&program.core)
     }
 
     fn stable(&self, durable: &Durable<M>) -> Stable<M> {
-        self.0.stable(durable)
+        self.right.stable(durable)
     }
 
     fn memory(&self, program: &Wrong<M>) -> M::Memory {
-        self.0.memory(&program.core)
+        self.right.memory(&program.core)
     }
 
     fn messages(&self) -> Vec<SpecMessage<M>> {
-        self.0.messages()
+        self.right.messages()
     }
 
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
-        self.0.messages_among(nodes)
+        self.right.messages_among(nodes)
     }
 
     fn rules(&self, happening: &Happening<M::Spec>) -> &'static [&'static str] {
-        self.0.rules(happening)
+        self.right.rules(happening)
     }
 }

@@ -89,5 +89,5 @@ fn a_holder_whose_lease_is_over_does_not_step_down() {
 
 #[test]
 fn a_holder_that_wakes_up_late_works_once_more() {
-    caught(Mistake::WorksAfterItsLease, Kind::Unexpected, "renew, lease have passed");
+    caught(Mistake::WorksAfterItsLease, Kind::Missing, "renew, lease have passed");
 }

@@ -171,7 +171,7 @@ impl Program for Wrong {
 
     fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
         let hides = self.is(Mistake::NeverExpires) && self.is_store();
-        self.core.armed().filter(move |&(timer, _)| !hides && !(self.over && timer == Timer::Lease))
+        self.core.armed().filter(move |&(timer, _)| !(hides || self.over && timer == Timer::Lease))
     }
 }
 

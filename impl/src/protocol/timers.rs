@@ -45,7 +45,8 @@ impl<T: Copy + Eq> Timers<T> {
         self.armed[at] = Some(Armed { deadline, generation: self.generation });
     }
 
-    /// Lets `timer` expire at `deadline` already; nothing happens if it is not armed, or due by then.
+    /// Lets `timer` expire at `deadline` already; nothing happens if it is not armed, or due by
+    /// then.
     pub fn bring_forward(&mut self, timer: T, deadline: Time) {
         let at = self.position(timer);
         if let Some(armed) = &mut self.armed[at] {

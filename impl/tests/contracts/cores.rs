@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use bellwether::protocol::{
-    Core, Members, Node, NodeId, Role, Status, bully, chang_roberts, garcia_molina, invitation,
-    lease, list_ring, ring, stoller,
+    Core, Members, Node, NodeId, Role, Status, Time, bully, chang_roberts, garcia_molina,
+    invitation, lease, list_ring, ring, stoller,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -290,5 +290,13 @@ impl Tested for lease::Lease {
             }
         }
         Ok(())
+    }
+
+    fn leads_until(node: &Node<Self>) -> Option<Time> {
+        node.armed().find(|&(timer, _)| timer == lease::Timer::Lease).map(|(_, until)| until)
+    }
+
+    fn is_work(message: lease::Message) -> bool {
+        matches!(message, lease::Message::Write(_) | lease::Message::Renew(..))
     }
 }

@@ -26,6 +26,18 @@ trait Tested: Core {
         let _ = (me, to, message);
         true
     }
+
+    /// Until when the node may lead, if it leads for a time and not until it hears otherwise.
+    fn leads_until(node: &Node<Self>) -> Option<Time> {
+        let _ = node;
+        None
+    }
+
+    /// Whether a node sends this because it leads.
+    fn is_work(message: Self::Message) -> bool {
+        let _ = message;
+        false
+    }
 }
 
 /// The timers that are armed.
@@ -154,6 +166,21 @@ fn leaves<C: Tested>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestC
     Ok(())
 }
 
+/// A leader whose time is over steps down, and does nothing as a leader first, however many
+/// deadlines have passed before that one.
+fn steps_down_first<C: Tested>(effects: &[Effect<C>]) -> Result<(), TestCaseError> {
+    let works = |effect: &Effect<C>| match effect {
+        Output::Send { message, .. } => C::is_work(*message),
+        Output::Persist(_) | Output::Event(_) | Output::WakeAt(_) => false,
+    };
+    let steps_down = |effect: &Effect<C>| {
+        matches!(effect, Output::Event(Event::RoleChanged { from: Role::Leader, .. }))
+    };
+    prop_assert!(!effects.iter().any(works), "worked when its time was over: {:?}", effects);
+    prop_assert!(effects.iter().any(steps_down), "leads when its time is over: {:?}", effects);
+    Ok(())
+}
+
 fn any_inputs_keep_the_contracts<C: Tested>() {
     for_any::<C>(|number, steps| {
         let (mut node, mut durable) = (node::<C>(number), None);
@@ -162,6 +189,7 @@ fn any_inputs_keep_the_contracts<C: Tested>() {
             now = now + Duration::from_nanos(later);
             let before = node.status();
             let was_up = node.core().is_some();
+            let over = C::leads_until(&node).is_some_and(|until| until <= now);
             let effects = effects(&mut node, now, input);
 
             prop_assert_eq!(node.core().is_some(), was_up || input == Input::Boot);
@@ -169,6 +197,9 @@ fn any_inputs_keep_the_contracts<C: Tested>() {
             prop_assert!(node.core().is_some() || effects.is_empty(), "an output before the boot");
             prop_assert!(effects.iter().map(place_in_order).is_sorted(), "{:?}", effects);
             follow::<C>(before, node.status(), &effects)?;
+            if over {
+                steps_down_first::<C>(&effects)?;
+            }
             if was_up {
                 strangers::<C>(node.config(), input, &effects)?;
             }

@@ -124,7 +124,7 @@ impl LockstepArgs {
             let missing = summary.coverage.missing.join(", ");
             writeln!(
                 out,
-                "\n{BOLD}Not met: {missing}.{BOLD:#} No difference, and no claim: this world does not \
+                "\n{BOLD}Not met: {missing}.{BOLD:#} No difference, no claim: this world does not \
                  lead there. One with more faults, another start or --timing asynchronous may."
             )?;
         } else {

@@ -3,7 +3,7 @@
 use super::{program, spec};
 use bellwether::protocol::bully::{Config, Timing};
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
-use bellwether_bridge::mapping::{Mapping, process_id};
+use bellwether_bridge::mapping::{Happening, Mapping, process_id};
 use bellwether_bridge::program::Refusal;
 use std::time::Duration;
 
@@ -69,5 +69,12 @@ impl Mapping for RollCallMapping {
 
     fn messages(&self) -> Vec<spec::Message> {
         vec![spec::Message::Here]
+    }
+
+    fn rules(&self, happening: &Happening<spec::RollCall>) -> &'static [&'static str] {
+        match happening {
+            Happening::Receive { .. } => &["answer"],
+            Happening::Boot | Happening::Expire(_) | Happening::Crash => &[],
+        }
     }
 }
