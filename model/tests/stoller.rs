@@ -117,10 +117,12 @@ fn in_an_asynchronous_world_there_are_two_leaders_and_no_end() {
         ..Scenario::calm(2)
     };
     let names = ["at-most-one-leader", "sle1", "sle2", "leader-recurs"];
-    for rules in [Stoller::RECOMMENDED, Stoller::SYNCHRONOUS, variant("asynchronous")] {
+    for rules in [Stoller::SYNCHRONOUS, variant("asynchronous")] {
         let report = asked(rules, scenario, &names);
         assert_eq!(violated(&report), ["at-most-one-leader", "sle1", "sle2"], "{rules:?}");
     }
+    // A process that begins again each time before its detector notices may never lead.
+    assert_eq!(violated(&asked(Stoller::RECOMMENDED, scenario, &names)), names);
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub enum Fairness {
     Strong,
 }
 
-/// The number that a space has given to an action. Equal actions have equal numbers.
+/// The number that a space has given to an action. Equal actions that are equally fair have equal
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActionId(pub u32);
 
@@ -84,6 +85,14 @@ pub trait Space: Send + Sync {
 
     /// How fair an action is.
     fn fairness(&self, action: ActionId) -> Fairness;
+
+    /// Whether this action may be enabled before and after a step that [interrupts](Space::interrupted)
+    /// it.
+    fn interruptible(&self, action: ActionId) -> bool;
+
+    /// The actions that the one at this position of those enabled in `state` interrupts: what is
+    /// enabled before it is not what is enabled after it, though both are called the same.
+    fn interrupted(&self, state: &[u64], position: usize) -> Vec<ActionId>;
 
     /// Whether some action may be strongly fair.
     fn has_strong(&self) -> bool;

@@ -22,6 +22,8 @@ pub(crate) struct Drawn {
     actions: Vec<Vec<What>>,
     successors: Vec<Vec<u32>>,
     initial: Vec<u32>,
+    /// What an action interrupts in a state.
+    interrupts: Vec<(u32, What, What)>,
 }
 
 impl Drawn {
@@ -32,6 +34,7 @@ impl Drawn {
             actions: vec![Vec::new(); numbers.len()],
             successors: vec![Vec::new(); numbers.len()],
             initial: vec![numbers[0]],
+            interrupts: Vec::new(),
         };
         for &(from, what, to) in edges {
             let from = numbers[from as usize] as usize;
@@ -41,6 +44,19 @@ impl Drawn {
             }
         }
         drawn
+    }
+
+    /// The same where the actions of some states interrupt others: of each the state, what happens
+    /// there, and what it interrupts.
+    pub(crate) fn interrupting(self, all: &[(u32, What, What)], numbers: &[u32]) -> Drawn {
+        let interrupts =
+            all.iter().map(|&(state, what, other)| (numbers[state as usize], what, other));
+        Drawn { interrupts: interrupts.collect(), ..self }
+    }
+
+    /// Whether `what` interrupts `other` in a state.
+    pub(crate) fn interrupts(&self, number: u32, what: What, other: What) -> bool {
+        self.interrupts.contains(&(number, what, other))
     }
 
     /// Where an action leads, if it is enabled.
@@ -76,6 +92,16 @@ impl Rows for Drawn {
             What::Weak(_) => Fairness::Weak,
             What::Strong(_) => Fairness::Strong,
         }
+    }
+
+    fn interruptible(&self, what: &What) -> bool {
+        self.interrupts.iter().any(|(_, _, other)| other == what)
+    }
+
+    fn interrupted(&self, number: u32, position: usize) -> Vec<What> {
+        let what = self.actions[number as usize][position];
+        let here = self.interrupts.iter().filter(|&&(state, by, _)| (state, by) == (number, what));
+        here.map(|&(_, _, other)| other).collect()
     }
 
     fn stutters(&self, number: u32) -> bool {

@@ -164,3 +164,42 @@ fn a_cycle_takes_every_strongly_fair_action_that_it_meets() {
     let lasso = decide(&edges, Liveness::AlwaysEventually(&[])).expect("it goes on");
     assert_eq!(lasso.cycle, [Weak(0), Strong(1), Strong(2), Weak(3)]);
 }
+
+#[test]
+fn what_is_interrupted_on_the_way_round_is_not_owed() {
+    // The way to 2 is open in 0 and 1; going round, one transition makes it another action.
+    let edges = [(0, Fault(0), 1), (1, Fault(0), 0), (0, Weak(0), 2), (1, Weak(0), 2)];
+    let numbers = [0, 1, 2];
+    let formula = Liveness::EventuallyAlways(|number| number == 2);
+    let with = |all: &[(u32, What, What)]| {
+        violation(&Drawn::new(&edges, &numbers).interrupting(all, &numbers), &formula)
+    };
+    assert_eq!(with(&[]), None);
+    assert_eq!(lengths(with(&[(1, Fault(0), Weak(0))])), Some((0, 2)));
+    // What leaves the cycle interrupts nothing on it.
+    assert_eq!(with(&[(1, Weak(0), Weak(0))]), None);
+    assert_eq!(with(&[(1, Fault(0), Weak(1))]), None);
+}
+
+#[test]
+fn a_cycle_goes_where_what_it_owes_is_interrupted() {
+    // The shortest cycle, 0 ⇄ 1, owes the way to 4; by 2 and 3 it is interrupted.
+    let edges = [
+        (0, Fault(0), 1),
+        (1, Fault(0), 0),
+        (1, Fault(1), 2),
+        (2, Fault(0), 3),
+        (3, Fault(0), 0),
+        (0, Weak(0), 4),
+        (1, Weak(0), 4),
+        (2, Weak(0), 4),
+        (3, Weak(0), 4),
+    ];
+    let numbers = [0, 1, 2, 3, 4];
+    let formula = Liveness::AlwaysEventually(|number| number == 4);
+    let drawn = Drawn::new(&edges, &numbers);
+    assert_eq!(violation(&drawn, &formula), None);
+    let drawn = drawn.interrupting(&[(2, Fault(0), Weak(0))], &numbers);
+    let lasso = violation(&drawn, &formula).expect("it goes round by 2 and 3");
+    assert_eq!(lasso.cycle, [Fault(0), Fault(1), Fault(0), Fault(0)]);
+}

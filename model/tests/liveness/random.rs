@@ -40,9 +40,13 @@ fn may_last(drawn: &Drawn, set: Set) -> bool {
     let inside = |state: u32, what: What| drawn.after(state, what).is_some_and(|to| has(set, to));
     let taken = |what: What| states(set).any(|s| enabled(s).contains(&what) && inside(s, what));
     let everywhere = |what: What| states(set).all(|s| enabled(s).contains(&what));
+    let interrupted = |other: What| {
+        let by = |state, what| inside(state, what) && drawn.interrupts(state, what, other);
+        states(set).any(|state| enabled(state).into_iter().any(|what| by(state, what)))
+    };
     let kept = states(set).flat_map(enabled).all(|what| match drawn.fairness(&what) {
         Fairness::None => true,
-        Fairness::Weak => !everywhere(what) || taken(what),
+        Fairness::Weak => !everywhere(what) || taken(what) || interrupted(what),
         Fairness::Strong => taken(what),
     });
     let connected = states(set).all(|state| {
@@ -79,10 +83,14 @@ fn is_counterexample(drawn: &Drawn, formula: Liveness<Set>, lasso: &Lasso<What>)
     let home = stem[stem.len() - 1];
     let Some(round) = walk(home, &lasso.cycle) else { return false };
     let enabled = |state: &u32, what: &What| drawn.actions(*state).contains(what);
+    let interrupted = |other: What| {
+        let mut steps = round.iter().zip(&lasso.cycle);
+        steps.any(|(&state, &what)| drawn.interrupts(state, what, other))
+    };
     let fair = round.iter().flat_map(|&state| drawn.actions(state)).all(|what| {
         let starves = match drawn.fairness(&what) {
             Fairness::None => false,
-            Fairness::Weak => round.iter().all(|state| enabled(state, &what)),
+            Fairness::Weak => round.iter().all(|state| enabled(state, &what)) && !interrupted(what),
             Fairness::Strong => true,
         };
         !starves || lasso.cycle.contains(&what)
@@ -100,13 +108,22 @@ fn is_counterexample(drawn: &Drawn, formula: Liveness<Set>, lasso: &Lasso<What>)
     fair && bad && round[round.len() - 1] == home
 }
 
-fn edges() -> impl Strategy<Value = Vec<Edge>> {
-    let what = prop_oneof![
+fn what() -> impl Strategy<Value = What> {
+    prop_oneof![
         (0..2_u8).prop_map(What::Fault),
         (0..3_u8).prop_map(What::Weak),
         (0..3_u8).prop_map(What::Strong),
-    ];
-    prop::collection::vec((0..STATES, what, 0..STATES), 0..18)
+    ]
+}
+
+fn edges() -> impl Strategy<Value = Vec<Edge>> {
+    prop::collection::vec((0..STATES, what(), 0..STATES), 0..18)
+}
+
+/// What interrupts what, and where.
+fn interrupts() -> impl Strategy<Value = Vec<(u32, What, What)>> {
+    let weak = (0..3_u8).prop_map(What::Weak);
+    prop::collection::vec((0..STATES, what(), weak), 0..9)
 }
 
 fn formula() -> impl Strategy<Value = Liveness<Set>> {
@@ -127,8 +144,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn the_verdict_is_that_of_brute_force(edges in edges(), formula in formula()) {
-        let drawn = Drawn::new(&edges, &AS_DRAWN);
+    fn the_verdict_is_that_of_brute_force(
+        edges in edges(),
+        interrupts in interrupts(),
+        formula in formula(),
+    ) {
+        let drawn = Drawn::new(&edges, &AS_DRAWN).interrupting(&interrupts, &AS_DRAWN);
         let lasso = decide(&drawn, formula);
         prop_assert_eq!(lasso.is_some(), brute_force(&drawn, formula));
         if let Some(lasso) = lasso {
@@ -139,12 +160,15 @@ proptest! {
     #[test]
     fn the_numbers_of_the_states_do_not_matter(
         edges in edges(),
+        interrupts in interrupts(),
         formula in formula(),
         numbers in Just(AS_DRAWN.to_vec()).prop_shuffle(),
     ) {
         let renumber = |set: Set| states(set).fold(0, |s, at| s | (1 << numbers[at as usize]));
-        let drawn = decide(&Drawn::new(&edges, &AS_DRAWN), formula);
-        let renumbered = decide(&Drawn::new(&edges, &numbers), formula.map(renumber));
+        let drawn =
+            |numbers: &[u32]| Drawn::new(&edges, numbers).interrupting(&interrupts, numbers);
+        let renumbered = decide(&drawn(&numbers), formula.map(renumber));
+        let drawn = decide(&drawn(&AS_DRAWN), formula);
         prop_assert_eq!(drawn, renumbered);
     }
 }

@@ -1,12 +1,12 @@
 //! Where a fair execution can stay for ever: the fair components of a part of a graph.
 //!
 //! An execution ends up inside one strongly connected component and goes through some set of its
-//! states again and again. Weak fairness asks that each action that is enabled in all of them is
-//! taken between them, strong fairness that each that is enabled in one of them is. Whether an
-//! action is enabled is a matter of the whole graph.
+//! states again and again. Weak fairness asks that each action that is enabled in all of them, and
+//! that no transition between them interrupts, is taken between them; strong fairness that each
+//! that is enabled in one of them is. Whether an action is enabled is a matter of the whole graph.
 //!
-//! A weakly fair action that is enabled in all of a component and taken nowhere in it has the same
-//! fate in every part of it. A strongly fair one that is taken nowhere in it must not be enabled:
+//! A weakly fair action that is enabled in all of a component, and interrupted and taken nowhere in
+//! it, has the same fate in every part of it. A strongly fair one that is taken nowhere in it must not be enabled:
 //! the states that enable it are left out, and what remains falls apart into smaller components,
 //! which are judged in turn (R. Streett's condition; E. A. Emerson and C.-L. Lei, *Science of
 //! Computer Programming* 8(3), 1987). What survives are the largest sets in which a fair
@@ -135,7 +135,8 @@ impl<R: Rows> Search<'_, R> {
         if starved.is_empty() { Judgement::Fair } else { Judgement::Without(starved) }
     }
 
-    /// Whether a weakly fair action is enabled in every state and taken nowhere inside.
+    /// Whether a weakly fair action is enabled in every state, and taken and interrupted nowhere
+    /// inside.
     fn neglects_a_weak_action(&self, number: u32, members: &[u32]) -> bool {
         let Some((&first, others)) = members.split_first() else { return false };
         let mut always = self.rows.actions(first);
@@ -157,7 +158,29 @@ impl<R: Rows> Search<'_, R> {
                 }
             });
         }
+        if always.iter().all(|action| self.rows.interruptible(action)) {
+            self.drop_interrupted(number, members, &mut always);
+        }
         !always.is_empty()
+    }
+
+    /// Leaves out of `always` what is interrupted somewhere inside.
+    fn drop_interrupted(&self, number: u32, members: &[u32], always: &mut Vec<R::Action>) {
+        for &member in members {
+            for (at, &to) in self.rows.successors(member).iter().enumerate() {
+                if always.is_empty() {
+                    return;
+                }
+                if self.stays(number, to) {
+                    let ended = self.rows.interrupted(member, at);
+                    always.retain(|action| !ended.contains(action));
+                }
+            }
+        }
+    }
+
+    fn stays(&self, number: u32, to: u32) -> bool {
+        to != OUTSIDE && self.home[to as usize] == number
     }
 
     /// The strongly fair actions that are enabled somewhere and taken nowhere inside.
@@ -179,7 +202,7 @@ impl<R: Rows> Search<'_, R> {
     fn for_each(&self, number: u32, state: u32, mut tell: impl FnMut(&R::Action, bool)) {
         let targets = self.rows.successors(state);
         for (action, &to) in self.rows.actions(state).iter().zip(targets) {
-            tell(action, to != OUTSIDE && self.home[to as usize] == number);
+            tell(action, self.stays(number, to));
         }
     }
 }

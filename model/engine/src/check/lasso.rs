@@ -182,7 +182,7 @@ impl<R: Rows> Round<'_, R> {
             if here.0 != from {
                 here = (from, self.rows.actions(from));
             }
-            owed.would_meet(&here.1, at)
+            owed.would_meet(self.rows, &here.1, (from, at))
         })
     }
 
@@ -238,7 +238,7 @@ fn position<R: Rows>(rows: &R, from: u32, to: u32) -> usize {
 
 /// What a cycle that has come so far still owes before it is fair.
 struct Owed<A> {
-    /// Enabled in every state so far, weakly fair, and never taken.
+    /// Enabled in every state so far, weakly fair, and never taken or interrupted.
     weak: Vec<A>,
     /// Enabled in some state so far, strongly fair, and never taken.
     strong: FxHashSet<A>,
@@ -267,17 +267,25 @@ impl<A: Clone + Eq + std::hash::Hash> Owed<A> {
     }
 
     /// Whether something owed is no longer so once the action at this position is taken.
-    fn would_meet(&self, enabled: &[A], at: usize) -> bool {
+    fn would_meet<R: Rows<Action = A>>(&self, rows: &R, enabled: &[A], (from, at): Move) -> bool {
         let action = &enabled[at];
         self.strong.contains(action)
             || self.weak.iter().any(|owed| owed == action || !enabled.contains(owed))
+            || self.interrupted(rows, (from, at)).iter().any(|ended| self.weak.contains(ended))
+    }
+
+    /// What is owed may be among these, which the action at this position interrupts.
+    fn interrupted<R: Rows<Action = A>>(&self, rows: &R, (from, at): Move) -> Vec<A> {
+        let may_be = self.weak.iter().any(|owed| rows.interruptible(owed));
+        if may_be { rows.interrupted(from, at) } else { Vec::new() }
     }
 
     fn pass<R: Rows<Action = A>>(&mut self, rows: &R, (from, at): Move) {
         let enabled = rows.actions(from);
         self.see(rows, &enabled);
         let action = &enabled[at];
-        self.weak.retain(|owed| owed != action && enabled.contains(owed));
+        let ended = self.interrupted(rows, (from, at));
+        self.weak.retain(|owed| owed != action && enabled.contains(owed) && !ended.contains(owed));
         self.strong.remove(action);
         self.taken.insert(action.clone());
     }

@@ -38,6 +38,18 @@ pub trait Rows: Sync {
     /// How fair an action is.
     fn fairness(&self, action: &Self::Action) -> Fairness;
 
+    /// Whether a transition may [interrupt](Rows::interrupted) this action.
+    fn interruptible(&self, _: &Self::Action) -> bool {
+        false
+    }
+
+    /// The actions that the transition at this position of a state interrupts, such as the expiry
+    /// of a timer that it arms anew: each is enabled before it and after it, but was not enabled
+    /// continuously.
+    fn interrupted(&self, _: u32, _: usize) -> Vec<Self::Action> {
+        Vec::new()
+    }
+
     /// Whether nothing fair is enabled in a state, so that staying in it for ever is fair.
     fn stutters(&self, number: u32) -> bool;
 

@@ -125,6 +125,11 @@ impl Clock {
         self.lasts(false).is_some()
     }
 
+    /// Whether some detector notices at once, and may do so again and again without a tick.
+    pub(super) fn detects_at_once(&self) -> bool {
+        self.measures.iter().flatten().any(|&measure| measure == Some(Measure::Detector(0)))
+    }
+
     /// What a timer shows when it has just been armed.
     fn armed<P: Protocol>(&self, of: (Id, P::Timer)) -> u8 {
         match self.measure::<P>(of) {

@@ -14,6 +14,7 @@ mod clock;
 mod condition;
 mod drift;
 mod error;
+mod fair;
 mod missing;
 mod network;
 mod next;

@@ -130,22 +130,6 @@ impl<P: Protocol> World<P> {
         let Ok(()) = listed;
     }
 
-    /// Whether `action` is fair, so that it happens in the end if it stays possible: deliveries,
-    /// expiries that are due, ticks, that a paused process goes on, and if links must heal, that.
-    /// Faults are not.
-    #[inline]
-    #[must_use]
-    pub fn is_fair(&self, action: &Action<P>) -> bool {
-        match action {
-            Action::Deliver(_)
-            | Action::Expire { early: false, .. }
-            | Action::Resume(_)
-            | Action::Tick => true,
-            Action::Heal(..) => self.scenario.heals == Heals::Must,
-            _ => false,
-        }
-    }
-
     /// Whether nothing is left to happen but faults: no message is in flight, no process is paused,
     /// and no timer will expire by itself but heartbeats that tell no process anything new.
     #[must_use]

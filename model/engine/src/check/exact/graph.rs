@@ -135,6 +135,14 @@ impl Rows for Graph<'_> {
         self.space.fairness(*action)
     }
 
+    fn interruptible(&self, action: &ActionId) -> bool {
+        self.space.interruptible(*action)
+    }
+
+    fn interrupted(&self, number: u32, position: usize) -> Vec<ActionId> {
+        self.space.interrupted(&self.words(number), position)
+    }
+
     /// From the last level to the first: most transitions lead to the next level.
     fn backwards(&self) -> Vec<Range<u32>> {
         let numbers = |(first, range): (&u32, &Range<u32>)| first + range.start..first + range.end;

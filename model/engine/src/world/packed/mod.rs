@@ -19,12 +19,12 @@ mod tables;
 
 use super::clock::Clock;
 use super::next::Next;
-use super::{Action, Boundary, Condition, DeliveryFairness, Exceeded, State, World};
-use crate::protocol::{Id, MAX_NODES, Protocol, Timers, row};
+use super::{Action, Boundary, Budget, Condition, Exceeded, State, World};
+use crate::protocol::{Id, MAX_NODES, Protocol, Timers};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use layout::{Field, Layout};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{BEYOND, Globals, Link, Numbered, Process, Sent, UNKNOWN, number};
 
 /// A world with everything that is known of its parts.
@@ -41,8 +41,8 @@ pub struct Packed<P: Protocol> {
     /// In the order of sender and receiver.
     links: Vec<(Id, Id, Link<P>)>,
     globals: Globals,
-    /// The actions that were asked for.
-    actions: Mutex<Numbered<Action<P>>>,
+    /// The actions that were asked for, and how fair each was then.
+    actions: Mutex<Numbered<(Action<P>, Fairness)>>,
     /// The bounds that steps were found to exceed.
     exceeded: Exceeded,
 }
@@ -144,24 +144,30 @@ impl<P: Protocol> Space for Packed<P> {
     fn actions(&self, state: &[u64]) -> Vec<ActionId> {
         let mut actions = Vec::new();
         self.world.enabled(&self.decode(state), &mut actions);
-        let mut known = self.actions.lock().unwrap_or_else(PoisonError::into_inner);
-        actions.into_iter().map(|action| ActionId(number(&mut known, action))).collect()
+        self.number(&actions, &actions)
     }
 
     fn fairness(&self, action: ActionId) -> Fairness {
-        let action = self.action(action);
-        match action {
-            _ if !self.world.is_fair(&action) => Fairness::None,
-            Action::Deliver(_) if self.insists() => Fairness::Strong,
-            Action::Expire { timer, .. } if (row::<P>(timer).random)(&self.world.protocol) => {
-                Fairness::Strong
-            }
-            _ => Fairness::Weak,
-        }
+        self.known_actions()[action.0 as usize].1
     }
 
     fn has_strong(&self) -> bool {
-        self.insists() || P::TIMERS.iter().any(|row| (row.random)(&self.world.protocol))
+        self.world.has_strong()
+    }
+
+    fn interruptible(&self, action: ActionId) -> bool {
+        match self.action(action) {
+            Action::Expire { .. } => true,
+            Action::Deliver(_) => self.world.scenario.faults.losses == Budget::Unbounded,
+            _ => false,
+        }
+    }
+
+    fn interrupted(&self, state: &[u64], position: usize) -> Vec<ActionId> {
+        let state = self.decode(state);
+        let mut actions = Vec::new();
+        self.world.enabled(&state, &mut actions);
+        self.number(&self.world.interrupted(&state, &actions[position]), &actions)
     }
 }
 
@@ -188,8 +194,7 @@ impl<P: Protocol> Packed<P> {
     /// # Panics
     /// If this space never gave an action that number.
     pub fn action(&self, id: ActionId) -> Action<P> {
-        let known = self.actions.lock().unwrap_or_else(PoisonError::into_inner);
-        known[id.0 as usize]
+        self.known_actions()[id.0 as usize].0
     }
 
     /// The actions with these numbers.
@@ -200,9 +205,16 @@ impl<P: Protocol> Packed<P> {
         ids.iter().map(|&id| self.action(id)).collect()
     }
 
-    /// Whether what is sent again and again arrives.
-    fn insists(&self) -> bool {
-        self.world.scenario.fairness == DeliveryFairness::Strong
+    fn known_actions(&self) -> MutexGuard<'_, Numbered<(Action<P>, Fairness)>> {
+        self.actions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The numbers of `actions` in a state in which these are `enabled`.
+    fn number(&self, actions: &[Action<P>], enabled: &[Action<P>]) -> Vec<ActionId> {
+        let fair = |&action: &Action<P>| (action, self.world.fairness(&action, enabled));
+        let actions: Vec<_> = actions.iter().map(fair).collect();
+        let mut known = self.known_actions();
+        actions.into_iter().map(|action| ActionId(number(&mut known, action))).collect()
     }
 
     fn unpacked(&self) -> Unpacked<P> {
