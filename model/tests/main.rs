@@ -1,5 +1,6 @@
 //! All tests of the checker, as one program: what they share is compiled and linked once.
 
+mod accuracy;
 mod bounded;
 mod bounds;
 mod claims;

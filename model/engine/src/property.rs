@@ -176,6 +176,14 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
             temporal: Temporal::Always(Condition::World(World::time_outs_are_accurate)),
         },
         Property {
+            name: PERIODS_ACCURATE,
+            formula: "□ ∀ periodic timer t: due(t) ⇒ may-time-out(t)",
+            meaning: "nothing is repeated sooner than perfect timing assumes",
+            by_default: true,
+            premise: None,
+            temporal: Temporal::Always(Condition::World(World::periods_are_accurate)),
+        },
+        Property {
             name: AGREED_WITHIN,
             formula: "□ (more than D ticks since the last fault ⇒ ∀ up i: leader(i) = max{j: \
                       up(j)})",
@@ -192,8 +200,12 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
     ]
 }
 
-/// The property that says when perfect timing is justified.
+/// The property that says whether time-outs are as long as perfect timing assumes.
 pub const TIMEOUTS_ACCURATE: &str = "timeouts-accurate";
+
+/// The property that says the same of what is repeated. Where both hold, every execution is one
+/// that perfect timing has too, its ticks left out.
+pub const PERIODS_ACCURATE: &str = "periods-accurate";
 
 /// The property that bounds liveness.
 pub const AGREED_WITHIN: &str = "agreed-within";
@@ -217,6 +229,7 @@ pub fn select<P: Protocol>(
                     "succession" => crashes,
                     "follower-bound" | "validity" | "stabilises" => elects == Elects::Highest,
                     "settles" => elects == Elects::Any,
+                    PERIODS_ACCURATE => world.repeats(),
                     _ => true,
                 }
                 && answerable(world, p.name).is_ok()
@@ -237,7 +250,7 @@ pub fn select<P: Protocol>(
 fn answerable<P: Protocol>(world: &World<P>, name: &'static str) -> Result<(), PropertyError> {
     let timed = world.scenario().timing.timed();
     match name {
-        TIMEOUTS_ACCURATE | AGREED_WITHIN if timed.is_none() => {
+        TIMEOUTS_ACCURATE | PERIODS_ACCURATE | AGREED_WITHIN if timed.is_none() => {
             Err(PropertyError::Untimed { name })
         }
         AGREED_WITHIN if timed.is_some_and(|timed| timed.within.is_none()) => {

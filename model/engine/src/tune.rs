@@ -4,6 +4,7 @@
 //! given largest message delay `Tm` and processing time `Tp`, by checking one world after the
 //! other. Nothing is assumed about what happens between: every length from one tick up is checked
 //! until one keeps the property, so what is found is the smallest, and the one below is violated.
+//! It also assumes that nothing is repeated too soon, which is checked with what was found.
 
 mod form;
 
@@ -12,7 +13,7 @@ pub use form::{Fit, Form};
 use crate::check::{self, CheckError, Counterexample, Limits, Options};
 use crate::check::{Progress, Reason, Report, Verdict};
 use crate::erased::{AnyProperty, AnyRules, AnyWorld};
-use crate::property::PropertyError;
+use crate::property::{PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
 use crate::protocol::Wait;
 use crate::world::{Delay, Durations, Scenario, Timed, Timing, WorldError};
 use std::sync::Arc;
@@ -49,6 +50,9 @@ pub struct Row {
     pub found: Vec<Found>,
     /// Why one was not decided, if one was not.
     pub unknown: Option<Reason>,
+    /// Where accurate time-outs were looked for and found, whether what is repeated keeps
+    /// [`PERIODS_ACCURATE`] as well; `None` if nothing is repeated by these rules.
+    pub periods: Option<Verdict>,
 }
 
 /// One duration.
@@ -103,7 +107,7 @@ impl Question {
             durations = durations.with(name, self.most).map_err(WorldError::Durations)?;
         }
         let mut timed = Timed { delay: Delay::AtMost(delay), processing, durations, ..self.given };
-        let mut row = Row { delay, processing, found: Vec::new(), unknown: None };
+        let mut row = Row { delay, processing, found: Vec::new(), unknown: None, periods: None };
         for &name in &self.sought {
             match self.smallest(name, &mut timed, look)? {
                 Ok(found) => {
@@ -119,7 +123,24 @@ impl Question {
                 }
             }
         }
+        let found = matches!(row.verdict(), Verdict::Holds | Verdict::HoldsWithin);
+        if self.property == TIMEOUTS_ACCURATE && found {
+            row.periods = self.periods(timed, &mut |progress| look("each period", 0, progress))?;
+        }
         Ok(row)
+    }
+
+    /// Whether nothing is repeated sooner than perfect timing assumes, if anything is repeated.
+    fn periods(
+        &self,
+        timed: Timed,
+        look: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Option<Verdict>, TuneError> {
+        let world = self.world(timed)?;
+        let asked = world.select(&[])?.into_iter().find(|p| p.name == PERIODS_ACCURATE);
+        let Some(asked) = asked else { return Ok(None) };
+        let report = check::decide(&*world, &[asked], &self.options, look)?;
+        Ok(Some(report.verdict()))
     }
 
     /// The smallest duration of this name that keeps the property, left in `timed`; otherwise why

@@ -5,7 +5,7 @@ use super::{
     text,
 };
 use crate::check::{Counterexample, Options, Verdict, holds_within};
-use crate::property::TIMEOUTS_ACCURATE;
+use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
 use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
@@ -274,6 +274,9 @@ impl Answer<'_> {
             };
             writeln!(out, "{says}")?;
         }
+        if let Some(remark) = self.too_soon() {
+            writeln!(out, "{}", text::wrap(&remark, width))?;
+        }
         for (at, found, below, counterexample) in self.counterexamples() {
             if at > 0 && !self.args.show {
                 continue;
@@ -292,6 +295,22 @@ impl Answer<'_> {
             )?;
         }
         Ok(())
+    }
+
+    /// Where perfect timing says nothing of these durations, because something is repeated sooner
+    /// than it assumes.
+    fn too_soon(&self) -> Option<String> {
+        let rows = self.rows.iter().filter(|row| row.periods == Some(Verdict::Violated));
+        let rows: Vec<_> =
+            rows.map(|row| format!("Tm {}, Tp {}", row.delay, row.processing)).collect();
+        let property = PERIODS_ACCURATE;
+        (!rows.is_empty()).then(|| {
+            let rows = rows.join("; ");
+            format!(
+                "{property} is violated with {rows}: something is repeated sooner than perfect \
+                 timing assumes, so what holds with perfect timing need not hold there."
+            )
+        })
     }
 
     /// The surrounding, and the durations that are not looked for.
@@ -383,5 +402,6 @@ fn row_view(row: &Row) -> serde_json::Value {
         .collect();
     json!({ "delay": row.delay, "processing": row.processing, "verdict": row.verdict(),
             "reason": row.unknown, "bounds_met": row.bounds_met(), "durations": durations,
+            "periods": row.periods,
             "states": row.found.last().map(|found| found.states), "too_short": below })
 }

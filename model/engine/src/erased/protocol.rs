@@ -100,7 +100,7 @@ impl<P: Protocol> AnyRules for P {
     }
 
     fn waits(&self) -> Vec<Wait> {
-        let waiting = P::TIMERS.iter().filter(|row: &&TimerRow<P>| row.waits_for_others());
+        let waiting = P::TIMERS.iter().filter(|row: &&TimerRow<P>| row.periodic.is_none());
         waiting.filter_map(|row| row.wait(self)).collect()
     }
 

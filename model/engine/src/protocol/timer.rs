@@ -83,6 +83,9 @@ pub struct TimerRow<P: Protocol> {
     /// needs no false suspicion to do so. A world in which only expiries without news and faults
     /// are left is [quiescent](crate::world::World::is_quiescent).
     pub periodic: Option<NoNews<P>>,
+    /// Whether a periodic timer waits for another process all the same, while its process is in
+    /// this state.
+    pub waits: fn(&P::Process) -> bool,
 }
 
 impl<P: Protocol> TimerRow<P> {
@@ -97,6 +100,7 @@ impl<P: Protocol> TimerRow<P> {
             random: |_| false,
             stagger: None,
             periodic: None,
+            waits: |_| false,
         }
     }
 
@@ -153,6 +157,13 @@ impl<P: Protocol> TimerRow<P> {
         self
     }
 
+    /// In some states of its process it waits for another all the same.
+    #[must_use]
+    pub const fn waits_if(mut self, waits: fn(&P::Process) -> bool) -> Self {
+        self.waits = waits;
+        self
+    }
+
     /// How it measures time in a timed world; `None` if by these rules no process ever arms it.
     #[must_use]
     pub fn wait(&self, rules: &P) -> Option<Wait> {
@@ -160,10 +171,11 @@ impl<P: Protocol> TimerRow<P> {
         Some(if (self.detects)(rules) { Wait::Detector(duration) } else { Wait::Fixed(duration) })
     }
 
-    /// Whether it waits for others, rather than pacing something that repeats.
+    /// Whether it waits for others while its process is in this state, rather than pacing something
+    /// that repeats.
     #[must_use]
-    pub const fn waits_for_others(&self) -> bool {
-        self.periodic.is_none()
+    pub fn waits_for_others(&self, process: &P::Process) -> bool {
+        self.periodic.is_none() || (self.waits)(process)
     }
 }
 

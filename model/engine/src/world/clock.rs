@@ -34,7 +34,7 @@ use super::network::Left;
 use super::timed::{Delay, MAX_TICKS, Timed};
 use super::{Action, State, Timing, World, WorldError};
 use crate::protocol::{
-    Duration, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Stagger, TimerRow, Timers, View, Wait,
+    Duration, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Stagger, TimerRow, Timers, View, Wait, row,
 };
 
 /// What a timed world keeps besides.
@@ -311,31 +311,43 @@ impl<P: Protocol> World<P> {
 
 /// What the properties of timed worlds ask.
 impl<P: Protocol> World<P> {
-    /// The time-outs that may expire: fixed timers that wait for others.
-    fn time_outs<'a>(&'a self, state: &'a State<P>) -> impl Iterator<Item = (Id, P::Timer)> {
-        let waits = move |&(id, timer): &(Id, P::Timer)| {
+    /// The fixed timers that may expire: time-outs, which wait for others, or those that pace
+    /// something.
+    fn due_at<'a>(
+        &'a self,
+        state: &'a State<P>,
+        time_outs: bool,
+    ) -> impl Iterator<Item = (Id, P::Timer)> {
+        let wanted = move |&(id, timer): &(Id, P::Timer)| {
             let due = |clock: &Clock| match clock.measure::<P>((id, timer)) {
                 Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
                 Measure::Detector(_) => false,
             };
             self.clock.as_ref().is_some_and(due)
-                && crate::protocol::row::<P>(timer).waits_for_others()
+                && row::<P>(timer).waits_for_others(state.process(id)) == time_outs
                 && !state.paused(id)
         };
-        armed(state).filter(waits)
+        armed(state).filter(wanted)
     }
 
     /// Whether a time-out is due; never in a world without a clock.
     #[must_use]
     pub fn some_time_out_is_due(&self, state: &State<P>) -> bool {
-        self.time_outs(state).next().is_some()
+        self.due_at(state, true).next().is_some()
     }
 
     /// Whether every time-out that is due waits for what can no longer come.
     #[must_use]
     pub fn time_outs_are_accurate(&self, state: &State<P>) -> bool {
         let view = self.view(state);
-        self.time_outs(state).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
+        self.due_at(state, true).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
+    }
+
+    /// Whether every timer that is due and paces something would expire with perfect timing too.
+    #[must_use]
+    pub fn periods_are_accurate(&self, state: &State<P>) -> bool {
+        let view = self.view(state);
+        self.due_at(state, false).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
     }
 
     /// Whether the last fault is longer ago than `within` says; never without it.

@@ -75,8 +75,12 @@ impl<P: Protocol> World<P> {
         if scenario.capacity == Some(0) {
             return Err(WorldError::NoCapacity);
         }
-        if scenario.faults.losses == Budget::Unbounded && scenario.timing == Timing::Perfect {
-            refuse_what_no_process_notices(&protocol)?;
+        // The next copy of what is repeated could always still come.
+        let unnoticed =
+            scenario.faults.losses == Budget::Unbounded && scenario.timing == Timing::Perfect;
+        if let Some(row) = repeats(&protocol).filter(|_| unnoticed) {
+            let timer = crate::words::label(&row.timer).to_lowercase();
+            return Err(WorldError::LossesNeverNoticed { protocol: P::NAME, timer });
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
@@ -90,6 +94,11 @@ impl<P: Protocol> World<P> {
     /// The protocol and its rules.
     pub fn protocol(&self) -> &P {
         &self.protocol
+    }
+
+    /// Whether by these rules a timer paces something that repeats.
+    pub(crate) fn repeats(&self) -> bool {
+        repeats(&self.protocol).is_some()
     }
 
     /// The surrounding.
@@ -167,14 +176,9 @@ impl<P: Protocol> World<P> {
     }
 }
 
-/// Perfect timing and losses without bound contradict each other where a message is repeated: the
-/// next copy could always still come.
-fn refuse_what_no_process_notices<P: Protocol>(protocol: &P) -> Result<(), WorldError> {
-    let repeats = |row: &&TimerRow<P>| row.periodic.is_some() && (row.armed)(protocol);
-    P::TIMERS.iter().find(repeats).map_or(Ok(()), |row| {
-        let timer = crate::words::label(&row.timer).to_lowercase();
-        Err(WorldError::LossesNeverNoticed { protocol: P::NAME, timer })
-    })
+/// A timer that by these rules paces something that repeats.
+fn repeats<P: Protocol>(protocol: &P) -> Option<&'static TimerRow<P>> {
+    P::TIMERS.iter().find(|row: &&TimerRow<P>| row.periodic.is_some() && (row.armed)(protocol))
 }
 
 impl<P: Protocol> fmt::Debug for World<P> {

@@ -74,7 +74,7 @@ impl<P: Protocol> World<P> {
             for (_, row) in state.timers(id).rows::<P>() {
                 let timer = row.timer;
                 let early = self.due(state, view, (id, timer)) != Due::Now;
-                if !early || (may_suspect && row.waits_for_others()) {
+                if !early || (may_suspect && row.waits_for_others(state.process(id))) {
                     take(Next::One(Action::Expire { id, timer, early }))?;
                 }
             }

@@ -29,7 +29,8 @@ pub(super) const ROWS: &[TimerRow<Stoller>] = &[
         .armed_if(|rules: &Stoller| {
             rules.query != Query::None || rules.unanswered != Unanswered::Waits
         })
-        .periodic(timing::all_follow),
+        .periodic(timing::all_follow)
+        .waits_if(|process| process.pendack.is_some()),
 ];
 
 const fn monitor(at: usize) -> TimerRow<Stoller> {
