@@ -69,12 +69,13 @@ async fn take_part<C: Runnable>(config: Config<C>) -> anyhow::Result<()> {
     // Asked for first, so that a signal during the start is not lost.
     let signal = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let mut election = Election::join(config).await?;
-    tracing::warn!(
-        %node, protocol,
-        "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {}. Use it only where \
-         that is a nuisance and not a loss; read docs/protocols/{protocol}.md",
-        C::TWO_LEADERS
-    );
+    if let Some(when) = C::TWO_LEADERS {
+        tracing::warn!(
+            %node, protocol,
+            "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {when}. Use it only \
+             where that is a nuisance and not a loss; read docs/protocols/{protocol}.md",
+        );
+    }
     tokio::select! {
         signal = signal => tracing::info!(%node, signal, "leaving"),
         stopped = election.stopped() => return Ok(stopped?),

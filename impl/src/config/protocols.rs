@@ -15,6 +15,7 @@ use crate::protocol::garcia_molina::{self, GarciaMolina};
 use crate::protocol::invitation::{self, Invitation};
 use crate::protocol::lease::{self, Lease};
 use crate::protocol::list_ring::ListRing;
+use crate::protocol::quorum::{self, Quorum};
 use crate::protocol::ring;
 use crate::protocol::stoller::{self, Stoller};
 use crate::protocol::{Core, Members, NodeId, Nothing};
@@ -28,9 +29,11 @@ pub trait Runnable: Core {
     /// Whether its nodes are watched by failure detectors, and so send heartbeats.
     const DETECTOR: bool = false;
 
-    /// When two nodes may lead at the same time: a sentence for the log.
-    const TWO_LEADERS: &'static str = "it has no quorum: a network that is cut in two has a \
-        leader on each side, and so has one that delays messages beyond the time-outs";
+    /// When two nodes may lead at the same time: a sentence for the log. None if they never do.
+    const TWO_LEADERS: Option<&'static str> = Some(
+        "it has no quorum: a network that is cut in two has a leader on each side, and so has one \
+         that delays messages beyond the time-outs",
+    );
 
     /// The keys of the section.
     fn fields(section: &mut Self::Section) -> Fields<'_>;
@@ -149,8 +152,10 @@ impl Runnable for GarciaMolina {
 impl Runnable for Invitation {
     type Section = invitation::Timing;
 
-    const TWO_LEADERS: &'static str = "its groups have a leader each until they have merged: at \
-        the start, after every failure, and on each side of a network that is cut in two";
+    const TWO_LEADERS: Option<&'static str> = Some(
+        "its groups have a leader each until they have merged: at \
+        the start, after every failure, and on each side of a network that is cut in two",
+    );
 
     fn fields(timing: &mut invitation::Timing) -> Fields<'_> {
         vec![
@@ -224,8 +229,10 @@ impl Runnable for Stoller {
 
     const DETECTOR: bool = true;
 
-    const TWO_LEADERS: &'static str = "it has no quorum: a network that is cut in two has a \
-        leader on each side, and so has one in which a failure detector is wrong";
+    const TWO_LEADERS: Option<&'static str> = Some(
+        "it has no quorum: a network that is cut in two has a \
+        leader on each side, and so has one in which a failure detector is wrong",
+    );
 
     fn fields(section: &mut StollerSection) -> Fields<'_> {
         vec![("ask", Field::Time(&mut section.ask))]
@@ -258,9 +265,11 @@ impl Default for LeaseSection {
 impl Runnable for Lease {
     type Section = LeaseSection;
 
-    const TWO_LEADERS: &'static str = "a holder that is paused, or whose clock is slower than \
+    const TWO_LEADERS: Option<&'static str> = Some(
+        "a holder that is paused, or whose clock is slower than \
         `hold` and `keep` allow for, believes that it leads after its lease was granted to \
-        another; the store of this release forgets its grants when it restarts";
+        another; the store of this release forgets its grants when it restarts",
+    );
 
     fn fields(section: &mut LeaseSection) -> Fields<'_> {
         let durations = &mut section.durations;
@@ -288,5 +297,33 @@ impl Runnable for Lease {
     /// The store keeps nothing.
     fn durable(config: &lease::Config) -> bool {
         matches!(config, lease::Config::Client(_))
+    }
+}
+
+impl Runnable for Quorum {
+    type Section = quorum::Timing;
+
+    /// As long as the rates of clocks differ by no more than `drift_ppm`.
+    const TWO_LEADERS: Option<&'static str> = None;
+
+    fn fields(timing: &mut quorum::Timing) -> Fields<'_> {
+        vec![
+            ("round", Field::Time(&mut timing.round)),
+            ("lease", Field::Time(&mut timing.lease)),
+            ("promise", Field::Time(&mut timing.promise)),
+            ("election", Field::Time(&mut timing.election)),
+            ("coordinator", Field::Time(&mut timing.coordinator)),
+            ("backoff", Field::Time(&mut timing.backoff)),
+            ("skew", Field::Time(&mut timing.skew)),
+            ("drift_ppm", Field::Count(&mut timing.drift_ppm)),
+        ]
+    }
+
+    fn core(
+        id: NodeId,
+        members: &Members,
+        &timing: &quorum::Timing,
+    ) -> Result<Self::Config, Error> {
+        Ok(quorum::Config { id, members: members.clone(), timing })
     }
 }

@@ -40,6 +40,7 @@ pub mod invitation;
 pub mod lease;
 pub mod list_ring;
 mod node;
+pub mod quorum;
 pub mod ring;
 mod settings;
 pub mod stoller;
@@ -128,6 +129,7 @@ macro_rules! for_each_core {
             $crate::protocol::list_ring::ListRing,
             $crate::protocol::stoller::Stoller,
             $crate::protocol::lease::Lease,
+            $crate::protocol::quorum::Quorum,
         }
     };
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bellwether::protocol::{
     Core, Members, Node, NodeId, Role, Status, Time, bully, chang_roberts, garcia_molina,
-    invitation, lease, list_ring, ring, stoller,
+    invitation, lease, list_ring, quorum, ring, stoller,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -298,5 +298,51 @@ impl Tested for lease::Lease {
 
     fn is_work(message: lease::Message) -> bool {
         matches!(message, lease::Message::Write(_) | lease::Message::Renew(..))
+    }
+}
+
+impl Tested for quorum::Quorum {
+    fn config(number: u16) -> quorum::Config {
+        quorum::Config { id: id(number), members: members(), timing: quorum::Timing::DEFAULT }
+    }
+
+    fn messages() -> BoxedStrategy<quorum::Message> {
+        use quorum::Message::{Ack, Canvass, Claim, Coordinator, Grant, Outrank, Refuse, Support};
+        let epoch = || prop_oneof![0..5_u64, Just(u64::MAX)].prop_map(quorum::Epoch::new);
+        let round = || prop_oneof![0..5_u64, Just(u64::MAX)];
+        prop_oneof![
+            epoch().prop_map(Canvass),
+            2 => epoch().prop_map(Support),
+            epoch().prop_map(Outrank),
+            epoch().prop_map(Claim),
+            2 => epoch().prop_map(Grant),
+            (epoch(), round()).prop_map(|(epoch, round)| Coordinator(epoch, round)),
+            2 => (epoch(), round()).prop_map(|(epoch, round)| Ack(epoch, round)),
+            (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Refuse(epoch, to)),
+        ]
+        .boxed()
+    }
+
+    fn holds(core: &Self, node: &Node<Self>) -> Result<(), TestCaseError> {
+        use quorum::{State, Timer};
+        let armed = armed(node);
+        let me = node.status().id;
+        match core.state() {
+            State::Follower { promised, .. } => {
+                prop_assert_eq!(promised.is_some(), armed.contains(&Timer::Promise));
+                prop_assert_eq!(armed.len(), 1, "it waits for one thing");
+            }
+            State::Deferring => prop_assert_eq!(armed, [Timer::Coordinator]),
+            State::Canvassing(_) => prop_assert_eq!(armed, [Timer::Election]),
+            State::Claiming(_) => {
+                prop_assert!(armed.contains(&Timer::Election));
+                prop_assert_eq!(core.granted_to(), Some(me), "it claims what it granted itself");
+            }
+            State::Leader { .. } => {
+                prop_assert!(armed.contains(&Timer::Lease), "no leader without a lease");
+                prop_assert_eq!(core.granted_to(), Some(me), "it leads what it granted itself");
+            }
+        }
+        Ok(())
     }
 }

@@ -111,3 +111,19 @@ fn the_lease_with_a_store_that_a_flag_names() {
     cluster.wait_for(3, "has granted the lease", |status| status["leader"].is_u64());
     cluster.wait_for(1, "knows of it", |status| status["leader"].is_u64());
 }
+
+/// A restarted node does not depose a leader that works, and no warning is due.
+#[test]
+fn the_quorum_bully() {
+    let mut cluster = Cluster::running(5, "quorum", "");
+    (1..=5).for_each(|node| cluster.start(node));
+    let first = cluster.wait_for_any_leader();
+    cluster.take(first).kill();
+    let second = cluster.wait_for_any_leader();
+    assert_ne!(second, first);
+    cluster.start(first);
+    assert_eq!(cluster.wait_for_any_leader(), second, "its lease is renewed");
+    let log = cluster.log_of("1");
+    assert!(!log.contains("TWO NODES CAN LEAD"), "{log}");
+    assert_eq!(cluster.status(1).expect("it runs")["protocol"], "quorum");
+}

@@ -1,0 +1,349 @@
+//! The quorum bully: the highest node that a majority supports leads an epoch, while its lease
+//! lasts.
+//!
+//! The order is the bully's: of the nodes that can win, the highest runs. A leader exists only by
+//! the durable grants of a majority, and each epoch is granted once, so no epoch has two leaders. A
+//! node that grants, or that acknowledges a leader's round, promises to grant nothing to another
+//! for a while; a leader counts a shorter while from before it asked, its *lease*, and does nothing
+//! as leader once that is over. So at most one node at a time holds a lease, as long as the *rates*
+//! of clocks differ by no more than the configuration says. Delays and pauses may be of any length.
+//!
+//! Where each rule comes from:
+//!
+//! - **An epoch is granted once, durably, and a majority of grants makes a leader; a higher epoch
+//!   deposes:** D. Ongaro, J. Ousterhout, *In Search of an Understandable Consensus Algorithm*,
+//!   USENIX ATC 2014, §5.2, where epochs are called terms.
+//! - **A node asks whether it would win before it claims an epoch:** D. Ongaro, *Consensus:
+//!   Bridging Theory and Practice*, 2014, §9.6, there called pre-vote. Asking changes nothing, so a
+//!   node that cannot win disturbs no leader.
+//! - **A node that is asked by a lower one runs itself:** H. Garcia-Molina, *Elections in a
+//!   Distributed Computing System*, IEEE Transactions on Computers C-31(1), 1982.
+//! - **The lease counts from before the request, and a restarted voter grants nothing for as long
+//!   as a promise that it may have forgotten:** C. Gray, D. Cheriton, *Leases: An Efficient
+//!   Fault-Tolerant Mechanism for Distributed File Cache Consistency*, SOSP 1989.
+//! - **A node that finds no majority is not electable for a while:** ours. It supports others
+//!   meanwhile, so that a high node with few links does not hold up a lower one with many.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Belief, Context, Core, Node, NodeId, Reason, Role, SettingsError, Time};
+
+mod candidate;
+mod config;
+mod leader;
+mod voter;
+
+pub use config::{Config, Timing};
+
+/// The number of a leadership: every later leader has a higher one. A resource that refuses
+/// everything from an epoch lower than the highest that it has seen is safe from a leader that is
+/// late: it is the fencing token of what a leader does.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Epoch(u64);
+
+impl Epoch {
+    /// The epoch with this number; 0 is before the first.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The one after it. At an epoch in every nanosecond there are numbers for 584 years.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What nodes say to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// "Would you grant me this epoch?" Asking changes nothing.
+    Canvass(Epoch),
+    /// "I would grant you this epoch."
+    Support(Epoch),
+    /// "I am higher and electable, and run myself."
+    Outrank(Epoch),
+    /// "Grant me this epoch."
+    Claim(Epoch),
+    /// "This epoch is yours." Durable before it is sent.
+    Grant(Epoch),
+    /// "I lead this epoch, and this is my round of that number."
+    Coordinator(Epoch, u64),
+    /// "I follow you": the answer to a round.
+    Ack(Epoch, u64),
+    /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
+    Refuse(Epoch, Option<NodeId>),
+}
+
+/// What a node waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Timer {
+    /// Until when what it has asked for would last: the lease that a claim or a round would give.
+    Asked,
+    /// Leader: until its lease is over.
+    Lease,
+    /// Until its promise is over.
+    Promise,
+    /// After a start: until what it may have promised in an earlier life is over.
+    Quiet,
+    /// It knows no leader: until it runs, the highest node first.
+    Watch,
+    /// Candidate: for the answers to a canvass or a claim.
+    Election,
+    /// It has given way to a higher node: for its first round.
+    Coordinator,
+    /// It found no majority: until it runs again.
+    Backoff,
+    /// Leader: until its next round.
+    Round,
+}
+
+/// What a node keeps on stable storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Durable {
+    /// The highest epoch that it has granted or heard of.
+    pub epoch: Epoch,
+    /// The node to which it has granted that epoch, or that led it.
+    pub granted_to: Option<NodeId>,
+}
+
+const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
+const HEARD: Reason = Reason::new("leader_heard", "the leader of the epoch was heard");
+const OUTRANKED: Reason = Reason::new("outranked", "a higher node runs itself");
+const WATCH_OVER: Reason = Reason::new("watch_over", "no leader was heard in time");
+const SUPPORTED: Reason = Reason::new("supported", "a majority would grant the next epoch");
+const NO_MAJORITY: Reason = Reason::new("no_majority", "no majority answered in time");
+const CLAIMED_BY: Reason = Reason::new("claimed_by", "another node was granted a higher epoch");
+const LEASE_OVER: Reason = Reason::new("lease_over", "no majority renewed the lease in time");
+const PROMISE_OVER: Reason = Reason::new("promise_over", "the promise to the leader is over");
+const HIGHER_EPOCH: Reason = Reason::new("higher_epoch", "there is a higher epoch");
+const CANVASSED: Reason = Reason::new("canvassed", "a lower node asked for support");
+
+/// A message of an epoch, a round or a question that is over.
+const STALE: Reason = Reason::new("stale", "it belongs to something that is over");
+
+/// What a node is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It follows the node that it has promised itself to, or waits for one.
+    Follower {
+        /// To which node it has promised to grant nothing to another, while [`Timer::Promise`]
+        /// runs.
+        promised: Option<NodeId>,
+        /// Whether it has heard that this node leads.
+        heard: bool,
+    },
+    /// A higher node runs.
+    Deferring,
+    /// It asks whether others would grant it the next epoch; these would, itself included.
+    Canvassing(BTreeSet<NodeId>),
+    /// It has asked for its epoch; these have granted it, itself included.
+    Claiming(BTreeSet<NodeId>),
+    /// It leads its epoch.
+    Leader {
+        /// The number of its latest round.
+        round: u64,
+        /// The nodes that have acknowledged it, itself included.
+        acks: BTreeSet<NodeId>,
+    },
+}
+
+/// One node of the quorum bully.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Quorum {
+    durable: Durable,
+    state: State,
+}
+
+impl Quorum {
+    /// The highest epoch that it has granted or heard of; while it leads, the one that it leads.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.durable.epoch
+    }
+
+    /// The node to which it has granted that epoch.
+    #[must_use]
+    pub fn granted_to(&self) -> Option<NodeId> {
+        self.durable.granted_to
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Makes an epoch durable before anything is sent that follows from it.
+    fn keep(&mut self, cx: &mut Context<'_, Self>, epoch: Epoch, granted_to: Option<NodeId>) {
+        let durable = Durable { epoch, granted_to };
+        if durable != self.durable {
+            self.durable = durable;
+            cx.persist(durable);
+        }
+    }
+
+    /// Whether these are a majority of the members.
+    fn is_majority(cx: &Context<'_, Self>, nodes: &BTreeSet<NodeId>) -> bool {
+        2 * nodes.len() > cx.config().members.count()
+    }
+
+    fn say_to_all(cx: &mut Context<'_, Self>, message: Message) {
+        let (me, members) = (cx.id(), &cx.config().members);
+        cx.send_all(members.below(me), message);
+        cx.send_all(members.above(me), message);
+    }
+
+    /// The only place where the role is written. A new role waits for nothing of the old one.
+    fn change(&mut self, cx: &mut Context<'_, Self>, to: State, reason: Reason) {
+        self.state = to;
+        cx.cancel_all();
+        cx.because(reason);
+    }
+
+    /// It waits for a leader, and promises nothing.
+    fn watch(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        self.change(cx, State::Follower { promised: None, heard: false }, reason);
+        cx.arm(Timer::Watch);
+    }
+}
+
+impl Core for Quorum {
+    const NAME: &'static str = "quorum";
+    const TIMERS: &'static [Timer] = &[
+        Timer::Asked,
+        Timer::Lease,
+        Timer::Promise,
+        Timer::Quiet,
+        Timer::Watch,
+        Timer::Election,
+        Timer::Coordinator,
+        Timer::Backoff,
+        Timer::Round,
+    ];
+    type Config = Config;
+    type Error = SettingsError;
+    type Durable = Durable;
+    type Message = Message;
+    type Timer = Timer;
+
+    fn validate(config: &Config, _: Option<&Durable>) -> Result<(), SettingsError> {
+        config.timing.validate()?;
+        Ok(config.members.require(config.id)?)
+    }
+
+    /// The watch of the highest node is the shortest: each lower one gives the higher the time to
+    /// run.
+    fn period(config: &Config, timer: Timer) -> Duration {
+        let timing = &config.timing;
+        match timer {
+            Timer::Asked | Timer::Lease => timing.lease,
+            Timer::Promise | Timer::Quiet => timing.promise,
+            Timer::Watch => {
+                // At most 255 members.
+                let higher = config.members.above(config.id).len() as u32;
+                timing.skew * (1 + higher)
+            }
+            Timer::Election => timing.election,
+            Timer::Coordinator => timing.coordinator,
+            Timer::Backoff => timing.backoff,
+            Timer::Round => timing.round,
+        }
+    }
+
+    /// A candidate gives up on an answer that is older.
+    fn message_lifetime(config: &Config) -> Duration {
+        config.timing.election
+    }
+
+    fn may_become(from: Role, to: Role) -> bool {
+        match to {
+            Role::NotStarted => false,
+            Role::Candidate => matches!(from, Role::Follower | Role::Candidate | Role::Waiting),
+            Role::Waiting => from == Role::Candidate,
+            Role::Leader => from == Role::Candidate,
+            Role::Follower => true,
+        }
+    }
+
+    /// A node that starts may have promised something in an earlier life: until that is over, it
+    /// grants nothing.
+    fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, _: u64) -> Self {
+        cx.because(Reason::BOOTED);
+        cx.arm(Timer::Quiet);
+        let state = State::Follower { promised: None, heard: false };
+        Self { durable: durable.unwrap_or_default(), state }
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
+        match message {
+            Message::Canvass(epoch) => self.on_canvass(cx, from, epoch),
+            Message::Support(epoch) => self.on_support(cx, from, epoch),
+            Message::Outrank(epoch) => self.on_outrank(cx, from, epoch),
+            Message::Claim(epoch) => self.on_claim(cx, from, epoch),
+            Message::Grant(epoch) => self.on_grant(cx, from, epoch),
+            Message::Coordinator(epoch, round) => self.on_coordinator(cx, from, epoch, round),
+            Message::Ack(epoch, round) => self.on_ack(cx, from, epoch, round),
+            Message::Refuse(epoch, _) => self.on_refuse(cx, from, epoch),
+        }
+    }
+
+    fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Asked => self.on_unanswered(cx),
+            Timer::Lease => self.watch(cx, LEASE_OVER),
+            Timer::Promise => self.watch(cx, PROMISE_OVER),
+            Timer::Quiet => cx.arm(Timer::Watch),
+            Timer::Watch => self.run(cx, WATCH_OVER),
+            Timer::Coordinator => self.run(cx, Reason::NO_WINNER),
+            Timer::Backoff => self.run(cx, WATCH_OVER),
+            Timer::Election => self.on_election_over(cx),
+            Timer::Round => self.start_round(cx),
+        }
+    }
+
+    fn belief(&self, config: &Config) -> Belief {
+        let (role, leader) = match self.state {
+            State::Follower { promised, heard: true } => (Role::Follower, promised),
+            State::Follower { heard: false, .. } => (Role::Follower, None),
+            State::Deferring => (Role::Waiting, None),
+            State::Canvassing(_) | State::Claiming(_) => (Role::Candidate, None),
+            State::Leader { .. } => (Role::Leader, Some(config.id)),
+        };
+        Belief { role, leader }
+    }
+}
+
+impl Node<Quorum> {
+    /// The epoch that this node leads, if its lease lasts at `now`. Ask it immediately before each
+    /// thing that only a leader may do, and send the epoch along: between the question and what is
+    /// done, a pause may always come.
+    #[must_use]
+    pub fn leads(&self, now: Time) -> Option<Epoch> {
+        let core = self.core().filter(|core| matches!(core.state, State::Leader { .. }))?;
+        let lasts = self.armed().any(|(timer, until)| timer == Timer::Lease && until > now);
+        lasts.then_some(core.epoch())
+    }
+}
+
+#[cfg(test)]
+mod tests;

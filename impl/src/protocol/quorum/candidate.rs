@@ -1,0 +1,99 @@
+//! How a node comes to lead: it canvasses, claims, and gives up if it finds no majority.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Context, Epoch, GRANTED, HIGHER_EPOCH, Message, NO_MAJORITY, NodeId, OUTRANKED, Quorum, Reason,
+    STALE, SUPPORTED, State, Timer,
+};
+
+impl Quorum {
+    /// It asks all others whether they would grant it the next epoch.
+    pub(super) fn run(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        self.change(cx, State::Canvassing(BTreeSet::from([cx.id()])), reason);
+        Self::say_to_all(cx, Message::Canvass(self.durable.epoch.next()));
+        cx.arm(Timer::Election);
+    }
+
+    /// "I would grant it": it claims once a majority would and no higher node can outrank it any
+    /// more. Until then it gives them the time.
+    pub(super) fn on_support(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        let asked = self.durable.epoch.next();
+        let State::Canvassing(supports) = &mut self.state else { return cx.ignore(from, STALE) };
+        if epoch != asked {
+            return cx.ignore(from, STALE);
+        }
+        supports.insert(from);
+        let higher = cx.config().members.above(cx.id());
+        if higher.iter().all(|id| supports.contains(id)) && Self::is_majority(cx, supports) {
+            self.claim(cx);
+        }
+    }
+
+    /// "I am higher and run myself": it gives way.
+    pub(super) fn on_outrank(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        let canvasses = matches!(self.state, State::Canvassing(_));
+        if !canvasses || epoch != self.durable.epoch.next() {
+            return cx.ignore(from, STALE);
+        }
+        self.change(cx, State::Deferring, OUTRANKED);
+        cx.arm(Timer::Coordinator);
+    }
+
+    /// Nothing more will come. A majority of supports is enough, if no higher node has answered
+    /// that it runs.
+    pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
+        match &self.state {
+            State::Canvassing(supports) if Self::is_majority(cx, supports) => self.claim(cx),
+            _ => self.back_off(cx, NO_MAJORITY),
+        }
+    }
+
+    /// It grants the next epoch itself, durably, and asks all others for it. The lease that a
+    /// majority of grants gives counts from here, before the sending.
+    fn claim(&mut self, cx: &mut Context<'_, Self>) {
+        let me = cx.id();
+        self.keep(cx, self.durable.epoch.next(), Some(me));
+        self.change(cx, State::Claiming(BTreeSet::from([me])), SUPPORTED);
+        cx.arm(Timer::Asked);
+        cx.arm(Timer::Election);
+        Self::say_to_all(cx, Message::Claim(self.durable.epoch));
+    }
+
+    /// A majority of grants makes it leader.
+    pub(super) fn on_grant(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        let own = self.durable.epoch;
+        let State::Claiming(grants) = &mut self.state else { return cx.ignore(from, STALE) };
+        if epoch != own {
+            return cx.ignore(from, STALE);
+        }
+        grants.insert(from);
+        if Self::is_majority(cx, grants) {
+            self.lead(cx, GRANTED);
+        }
+    }
+
+    /// "No": of a higher epoch it learns that its own is over.
+    pub(super) fn on_refuse(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        if epoch <= self.durable.epoch {
+            return cx.ignore(from, STALE);
+        }
+        match self.state {
+            State::Canvassing(_) | State::Claiming(_) => {
+                self.keep(cx, epoch, None);
+                self.back_off(cx, HIGHER_EPOCH);
+            }
+            State::Leader { .. } => {
+                self.keep(cx, epoch, None);
+                self.watch(cx, HIGHER_EPOCH);
+            }
+            State::Follower { .. } | State::Deferring => cx.ignore(from, STALE),
+        }
+    }
+
+    /// It has found no majority: for a while it only supports others.
+    pub(super) fn back_off(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        self.change(cx, State::Follower { promised: None, heard: false }, reason);
+        cx.arm(Timer::Backoff);
+    }
+}

@@ -1,0 +1,92 @@
+//! What a node of the quorum bully must be told, and what can be wrong with it.
+
+use std::time::Duration;
+
+use crate::protocol::DurationError;
+use crate::protocol::settings::Durations;
+
+/// The configuration of one node.
+pub type Config = crate::protocol::Config<Timing>;
+
+/// How long a node waits for what. The same on every node, or a lease may outlast the promises that
+/// it rests on.
+///
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
+/// `election` must exceed `2·Tm + Tp`, or a node gives up on answers that are on their way. That
+/// costs time, never safety.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timing {
+    /// How long a leader waits before its next round.
+    pub round: Duration,
+    /// How long a leader counts its lease, from before it asked for it.
+    pub lease: Duration,
+    /// How long a node keeps a promise, and grants nothing after a restart.
+    pub promise: Duration,
+    /// How long a candidate waits for the answers to a canvass or a claim.
+    pub election: Duration,
+    /// How long a node that has given way waits for the higher one to lead.
+    pub coordinator: Duration,
+    /// How long a node that found no majority only supports others.
+    pub backoff: Duration,
+    /// How much later than the next higher node a node runs that hears no leader.
+    pub skew: Duration,
+    /// By how much the rate of a clock may be wrong, in parts per million.
+    pub drift_ppm: usize,
+}
+
+impl Timing {
+    /// For machines on one network: a dead leader is replaced within about two seconds, and a clock
+    /// may be wrong by a hundredth.
+    pub const DEFAULT: Self = Self {
+        round: Duration::from_millis(200),
+        lease: Duration::from_millis(1_000),
+        promise: Duration::from_millis(1_200),
+        election: Duration::from_millis(300),
+        coordinator: Duration::from_millis(900),
+        backoff: Duration::from_millis(600),
+        skew: Duration::from_millis(100),
+        drift_ppm: 10_000,
+    };
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), DurationError> {
+        let section = Durations("quorum");
+        let (round, lease) = (("round", self.round), ("lease", self.lease));
+        let (election, coordinator) =
+            (("election", self.election), ("coordinator", self.coordinator));
+        let (promise, skew) = (("promise", self.promise), ("skew", self.skew));
+        let backoff = ("backoff", self.backoff);
+        section.in_range(&[round, lease, promise, election, coordinator, backoff, skew])?;
+        section.repeated(round, lease, "one lost round would end the lease")?;
+        let why = "a leader must have stepped down, also if its clock is slow and a voter's is \
+                   fast by `drift_ppm`, before the voters grant an epoch to another";
+        let least = self.least_promise();
+        let at_least = "long enough for the drift of clocks beyond";
+        section.require(self.promise >= least, promise, at_least, lease, why, least)?;
+        let why = "the higher node canvasses and claims that long";
+        section.longer(coordinator, election, why, self.election * 3)
+    }
+
+    /// The shortest promise that outlasts every lease that rests on it: a lease is
+    /// `promise · (1 − ρ)/(1 + ρ)` at most, with ρ the drift. Clocks that are wrong by everything
+    /// allow none.
+    fn least_promise(&self) -> Duration {
+        const MILLION: u128 = 1_000_000;
+        let ppm = self.drift_ppm as u128;
+        let nanoseconds = match MILLION.checked_sub(ppm) {
+            None | Some(0) => u128::MAX,
+            Some(slow) => (self.lease.as_nanos() * (MILLION + ppm)).div_ceil(slow),
+        };
+        u64::try_from(nanoseconds).map_or(Duration::MAX, Duration::from_nanos)
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

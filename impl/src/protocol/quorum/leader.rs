@@ -1,0 +1,61 @@
+//! What a leader does: rounds that renew its lease.
+
+use std::collections::BTreeSet;
+
+use super::{Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State, Timer};
+
+impl Quorum {
+    /// It leads, with a lease that counts from before it claimed.
+    pub(super) fn lead(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        // While it claims, the timer runs.
+        let until = cx.armed(Timer::Asked).unwrap_or(cx.now());
+        self.change(cx, State::Leader { round: 0, acks: BTreeSet::new() }, reason);
+        cx.arm_at(Timer::Lease, until);
+        self.start_round(cx);
+    }
+
+    /// The leader says to all that it leads, and notes until when a lease would last that counts
+    /// from before the sending. If its lease is over it says nothing: that is handled next.
+    pub(super) fn start_round(&mut self, cx: &mut Context<'_, Self>) {
+        let lasts = cx.armed(Timer::Lease).is_some_and(|until| until > cx.now());
+        let State::Leader { round, acks } = &mut self.state else { return };
+        if !lasts {
+            return;
+        }
+        *round = round.saturating_add(1);
+        *acks = BTreeSet::from([cx.id()]);
+        let message = Message::Coordinator(self.durable.epoch, *round);
+        cx.arm(Timer::Asked);
+        cx.arm(Timer::Round);
+        Self::say_to_all(cx, message);
+    }
+
+    /// "I follow you": a round that a majority has acknowledged extends the lease. Once what the
+    /// round would give is over, its answers give nothing.
+    pub(super) fn on_ack(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        from: NodeId,
+        epoch: Epoch,
+        number: u64,
+    ) {
+        let (own, until) = (self.durable.epoch, cx.armed(Timer::Asked));
+        match (&mut self.state, until) {
+            (State::Leader { round, acks }, Some(until)) if epoch == own && number == *round => {
+                acks.insert(from);
+                if Self::is_majority(cx, acks) {
+                    *acks = BTreeSet::from([cx.id()]);
+                    cx.arm_at(Timer::Lease, until);
+                }
+            }
+            _ => cx.ignore(from, STALE),
+        }
+    }
+
+    /// What it has asked for would be over by now.
+    pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
+        if matches!(self.state, State::Claiming(_)) {
+            self.back_off(cx, NO_MAJORITY);
+        }
+    }
+}

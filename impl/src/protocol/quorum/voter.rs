@@ -1,0 +1,92 @@
+//! What a node answers to others: support, grant, and promise.
+
+use super::{
+    CANVASSED, CLAIMED_BY, Context, Epoch, HEARD, HIGHER_EPOCH, Message, NodeId, Quorum, STALE,
+    State, Timer,
+};
+
+impl Quorum {
+    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead.
+    pub(super) fn on_canvass(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        if self.is_bound(cx, from) || !self.is_free(from, epoch) {
+            return self.refuse(cx, from);
+        }
+        if from > cx.id() || !Self::is_electable(cx) {
+            return cx.send(from, Message::Support(epoch));
+        }
+        cx.send(from, Message::Outrank(epoch));
+        if matches!(self.state, State::Follower { .. }) {
+            self.run(cx, CANVASSED);
+        }
+    }
+
+    /// "Grant me this epoch." A grant is durable before it is sent, and starts a promise.
+    pub(super) fn on_claim(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        if self.is_bound(cx, from) || !self.is_free(from, epoch) {
+            return self.refuse(cx, from);
+        }
+        self.keep(cx, epoch, Some(from));
+        cx.send(from, Message::Grant(epoch));
+        let promise = State::Follower { promised: Some(from), heard: false };
+        self.change(cx, promise, CLAIMED_BY);
+        cx.arm(Timer::Promise);
+    }
+
+    /// A leader's round: a node that knows of no higher epoch follows, and renews its promise. An
+    /// epoch has one leader, so a leader that hears of another in its own ignores it.
+    pub(super) fn on_coordinator(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        from: NodeId,
+        epoch: Epoch,
+        round: u64,
+    ) {
+        let own = self.durable.epoch;
+        if epoch < own {
+            return self.refuse(cx, from);
+        }
+        let leads = matches!(self.state, State::Leader { .. });
+        if epoch == own && leads {
+            return cx.ignore(from, STALE);
+        }
+        if epoch > own {
+            self.keep(cx, epoch, Some(from));
+        }
+        cx.send(from, Message::Ack(epoch, round));
+        let reason = if leads { HIGHER_EPOCH } else { HEARD };
+        self.change(cx, State::Follower { promised: Some(from), heard: true }, reason);
+        cx.arm(Timer::Promise);
+    }
+
+    /// Whether the epoch can still be granted to this node.
+    fn is_free(&self, to: NodeId, epoch: Epoch) -> bool {
+        let own = self.durable;
+        epoch > own.epoch || (epoch == own.epoch && own.granted_to == Some(to))
+    }
+
+    /// Whether a promise to another node lasts, or one that is forgotten may last. A leader has
+    /// promised to itself.
+    fn is_bound(&self, cx: &Context<'_, Self>, other: NodeId) -> bool {
+        let promised = match self.state {
+            State::Follower { promised, .. } => promised.is_some_and(|id| id != other),
+            State::Leader { .. } => true,
+            State::Deferring | State::Canvassing(_) | State::Claiming(_) => false,
+        };
+        promised || cx.armed(Timer::Quiet).is_some()
+    }
+
+    /// Whether it may run: not while it has found no majority, or may have promised something.
+    fn is_electable(cx: &Context<'_, Self>) -> bool {
+        cx.armed(Timer::Backoff).is_none() && cx.armed(Timer::Quiet).is_none()
+    }
+
+    /// "No", and what a node that asks has to know.
+    fn refuse(&self, cx: &mut Context<'_, Self>, other: NodeId) {
+        let holder = match self.state {
+            State::Follower { promised, .. } => promised,
+            State::Leader { .. } => Some(cx.id()),
+            State::Deferring | State::Canvassing(_) | State::Claiming(_) => None,
+        };
+        cx.send(other, Message::Refuse(self.durable.epoch, holder));
+    }
+}
