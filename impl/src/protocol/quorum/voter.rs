@@ -6,7 +6,8 @@ use super::{
 };
 
 impl Quorum {
-    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead.
+    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead, also if
+    /// it has given way to one that is higher still: that one may have failed.
     pub(super) fn on_canvass(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
@@ -15,7 +16,7 @@ impl Quorum {
             return cx.send(from, Message::Support(epoch));
         }
         cx.send(from, Message::Outrank(epoch));
-        if matches!(self.state, State::Follower { .. }) {
+        if matches!(self.state, State::Follower { .. } | State::Deferring) {
             self.run(cx, CANVASSED);
         }
     }
