@@ -30,8 +30,8 @@ impl Quorum {
         Self::say_to_all(cx, message);
     }
 
-    /// "I follow you": a round that a majority has acknowledged extends the lease. Once what the
-    /// round would give is over, its answers give nothing.
+    /// "I follow you": a round that a majority has acknowledged extends the lease. Further answers
+    /// give nothing, nor do those that come when what the round would give is over.
     pub(super) fn on_ack(
         &mut self,
         cx: &mut Context<'_, Self>,
@@ -39,12 +39,14 @@ impl Quorum {
         epoch: Epoch,
         number: u64,
     ) {
-        let (own, until) = (self.durable.epoch, cx.armed(Timer::Asked));
-        match (&mut self.state, until) {
-            (State::Leader { round, acks }, Some(until)) if epoch == own && number == *round => {
+        let own = self.durable.epoch;
+        match &mut self.state {
+            State::Leader { round, acks } if epoch == own && number == *round => {
+                let Some(until) = cx.armed(Timer::Asked) else { return };
                 acks.insert(from);
                 if Self::is_majority(cx, acks) {
                     *acks = BTreeSet::from([cx.id()]);
+                    cx.cancel(Timer::Asked);
                     cx.arm_at(Timer::Lease, until);
                 }
             }
