@@ -345,4 +345,12 @@ impl Tested for quorum::Quorum {
         }
         Ok(())
     }
+
+    fn leads_until(node: &Node<Self>) -> Option<Time> {
+        node.armed().find(|&(timer, _)| timer == quorum::Timer::Lease).map(|(_, until)| until)
+    }
+
+    fn is_work(message: quorum::Message) -> bool {
+        matches!(message, quorum::Message::Coordinator(..))
+    }
 }
