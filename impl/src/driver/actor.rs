@@ -17,7 +17,7 @@ use crate::transport::{Arrival, Links};
 
 /// The longest sleep. The timers of the runtime stop while the machine sleeps, the deadlines of the
 /// core do not: after a sleep a passed deadline is noticed at most this much later.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// A node and its hands.
 pub(super) struct Actor<C: Core, K: Clock> {
@@ -71,7 +71,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
     }
 
-    fn until_wake(&self) -> Duration {
+    pub(super) fn until_wake(&self) -> Duration {
         let deadline = self.watch.as_ref().map(Watch::deadline);
         let next = self.wake.into_iter().chain(deadline).min();
         let wait = next.map(|next| next.since(self.clock.now()));
@@ -80,7 +80,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
     /// One input, and every effect it has, in the order in which they come: what must be durable
     /// is so before anything later is carried out.
-    async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
+    pub(super) async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         self.node.handle(self.clock.now(), input);
         while let Some(output) = self.node.poll() {
             match output {
@@ -165,7 +165,12 @@ impl Publisher {
     }
 
     /// Publishes a change, and returns its number.
-    fn publish(&self, role: Role, leader: Option<NodeId>, reason: Option<Reason>) -> u64 {
+    pub(super) fn publish(
+        &self,
+        role: Role,
+        leader: Option<NodeId>,
+        reason: Option<Reason>,
+    ) -> u64 {
         self.0.send_modify(|now| {
             let seq = now.seq + 1;
             *now = Leadership { node: now.node, role, leader, reason, seq, since: Instant::now() };
@@ -180,6 +185,3 @@ impl Drop for Publisher {
         self.publish(Role::NotStarted, None, None);
     }
 }
-
-#[cfg(test)]
-mod tests;

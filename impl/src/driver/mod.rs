@@ -302,3 +302,6 @@ fn reporter<M: Copy + Send + Sync + 'static>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -187,7 +187,7 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
 async fn a_machine_is_warned_of_once_whatever_the_port_that_it_calls_from() {
     let context = context(([127, 0, 0, 1], 1).into());
     let from = |host, port| SocketAddr::from(([10, 0, 0, host], port));
-    for port in 5_000..5_100 {
+    for port in 5_000..5_010 {
         context.warn(from(1, port), "it is wrong");
     }
     assert!(!context.limiter.is_new("10.0.0.1 it is wrong"));

@@ -3,13 +3,19 @@
 
 use std::convert::Infallible;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use tokio::sync::mpsc;
+
+use super::actor::LONGEST_SLEEP;
+use super::clock::tests::ManualClock;
 use super::*;
 use crate::config::Detection;
-use crate::driver::clock::tests::ManualClock;
-use crate::protocol::{self, Belief, Context, Members};
+use crate::protocol::{self, Belief, Context, Core, Input, Members, Time};
+use crate::transport::Arrival;
+use crate::transport::frame::Frame;
 
 /// The core, which follows no node and watches node 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,0 +1,225 @@
+//! Builds the wrong programs, a batch at a time, and judges each.
+
+use anyhow::{Result, bail, ensure};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{Write as _, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::scratch::{Ended, Scratch};
+use crate::set::{By, Mutant, Set};
+
+/// The exit statuses of `lockstep` that say something about the program.
+const CONFORMS: i32 = 0;
+const DIVERGES: i32 = 1;
+
+/// A run over the set, and what has come of it so far.
+pub(crate) struct Run {
+    set: Set,
+    scratch: Scratch,
+    caught: usize,
+    survived: usize,
+    /// What is not as it should be.
+    wrong: Vec<String>,
+    /// What could not be judged.
+    broken: Vec<String>,
+}
+
+/// What came of one wrong program.
+enum Verdict {
+    /// It was caught, by this.
+    Caught(String),
+    Survived,
+    Broken(String),
+}
+
+impl Run {
+    pub(crate) fn new(set: Set) -> Result<Self> {
+        let scratch = Scratch::new()?;
+        let (wrong, broken) = (Vec::new(), Vec::new());
+        Ok(Self { set, scratch, caught: 0, survived: 0, wrong, broken })
+    }
+
+    /// The program without a mistake conforms everywhere, and passes the tests.
+    pub(crate) fn right(&mut self) -> Result<()> {
+        self.scratch.put(&[])?;
+        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.protocols());
+        let protocols: BTreeSet<String> = of_all.cloned().collect();
+        if !protocols.is_empty()
+            && let Err(output) = self.scratch.build_bridge()?
+        {
+            bail!("the program cannot be built:\n{output}");
+        }
+        for protocol in protocols {
+            for world in &self.set.worlds[&protocol] {
+                let started = Instant::now();
+                let ended = lockstep(&self.scratch, &protocol, world)?;
+                let code = ended.status.and_then(|status| status.code());
+                let seconds = started.elapsed().as_secs_f64();
+                say(&format!("right     {protocol} {world} ({seconds:.1} s): {code:?}"))?;
+                if code != Some(CONFORMS) {
+                    let what = told(&ended.output);
+                    self.wrong.push(format!("the right {protocol} with {world}: {what}"));
+                }
+            }
+        }
+        let filters: BTreeSet<&str> =
+            self.set.mutants.iter().filter_map(|mutant| mutant.by.tests()).collect();
+        if filters.is_empty() {
+            return Ok(());
+        }
+        let program = match self.scratch.build_tests()? {
+            Ok(program) => program,
+            Err(output) => bail!("the tests cannot be built:\n{output}"),
+        };
+        for filter in filters {
+            let Ended { status, output } = self.scratch.tests(&program, filter)?;
+            let passes = status.is_some_and(|status| status.success());
+            ensure!(passes, "the right program fails in {filter}:\n{output}");
+            ensure!(!output.contains("running 0 tests"), "no test is called {filter}");
+            say(&format!("right     passes {filter}"))?;
+        }
+        Ok(())
+    }
+
+    /// Every wrong program, a batch at a time.
+    pub(crate) fn wrong(&mut self) -> Result<()> {
+        for batch in batches(&self.set.mutants) {
+            let batch: Vec<Mutant> =
+                batch.into_iter().map(|at| self.set.mutants[at].clone()).collect();
+            self.scratch.put(&batch.iter().collect::<Vec<_>>())?;
+            let tests = batch.iter().any(|mutant| mutant.by.tests().is_some());
+            let built = if tests {
+                self.scratch.build_tests()?
+            } else {
+                self.scratch.build_bridge()?.map(|()| PathBuf::new())
+            };
+            for mutant in &batch {
+                let verdict = match &built {
+                    Ok(program) => self.judge(mutant, program)?,
+                    Err(output) => Verdict::Broken(format!("cannot be built:\n{output}")),
+                };
+                self.note(mutant, verdict)?;
+            }
+        }
+        self.scratch.put(&[])
+    }
+
+    fn judge(&self, mutant: &Mutant, tests: &Path) -> Result<Verdict> {
+        if let Some(filter) = mutant.by.tests() {
+            let Ended { status, output } = self.scratch.tests(tests, filter)?;
+            return Ok(match status {
+                None => Verdict::Broken(format!("{filter} does not end")),
+                Some(status) if status.success() => Verdict::Survived,
+                Some(_) => Verdict::Caught(failed(&output)),
+            });
+        }
+        for protocol in mutant.by.protocols() {
+            for world in &self.set.worlds[protocol] {
+                let ended = lockstep(&self.scratch, protocol, world)?;
+                match ended.status.and_then(|status| status.code()) {
+                    Some(CONFORMS) => {}
+                    Some(DIVERGES) => {
+                        let found = told(&ended.output);
+                        return Ok(Verdict::Caught(format!("{protocol} {world}: {found}")));
+                    }
+                    code => {
+                        let output = ended.output;
+                        return Ok(Verdict::Broken(format!("{world}: {code:?}: {output}")));
+                    }
+                }
+            }
+        }
+        Ok(Verdict::Survived)
+    }
+
+    fn note(&mut self, mutant: &Mutant, verdict: Verdict) -> Result<()> {
+        let title = mutant.title();
+        match verdict {
+            Verdict::Caught(by) => {
+                self.caught += 1;
+                say(&format!("caught    {title}\n          {by}"))?;
+                if mutant.survives.is_some() {
+                    self.wrong.push(format!("{title} is listed as a survivor, and is caught"));
+                }
+            }
+            Verdict::Survived => {
+                self.survived += 1;
+                say(&format!("SURVIVED  {title}\n          {}", mutant.wrong))?;
+                if mutant.survives.is_none() {
+                    self.wrong.push(format!("{title} is not caught: {}", mutant.wrong));
+                }
+            }
+            Verdict::Broken(why) => {
+                say(&format!("BROKEN    {title}\n{why}"))?;
+                self.broken.push(title);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what came of it all.
+    pub(crate) fn summarize(&self) -> Result<ExitCode> {
+        let all = self.caught + self.survived;
+        let rate = 100.0 * self.caught as f64 / all.max(1) as f64;
+        say(&format!("\n{} of {all} wrong programs caught ({rate:.1} %)", self.caught))?;
+        for line in &self.wrong {
+            say(&format!("wrong: {line}"))?;
+        }
+        for title in &self.broken {
+            say(&format!("cannot be judged: {title}"))?;
+        }
+        Ok(match (self.broken.is_empty(), self.wrong.is_empty()) {
+            (false, _) => ExitCode::from(2),
+            (true, false) => ExitCode::from(1),
+            (true, true) => ExitCode::SUCCESS,
+        })
+    }
+}
+
+fn lockstep(scratch: &Scratch, protocol: &str, world: &str) -> Result<Ended> {
+    let mut arguments = vec!["lockstep", protocol, "--json"];
+    arguments.extend(world.split_whitespace());
+    scratch.bridge(&arguments)
+}
+
+/// What a divergence is about, in one line.
+fn told(output: &str) -> String {
+    let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    let Some(divergence) = object.as_ref().and_then(|object| object.get("divergence")) else {
+        return output.trim().to_owned();
+    };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let first = &divergence["differences"][0];
+    let probe = if divergence["probe"] == true { "probe: " } else { "" };
+    let [kind, what] = [&first["kind"], &first["what"]].map(text);
+    format!("{probe}{}: {kind} {what}", text(&divergence["happened"]))
+}
+
+/// The tests that failed.
+fn failed(output: &str) -> String {
+    let failed = output.lines().filter_map(|line| line.strip_prefix("---- "));
+    let names = failed.filter_map(|line| line.strip_suffix(" stdout ----")).collect::<Vec<_>>();
+    names.join(", ")
+}
+
+/// The mutants by their places, in few batches: no two in one can be caught by the same thing.
+fn batches(mutants: &[Mutant]) -> Vec<Vec<usize>> {
+    let mut batches: Vec<Vec<usize>> = Vec::new();
+    for (at, mutant) in mutants.iter().enumerate() {
+        let fits = |batch: &&mut Vec<usize>| {
+            batch.iter().all(|&other| mutant.by.is_apart_from(&mutants[other].by))
+        };
+        match batches.iter_mut().find(fits) {
+            Some(batch) => batch.push(at),
+            None => batches.push(vec![at]),
+        }
+    }
+    batches
+}
+
+fn say(line: &str) -> Result<()> {
+    Ok(writeln!(stdout(), "{line}")?)
+}

@@ -1,0 +1,179 @@
+//! The set as it stands in `conformance/mutants`: one file of data for each file of production
+//! source, and the worlds in which the bridge looks for each protocol.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The wrong programs, and where they are looked for.
+pub(crate) struct Set {
+    /// In the order of the files' names, and of each file.
+    pub(crate) mutants: Vec<Mutant>,
+    /// The flags of each world, for each protocol.
+    pub(crate) worlds: BTreeMap<String, Vec<String>>,
+}
+
+/// One wrong program.
+#[derive(Clone, Debug)]
+pub(crate) struct Mutant {
+    /// The file of production source, from the root of the workspace.
+    pub(crate) file: String,
+    /// Its name, which no other has in this file.
+    pub(crate) name: String,
+    /// What is wrong, in one sentence.
+    pub(crate) wrong: String,
+    /// What is replaced by what.
+    pub(crate) edits: Vec<[String; 2]>,
+    /// What must catch it.
+    pub(crate) by: By,
+    /// Why nothing does.
+    pub(crate) survives: Option<String>,
+}
+
+/// What must catch a wrong program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The walk of one of these protocols.
+    Lockstep(Vec<String>),
+    /// The tests of the production library whose names contain this.
+    Tests(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    file: String,
+    #[serde(default)]
+    lockstep: Vec<String>,
+    mutant: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Entry {
+    name: String,
+    wrong: String,
+    find: String,
+    replace: String,
+    #[serde(default)]
+    more: Vec<[String; 2]>,
+    caught_by: Option<String>,
+    survives: Option<String>,
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+impl Set {
+    /// Reads the set of this workspace.
+    pub(crate) fn read() -> Result<Self> {
+        let folder = root().join("conformance/mutants");
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&folder).context("conformance/mutants")? {
+            paths.push(entry?.path());
+        }
+        paths.sort();
+        let (mut mutants, mut worlds) = (Vec::new(), BTreeMap::new());
+        for path in paths {
+            let text = fs::read_to_string(&path)?;
+            let name = path.display();
+            if path.ends_with("worlds.toml") {
+                worlds = toml::from_str(&text).with_context(|| name.to_string())?;
+            } else {
+                let file: File = toml::from_str(&text).with_context(|| name.to_string())?;
+                mutants.extend(file.mutants().with_context(|| name.to_string())?);
+            }
+        }
+        Ok(Self { mutants, worlds })
+    }
+}
+
+impl By {
+    /// The protocols of whose walks one must differ; none if only tests can see the mistake.
+    pub(crate) fn protocols(&self) -> &[String] {
+        match self {
+            Self::Lockstep(protocols) => protocols,
+            Self::Tests(_) => &[],
+        }
+    }
+
+    /// The tests of which one must fail.
+    pub(crate) fn tests(&self) -> Option<&str> {
+        match self {
+            Self::Lockstep(_) => None,
+            Self::Tests(filter) => Some(filter),
+        }
+    }
+
+    /// Whether what catches the one cannot see the other, so that one build can have both. Walks
+    /// see the cores alone, each its own. Tests of a module see that module, those of a folder
+    /// (`driver::tests`) all that is in it.
+    pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Lockstep(mine), Self::Lockstep(theirs)) => {
+                mine.iter().all(|protocol| !theirs.contains(protocol))
+            }
+            (Self::Tests(mine), Self::Tests(theirs)) => {
+                let sees = |tests: &str, other: &str| {
+                    let folder = tests.split_once("::tests").map(|(folder, _)| folder);
+                    tests == other || folder.is_some_and(|folder| other.starts_with(folder))
+                };
+                !sees(mine, theirs) && !sees(theirs, mine)
+            }
+            // They are built differently.
+            _ => false,
+        }
+    }
+}
+
+impl File {
+    fn mutants(self) -> Result<Vec<Mutant>> {
+        let mut mutants = Vec::new();
+        for entry in self.mutant {
+            let by = match entry.caught_by {
+                Some(tests) if self.lockstep.is_empty() => By::Tests(tests),
+                None if !self.lockstep.is_empty() => By::Lockstep(self.lockstep.clone()),
+                _ => bail!("{}: either `lockstep` or `caught-by` says what catches it", entry.name),
+            };
+            let mut edits = vec![[entry.find, entry.replace]];
+            edits.extend(entry.more);
+            mutants.push(Mutant {
+                file: self.file.clone(),
+                name: entry.name,
+                wrong: entry.wrong,
+                edits,
+                by,
+                survives: entry.survives,
+            });
+        }
+        Ok(mutants)
+    }
+}
+
+impl Mutant {
+    /// What it is called in all of the set.
+    pub(crate) fn title(&self) -> String {
+        let file = self.file.trim_start_matches("impl/src/").trim_end_matches(".rs");
+        format!("{file}: {}", self.name)
+    }
+
+    /// The source with the mistake in it.
+    ///
+    /// # Errors
+    /// If what is to be replaced does not stand in the source exactly once.
+    pub(crate) fn apply(&self, source: &str) -> Result<String> {
+        let mut text = source.to_owned();
+        for [find, replace] in &self.edits {
+            let found = source.matches(find.as_str()).count();
+            ensure!(found == 1, "{}: found {found} times in {}: {find}", self.name, self.file);
+            ensure!(text.contains(find.as_str()), "{}: its edits overlap", self.name);
+            text = text.replacen(find.as_str(), replace, 1);
+        }
+        ensure!(text != source, "{}: changes nothing", self.name);
+        Ok(text)
+    }
+}
