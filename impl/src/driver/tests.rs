@@ -250,7 +250,8 @@ async fn nothing_follows_from_what_could_not_be_made_durable() {
     let actor = hands.run(actor);
     hands.arrive(2, Frame::Message(Order::Note(1))).await;
     hands.arrive(2, Frame::Message(Order::Note(2))).await;
-    let result = actor.await.expect("no panic");
+    let result = tokio::time::timeout(ms(60_000), actor).await;
+    let result = result.expect("it stops by itself").expect("no panic");
     assert!(matches!(result, Err(StorageError::Missing)));
     assert_eq!(hands.records.all(), [], "it takes part no longer");
 }
