@@ -6,7 +6,7 @@ use bellwether_model::check::{Options, Reason, Report, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::quorum::Quorum;
 use bellwether_model::protocol::{Effect, variant};
-use bellwether_model::world::{Faults, Heals, Network, Scenario, Start, World};
+use bellwether_model::world::{Faults, Heals, Missing, Network, Scenario, Start, World};
 use std::collections::{HashSet, VecDeque};
 
 #[path = "quorum/controls.rs"]
@@ -117,4 +117,39 @@ fn a_step_writes_once_and_before_it_sends() {
         }
     }
     assert!(writes > 100, "{writes}");
+}
+
+/// Every link may be missing in either direction: as long as two processes hear each other, there
+/// is a leader in the end that keeps a majority.
+#[test]
+fn a_connected_majority_of_three_has_a_leader_whatever_else_is_missing() {
+    let links = ["1>2", "2>1", "1>3", "3>1", "2>3", "3>2"];
+    let links = links.map(|link| link.parse::<Missing>().expect("a link"));
+    let connected = |missing: u8| [3, 12, 48].iter().any(|both| missing & both == 0);
+    let mut networks = 0;
+    for missing in (0..64).filter(|&missing| connected(missing)) {
+        let gone = links.iter().enumerate().filter(|(at, _)| missing & 1 << at != 0);
+        let missing = gone.fold(Missing::NONE, |all, (_, &link)| all.and(link));
+        let scenario = Scenario { missing, ..Scenario::calm(3) };
+        let report = report(Quorum::RECOMMENDED, scenario, &["stable-leader"]);
+        assert_eq!(report.verdict(), Holds, "{scenario}");
+        networks += 1;
+    }
+    assert_eq!(networks, 37);
+}
+
+#[test]
+fn a_handover_has_no_instant_of_two_leaders_and_ends_at_the_highest() {
+    for when in ["preemption=dwell", "preemption=at-once"] {
+        let rules = rules("recommended", &[when]);
+        let report = report(rules, with(CRASH), &["stabilises", "at-most-one-leader"]);
+        assert_eq!(report.verdict(), Holds, "{when}");
+    }
+}
+
+#[test]
+fn a_leader_that_is_not_electable_yields() {
+    let rules = rules("recommended", &["unhealthy=3"]);
+    let report = report(rules, Scenario::calm(3), &["settles", "succession", "at-most-one-leader"]);
+    assert_eq!(report.verdict(), Holds);
 }

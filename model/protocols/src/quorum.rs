@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 mod candidate;
 mod durations;
+mod handover;
 mod leader;
 mod properties;
 mod rules;
@@ -28,9 +29,10 @@ mod variants;
 mod voter;
 
 pub use crate::terms::Term as Epoch;
-pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Promises, Quorum, Rounds, Storage};
+pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Preemption, Promises, Quorum};
+pub use rules::{Rounds, Storage};
 
-use durations::{T_BACKOFF, T_COORD, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
+use durations::{T_BACKOFF, T_COORD, T_DWELL, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
 
 /// The number of one of a leader's rounds.
 pub type Round = u16;
@@ -102,6 +104,12 @@ pub enum Message {
     Ack(Epoch, Round),
     /// "No: this is the highest epoch that I know, and this process holds my promise", if any.
     Refuse(Epoch, Option<Id>),
+    /// "I am higher than you and take over."
+    Challenge(Epoch),
+    /// "I have stopped leading this epoch, your promises to me are void, and this one is next."
+    Yield(Epoch, Option<Id>),
+    /// "Grant me this epoch: the leader of the one before has yielded to me."
+    Succeed(Epoch),
 }
 
 impl Message {
@@ -114,7 +122,10 @@ impl Message {
             | Message::Grant(epoch)
             | Message::Coordinator(epoch, _)
             | Message::Ack(epoch, _)
-            | Message::Refuse(epoch, _) => epoch,
+            | Message::Refuse(epoch, _)
+            | Message::Challenge(epoch)
+            | Message::Yield(epoch, _)
+            | Message::Succeed(epoch) => epoch,
         }
     }
 }
@@ -141,6 +152,8 @@ pub enum Timer {
     Backoff,
     /// A leader's next round is due.
     Round,
+    /// A higher process has followed a leader for long enough to take over.
+    Dwell,
     /// The disk has synced what was written ([`Storage::SyncsLate`]).
     Sync,
 }
@@ -165,11 +178,15 @@ impl Protocol for Quorum {
             .periodic(timing::is_refused_anyway)
             .armed_if(|rules| rules.backoff),
         TimerRow::fixed(Timer::Round, &T_ROUND).periodic(timing::has_no_news),
+        TimerRow::fixed(Timer::Dwell, &T_DWELL)
+            .periodic(timing::is_not_heard)
+            .armed_if(|rules| rules.preemption == Preemption::Dwell),
         TimerRow::detector(Timer::Sync, &T_ROUND)
             .armed_if(|rules| rules.storage == Storage::SyncsLate),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const OPTIONS: Options<Self> = Options {
+        // With preemption, the highest in the end; until then, others may lead and be followed.
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
@@ -211,7 +228,11 @@ impl Protocol for Quorum {
             Storage::ForgetsGrant => p.persist(Stable { granted_to: None, ..p.stable() }),
             Storage::ForgetsAll => p.persist(Stable::default()),
         }
-        p.arm(if self.quiet { Timer::Quiet } else { Timer::Watch });
+        if self.quiet {
+            p.arm(Timer::Quiet);
+        } else {
+            self.watch(p);
+        }
     }
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
@@ -224,6 +245,9 @@ impl Protocol for Quorum {
             Message::Coordinator(epoch, round) => self.on_coordinator(p, from, epoch, round),
             Message::Ack(epoch, round) => self.on_ack(p, from, epoch, round),
             Message::Refuse(epoch, holder) => self.on_refuse(p, epoch, holder),
+            Message::Challenge(epoch) => self.on_challenge(p, from, epoch),
+            Message::Yield(epoch, next) => self.on_yield(p, from, epoch, next),
+            Message::Succeed(epoch) => self.on_succeed(p, from, epoch),
         }
     }
 
@@ -232,10 +256,11 @@ impl Protocol for Quorum {
             Timer::Asked => self.on_unanswered(p),
             Timer::Lease => self.on_lease_expired(p),
             Timer::Promise => self.on_promise_over(p),
-            Timer::Quiet => p.arm(Timer::Watch),
+            Timer::Quiet => self.watch(p),
             Timer::Watch | Timer::Coordinator | Timer::Backoff => self.run(p),
             Timer::Election => self.on_election_over(p),
-            Timer::Round => self.start_round(p),
+            Timer::Round => self.on_round(p),
+            Timer::Dwell => self.on_dwelt(p),
             Timer::Sync => {
                 if let Some(written) = p.state.written.take() {
                     p.persist(written);
@@ -318,7 +343,9 @@ fn majority(nodes: usize) -> usize {
 fn begins_election(before: &Process, _: &Process, effects: &[Effect<Quorum>]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Send { message: Message::Canvass(_), .. } => true,
-        Effect::Send { message: Message::Claim(_), .. } => before.role != Role::Canvassing,
+        Effect::Send { message: Message::Claim(_) | Message::Succeed(_), .. } => {
+            before.role != Role::Canvassing
+        }
         _ => false,
     })
 }

@@ -7,9 +7,12 @@ impl Quorum {
     /// It hears no leader, or has waited long enough for a higher one: it canvasses, if there is a
     /// canvass.
     pub(super) fn run(&self, p: &mut Local<'_, Self>) {
+        if !self.is_healthy(p.id()) {
+            return Self::turn(p, Role::Follower);
+        }
         let next = Self::kept(p).epoch + 1;
         if self.canvass == Canvass::None {
-            return self.claim(p, next);
+            return self.claim(p, next, Message::Claim);
         }
         Self::turn(p, Role::Canvassing);
         p.state.granted = Ids::NONE.with(p.id());
@@ -29,7 +32,7 @@ impl Quorum {
         p.state.granted = p.state.granted.with(from);
         let all_higher = p.higher().all(|id| p.state.granted.contains(id));
         if Self::has_majority(p) && (all_higher || !self.outrank) {
-            self.claim(p, epoch);
+            self.claim(p, epoch, Message::Claim);
         }
     }
 
@@ -45,7 +48,7 @@ impl Quorum {
     /// gets no majority, it is not electable for a while.
     pub(super) fn on_election_over(&self, p: &mut Local<'_, Self>) {
         if p.state.role == Role::Canvassing && Self::has_majority(p) {
-            self.claim(p, Self::kept(p).epoch + 1);
+            self.claim(p, Self::kept(p).epoch + 1, Message::Claim);
         } else {
             self.back_off(p);
         }
@@ -53,13 +56,18 @@ impl Quorum {
 
     /// It grants the epoch itself, durably, and asks all others for it. The lease that their grants
     /// give counts from before the sending.
-    pub(super) fn claim(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
+    pub(super) fn claim(
+        &self,
+        p: &mut Local<'_, Self>,
+        epoch: Epoch,
+        message: fn(Epoch) -> Message,
+    ) {
         Self::turn(p, Role::Claiming);
         self.keep(p, Stable { epoch, granted_to: Some(p.id()) });
         p.state.granted = Ids::NONE.with(p.id());
         p.arm(Timer::Asked);
         p.arm(Timer::Election);
-        Self::say_to_all(p, Message::Claim(epoch));
+        Self::say_to_all(p, message(epoch));
     }
 
     /// A majority of grants makes it leader.
@@ -82,7 +90,9 @@ impl Quorum {
             }
             Role::Leader | Role::Lapsed if higher => match self.deposed {
                 Deposed::Ignores => {}
-                Deposed::ClaimsAgain if holder.is_none() => self.claim(p, epoch + 1),
+                Deposed::ClaimsAgain if holder.is_none() => {
+                    self.claim(p, epoch + 1, Message::Claim);
+                }
                 Deposed::ClaimsAgain | Deposed::StepsDown => {
                     self.keep(p, Stable { epoch, granted_to: None });
                     self.step_down(p);
@@ -96,7 +106,11 @@ impl Quorum {
     /// majority is not held up.
     pub(super) fn back_off(&self, p: &mut Local<'_, Self>) {
         Self::turn(p, Role::Follower);
-        p.arm(if self.backoff { Timer::Backoff } else { Timer::Watch });
+        if self.backoff && self.is_healthy(p.id()) {
+            p.arm(Timer::Backoff);
+        } else {
+            self.watch(p);
+        }
     }
 
     fn canvasses(p: &Local<'_, Self>, epoch: Epoch) -> bool {

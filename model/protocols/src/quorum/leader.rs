@@ -71,6 +71,6 @@ impl Quorum {
     /// It leads no longer.
     pub(super) fn step_down(&self, p: &mut Local<'_, Self>) {
         Self::turn(p, Role::Follower);
-        p.arm(Timer::Watch);
+        self.watch(p);
     }
 }

@@ -43,6 +43,15 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         temporal: Temporal::Always(epochs_in_order),
     },
     Property {
+        name: "first-leader-stays",
+        formula: "□ leads(max{i})",
+        meaning: "the highest process, which leads at first, is never deposed; ask it where a \
+                  majority can hear it",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(|_, view| view.ids().last() == leaders(view).last()),
+    },
+    Property {
         name: "stable-leader",
         formula: "◇□ ∃ leads(l): a majority is in l's epoch and follows l (or is l)",
         meaning: "in the end one leader has a majority behind it, for good",

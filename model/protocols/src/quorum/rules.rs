@@ -1,5 +1,6 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
+use bellwether_engine::protocol::Id;
 use serde::{Deserialize, Serialize};
 
 /// The rules of an election by a quorum.
@@ -30,6 +31,12 @@ pub struct Quorum {
     pub deposed: Deposed,
     /// Whether a process tells one of a lower epoch its own.
     pub answer_lower: bool,
+    /// Whether a higher process takes over from a leader that works.
+    pub preemption: Preemption,
+    /// Whether the process that a leader yields to proves that with its claim.
+    pub handover: Handover,
+    /// A process that is not electable: its disk stalls, or a check fails.
+    pub unhealthy: Option<Id>,
 }
 
 /// The canvass before a claim.
@@ -110,6 +117,28 @@ pub enum Expiry {
     KeepsRenewing,
     /// It leads on.
     Ignores,
+}
+
+/// Whether a higher process takes over from a leader that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preemption {
+    /// It does not.
+    Never,
+    /// As soon as it hears one of its rounds.
+    AtOnce,
+    /// Once it has followed it for the dwell time.
+    Dwell,
+}
+
+/// How the process that a leader yields to gets the next epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handover {
+    /// Its claim says that the leader has yielded, which voids all promises to that leader.
+    Proven,
+    /// It claims as always: a voter that has not heard the leader yield refuses.
+    Plain,
 }
 
 /// What a leader does that learns of a higher epoch.

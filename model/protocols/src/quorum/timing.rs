@@ -6,7 +6,7 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
-use super::{Epoch, Process, Quorum, Role, Timer, known, majority};
+use super::{Epoch, Preemption, Process, Quorum, Role, Timer, known, majority};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -24,7 +24,7 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
         Timer::Promise | Timer::Quiet => {
             is_quiet(view) && !view.ids().any(|id| asks(view, id)) && is_over(rules, view, me)
         }
-        Timer::Watch => is_calm(rules, view),
+        Timer::Watch | Timer::Dwell => is_calm(rules, view),
         Timer::Coordinator => is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch]),
         Timer::Backoff => {
             is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch, Timer::Coordinator])
@@ -81,6 +81,11 @@ fn renews(view: &Moment<'_>, leader: Id, voter: Id) -> bool {
     view.hears(voter, leader) && epoch(view, voter) <= epoch(view, leader)
 }
 
+/// A leader does not hear the one that would take over.
+pub(super) fn is_not_heard(_: &Quorum, view: &Moment<'_>, me: Id) -> bool {
+    view.process(me).leader.is_none_or(|leader| !view.hears(leader, me))
+}
+
 /// A leader's next round changes nothing.
 pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
     !has_news(rules, view, me)
@@ -90,12 +95,18 @@ pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
 /// that it is behind.
 fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     let hearers = |&id: &Id| id != leader && view.up(id) && view.hears(id, leader);
+    if !rules.is_healthy(leader) {
+        return true;
+    }
+    let at_once = rules.preemption == Preemption::AtOnce;
     view.ids().filter(hearers).any(|id| {
+        let challenges = at_once && rules.outranks(id, leader) && view.hears(leader, id);
         let Process { role, leader: followed, .. } = *view.process(id);
         match epoch(view, id) {
             higher if higher > epoch(view, leader) => rules.answer_lower && view.hears(leader, id),
             same if same == epoch(view, leader) => {
-                !matches!(role, Role::Leader | Role::Lapsed) && followed != Some(leader)
+                let follows = followed == Some(leader) && !challenges;
+                !matches!(role, Role::Leader | Role::Lapsed) && !follows
             }
             _ => true,
         }

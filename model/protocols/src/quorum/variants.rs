@@ -1,6 +1,7 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
-use super::{Canvass, Count, Deposed, Expiry, Grants, Promises, Quorum, Rounds, Storage};
+use super::{Canvass, Count, Deposed, Expiry, Grants, Handover, Preemption, Promises, Quorum};
+use super::{Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Quorum>] = &[
@@ -8,6 +9,11 @@ pub(super) const ALL: &[Variant<Quorum>] = &[
         name: "recommended",
         source: "the rules that keep every property that can be kept",
         rules: Quorum::RECOMMENDED,
+    },
+    Variant {
+        name: "preemptive",
+        source: "the same, and a higher process takes over once it has followed for a while",
+        rules: Quorum { preemption: Preemption::Dwell, ..Quorum::RECOMMENDED },
     },
     Variant {
         name: "bare",
@@ -38,5 +44,8 @@ impl Quorum {
         expiry: Expiry::StepsDown,
         deposed: Deposed::StepsDown,
         answer_lower: true,
+        preemption: Preemption::Never,
+        handover: Handover::Proven,
+        unhealthy: None,
     };
 }

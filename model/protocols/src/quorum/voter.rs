@@ -25,9 +25,20 @@ impl Quorum {
         if self.is_bound(p, from) || !self.is_free(p, from, epoch) {
             return self.refuse(p, from);
         }
-        self.keep(p, Stable { epoch, granted_to: Some(from) });
-        p.send(from, Message::Grant(epoch));
-        self.promise(p, from);
+        self.grant(p, from, epoch);
+    }
+
+    pub(super) fn grant(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
+        self.keep(p, Stable { epoch, granted_to: Some(to) });
+        p.send(to, Message::Grant(epoch));
+        self.promise(p, to);
+    }
+
+    /// It waits to canvass, if it may.
+    pub(super) fn watch(&self, p: &mut Local<'_, Self>) {
+        if self.is_healthy(p.id()) {
+            p.arm(Timer::Watch);
+        }
     }
 
     /// A leader's round: a process that knows of no higher epoch follows, and renews its promise.
@@ -50,15 +61,19 @@ impl Quorum {
         if epoch > own {
             self.keep(p, Stable { epoch, granted_to: Some(from) });
         }
-        self.promise(p, from);
-        p.state.leader = Some(from);
+        if p.state.leader == Some(from) && epoch == own {
+            p.arm(Timer::Promise);
+        } else {
+            self.follow(p, from);
+        }
         p.send(from, Message::Ack(epoch, round));
+        self.on_followed(p, from, epoch);
     }
 
     /// The promise has run out: the leader was not heard for as long.
     pub(super) fn on_promise_over(&self, p: &mut Local<'_, Self>) {
         Self::turn(p, Role::Follower);
-        p.arm(Timer::Watch);
+        self.watch(p);
     }
 
     /// Until the promise has run out, it grants nothing to another.
@@ -66,6 +81,13 @@ impl Quorum {
         Self::turn(p, Role::Follower);
         p.state.promised = Some(to);
         p.arm(Timer::Promise);
+    }
+
+    /// It has heard this leader.
+    pub(super) fn follow(&self, p: &mut Local<'_, Self>, leader: Id) {
+        self.promise(p, leader);
+        p.state.leader = Some(leader);
+        self.dwell(p);
     }
 
     /// Whether the epoch can still be granted.
@@ -84,11 +106,14 @@ impl Quorum {
 
     /// Whether it may run: a process that has found no majority is not electable for a while.
     fn is_electable(&self, p: &Local<'_, Self>) -> bool {
-        ![Timer::Backoff, Timer::Quiet].iter().any(|&timer| p.timers().contains::<Self>(timer))
+        self.is_healthy(p.id())
+            && ![Timer::Backoff, Timer::Quiet]
+                .iter()
+                .any(|&timer| p.timers().contains::<Self>(timer))
     }
 
     /// "No", and what one that asks has to know.
-    fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
+    pub(super) fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
         if self.answer_lower {
             let holder = if p.state.role == Role::Leader { Some(p.id()) } else { p.state.promised };
             p.send(other, Message::Refuse(Self::kept(p).epoch, holder));

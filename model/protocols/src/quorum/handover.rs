@@ -1,0 +1,106 @@
+//! How a leader hands over: to a higher process that challenges it, or because it is not electable
+//! itself.
+
+use super::{Epoch, Handover, Message, Preemption, Quorum, Role, Stable, Timer};
+use bellwether_engine::protocol::{Id, Local};
+
+impl Quorum {
+    /// Whether a process is electable as far as its machine goes.
+    pub(super) fn is_healthy(&self, id: Id) -> bool {
+        self.unhealthy != Some(id)
+    }
+
+    /// Whether it would take over from this leader.
+    pub(super) fn outranks(&self, id: Id, leader: Id) -> bool {
+        id > leader && self.is_healthy(id)
+    }
+
+    /// It has begun to follow a leader: if it would take over, it waits for the dwell time.
+    pub(super) fn dwell(&self, p: &mut Local<'_, Self>) {
+        let takes_over = p.state.leader.is_some_and(|leader| self.outranks(p.id(), leader));
+        if takes_over && self.preemption == Preemption::Dwell {
+            p.arm(Timer::Dwell);
+        }
+    }
+
+    /// It has followed a leader that it outranks for long enough.
+    pub(super) fn on_dwelt(&self, p: &mut Local<'_, Self>) {
+        if let Some(leader) = p.state.leader {
+            p.send(leader, Message::Challenge(Self::kept(p).epoch));
+            p.arm(Timer::Dwell);
+        }
+    }
+
+    /// It has acknowledged a leader's round; without a dwell time, it challenges at once.
+    pub(super) fn on_followed(&self, p: &mut Local<'_, Self>, leader: Id, epoch: Epoch) {
+        if self.preemption == Preemption::AtOnce && self.outranks(p.id(), leader) {
+            p.send(leader, Message::Challenge(epoch));
+        }
+    }
+
+    /// A leader yields to a higher process that challenges it.
+    pub(super) fn on_challenge(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        let leads = p.state.role == Role::Leader && epoch == Self::kept(p).epoch;
+        if leads && from > p.id() {
+            self.hand_over(p, Some(from));
+        }
+    }
+
+    /// The next round is due; a leader that is not electable any more yields instead, to the one
+    /// that is quickest.
+    pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
+        if self.is_healthy(p.id()) {
+            self.start_round(p);
+        } else {
+            self.hand_over(p, None);
+        }
+    }
+
+    /// "Stop acting, then Yield, then the successor claims without canvassing."
+    fn hand_over(&self, p: &mut Local<'_, Self>, to: Option<Id>) {
+        let Stable { epoch, .. } = Self::kept(p);
+        self.make_way(p, to);
+        Self::say_to_all(p, Message::Yield(epoch, to));
+    }
+
+    /// The leader has yielded: its promises are void, and `next` is to claim.
+    pub(super) fn on_yield(
+        &self,
+        p: &mut Local<'_, Self>,
+        from: Id,
+        epoch: Epoch,
+        next: Option<Id>,
+    ) {
+        let promised = p.state.promised == Some(from);
+        if !promised || epoch != Self::kept(p).epoch {
+            return;
+        }
+        if next != Some(p.id()) {
+            return self.make_way(p, next);
+        }
+        match self.handover {
+            Handover::Proven => self.claim(p, epoch + 1, Message::Succeed),
+            Handover::Plain => self.claim(p, epoch + 1, Message::Claim),
+        }
+    }
+
+    /// It waits for the next leader, and if that does not come, canvasses.
+    fn make_way(&self, p: &mut Local<'_, Self>, next: Option<Id>) {
+        if next.is_some() && self.is_healthy(p.id()) {
+            Self::turn(p, Role::Deferring);
+            p.arm(Timer::Coordinator);
+        } else {
+            self.step_down(p);
+        }
+    }
+
+    /// "The leader of the epoch before has yielded to me": whatever was promised in that epoch is
+    /// void, heard or not.
+    pub(super) fn on_succeed(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        if epoch == Self::kept(p).epoch + 1 && p.state.role != Role::Leader {
+            self.grant(p, from, epoch);
+        } else {
+            self.on_claim(p, from, epoch);
+        }
+    }
+}
