@@ -111,6 +111,17 @@ fn a_pause_keeps_everything_but_the_time() {
     assert!(!enabled(&world, &again).contains(&Action::Pause(TWO)), "the budget is spent");
 }
 
+/// A crash may be noticed at once, a pause only after some time.
+#[test]
+fn a_pause_of_no_time_trips_no_detector() {
+    let world = world(scenario(1, "0"));
+    let may_notice = |actions: &[_]| enabled(&world, &after(&world, actions)).contains(&NOTICES);
+    assert!(may_notice(&[Action::Crash(THREE)]));
+    assert!(!may_notice(&[Action::Pause(THREE)]));
+    assert!(may_notice(&[Action::Pause(THREE), Action::Tick]));
+    assert!(!may_notice(&[Action::Pause(THREE), Action::Tick, Action::Resume(THREE)]));
+}
+
 #[test]
 fn nobody_stays_paused_for_ever_and_nobody_rests_meanwhile() {
     let world = world(scenario(1, "0"));

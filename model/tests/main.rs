@@ -8,6 +8,7 @@ mod cli;
 mod cli_bounds;
 mod clocks;
 mod counts;
+mod differential;
 mod docs;
 mod explorer;
 mod fairness;

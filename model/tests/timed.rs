@@ -199,6 +199,15 @@ fn consistent(world: &World<Bully>, state: &State<Bully>) {
     assert!(actions.iter().any(|action| world.is_fair(action)), "time stops: {state:?}");
     let left = state.ticks_left();
     assert!(left.is_empty() || left.len() == state.in_flight().len(), "{state:?}");
+    if world.scenario().network == Network::Fifo {
+        // A message leaves after the one before it, and is not expected before it.
+        let flight: Vec<_> = state.in_flight().iter().zip(left).collect();
+        let queued = |pair: &[(&Envelope<Message>, &u8)]| {
+            let (a, b) = (pair[0], pair[1]);
+            (a.0.from, a.0.to) != (b.0.from, b.0.to) || a.1 <= b.1
+        };
+        assert!(flight.windows(2).all(queued), "{state:?}");
+    }
     let waits = |(e, &left): (&Envelope<Message>, &u8)| left == 0 && !state.paused(e.to);
     let fixed = |timer| matches!(row::<Bully>(timer).wait(world.protocol()), Some(Wait::Fixed(_)));
     let mut blocked = state.in_flight().iter().zip(left).any(waits);

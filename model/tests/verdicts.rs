@@ -59,8 +59,24 @@ fn a_restart_costs_the_recommended_rules_two_leaders_for_a_moment_and_nothing_th
     assert_eq!(violated(&report), ["at-most-one-leader", "follower-bound"]);
     assert_eq!(
         story(&report, "at-most-one-leader"),
-        ["3 crashes", "2's watch timer expires", "2's election timer expires", "3 recovers",]
+        [
+            "3 crashes",
+            "2's watch timer expires",
+            "3 gets ELECTION from 2",
+            "2's election timer expires",
+            "3 recovers",
+        ]
     );
+}
+
+/// An ELECTION that is in flight to a process that is down is answered if that recovers in time. So
+/// no time-out may expire before it has arrived.
+#[test]
+fn a_message_to_a_process_that_may_recover_can_still_be_answered() {
+    let scenario = Scenario::calm(2).with_crashes(1, 1);
+    let found = report(variant("clustering"), scenario);
+    let kept = |name: &str| assert_eq!(decision(&found, name).verdict, Verdict::Holds, "{name}");
+    ["at-most-one-leader", "agreement"].into_iter().for_each(kept);
 }
 
 #[test]

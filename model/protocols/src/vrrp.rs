@@ -49,6 +49,21 @@ pub struct Process {
     pub active: Option<Id>,
     /// Whether an Active router has contradicted another since its own last ADVERTISEMENT was due.
     pub asserted: bool,
+    /// What had armed the time-out that made it Active, until its second ADVERTISEMENT. The standard
+    /// has no use for it; it is kept to ask which of two time-outs is the first.
+    pub cause: Option<Cause>,
+}
+
+/// What made a Backup arm its time-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// It came up.
+    Startup,
+    /// It heard this Active router.
+    Heard(Id),
+    /// An Active router resigned.
+    Resigned,
 }
 
 /// What routers send to each other. Each is one packet to all; here it is one to each.
@@ -73,6 +88,13 @@ pub enum Timer {
     Skew,
     /// This router is restarted in an orderly way (the rule `restart`).
     Restart,
+}
+
+impl Process {
+    /// What made a Backup arm `Active_Down_Interval`.
+    fn waits_since(&self) -> Cause {
+        self.active.map_or(Cause::Startup, Cause::Heard)
+    }
 }
 
 impl Protocol for Vrrp {
@@ -118,8 +140,7 @@ impl Protocol for Vrrp {
                 p.arm(Timer::Restart);
             }
         } else {
-            *p.state = Process { phase: Phase::Backup, active: p.higher().last(), asserted: false };
-            p.arm(Timer::ActiveDown);
+            become_backup(p, p.higher().last());
         }
     }
 
@@ -127,7 +148,7 @@ impl Protocol for Vrrp {
     /// once; every other router is a Backup and listens for `Active_Down_Interval`.
     fn recover(&self, p: &mut Local<'_, Self>) {
         if self.owner && p.is_highest() {
-            self.become_active(p);
+            become_active(p, Cause::Startup);
         } else {
             become_backup(p, None);
         }
@@ -146,11 +167,13 @@ impl Protocol for Vrrp {
             // Active (section 6.4.3), `Adver_Timer`: another ADVERTISEMENT.
             Timer::Advertisement => {
                 p.state.asserted = false;
+                p.state.cause = None;
                 advertise(p);
                 p.arm(Timer::Advertisement);
             }
             // Backup (section 6.4.2), `Active_Down_Timer`: there is no Active router that counts.
-            Timer::ActiveDown | Timer::Skew => self.become_active(p),
+            Timer::ActiveDown => become_active(p, p.state.waits_since()),
+            Timer::Skew => become_active(p, Cause::Resigned),
             Timer::Restart => self.restart(p),
         }
     }
@@ -188,7 +211,7 @@ impl Vrrp {
                 if self.skew {
                     p.arm(Timer::Skew);
                 } else {
-                    self.become_active(p);
+                    become_active(p, Cause::Resigned);
                 }
             }
             // Without `Preempt_Mode`, or if its priority is not below this router's, it keeps this
@@ -227,15 +250,6 @@ impl Vrrp {
         }
     }
 
-    /// From Initialize or Backup to Active (sections 6.4.1 and 6.4.2).
-    fn become_active(&self, p: &mut Local<'_, Self>) {
-        *p.state = Process { phase: Phase::Active, active: None, asserted: false };
-        p.cancel(Timer::ActiveDown);
-        p.cancel(Timer::Skew);
-        advertise(p);
-        p.arm(Timer::Advertisement);
-    }
-
     /// Shutdown, then Startup: an Active router says so with the priority 0 (section 6.4.3), a
     /// Backup says nothing (section 6.4.2).
     fn restart(&self, p: &mut Local<'_, Self>) {
@@ -267,8 +281,17 @@ fn advertise(p: &mut Local<'_, Vrrp>) {
     }
 }
 
+/// From Initialize or Backup to Active (sections 6.4.1 and 6.4.2).
+fn become_active(p: &mut Local<'_, Vrrp>, cause: Cause) {
+    *p.state = Process { phase: Phase::Active, cause: Some(cause), ..Process::default() };
+    p.cancel(Timer::ActiveDown);
+    p.cancel(Timer::Skew);
+    advertise(p);
+    p.arm(Timer::Advertisement);
+}
+
 /// From Initialize or Active to Backup: `Active_Down_Timer` is set to `Active_Down_Interval`.
 fn become_backup(p: &mut Local<'_, Vrrp>, active: Option<Id>) {
-    *p.state = Process { phase: Phase::Backup, active, asserted: false };
+    *p.state = Process { phase: Phase::Backup, active, ..Process::default() };
     p.arm(Timer::ActiveDown);
 }

@@ -24,6 +24,13 @@ pub struct View<'a, P: Protocol> {
     pub up: Ids,
     /// The processes that are paused.
     pub paused: Ids,
+    /// Whether one that is down may recover yet.
+    pub may_recover: bool,
+    /// Whether a process has recovered.
+    pub recovered: bool,
+    /// Whether a message may have reached one process and not another that was up: a link is
+    /// missing or was cut, or a message was lost.
+    pub lossy: bool,
     /// For each process, those that its messages do not reach.
     pub cut: &'a [Ids],
     /// What each process knows.
@@ -51,6 +58,18 @@ impl<P: Protocol> View<'_, P> {
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
         self.up.contains(id)
+    }
+
+    /// The same moment as it would be if no process were paused.
+    #[must_use]
+    pub fn without_pauses(&self) -> Self {
+        View { paused: Ids::NONE, ..*self }
+    }
+
+    /// Whether a message that is in flight to `id` may be answered: it is up, or may recover yet.
+    #[must_use]
+    pub fn may_answer(&self, id: Id) -> bool {
+        self.up(id) || self.may_recover
     }
 
     /// The state of process `id`.

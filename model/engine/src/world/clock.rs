@@ -6,7 +6,8 @@
 //! - A **message** has so many ticks left: at its sending `Tm`, and `Tp` more if it is sent in
 //!   answer to a message, for the processing takes that long at most. It may arrive at any tick
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
-//!   clock goes on. With an unbounded delay it has no time, and only arrives in the end.
+//!   clock goes on. On a FIFO link it leaves after the one before it, and has as many ticks at
+//!   least. With an unbounded delay it has no time, and only arrives in the end.
 //! - A **fixed** timer ([`Wait::Fixed`]) has as many ticks left as its duration when it is armed,
 //!   and more where the processes' time-outs are [set apart](Stagger). It expires when none is
 //!   left, and the clock waits for that. Where clocks [drift](super::Drift), it may expire earlier
@@ -15,7 +16,8 @@
 //! - A **detector** ([`Wait::Detector`]) counts the ticks for which it
 //!   [may time out](Protocol::may_time_out). While it may, it may expire at any tick, and must
 //!   before the clock goes on when it has counted its duration. When it no longer may, the count
-//!   starts anew.
+//!   starts anew. If it may only because a process is paused, it has to count one tick first,
+//!   unless its duration is 0: a pause of no time is none.
 //!
 //! What happens at one tick happens in every order: a time-out of exactly the time that an answer
 //! may take is too short, for the two meet. A timer runs from the moment at which its process
@@ -233,9 +235,21 @@ impl<P: Protocol> World<P> {
             }
             Some(Measure::Fixed { .. }) => true,
             None if self.scenario.timing == Timing::Asynchronous => true,
-            Some(Measure::Detector(_)) | None => self.protocol.may_time_out(view, id, timer),
+            Some(Measure::Detector(most)) if most > 0 && state.clock(id, timer) == Some(0) => {
+                match self.notices(view, (id, timer)) {
+                    true if !self.notices(&view.without_pauses(), (id, timer)) => {
+                        return Due::Later;
+                    }
+                    notices => notices,
+                }
+            }
+            Some(Measure::Detector(_)) | None => self.notices(view, (id, timer)),
         };
         if now { Due::Now } else { Due::Never }
+    }
+
+    fn notices(&self, view: &View<'_, P>, (id, timer): (Id, P::Timer)) -> bool {
+        self.protocol.may_time_out(view, id, timer)
     }
 
     /// Whether everything has happened that must before the clock goes on.

@@ -14,7 +14,8 @@ pub(super) type InFlight<P> = SmallVec<[Envelope<<P as Protocol>::Message>; 20]>
 pub(super) type Left = SmallVec<[u8; 20]>;
 
 /// Puts a message into flight. Where ticks are counted, `left` says how many it has: copies stand
-/// in the order in which they must arrive, and only those merge that have the same time.
+/// in the order in which they must arrive, and only those merge that have the same time. On a FIFO
+/// link it has no fewer than the one before it, which leaves first.
 pub(super) fn send<P: Protocol>(
     network: Network,
     flight: &mut InFlight<P>,
@@ -42,7 +43,10 @@ pub(super) fn send<P: Protocol>(
     }
     flight.insert(at, envelope);
     if let Some((left, ticks)) = left {
-        left.insert(at, ticks);
+        let before = at
+            .checked_sub(1)
+            .filter(|&before| network == Network::Fifo && link(&flight[before]) == link(&envelope));
+        left.insert(at, before.map_or(ticks, |before| ticks.max(left[before])));
     }
 }
 

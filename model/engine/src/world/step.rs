@@ -1,7 +1,7 @@
 //! What follows from an action.
 
 use super::network::{self, fullest};
-use super::{Action, Boundary, Start, State, World};
+use super::{Action, Boundary, Budget, Start, State, World};
 use crate::protocol::{
     Effect, Effects, Envelope, Everything, Id, Ids, Local, Protocol, View, WithinBounds,
 };
@@ -197,10 +197,16 @@ impl<P: Protocol> World<P> {
     /// The state as an omniscient observer sees it.
     #[must_use]
     pub fn view<'a>(&'a self, state: &'a State<P>) -> View<'a, P> {
+        let (spent, may) = (state.spent, self.scenario.faults);
         View {
             nodes: self.scenario().nodes,
             up: state.up,
             paused: state.times.as_ref().map_or(Ids::NONE, |times| times.paused),
+            may_recover: spent.recoveries < may.recoveries,
+            recovered: spent.recoveries > 0,
+            lossy: (spent.losses, spent.cuts) != (Budget::NONE, 0)
+                || may.losses == Budget::Unbounded
+                || !self.scenario.missing.is_empty(),
             cut: &state.cut,
             processes: &state.processes,
             stable: &state.stable,

@@ -33,7 +33,7 @@ impl Bully {
             Role::Follower => view.armed(id, Timer::Watch) && self.leader_is_silent(view, id),
         };
         let on_its_way = |from: Id, to: Id, m: Message| match m {
-            Message::Election => from == me && view.up(to),
+            Message::Election => from == me && view.may_answer(to),
             Message::Coordinator => to == me,
             Message::Ok | Message::ImBack | Message::WhoLeads => false,
         };
@@ -64,19 +64,21 @@ impl Bully {
     }
 }
 
-/// `T_elec`: every ELECTION has reached each process that is up, and no OK is on its way.
+/// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on its
+/// way.
 fn no_answer_can_come(view: &View<'_, Bully>, me: Id) -> bool {
     !view.in_flight(|from, to, m| match m {
-        Message::Election => from == me && view.up(to),
+        Message::Election => from == me && view.may_answer(to),
         Message::Ok => to == me,
         _ => false,
     })
 }
 
-/// Every "who leads?" has reached each process that is up, and no COORDINATOR is on its way.
+/// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is on
+/// its way.
 fn no_process_says_who_leads(view: &View<'_, Bully>, me: Id) -> bool {
     !view.in_flight(|from, to, m| match m {
-        Message::WhoLeads => from == me && view.up(to),
+        Message::WhoLeads => from == me && view.may_answer(to),
         Message::Coordinator => to == me,
         _ => false,
     })

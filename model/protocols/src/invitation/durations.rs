@@ -2,9 +2,9 @@
 //! process that may be in the middle of a merge, and for its next check after that, so it comes
 //! last.
 //!
-//! What is enough for three processes of which one crashes and recovers: an answer takes `2·Tm + Tp
-//! + 1`; an acceptance `Tm` more, since an invitation may be passed on; and the higher process that
-//! a delay is for may have to finish a merge (`t-accept`, then READY and DONE) and to check
+//! What is enough for three processes of which one crashes and recovers: an answer takes `2·Tm +
+//! 2·Tp + 1`; an acceptance `Tm` more, since an invitation may be passed on; and the higher process
+//! that a delay is for may have to finish a merge (`t-accept`, then READY and DONE) and to check
 //! (`t-check`, `t-answer`) before its invitation leaves.
 
 use bellwether_engine::protocol::Duration;

@@ -40,21 +40,22 @@ enum Call {
     Other,
 }
 
-/// Every question of `me` has reached who is up, and no answer is on its way.
+/// Every question of `me` has reached each process that is up or may recover, and no answer is on
+/// its way.
 fn answered(view: &View<'_, Invitation>, me: Id, call: impl Fn(Message) -> Call) -> bool {
     !view.in_flight(|from, to, m| match call(m) {
-        Call::Question => from == me && view.up(to),
+        Call::Question => from == me && view.may_answer(to),
         Call::Answer => to == me,
         Call::Other => false,
     })
 }
 
-/// Every invitation to this group, also those passed on, has reached who is up, and no acceptance
-/// is on its way.
+/// Every invitation to this group, also those passed on, has reached each process that is up or may
+/// recover, and no acceptance is on its way.
 fn all_have_accepted(view: &View<'_, Invitation>, me: Id) -> bool {
     let mine = view.process(me).group;
     !view.in_flight(|_, to, m| match m {
-        Message::Invitation(group) => mine == Some(group) && view.up(to),
+        Message::Invitation(group) => mine == Some(group) && view.may_answer(to),
         Message::Accept(group) => mine == Some(group) && to == me,
         _ => false,
     })

@@ -16,11 +16,12 @@ pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer:
 }
 
 /// The store's: its holder has stepped down or is gone, will not hear of another grant, and has
-/// nothing under way to the resource.
+/// nothing under way to the store or the resource.
 fn lease_is_over(view: &View<'_, Lease>, store: Id) -> bool {
     let goes_on = |holder: Id| {
         let holds = view.process(holder).role == Role::Holder;
-        (view.up(holder) && (holds || asks(view, holder))) || writes(view, holder)
+        let sends = view.in_flight(|from, _, _| from == holder);
+        sends || (view.up(holder) && (holds || asks(view, holder)))
     };
     !view.process(store).holder.is_some_and(goes_on)
 }

@@ -1,6 +1,6 @@
 //! When, with perfect timing, a router has waited long enough, and when it tells nothing new.
 
-use super::{Message, Phase, Timer, Vrrp};
+use super::{Cause, Message, Phase, Timer, Vrrp};
 use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol, Timers, View};
 
 /// Whether what `timer` of `me` waits for can no longer come.
@@ -16,6 +16,13 @@ pub(super) fn may_time_out(rules: &Vrrp, view: &View<'_, Vrrp>, me: Id, timer: T
     }
 }
 
+/// What made a Backup arm its time-out, or will when it hears of it.
+fn waits_since(view: &View<'_, Vrrp>, id: Id) -> Cause {
+    let zero = |_: Id, to: Id, m: Message| (to, m) == (id, Message::PriorityZero);
+    let resigned = view.armed(id, Timer::Skew) || view.in_flight(zero);
+    if resigned { Cause::Resigned } else { view.process(id).waits_since() }
+}
+
 /// The next ADVERTISEMENT changes and moves no router.
 pub(super) fn all_are_told(rules: &Vrrp, view: &View<'_, Vrrp>, me: Id) -> bool {
     let told = |id| id == me || !view.up(id) || !view.hears(id, me) || !rules.is_news(view, me, id);
@@ -24,39 +31,61 @@ pub(super) fn all_are_told(rules: &Vrrp, view: &View<'_, Vrrp>, me: Id) -> bool 
 
 impl Vrrp {
     /// No Active router that a Backup heeds will send an ADVERTISEMENT, and nothing is on its way
-    /// that would set its time-out anew.
+    /// that would set its time-out anew. The ADVERTISEMENT of a router that became Active while the
+    /// time-out was running counts only if that router surely came first.
     fn no_router_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let nodes = view.ids().count();
+        let waits_for =
+            |id| self.heeds(me, id, view.ids().count()) && !self.is_as_quick(view, me, id);
+        let active =
+            |id: Id| id != me && view.hears(me, id) && view.process(id).phase == Phase::Active;
         let on_its_way = |from: Id, to: Id, m: Message| {
-            to == me && (m == Message::PriorityZero || self.heeds(me, from, nodes))
+            to == me && (m == Message::PriorityZero || waits_for(from))
         };
-        !self.hears_an_active_router(view, me) && !view.in_flight(on_its_way)
+        !view.ids().any(|id| active(id) && waits_for(id)) && !view.in_flight(on_its_way)
     }
 
-    /// Whether a Backup hears an Active router that it heeds.
-    fn hears_an_active_router(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let nodes = view.ids().count();
-        view.ids().any(|id| {
-            let heeded = id != me && self.heeds(me, id, nodes);
-            heeded && view.hears(me, id) && view.process(id).phase == Phase::Active
-        })
+    /// Whether the first ADVERTISEMENT of `other` is on its way to `me`, and the time-out of `me`
+    /// may expire before it arrives.
+    fn is_as_quick(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
+        let (process, heard) = (view.process(other), view.process(me).active);
+        let cause = if view.up(other) {
+            // One that contradicts another may have been heard already.
+            process.cause.filter(|_| !process.asserted || heard != Some(other))
+        } else {
+            // It has crashed. It was not Active when `me` heard another.
+            heard.filter(|&heard| heard != other).map(Cause::Heard)
+        };
+        view.in_flight(|from, to, _| (from, to) == (other, me))
+            && cause.is_some_and(|cause| !self.is_first(view, me, (other, cause)))
     }
 
-    /// Whether the time-out of `other`, which is heard, expires before that of `me`: no router that
-    /// it heeds is Active, and it waits for a `Skew_Time` only, or its priority is higher, so that
-    /// its skew is shorter, by more than any ADVERTISEMENT is late.
+    /// Whether the time-out of `other`, which is a Backup that `me` hears, expires before that of
+    /// `me`: it heeds no Active router, and is surely the first.
     fn comes_first(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let nodes = view.ids().count();
-        let resigned = |id: Id| {
-            let zero = |_: Id, to: Id, m: Message| (to, m) == (id, Message::PriorityZero);
-            view.armed(id, Timer::Skew) || view.in_flight(zero)
+        let keeps_quiet = |id: Id| {
+            let heeded = id != other && self.heeds(other, id, nodes);
+            heeded && view.hears(other, id) && view.process(id).phase == Phase::Active
         };
-        let soon = |id: Id| (resigned(id), self.priority(id, nodes));
-        self.skew
-            && soon(other) > soon(me)
-            && view.hears(me, other)
+        view.hears(me, other)
             && view.process(other).phase == Phase::Backup
-            && !self.hears_an_active_router(view, other)
+            && !view.ids().any(keeps_quiet)
+            && self.is_first(view, me, (other, waits_since(view, other)))
+    }
+
+    /// Whether a time-out of `other` that was armed because of `cause` surely expires before that of
+    /// `me`. That is so only if one event made both arm theirs: both heard the same router last, and
+    /// no message was lost; or it is no router's recovery. Then it waits for a `Skew_Time` only, or
+    /// its priority is higher, so that its skew is shorter, by more than any ADVERTISEMENT is late.
+    fn is_first(&self, view: &View<'_, Self>, me: Id, (other, cause): (Id, Cause)) -> bool {
+        let nodes = view.ids().count();
+        let mine = waits_since(view, me);
+        let at_once = match (cause, mine) {
+            (Cause::Heard(one), Cause::Heard(same)) => one == same,
+            _ => !view.recovered,
+        };
+        let soon = |cause, id| (cause == Cause::Resigned, self.priority(id, nodes));
+        self.skew && at_once && !view.lossy && soon(cause, other) > soon(mine, me)
     }
 
     /// Whether the next ADVERTISEMENT of `me` would change or move `other`.

@@ -1,0 +1,211 @@
+//! Random worlds of every protocol: a variant, some of its rules replaced, and a small scenario.
+
+use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, decide};
+use bellwether_model::cli::{ProtocolArgs, WorldArgs};
+use bellwether_model::erased::{AnyProperty, AnyProtocol, AnyRules, AnyWorld};
+use bellwether_model::property::Kind;
+use bellwether_model::protocol::REGISTRY;
+use bellwether_model::world::{
+    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Scenario,
+    Start, Symmetry, Timed, Timing, WorldError,
+};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Processes that follow some rules, and their scenario.
+#[derive(Clone)]
+pub(crate) struct Case {
+    /// The protocol and its rules.
+    pub(crate) args: ProtocolArgs,
+    /// What surrounds the processes.
+    pub(crate) scenario: Scenario,
+}
+
+/// The command that checks it.
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "check {} {}", self.args.typed(), WorldArgs::typed(&self.scenario))
+    }
+}
+
+impl Case {
+    /// A variant in some scenario.
+    pub(crate) fn known(protocol: &str, variant: &str, scenario: Scenario) -> Case {
+        let (protocol, variant) = (protocol.to_owned(), Some(variant.to_owned()));
+        Case { args: ProtocolArgs { protocol, variant, rules: Vec::new() }, scenario }
+    }
+
+    /// The same rules in another scenario.
+    pub(crate) fn with(&self, scenario: Scenario) -> Case {
+        Case { scenario, args: self.args.clone() }
+    }
+
+    /// The protocol.
+    pub(crate) fn protocol(&self) -> &'static dyn AnyProtocol {
+        REGISTRY.find(&self.args.protocol).expect("the protocol exists")
+    }
+
+    /// The world; some scenarios contradict themselves, or the rules.
+    pub(crate) fn world(&self) -> Result<Arc<dyn AnyWorld>, WorldError> {
+        self.rules().world(self.scenario)
+    }
+
+    /// The rules.
+    pub(crate) fn rules(&self) -> Arc<dyn AnyRules> {
+        let ProtocolArgs { variant, rules, .. } = &self.args;
+        self.protocol().rules(variant.as_deref(), rules).expect("the rules exist")
+    }
+
+    /// The same with a clock: `ticks` says how long each duration is that the rules need.
+    pub(crate) fn timed(&self, timed: Timed, ticks: impl Fn(&str) -> u8) -> Option<Case> {
+        let all = self.protocol().durations();
+        let durations = Durations::of(all.iter().map(|one| (one.name, ticks(one.name))));
+        let mut durations = durations.expect("a protocol has few enough");
+        loop {
+            let timing = Timing::Timed(Timed { durations, ..timed });
+            let case = self.with(Scenario { timing, ..self.scenario });
+            match case.world().map(drop) {
+                Ok(()) => return Some(case),
+                Err(WorldError::UnusedDuration { name, .. }) => {
+                    let fewer = durations.iter().filter(|&(known, _)| known != name);
+                    durations = Durations::of(fewer).expect("fewer");
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// What is found out about `properties`, or about all that make sense; `None` if the world
+    /// cannot be, or has more than so many states.
+    pub(crate) fn check(&self, properties: &[&str], most: u64) -> Option<Report> {
+        let world = self.world().ok()?;
+        let names: Vec<_> = properties.iter().map(|&name| name.to_owned()).collect();
+        let asked = match properties {
+            [] => self.all(),
+            _ => world.select(&names).expect("they exist"),
+        };
+        let limits = Limits { states: Some(most), ..Limits::NONE };
+        let options = Options { limits, ..Options::default() };
+        let report = decide(&*world, &asked, &options, &mut |_| {}).expect("something is asked");
+        report.cut_short.is_none().then_some(report)
+    }
+
+    /// Every property that any world can be asked for.
+    fn all(&self) -> Vec<AnyProperty> {
+        self.protocol().properties().0
+    }
+}
+
+/// A property's name and kind, and what was found.
+pub(crate) type Found = (&'static str, Kind, Verdict);
+
+/// The verdicts on all properties.
+pub(crate) fn verdicts(report: &Report) -> Vec<Found> {
+    let found = |d: &Decision| (d.property.name, d.property.kind(), d.verdict);
+    report.decisions.iter().map(found).collect()
+}
+
+/// Any variant and rules of any of these protocols: some single rules are those of another variant,
+/// or the other one of two.
+fn rules(protocols: Vec<&'static str>) -> impl Strategy<Value = ProtocolArgs> {
+    let pick = || any::<Index>();
+    let other = prop::collection::vec((pick(), pick()), 0..=2);
+    (select(protocols), pick(), other).prop_map(|(name, variant, others)| {
+        let protocol = REGISTRY.find(name).expect("the protocol exists");
+        let variants = protocol.variants();
+        let values = |rule: &str| -> Vec<String> {
+            let mut values: Vec<Value> = variants.iter().map(|v| v.rules[rule].clone()).collect();
+            if values.iter().any(Value::is_boolean) {
+                values = vec![true.into(), false.into()];
+            }
+            let typed = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+            values.iter().map(typed).collect()
+        };
+        let names: Vec<String> = match &variants[0].rules {
+            Value::Object(rules) => rules.keys().cloned().collect(),
+            _ => Vec::new(),
+        };
+        let replaced = others.iter().filter(|_| !names.is_empty()).map(|(rule, value)| {
+            let rule = rule.get(&names).clone();
+            let value = value.get(&values(&rule)).clone();
+            (rule, value)
+        });
+        ProtocolArgs {
+            protocol: name.to_owned(),
+            variant: Some(variant.get(&variants).name.to_owned()),
+            rules: replaced.collect(),
+        }
+    })
+}
+
+/// A few faults, of any kinds.
+fn faults() -> impl Strategy<Value = Faults> {
+    let faults: [fn(&mut Faults); 8] = [
+        |f| f.crashes += 1,
+        |f| f.crashes += 1,
+        |f| f.recoveries += 1,
+        |f| f.recoveries += 1,
+        |f| f.losses = Budget::AtMost(1),
+        |f| f.duplicates = 1,
+        |f| f.cuts = 1,
+        |f| f.suspicions = 1,
+    ];
+    prop::collection::vec(select(faults.to_vec()), 0..=3).prop_map(|struck| {
+        let mut faults = Faults::NONE;
+        struck.iter().for_each(|strike| strike(&mut faults));
+        faults
+    })
+}
+
+/// Any small scenario without a clock.
+fn surrounding() -> impl Strategy<Value = Scenario> {
+    use Network::{Fifo, Set, Unordered};
+    let network = select(vec![Fifo, Fifo, Fifo, Unordered, Set, Set]);
+    let timing = select(vec![Timing::Perfect, Timing::Perfect, Timing::Asynchronous]);
+    let start = select(vec![Start::Converged, Start::Converged, Start::Cold]);
+    let heals = select(vec![Heals::May, Heals::Must]);
+    let fairness = select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]);
+    let missing = select(vec![Missing::NONE, Missing::NONE, Missing::NONE, link("2>1")]);
+    let nodes = select(vec![2, 2, 3_usize]);
+    (nodes, faults(), network, timing, start, (heals, fairness, missing), 1..=2_usize).prop_map(
+        |(nodes, faults, network, timing, start, (heals, fairness, missing), capacity)| {
+            let capacity = (timing == Timing::Asynchronous || faults.cuts > 0).then_some(capacity);
+            let symmetry = Symmetry::Reduced;
+            Scenario {
+                nodes,
+                faults,
+                heals,
+                fairness,
+                missing,
+                network,
+                timing,
+                start,
+                capacity,
+                symmetry,
+            }
+        },
+    )
+}
+
+fn link(text: &str) -> Missing {
+    text.parse().expect("a link")
+}
+
+/// Any rules of any of these protocols in any small scenario without a clock.
+pub(crate) fn cases(protocols: &[&'static str]) -> impl Strategy<Value = Case> + use<> {
+    (rules(protocols.to_vec()), surrounding()).prop_map(|(args, scenario)| Case { args, scenario })
+}
+
+/// All protocols.
+pub(crate) fn every_protocol() -> Vec<&'static str> {
+    REGISTRY.names()
+}
+
+/// How long everything takes but timers, in ticks.
+pub(crate) fn delays(delay: u8, processing: u8) -> Timed {
+    let (delay, durations) = (Delay::AtMost(delay), Durations::NONE);
+    Timed { delay, processing, drift: Drift::NONE, durations, within: None }
+}

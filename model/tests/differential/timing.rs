@@ -1,0 +1,153 @@
+//! Perfect timing, and clocks with time-outs that make no mistake. What perfect timing excludes, no
+//! such clock shows; and what perfect timing shows at some moment, some such clock does.
+
+use super::explore;
+use super::scenario::{Case, Found, cases, delays, every_protocol, verdicts};
+use bellwether_model::check::Verdict;
+use bellwether_model::property::{Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
+use bellwether_model::world::{Faults, Scenario, Timing};
+use proptest::prelude::*;
+
+/// The most states that are searched of a world with perfect timing, and of one with a clock.
+const MOST: [u64; 2] = [10_000, 20_000];
+
+/// How long everything takes: messages, their processing, and how much longer than the default
+/// rules need each timer waits.
+#[derive(Clone, Debug)]
+struct Ticks {
+    delay: u8,
+    processing: u8,
+    more: Vec<u8>,
+}
+
+fn ticks() -> impl Strategy<Value = Ticks> {
+    let more = prop::collection::vec(0..=4_u8, 8);
+    (1..=2_u8, 0..=1_u8, more).prop_map(|(delay, processing, more)| Ticks {
+        delay,
+        processing,
+        more,
+    })
+}
+
+fn perfect(case: &Case) -> Case {
+    case.with(Scenario { timing: Timing::Perfect, ..case.scenario })
+}
+
+/// The same with a clock, what waits for others so many times as long.
+fn clocked(case: &Case, ticks: &Ticks, times: u8) -> Option<Case> {
+    let Ticks { delay, processing, more } = ticks;
+    let known = case.protocol().durations();
+    let waits: Vec<_> = case.rules().waits().into_iter().map(|wait| wait.duration()).collect();
+    case.timed(delays(*delay, *processing), |name| {
+        let at = known.iter().position(|one| one.name == name).expect("it is known");
+        let ticks = known[at].enough.unwrap_or(2) * (delay + processing) + more[at];
+        if waits.contains(&name) { ticks * times } else { ticks }
+    })
+}
+
+/// What a clock shows, and whether its time-outs make no mistake. Of a clock that repeats something
+/// sooner than perfect timing does nothing is said.
+fn measured(clocked: &Case) -> Option<(Vec<Found>, bool)> {
+    let right = |name| Some(clocked.check(&[name], MOST[1])?.verdict() != Verdict::Violated);
+    let accurate = right(TIMEOUTS_ACCURATE)?;
+    right(PERIODS_ACCURATE)?.then(|| clocked.check(&[], MOST[1]))?.map(|r| (verdicts(&r), accurate))
+}
+
+/// The safety properties that are violated.
+fn violated(found: &[Found]) -> Vec<&'static str> {
+    let violated = found
+        .iter()
+        .filter(|&&(_, kind, verdict)| (kind, verdict) == (Kind::Safety, Verdict::Violated));
+    violated.map(|&(name, ..)| name).collect()
+}
+
+/// What a clock shows is compared with what perfect timing does: if its time-outs make no mistake,
+/// or if they still do when they are much longer.
+fn excludes((case, ticks): &(Case, Ticks)) -> Result<bool, String> {
+    let Some(report) = perfect(case).check(&[], MOST[0]) else { return Ok(false) };
+    let shown = violated(&verdicts(&report));
+    let mut always: Option<Vec<&str>> = None;
+    let mut last = None;
+    for times in 1..=3 {
+        let Some(timed) = clocked(case, ticks, times) else { return Ok(false) };
+        let Some((found, accurate)) = measured(&timed) else { return Ok(false) };
+        let mut hidden = violated(&found);
+        hidden.retain(|name| {
+            !shown.contains(name) && always.as_ref().is_none_or(|known| known.contains(name))
+        });
+        if hidden.is_empty() {
+            return Ok(true);
+        }
+        if accurate {
+            return Err(format!("{hidden:?}: not with perfect timing, but with {timed:?}"));
+        }
+        (always, last) = (Some(hidden), Some(timed));
+    }
+    Err(format!("{always:?}: not with perfect timing, and no time-out is long enough: {last:?}"))
+}
+
+#[test]
+fn what_perfect_timing_excludes_no_accurate_clock_shows() {
+    explore(40, (cases(&every_protocol()), ticks()), excludes);
+}
+
+/// As long as the default rules need, and so much longer.
+fn longer(more: u8) -> Ticks {
+    Ticks { delay: 1, processing: 0, more: vec![more; 8] }
+}
+
+/// Perfect timing ordered time-outs that nothing sets apart, and hid two Active routers.
+#[test]
+fn known_cases_of_what_perfect_timing_hid() {
+    let lost = Faults { crashes: 1, losses: 1.into(), ..Faults::NONE };
+    for case in [
+        Case::known("vrrp", "no-preempt", Scenario::calm(2).with_crashes(1, 1)),
+        Case::known("vrrp", "equal-priorities", Scenario::calm(3).with_crashes(1, 0)),
+        Case::known("vrrp", "rfc9568", Scenario { faults: lost, ..Scenario::calm(3) }),
+    ] {
+        assert_eq!(excludes(&(case.clone(), longer(0))), Ok(true), "{case:?}");
+    }
+}
+
+/// A time-out expired although a process that was down could still answer.
+#[test]
+fn known_cases_of_what_no_clock_shows() {
+    let case = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
+    assert_eq!(shows(&(case, (0..8).map(longer).collect())), Ok(true));
+}
+
+/// So many clocks are tried, and at least so many of them must have time-outs that make no mistake.
+const CLOCKS: [usize; 2] = [8, 5];
+
+/// What perfect timing shows at some moment is looked for with clocks. What it shows in a quiescent
+/// state need not be there: a group whose time-outs run is not quiescent.
+fn shows((case, clocks): &(Case, Vec<Ticks>)) -> Result<bool, String> {
+    let Some(report) = perfect(case).check(&[], MOST[0]) else { return Ok(false) };
+    let at_any_moment = report.decisions.iter().filter(|d| d.property.premise.is_none());
+    let at_any_moment: Vec<_> = at_any_moment.map(|d| d.property.name).collect();
+    let mut missing = violated(&verdicts(&report));
+    missing.retain(|name| at_any_moment.contains(name));
+    let mut accurate = 0;
+    for ticks in clocks {
+        if missing.is_empty() {
+            return Ok(true);
+        }
+        let Some(timed) = clocked(case, ticks, 1) else { return Ok(false) };
+        let Some((found, true)) = measured(&timed) else { continue };
+        accurate += 1;
+        let found = violated(&found);
+        missing.retain(|name| !found.contains(name));
+    }
+    match missing.is_empty() || accurate < CLOCKS[1] {
+        true => Ok(missing.is_empty()),
+        false => {
+            Err(format!("{missing:?}: with perfect timing, but with none of {accurate} clocks"))
+        }
+    }
+}
+
+#[test]
+fn what_perfect_timing_shows_some_accurate_clock_does() {
+    let clocks = prop::collection::vec(ticks(), CLOCKS[0]);
+    explore(25, (cases(&every_protocol()), clocks), shows);
+}
