@@ -14,7 +14,7 @@ use crate::set::{Mutant, root};
 /// What a workspace consists of.
 const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "model", "impl", "conformance"];
 
-/// No command that is to be judged takes longer.
+/// No wrong program is given longer.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The copy.
@@ -62,7 +62,7 @@ impl Scratch {
     /// Builds the bridge; what `cargo` says if that fails.
     pub(crate) fn build_bridge(&self) -> Result<Result<(), String>> {
         let arguments = ["build", "--quiet", "--package", "bellwether-conformance", "--bins"];
-        let Ended { status, output } = self.run(cargo(&arguments))?;
+        let Ended { status, output } = self.run(cargo(&arguments), Duration::MAX)?;
         Ok(if status.is_some_and(|status| status.success()) { Ok(()) } else { Err(output) })
     }
 
@@ -70,7 +70,7 @@ impl Scratch {
     pub(crate) fn bridge(&self, arguments: &[&str]) -> Result<Ended> {
         let mut bridge = Command::new(self.target().join("debug/bellwether-conformance"));
         bridge.args(arguments);
-        self.run(bridge)
+        self.run(bridge, LIMIT)
     }
 
     /// Builds the tests of the production library; the program, or what `cargo` says.
@@ -78,7 +78,7 @@ impl Scratch {
         let tests = ["test", "--quiet", "--package", "bellwether", "--lib", "--no-run"];
         let mut command = cargo(&tests);
         command.arg("--message-format=json-render-diagnostics");
-        let Ended { status, output } = self.run(command)?;
+        let Ended { status, output } = self.run(command, Duration::MAX)?;
         let made = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let program = made.filter_map(|made| made["executable"].as_str().map(PathBuf::from)).last();
         let succeeds = status.is_some_and(|status| status.success());
@@ -89,14 +89,14 @@ impl Scratch {
     pub(crate) fn tests(&self, program: &Path, filter: &str) -> Result<Ended> {
         let mut tests = Command::new(program);
         tests.args(["--quiet", filter]);
-        self.run(tests)
+        self.run(tests, LIMIT)
     }
 
     fn target(&self) -> PathBuf {
         self.folder.join("target")
     }
 
-    fn run(&self, mut command: Command) -> Result<Ended> {
+    fn run(&self, mut command: Command, limit: Duration) -> Result<Ended> {
         let path = self.folder.join("output");
         let file = File::create(&path)?;
         command
@@ -107,7 +107,7 @@ impl Scratch {
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file);
-        let status = wait(command.spawn().with_context(|| format!("{command:?}"))?)?;
+        let status = wait(command.spawn().with_context(|| format!("{command:?}"))?, limit)?;
         let output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         Ok(Ended { status, output })
     }
@@ -119,13 +119,13 @@ fn cargo(arguments: &[&str]) -> Command {
     cargo
 }
 
-fn wait(mut child: Child) -> Result<Option<ExitStatus>> {
+fn wait(mut child: Child, limit: Duration) -> Result<Option<ExitStatus>> {
     let started = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if started.elapsed() > LIMIT {
+        if started.elapsed() > limit {
             child.kill()?;
             child.wait()?;
             return Ok(None);
