@@ -4,47 +4,21 @@
 //! it alone. The worlds are the same for all, and small: a cell says what happens there, not that
 //! the protocol is right.
 
+mod cell;
 pub mod matrix;
 mod worlds;
 
+pub use cell::{Cell, Finding, Standing};
 pub use worlds::{Surrounding, surroundings};
 
 use crate::check::bounds::{Bound, Until, bounds};
-use crate::check::{self, CheckError, Counts, Limits, Options, Reason, Verdict};
-use crate::erased::AnyProtocol;
-use crate::property::{self, Kind};
+use crate::check::{self, CheckError, Limits, Options, Reason};
+use crate::erased::{AnyProperty, AnyProtocol, AnyWorld};
+use crate::property::{self, PropertyError};
 use crate::protocol::RuleError;
 use crate::side_by_side::side_by_side;
 use crate::world::{Scenario, WorldError};
 use serde::Serialize;
-
-/// What a protocol does in a world.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cell {
-    /// The world's name.
-    pub world: &'static str,
-    /// The verdicts; none if the protocol says nothing of the time that it takes.
-    pub findings: Option<Vec<Finding>>,
-    /// How much there was to search.
-    pub states: Option<Counts>,
-}
-
-/// The verdict on one property.
-#[derive(Clone, Debug, Serialize)]
-pub struct Finding {
-    /// The property's name.
-    pub property: &'static str,
-    /// Whether it is asked of this protocol alone.
-    pub own: bool,
-    /// What kind of formula it is.
-    pub kind: Kind,
-    /// Whether it holds.
-    pub verdict: Verdict,
-    /// Why it is not known, if it is not.
-    pub reason: Option<Reason>,
-    /// The number of steps of the counterexample, its cycle included.
-    pub steps: Option<usize>,
-}
 
 /// A row of the matrix.
 #[derive(Clone, Debug, Serialize)]
@@ -65,8 +39,8 @@ pub enum Most {
     AtMost(u64),
     /// There is no bound.
     Unbounded,
-    /// The search was cut short, or left its boundary.
-    Unknown,
+    /// The search was cut short, or executions exceed its bounds.
+    Unknown(Reason),
 }
 
 /// How to survey.
@@ -114,7 +88,8 @@ pub fn survey(
         .map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let mut found = found.into_iter();
     let row = |protocol: &&'static dyn AnyProtocol| {
-        let mut row = Row { protocol: protocol.name(), cells: Vec::new(), messages: Most::Unknown };
+        let mut row =
+            Row { protocol: protocol.name(), cells: Vec::new(), messages: Most::AtMost(0) };
         for found in found.by_ref().take(worlds.len() + 1) {
             match found? {
                 Found::Cell(cell) => row.cells.push(cell),
@@ -139,15 +114,15 @@ fn find(
 }
 
 fn cell(protocol: &dyn AnyProtocol, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
-    let mut cell = Cell { world: world.name, findings: None, states: None };
+    let mut cell = Cell { world: world.name, findings: None, states: None, bounds_met: Vec::new() };
     let Some(scenario) = world.scenario(protocol)? else { return Ok(cell) };
     let world = protocol.rules(None, &[])?.world(scenario)?;
-    let asked = world.select(&[])?;
+    let asked = questions(&*world)?;
     let options = Options { limits: how.limits, ..Options::default() };
     let report = check::decide(&*world, &asked, &options, &mut |_| {})?;
     let findings = report.decisions.iter().map(|decision| Finding {
         property: decision.property.name,
-        own: protocol.owns(decision.property.name),
+        promised: !protocol.not_promised().contains(&decision.property.name),
         kind: decision.property.kind(),
         verdict: decision.verdict,
         reason: decision.reason,
@@ -158,7 +133,22 @@ fn cell(protocol: &dyn AnyProtocol, world: &Surrounding, how: How) -> Result<Cel
     });
     cell.findings = Some(findings.collect());
     cell.states = Some(report.counts);
+    cell.bounds_met = report.bounds_met;
     Ok(cell)
+}
+
+/// What is asked in a world of the survey. Where every process has to agree
+/// [within some time](property::AGREED_WITHIN), nothing is asked of quiescent states: a state that
+/// is quiescent stays as it is for longer than that.
+///
+/// # Errors
+/// As [`AnyWorld::select`].
+pub fn questions(world: &dyn AnyWorld) -> Result<Vec<AnyProperty>, PropertyError> {
+    let mut asked = world.select(&[])?;
+    if asked.iter().any(|p| p.name == property::AGREED_WITHIN) {
+        asked.retain(|p| p.premise.as_ref().is_none_or(|(name, _)| *name != property::QUIESCENT));
+    }
+    Ok(asked)
 }
 
 fn messages(protocol: &dyn AnyProtocol, how: How) -> Result<Most, SurveyError> {
@@ -169,66 +159,9 @@ fn messages(protocol: &dyn AnyProtocol, how: How) -> Result<Most, SurveyError> {
     Ok(match (found.incomplete, line.map(|line| &line.bound)) {
         (_, Some(Bound::Unbounded(_))) => Most::Unbounded,
         (None, Some(Bound::Most(most, _))) => Most::AtMost(*most),
-        _ => Most::Unknown,
+        (Some(reason), _) => Most::Unknown(reason),
+        (None, None) => Most::AtMost(0),
     })
-}
-
-impl Cell {
-    /// Whether this property is violated.
-    fn violates(&self, named: impl Fn(&Finding) -> bool) -> bool {
-        let found = self.findings.iter().flatten();
-        found.filter(|f| f.verdict == Verdict::Violated).any(named)
-    }
-
-    /// What goes wrong, in a few words; empty if all holds.
-    #[must_use]
-    pub fn wrongs(&self) -> Vec<String> {
-        let mut wrongs = Vec::new();
-        if self.violates(|f| f.property == "at-most-one-leader") {
-            wrongs.push("two leaders".to_owned());
-        }
-        if self.violates(|f| matches!(f.property, "stabilises" | "settles")) {
-            wrongs.push("no agreement in the end".to_owned());
-        }
-        let own = self.findings.iter().flatten().filter(|f| f.own);
-        let own = own.filter(|f| f.verdict == Verdict::Violated);
-        wrongs.extend(own.map(|finding| format!("not {}", finding.property)));
-        wrongs
-    }
-
-    /// The verdict on everything together: violated if something is, otherwise unknown if
-    /// something is; `None` if nothing was asked.
-    #[must_use]
-    pub fn verdict(&self) -> Option<Verdict> {
-        let findings = self.findings.as_ref()?;
-        let any = |verdict| findings.iter().any(|f| f.verdict == verdict);
-        // A property that is vacuous, because the world is never quiescent, does not count.
-        let open = |f: &Finding| f.verdict == Verdict::Unknown && f.reason != Some(Reason::Vacuous);
-        Some(if any(Verdict::Violated) {
-            Verdict::Violated
-        } else if findings.iter().any(open) {
-            Verdict::Unknown
-        } else if any(Verdict::HoldsWithin) {
-            Verdict::HoldsWithin
-        } else {
-            Verdict::Holds
-        })
-    }
-
-    /// The cell in words.
-    #[must_use]
-    pub fn words(&self) -> String {
-        match self.verdict() {
-            None => "not asked".to_owned(),
-            Some(Verdict::Holds) => "holds".to_owned(),
-            Some(Verdict::HoldsWithin) => "holds within bounds".to_owned(),
-            Some(Verdict::Unknown) => "undecided".to_owned(),
-            Some(Verdict::Violated) => match self.wrongs() {
-                wrongs if wrongs.is_empty() => "not at every moment".to_owned(),
-                wrongs => wrongs.join(", "),
-            },
-        }
-    }
 }
 
 impl Most {
@@ -238,7 +171,7 @@ impl Most {
         match self {
             Most::AtMost(most) => most.to_string(),
             Most::Unbounded => "unbounded".to_owned(),
-            Most::Unknown => "undecided".to_owned(),
+            Most::Unknown(reason) => format!("unknown ({})", cell::short(reason)),
         }
     }
 }
@@ -254,7 +187,7 @@ pub enum SurveyError {
     World(#[from] WorldError),
     /// A property cannot be asked for.
     #[error(transparent)]
-    Property(#[from] property::PropertyError),
+    Property(#[from] PropertyError),
     /// A check failed.
     #[error(transparent)]
     Check(#[from] CheckError),

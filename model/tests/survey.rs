@@ -1,9 +1,12 @@
 //! The survey: what it says of a protocol is what `check` says, and the README shows what it
 //! prints.
 
-use bellwether_model::check::{Limits, Verdict};
+use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, decide};
+use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::survey::{Cell, How, Most, Row, matrix, surroundings, survey};
+use bellwether_model::survey::{
+    Cell, Finding, How, Most, Row, Standing, matrix, questions, surroundings, survey,
+};
 use std::fs;
 use std::path::Path;
 
@@ -22,12 +25,105 @@ fn cell<'r>(row: &'r Row, world: &str) -> &'r Cell {
 #[test]
 fn the_bully_bears_a_crash_and_has_two_leaders_after_a_restart() {
     let rows = rows(&["bully"], 2);
-    assert_eq!(cell(&rows[0], "crash-stop").words(), "holds");
-    assert_eq!(cell(&rows[0], "crash-recovery").words(), "two leaders");
-    assert_eq!(cell(&rows[0], "timed").verdict(), Some(Verdict::Holds));
+    assert_eq!(cell(&rows[0], "crash-stop").words(), "all 7 hold");
+    let restart = cell(&rows[0], "crash-recovery").words();
+    assert_eq!(restart, "fails: two leaders, follower-bound; holds: 5 of 7");
+    assert_eq!(cell(&rows[0], "timed").standing(), Some(Standing::Holds));
+    let cut = cell(&rows[0], "cut-link");
+    let known = "fails: two leaders; unknown: stabilises (beyond bounds); within bounds: 4";
+    assert_eq!(cut.words(), known);
+    assert_eq!(cut.bounds_met, ["2 messages on a link"]);
     let asynchronous = cell(&rows[0], "asynchronous").words();
-    assert_eq!(asynchronous, "two leaders, no agreement in the end");
+    let fails = "fails: two leaders, follower-bound, no agreement in the end";
+    assert_eq!(asynchronous, format!("{fails}; vacuous: 3; holds: 1 of 7"));
     assert_eq!(rows[0].messages, Most::Unbounded, "heartbeats never end");
+}
+
+/// Raft promises one leader in each term: two at a time are no failure of it.
+#[test]
+fn what_was_never_promised_does_not_fail() {
+    let few = How { nodes: 3, limits: Limits { states: Some(10_000), ..STATES }, threads: 2 };
+    let raft = REGISTRY.find("raft-election").expect("it exists");
+    let rows = survey(&[raft], few, &|_| {}).expect("every world is possible");
+    let asynchronous = cell(&rows[0], "asynchronous");
+    let standing = |name| {
+        let found = asynchronous.findings.iter().flatten().find(|f| f.property == name);
+        found.expect("it is asked").standing()
+    };
+    assert_eq!(standing("at-most-one-leader"), Standing::NotPromised);
+    assert_eq!(standing("election-safety"), Standing::Unknown(Reason::States));
+    assert!(asynchronous.words().contains("not promised: two leaders"));
+    for protocol in REGISTRY.iter() {
+        let (usual, timed) = protocol.properties();
+        let known = |name: &&str| usual.iter().chain(&timed).any(|p| p.name == *name);
+        assert!(protocol.not_promised().iter().all(known), "{}", protocol.name());
+    }
+}
+
+/// Where a world has a clock, every property of beliefs says something: a state in which nothing can
+/// happen but faults is not needed. Time-outs that are never due are said to be vacuous.
+#[test]
+fn no_belief_is_vacuous_in_timed_worlds() {
+    let worlds = surroundings(3);
+    let timed = worlds.iter().find(|world| world.name == "timed").expect("there is one");
+    for protocol in REGISTRY.iter() {
+        let Some(scenario) = timed.scenario(protocol).expect("possible durations") else {
+            continue;
+        };
+        let rules = protocol.rules(None, &[]).expect("there is a variant");
+        let world = rules.world(scenario).expect("the world is possible");
+        let asked = questions(&*world).expect("they can be asked");
+        let options = Options { limits: STATES, ..Options::default() };
+        let report = decide(&*world, &asked, &options, &mut |_| {}).expect("threads");
+        let of_timers = [TIMEOUTS_ACCURATE, PERIODS_ACCURATE];
+        let says = |d: &Decision| {
+            d.reason != Some(Reason::Vacuous) || of_timers.contains(&d.property.name)
+        };
+        assert!(report.decisions.iter().all(says), "{}", protocol.name());
+        assert!(asked.iter().any(|p| p.name == AGREED_WITHIN), "{}", protocol.name());
+    }
+}
+
+/// The worst is said first, everything is counted once, and only a cell in which all holds is bold.
+#[test]
+fn a_cell_says_how_each_property_stands() {
+    let finding = |property, promised, verdict, reason| Finding {
+        property,
+        promised,
+        kind: Kind::Safety,
+        verdict,
+        reason,
+        steps: None,
+    };
+    let (holds, violated, unknown) = (Verdict::Holds, Verdict::Violated, Verdict::Unknown);
+    let mut cell = Cell {
+        world: "timed",
+        findings: Some(vec![
+            finding("agreement", true, holds, None),
+            finding("succession", false, violated, None),
+            finding("decided", true, unknown, Some(Reason::Vacuous)),
+            finding("sle1", true, Verdict::HoldsWithin, Some(Reason::Bounds)),
+            finding("stabilises", true, unknown, Some(Reason::Interrupted)),
+            finding("at-most-one-leader", true, violated, None),
+        ]),
+        states: None,
+        bounds_met: Vec::new(),
+    };
+    let words = "fails: two leaders; unknown: stabilises (interrupted); vacuous: decided; within \
+                 bounds: sle1; not promised: no successor; holds: 1 of 6";
+    assert_eq!(cell.words(), words);
+    assert_eq!(cell.standing(), Some(Standing::Fails));
+    assert!(cell.was_interrupted());
+    let mut stands = |left: usize| {
+        cell.findings.as_mut().expect("some").truncate(left);
+        let row = Row { protocol: "p", cells: vec![cell.clone()], messages: Most::AtMost(0) };
+        let printed = matrix::markdown(&surroundings(3)[..1], &[row]);
+        (cell.standing(), printed.contains("**"))
+    };
+    assert_eq!(stands(5), (Some(Standing::Unknown(Reason::Interrupted)), false));
+    assert_eq!(stands(4), (Some(Standing::Vacuous), false));
+    assert_eq!(stands(2), (Some(Standing::NotPromised), false));
+    assert_eq!(stands(1), (Some(Standing::Holds), true));
 }
 
 #[test]

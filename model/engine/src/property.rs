@@ -11,7 +11,7 @@ mod beliefs;
 pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
 
-use crate::protocol::{Elects, Protocol};
+use crate::protocol::{Elects, Protocol, TimerRow};
 use crate::temporal;
 use crate::world::World;
 pub(crate) use beliefs::agreed;
@@ -64,7 +64,7 @@ fn when_quiescent<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (quiescent ⇒ ∀ i, j that have a leader: leader(i) = leader(j))",
             meaning: "no two live processes keep different leaders",
             by_default: true,
-            premise: Some(("quiescent", World(crate::world::World::is_quiescent))),
+            premise: Some((QUIESCENT, World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
                 !world.is_quiescent(state) || agreement(state)
             })),
@@ -75,7 +75,7 @@ fn when_quiescent<P: Protocol>() -> Vec<Property<P>> {
                       up(j)})",
             meaning: "no live process keeps a live leader but the highest live one",
             by_default: true,
-            premise: Some(("quiescent", World(crate::world::World::is_quiescent))),
+            premise: Some((QUIESCENT, World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
                 !world.is_quiescent(state) || validity(state)
             })),
@@ -85,7 +85,7 @@ fn when_quiescent<P: Protocol>() -> Vec<Property<P>> {
             formula: "□ (quiescent ⇒ ∀ up i: i has a leader ∧ up(leader(i)))",
             meaning: "no live process stays without a live leader",
             by_default: true,
-            premise: Some(("quiescent", World(crate::world::World::is_quiescent))),
+            premise: Some((QUIESCENT, World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
                 !world.is_quiescent(state) || decided(state)
             })),
@@ -200,6 +200,9 @@ pub fn timed<P: Protocol>() -> Vec<Property<P>> {
     ]
 }
 
+/// The premise of what is asked of quiescent states.
+pub const QUIESCENT: &str = "quiescent";
+
 /// The property that says whether time-outs are as long as perfect timing assumes.
 pub const TIMEOUTS_ACCURATE: &str = "timeouts-accurate";
 
@@ -222,6 +225,7 @@ pub fn select<P: Protocol>(
     if names.is_empty() {
         // Without a crash no other process need ever lead.
         let crashes = world.scenario().faults.crashes > 0;
+        let waits = |row: &TimerRow<P>| row.is_time_out(world.protocol());
         let elects = (P::OPTIONS.elects)(world.protocol());
         let wanted = |p: &Property<P>| {
             p.by_default
@@ -229,6 +233,7 @@ pub fn select<P: Protocol>(
                     "succession" => crashes,
                     "follower-bound" | "validity" | "stabilises" => elects == Elects::Highest,
                     "settles" => elects == Elects::Any,
+                    TIMEOUTS_ACCURATE => P::TIMERS.iter().any(waits),
                     PERIODS_ACCURATE => world.repeats(),
                     _ => true,
                 }

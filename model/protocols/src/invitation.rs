@@ -191,6 +191,8 @@ impl Protocol for Invitation {
             at_most: "6 groups of a process told apart",
             within: |_, _, stable| stable.counter <= Self::MOST_GROUPS,
         }),
+        // Each group has a leader.
+        not_promised: &["at-most-one-leader"],
         // A process that forms a group, if only of itself, writes its number down.
         begins_election: |_, _, effects| {
             effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))

@@ -138,6 +138,8 @@ impl Protocol for RaftElection {
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
+        // It promises one leader in each term.
+        not_promised: &["at-most-one-leader"],
         begins_election,
         ..Options::NONE
     };

@@ -1,11 +1,14 @@
 //! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
 use super::{
-    Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, print as print_report, status, text,
+    Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report, status,
+    text,
 };
 use crate::check as checking;
-use crate::check::{Limits, Options, Verdict};
-use crate::survey::{How, Row, Surrounding, matrix, surroundings, survey};
+use crate::check::{Limits, Options, Reason};
+use crate::survey::{
+    How, Most, Row, Standing, Surrounding, matrix, questions, surroundings, survey,
+};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use comfy_table::{Cell as Place, Color, ContentArrangement, Table, presets};
@@ -57,8 +60,14 @@ Examples:
   bellwether-model survey --show bully crash-recovery
   bellwether-model survey --svg survey.svg --json
 
-Without a limit, the search of a world stops after a quarter of a million states; the world is
-then undecided.";
+Without a limit, the search of a world stops after a quarter of a million states; what is not
+decided by then is unknown. Exit status: 3 if the survey was interrupted, otherwise 0; with --show
+that of 'check'.";
+
+const LEGEND: &str = "\
+A cell counts the properties that are asked there: those that fail, that are unknown, that are \
+vacuous because their premise is never true, that hold within bounds of the search which executions \
+exceed, that fail and were never promised, and that hold.";
 
 /// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
@@ -90,7 +99,13 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     } else {
         print(&mut out, &worlds, &rows)?;
     }
-    Ok(HOLDS)
+    Ok(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS })
+}
+
+/// Whether something is unknown because the search was interrupted.
+fn was_interrupted(row: &Row) -> bool {
+    row.messages == Most::Unknown(Reason::Interrupted)
+        || row.cells.iter().any(crate::survey::Cell::was_interrupted)
 }
 
 impl SurveyArgs {
@@ -117,12 +132,13 @@ fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::
     table.set_header(["protocol"].into_iter().chain(names).chain(["messages"]));
     for row in rows {
         let cells = row.cells.iter().map(|cell| {
-            let colour = match cell.verdict() {
-                Some(Verdict::Holds) => Color::Green,
-                Some(Verdict::Violated) => Color::Red,
-                Some(Verdict::HoldsWithin | Verdict::Unknown) | None => Color::Yellow,
+            let colour = match cell.standing() {
+                Some(Standing::Holds) => Color::Green,
+                Some(Standing::Fails) => Color::Red,
+                Some(Standing::NotPromised) => Color::Cyan,
+                _ => Color::Yellow,
             };
-            Place::new(cell.words()).fg(colour)
+            Place::new(cell.words().replace("; ", "\n")).fg(colour)
         });
         let name = Place::new(row.protocol);
         table.add_row(std::iter::once(name).chain(cells).chain([Place::new(row.messages.words())]));
@@ -139,7 +155,8 @@ fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::
         out,
         "messages: the most that an execution sends from a crash until the world is quiescent"
     )?;
-    writeln!(out, "\nWhat goes wrong in a cell: bellwether-model survey --show PROTOCOL WORLD")?;
+    writeln!(out, "\n{}", text::wrap(LEGEND, text::width()))?;
+    writeln!(out, "\nWhat is behind a cell: bellwether-model survey --show PROTOCOL WORLD")?;
     Ok(())
 }
 
@@ -159,7 +176,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
         ));
     };
     let world = protocol.rules(None, &[])?.world(scenario)?;
-    let asked = world.select(&[])?;
+    let asked = questions(&*world)?;
     let limits = args.how().limits;
     let threads = args.limits.threads();
     let options = Options { limits, threads, ..Options::default() };

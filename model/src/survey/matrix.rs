@@ -1,10 +1,9 @@
 //! The matrix of the survey, as Markdown and as a picture.
 
-use super::{Cell, Row, Surrounding};
-use crate::check::Verdict;
+use super::{Cell, Row, Standing, Surrounding};
 use std::fmt::Write;
 
-/// The matrix as a table in Markdown. What holds is set in bold.
+/// The matrix as a table in Markdown. A cell in which everything holds is set in bold.
 #[must_use]
 pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
     let mut out = String::from("| protocol |");
@@ -18,7 +17,7 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
         let _ = write!(out, "| `{}` |", row.protocol);
         for cell in &row.cells {
             let words = cell.words();
-            let bold = if cell.verdict() == Some(Verdict::Holds) { "**" } else { "" };
+            let bold = if cell.standing() == Some(Standing::Holds) { "**" } else { "" };
             let _ = write!(out, " {bold}{words}{bold} |");
         }
         let _ = writeln!(out, " {} |", row.messages.words());
@@ -26,24 +25,28 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
     out
 }
 
-const LEFT: usize = 150;
-const COLUMN: usize = 132;
+const LEFT: usize = 116;
+const COLUMN: usize = 148;
+const LAST: usize = 90;
 const HEAD: usize = 44;
 const LINE: usize = 16;
 const PAD: usize = 10;
 /// How many characters of a cell fit on a line.
-const WIDE: usize = 19;
+const WIDE: usize = 23;
+const INK: &str = "#1f2933";
+const PALE: &str = "#5f6c7b";
+
+/// The lines of a cell, each in its colour.
+type Lines = Vec<(&'static str, String)>;
 
 /// The matrix as an SVG.
 #[must_use]
 pub fn svg(worlds: &[Surrounding], rows: &[Row]) -> String {
-    let texts: Vec<Vec<Vec<String>>> = rows
-        .iter()
-        .map(|row| row.cells.iter().map(|cell| broken(&cell.words())).collect())
-        .collect();
-    let lines = |cells: &Vec<Vec<String>>| cells.iter().map(Vec::len).max().unwrap_or(1);
-    let heights: Vec<_> = texts.iter().map(|cells| lines(cells) * LINE + 2 * PAD).collect();
-    let width = LEFT + COLUMN * (worlds.len() + 1) + PAD;
+    let texts: Vec<Vec<Lines>> =
+        rows.iter().map(|row| row.cells.iter().map(lines).collect()).collect();
+    let most = |cells: &Vec<Lines>| cells.iter().map(Vec::len).max().unwrap_or(1);
+    let heights: Vec<_> = texts.iter().map(|cells| most(cells) * LINE + 2 * PAD).collect();
+    let width = LEFT + COLUMN * worlds.len() + LAST + PAD;
     let height = HEAD + heights.iter().sum::<usize>() + PAD;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -51,60 +54,69 @@ pub fn svg(worlds: &[Surrounding], rows: &[Row]) -> String {
          <title>What each protocol does in each world</title>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    let head = worlds.iter().map(|world| world.name).chain(["messages"]);
-    for (at, name) in head.enumerate() {
-        text(
-            &mut out,
-            (LEFT + at * COLUMN + COLUMN / 2, HEAD - 16),
-            "middle",
-            "#1f2933",
-            name,
-            true,
-        );
+    for (at, world) in worlds.iter().enumerate() {
+        text(&mut out, (LEFT + at * COLUMN + COLUMN / 2, HEAD - 16), INK, world.name, true);
     }
+    let last = LEFT + worlds.len() * COLUMN + LAST / 2;
+    text(&mut out, (last, HEAD - 16), INK, "messages", true);
     let mut top = HEAD;
     for ((row, texts), &high) in rows.iter().zip(&texts).zip(&heights) {
-        text(&mut out, (PAD, top + high / 2 + 4), "start", "#1f2933", row.protocol, true);
+        text(&mut out, (LEFT / 2, top + high / 2 + 4), INK, row.protocol, true);
         for (at, (cell, lines)) in row.cells.iter().zip(texts).enumerate() {
-            square(&mut out, (LEFT + at * COLUMN, top, high), cell, lines);
+            square(&mut out, (LEFT + at * COLUMN, top, high), cell.standing(), lines);
         }
-        let middle = (LEFT + row.cells.len() * COLUMN + COLUMN / 2, top + high / 2 + 4);
-        text(&mut out, middle, "middle", "#1f2933", &row.messages.words(), false);
+        text(&mut out, (last, top + high / 2 + 4), INK, &row.messages.words(), false);
         top += high;
     }
     out + "</svg>\n"
 }
 
-fn square(out: &mut String, (x, y, high): (usize, usize, usize), cell: &Cell, lines: &[String]) {
-    let (fill, ink) = match cell.verdict() {
-        Some(Verdict::Holds) => ("#d8f0de", "#1e6b3a"),
-        Some(Verdict::Violated) => ("#fbdcdc", "#b91c1c"),
-        Some(Verdict::HoldsWithin | Verdict::Unknown) => ("#fff3d1", "#8a5a00"),
-        None => ("#eef1f4", "#5f6c7b"),
-    };
+/// What a cell says, a line or more for each part of it.
+fn lines(cell: &Cell) -> Lines {
+    let parts = cell.parts().into_iter();
+    let lines: Lines = parts
+        .flat_map(|(standing, words)| {
+            broken(&words).into_iter().map(move |line| (colours(Some(standing)).1, line))
+        })
+        .collect();
+    if lines.is_empty() { vec![(PALE, cell.words())] } else { lines }
+}
+
+/// The colours of a cell that stands like this, and of its words.
+fn colours(standing: Option<Standing>) -> (&'static str, &'static str) {
+    match standing {
+        Some(Standing::Fails) => ("#fbdcdc", "#b91c1c"),
+        Some(Standing::Unknown(_) | Standing::Vacuous | Standing::Within) => ("#fff3d1", "#8a5a00"),
+        Some(Standing::NotPromised) => ("#e6eef8", "#33567f"),
+        Some(Standing::Holds) => ("#d8f0de", "#1e6b3a"),
+        None => ("#eef1f4", PALE),
+    }
+}
+
+fn square(
+    out: &mut String,
+    (x, y, high): (usize, usize, usize),
+    standing: Option<Standing>,
+    lines: &Lines,
+) {
+    let (fill, _) = colours(standing);
     let (wide, tall) = (COLUMN - 4, high - 4);
     let _ = writeln!(
         out,
         "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{tall}\" rx=\"4\" fill=\"{fill}\"/>"
     );
+    let bold = standing == Some(Standing::Holds);
     let first = y + high / 2 + 3 - (lines.len() - 1) * LINE / 2;
-    for (at, line) in lines.iter().enumerate() {
-        text(out, (x + wide / 2, first + at * LINE), "middle", ink, line, false);
+    for (at, (ink, line)) in lines.iter().enumerate() {
+        text(out, (x + wide / 2, first + at * LINE), ink, line, bold);
     }
 }
 
-fn text(
-    out: &mut String,
-    (x, y): (usize, usize),
-    anchor: &str,
-    ink: &str,
-    words: &str,
-    bold: bool,
-) {
+fn text(out: &mut String, (x, y): (usize, usize), ink: &str, words: &str, bold: bool) {
     let weight = if bold { " font-weight=\"600\"" } else { "" };
     let _ = writeln!(
         out,
-        "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{ink}\"{weight}>{words}</text>"
+        "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"{ink}\"{weight}>{words}</text>"
     );
 }
 

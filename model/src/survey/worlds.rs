@@ -40,11 +40,15 @@ impl Surrounding {
             processing: 0,
             drift: Drift::NONE,
             durations,
-            within: None,
+            within: Some(SOON),
         };
         Ok(Some(Scenario { timing: Timing::Timed(timed), ..self.scenario }))
     }
 }
+
+/// Within so many ticks of the last fault every process is to agree: with the durations that
+/// protocols say are enough, all do.
+const SOON: u8 = 20;
 
 /// The worlds that matter, with this many processes that elect.
 #[must_use]
@@ -85,7 +89,8 @@ pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
             timed: true,
             ..world(
                 "timed",
-                "a process crashes, messages take at most a tick, time-outs are long enough",
+                "a process crashes, messages take at most a tick, time-outs are long \
+                 enough, and all are to agree within 20 ticks",
                 with(crash),
             )
         },

@@ -47,7 +47,7 @@ impl Limits {
 }
 
 /// Why a verdict is not known, or known only within bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The limit on states was reached.

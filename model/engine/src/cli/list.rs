@@ -95,6 +95,9 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
         "\nProperties (choose with --property NAME; those that count ticks need --timing \
          timed):\n{asked}"
     )?;
+    if !protocol.not_promised().is_empty() {
+        writeln!(out, "\nNot promised in any world: {}", protocol.not_promised().join(", "))?;
+    }
     if !durations.is_empty() {
         let mut table = table(&["duration", "what takes that long"]);
         for duration in &durations {

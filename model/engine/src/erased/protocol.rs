@@ -33,8 +33,8 @@ pub trait AnyProtocol: Sync {
     /// The properties that any world can be asked for, and those that only a timed world can.
     fn properties(&self) -> (Vec<AnyProperty>, Vec<AnyProperty>);
 
-    /// Whether the property of this name is asked of this protocol alone.
-    fn owns(&self, property: &str) -> bool;
+    /// The usual properties that it [promises in no world](protocol::Options::not_promised).
+    fn not_promised(&self) -> &'static [&'static str];
 
     /// The rules of the variant of this name, or of the default one, with single rules replaced.
     ///
@@ -153,8 +153,8 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
         (erased(property::all()), erased(property::timed()))
     }
 
-    fn owns(&self, property: &str) -> bool {
-        P::PROPERTIES.iter().any(|own| own.name == property)
+    fn not_promised(&self) -> &'static [&'static str] {
+        P::OPTIONS.not_promised
     }
 
     fn rules(

@@ -16,6 +16,9 @@ pub struct Options<P: Protocol> {
     /// Where some number can grow for ever: how far the search follows it. States in which a number
     /// has grown too large are not searched, and a verdict says so.
     pub within_bounds: Option<WithinBounds<P>>,
+    /// The names of usual properties that the protocol promises in no world, such as one leader at
+    /// a time where each of its groups has one.
+    pub not_promised: &'static [&'static str],
     /// Whether a step of a process, from one state to another with these effects, starts an
     /// election. If nothing else is said, one starts when the process gives up what it believed of
     /// the leadership and believes nothing.
@@ -42,6 +45,7 @@ impl<P: Protocol> Options<P> {
         services: Services { count: 0, crash: |_| false },
         canonicalize: None,
         within_bounds: None,
+        not_promised: &[],
         begins_election: gives_up::<P>,
     };
 }

@@ -85,7 +85,7 @@ pub struct TimerRow<P: Protocol> {
     pub periodic: Option<NoNews<P>>,
     /// Whether a periodic timer waits for another process all the same, while its process is in
     /// this state.
-    pub waits: fn(&P::Process) -> bool,
+    pub waits: Option<fn(&P::Process) -> bool>,
 }
 
 impl<P: Protocol> TimerRow<P> {
@@ -100,7 +100,7 @@ impl<P: Protocol> TimerRow<P> {
             random: |_| false,
             stagger: None,
             periodic: None,
-            waits: |_| false,
+            waits: None,
         }
     }
 
@@ -160,7 +160,7 @@ impl<P: Protocol> TimerRow<P> {
     /// In some states of its process it waits for another all the same.
     #[must_use]
     pub const fn waits_if(mut self, waits: fn(&P::Process) -> bool) -> Self {
-        self.waits = waits;
+        self.waits = Some(waits);
         self
     }
 
@@ -175,7 +175,13 @@ impl<P: Protocol> TimerRow<P> {
     /// that repeats.
     #[must_use]
     pub fn waits_for_others(&self, process: &P::Process) -> bool {
-        self.periodic.is_none() || (self.waits)(process)
+        self.periodic.is_none() || self.waits.is_some_and(|waits| waits(process))
+    }
+
+    /// Whether by these rules it is ever armed for a fixed time while it waits for others.
+    pub(crate) fn is_time_out(&self, rules: &P) -> bool {
+        let waits = self.periodic.is_none() || self.waits.is_some();
+        waits && matches!(self.wait(rules), Some(Wait::Fixed(_)))
     }
 }
 
