@@ -208,7 +208,7 @@ fn json_says_everything_that_was_assumed_and_found() {
     }
     let found = &properties[0]["counterexample"];
     assert_eq!(properties[0]["name"], "at-most-one-leader");
-    assert_eq!(found["steps"].as_array().map(Vec::len), Some(4));
+    assert_eq!(found["steps"].as_array().map(Vec::len), Some(5));
     assert_eq!(found["steps"][0]["event"]["kind"], "crash");
     assert_eq!(found["cycle"], Value::Null);
 }
@@ -456,11 +456,11 @@ fn a_file_that_is_no_trace_is_refused_by_name() {
     refuse(&[0, 159, 146, 150, 10, 255], &["line 1", "UTF-8"]);
     refuse(b"<svg></svg>\n", &["line 1"]);
     refuse(b"{\"some\": \"JSON\"}\n", &["not a trace", "bellwether-trace/1"]);
-    refuse(&good.as_bytes()[..good.len() - 9], &["line 7", "cut off"]);
+    refuse(&good.as_bytes()[..good.len() - 9], &["line 8", "cut off"]);
     refuse(without(0).as_bytes(), &["not a trace", "first line"]);
     refuse(without(3).as_bytes(), &["line 4", "step 4 where step 3 should stand"]);
-    refuse(without(6).as_bytes(), &["promises 6 steps, but 5 follow"]);
-    refuse(format!("{good}{}\n", lines[6]).as_bytes(), &["line 8", "doubled"]);
+    refuse(without(7).as_bytes(), &["promises 7 steps, but 6 follow"]);
+    refuse(format!("{good}{}\n", lines[7]).as_bytes(), &["line 9", "doubled"]);
     let other = good.replace("bellwether-trace/1", "bellwether-trace/9");
     refuse(other.as_bytes(), &["bellwether-trace/1", "bellwether-trace/9"]);
     let other = good.replacen("\"protocol\":\"bully\"", "\"protocol\":\"raft\"", 1);
@@ -495,5 +495,5 @@ fn a_trace_that_the_model_does_not_take_is_refused_by_step() {
     refuse(2, &|step| step["event"]["timer"] = json!("egg"), &["step 2", "egg"]);
     refuse(4, &|step| drop(step["node"].take()), &["step 4", "node"]);
     refuse(0, &|first| first["initial"]["1"]["leader"] = json!(2), &["at the beginning"]);
-    refuse(0, &|first| first["world"]["faults"]["recoveries"] = json!(0), &["step 6"]);
+    refuse(0, &|first| first["world"]["faults"]["recoveries"] = json!(0), &["step 7"]);
 }
