@@ -6,7 +6,7 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
-use super::{Epoch, Preemption, Process, Quorum, Role, Timer, known, majority};
+use super::{Epoch, Message, Preemption, Process, Quorum, Role, Timer, known, majority};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -14,17 +14,18 @@ type Moment<'a> = View<'a, Quorum>;
 pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Timer) -> bool {
     match timer {
         Timer::Sync => true,
+        Timer::Dwell => {
+            !view.in_flight(|from, _, m| from == me && matches!(m, Message::Challenge(_)))
+        }
         // The lease would run out no earlier than the wait for the answers ends, and a leader's
         // present one no later.
         Timer::Asked => false,
-        // A round that changes nothing is not worth its states.
-        Timer::Round => has_news(rules, view, me) && !concerns(view, me),
-        Timer::Election => !concerns(view, me),
-        Timer::Lease => is_quiet(view) && !has_contact(rules, view, me),
+        Timer::Round | Timer::Election => !concerns(view, me),
+        Timer::Lease => !has_contact(rules, view, me) && !view.in_flight(|_, to, _| to == me),
         Timer::Promise | Timer::Quiet => {
             is_quiet(view) && !view.ids().any(|id| asks(view, id)) && is_over(rules, view, me)
         }
-        Timer::Watch | Timer::Dwell => is_calm(rules, view),
+        Timer::Watch => is_calm(rules, view),
         Timer::Coordinator => is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch]),
         Timer::Backoff => {
             is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch, Timer::Coordinator])
