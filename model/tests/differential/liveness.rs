@@ -1,0 +1,168 @@
+//! Liveness in timed worlds, decided once more. Time goes on for ever, and the clock alone owes
+//! what takes time, so an execution goes on fairly in any strongly connected part that it ticks in
+//! and that holds up no repair. What is wrong there is wrong for ever, and then no bound holds
+//! either: `stabilises` is violated only if `agreed-within` is, whatever the bound.
+
+use super::explore;
+use super::scenario::{Case, cases, delays, every_protocol};
+use bellwether_model::check::Verdict;
+use bellwether_model::erased::{AnyCondition, AnyState, AnyWorld};
+use bellwether_model::property::{AGREED_WITHIN, Liveness, Temporal};
+use bellwether_model::world::{Faults, Heals, Scenario, Start, Timed, Timing};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// The most states that are searched.
+const MOST: u64 = 3_000;
+
+/// The bounds that are asked for.
+const BOUNDS: [u8; 2] = [10, 100];
+
+/// The states of a world, and where each action leads.
+struct Graph {
+    states: Vec<AnyState>,
+    /// Of each state, where it leads, and whether by a tick.
+    next: Vec<Vec<(usize, bool)>>,
+    /// Whether a cut link is still to heal.
+    broken: Vec<bool>,
+    /// Whether some action leads beyond the bounds.
+    leaves: bool,
+}
+
+impl Graph {
+    fn of(world: &dyn AnyWorld) -> Graph {
+        let states = vec![world.initial()];
+        let mut graph = Graph { states, next: Vec::new(), broken: Vec::new(), leaves: false };
+        let mut known: HashMap<AnyState, usize> = HashMap::from([(world.initial(), 0)]);
+        while let Some(state) = graph.states.get(graph.next.len()).cloned() {
+            let actions = world.enabled(&state);
+            let named: Vec<_> = actions.iter().map(ToString::to_string).collect();
+            graph.broken.push(named.iter().any(|name| name.ends_with(" heals")));
+            let mut next = Vec::new();
+            for (action, name) in actions.iter().zip(&named) {
+                let after = world.apply(&state, action);
+                graph.leaves |= world.exceeds(&after).is_some();
+                let to = *known.entry(after).or_insert_with_key(|after| {
+                    graph.states.push(after.clone());
+                    graph.states.len() - 1
+                });
+                next.push((to, name == "a tick passes"));
+            }
+            graph.next.push(next);
+            if graph.leaves {
+                break;
+            }
+        }
+        graph
+    }
+
+    /// What can be reached from `from`, along these edges.
+    fn reached(edges: &[Vec<usize>], from: usize) -> Vec<bool> {
+        let mut reached = vec![false; edges.len()];
+        let mut todo = vec![from];
+        while let Some(at) = todo.pop() {
+            if !std::mem::replace(&mut reached[at], true) {
+                todo.extend(&edges[at]);
+            }
+        }
+        reached
+    }
+
+    /// Whether some execution that ticks for ever is wrong again and again: some tick lies on a way
+    /// round through a wrong state. By definition, and so slowly.
+    fn is_wrong_for_ever(&self, wrong: impl Fn(&AnyState) -> bool, must_heal: bool) -> bool {
+        let allowed = |at: usize| !(must_heal && self.broken[at]);
+        let mut forth: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
+        let mut back = forth.clone();
+        for (from, next) in self.next.iter().enumerate().filter(|&(from, _)| allowed(from)) {
+            for &(to, _) in next.iter().filter(|&&(to, _)| allowed(to)) {
+                forth[from].push(to);
+                back[to].push(from);
+            }
+        }
+        let mut judged = vec![false; self.states.len()];
+        (0..self.states.len()).filter(|&at| allowed(at) && wrong(&self.states[at])).any(|at| {
+            if judged[at] {
+                return false;
+            }
+            let (after, before) = (Graph::reached(&forth, at), Graph::reached(&back, at));
+            let around = |other: usize| after[other] && before[other];
+            (0..self.states.len()).filter(|&other| around(other)).for_each(|o| judged[o] = true);
+            let ticks = |from: usize| self.next[from].iter().any(|&(to, tick)| tick && around(to));
+            (0..self.states.len()).any(|other| around(other) && ticks(other))
+        })
+    }
+}
+
+/// What `◇□` asks of a state.
+fn lasting(world: &dyn AnyWorld, name: &str) -> AnyCondition {
+    let asked = world.select(&[name.to_owned()]).expect("it exists");
+    match asked[0].temporal.clone() {
+        Temporal::Liveness(Liveness::EventuallyAlways(condition)) => condition,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// Decides both properties twice, and compares them with the bounds.
+pub(super) fn differ((case, more): &(Case, Vec<u8>)) -> Result<bool, String> {
+    let known = case.protocol().durations();
+    let ticks = |name: &str| 1 + more[known.iter().position(|one| one.name == name).unwrap_or(0)];
+    let Some(case) = case.timed(delays(1, 0), ticks) else { return Ok(false) };
+    let names = ["stabilises", "settles"];
+    let Some(report) = case.check(&names, MOST) else { return Ok(false) };
+    let world = case.world().expect("it was searched");
+    let graph = Graph::of(&*world);
+    if graph.leaves {
+        return Ok(false);
+    }
+    let must_heal = case.scenario.heals == Heals::Must;
+    for decision in &report.decisions {
+        let name = decision.property.name;
+        let condition = lasting(&*world, name);
+        let wrong = graph.is_wrong_for_ever(|state| !world.holds(&condition, state), must_heal);
+        if wrong != (decision.verdict == Verdict::Violated) {
+            return Err(format!("{name}: {:?}, by definition {wrong}: {case:?}", decision.verdict));
+        }
+        let elects = world.select(&[]).expect("the usual ones").iter().any(|p| p.name == name);
+        if wrong && elects {
+            bounded(&case, name)?;
+        }
+    }
+    Ok(true)
+}
+
+/// What never lasts is not reached within any bound.
+fn bounded(case: &Case, name: &str) -> Result<(), String> {
+    for within in BOUNDS {
+        let Timing::Timed(timed) = case.scenario.timing else { continue };
+        let timing = Timing::Timed(Timed { within: Some(within), ..timed });
+        let case = case.with(Scenario { timing, ..case.scenario });
+        let Some(report) = case.check(&[AGREED_WITHIN], MOST * 40) else { continue };
+        if report.verdict() != Verdict::Violated {
+            return Err(format!(
+                "{name} is violated, {AGREED_WITHIN} {:?}: {case:?}",
+                report.verdict()
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_lasts_in_timed_worlds_is_what_ticks_and_is_wrong_no_more() {
+    let more = prop::collection::vec(0..6_u8, 8);
+    explore(40, (cases(&every_protocol()), more), differ);
+}
+
+/// Where a timer is armed again and again before it expires: a process that halts another begins
+/// again with each question, and with it its detectors.
+#[test]
+fn a_timer_that_is_armed_anew_for_ever_owes_nothing() {
+    let crash = |case: Case| {
+        let faults = Faults { crashes: 1, ..Faults::NONE };
+        let (start, nodes) = (Start::Cold, 2);
+        case.with(Scenario { faults, start, nodes, ..case.scenario })
+    };
+    let more = prop::collection::vec(0..6_u8, 8);
+    explore(40, (cases(&["stoller"]).prop_map(crash), more), differ);
+}
