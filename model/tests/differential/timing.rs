@@ -5,6 +5,7 @@ use super::explore;
 use super::scenario::{Case, Found, cases, delays, every_protocol, verdicts};
 use bellwether_model::check::Verdict;
 use bellwether_model::property::{Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
+use bellwether_model::protocol::Wait;
 use bellwether_model::world::{Faults, Scenario, Timing};
 use proptest::prelude::*;
 
@@ -37,7 +38,7 @@ fn perfect(case: &Case) -> Case {
 fn clocked(case: &Case, ticks: &Ticks, times: u8) -> Option<Case> {
     let Ticks { delay, processing, more } = ticks;
     let known = case.protocol().durations();
-    let waits: Vec<_> = case.rules().waits().into_iter().map(|wait| wait.duration()).collect();
+    let waits: Vec<_> = case.rules().waits().into_iter().map(Wait::duration).collect();
     case.timed(delays(*delay, *processing), |name| {
         let at = known.iter().position(|one| one.name == name).expect("it is known");
         let ticks = known[at].enough.unwrap_or(2) * (delay + processing) + more[at];
