@@ -60,8 +60,8 @@ fn what_was_never_promised_does_not_fail() {
     }
 }
 
-/// Where a world has a clock, every property of beliefs says something: a state in which nothing can
-/// happen but faults is not needed. Time-outs that are never due are said to be vacuous.
+/// Where a world has a clock, every property of beliefs says something: a state in which nothing
+/// can happen but faults is not needed. Time-outs that are never due are said to be vacuous.
 #[test]
 fn no_belief_is_vacuous_in_timed_worlds() {
     let worlds = surroundings(3);

@@ -66,8 +66,8 @@ that of 'check'.";
 
 const LEGEND: &str = "\
 A cell counts the properties that are asked there: those that fail, that are unknown, that are \
-vacuous because their premise is never true, that hold within bounds of the search which executions \
-exceed, that fail and were never promised, and that hold.";
+vacuous because their premise is never true, that hold within bounds of the search which \
+executions exceed, that fail and were never promised, and that hold.";
 
 /// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
