@@ -6,7 +6,7 @@ use super::scenario::{Case, Found, cases, delays, every_protocol, verdicts};
 use bellwether_model::check::Verdict;
 use bellwether_model::property::{Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::Wait;
-use bellwether_model::world::{Faults, Scenario, Timing};
+use bellwether_model::world::{Scenario, Timing};
 use proptest::prelude::*;
 
 /// The most states that are searched of a world with perfect timing, and of one with a clock.
@@ -100,11 +100,9 @@ fn longer(more: u8) -> Ticks {
 /// Perfect timing ordered time-outs that nothing sets apart, and hid two Active routers.
 #[test]
 fn known_cases_of_what_perfect_timing_hid() {
-    let lost = Faults { crashes: 1, losses: 1.into(), ..Faults::NONE };
     for case in [
         Case::known("vrrp", "no-preempt", Scenario::calm(2).with_crashes(1, 1)),
         Case::known("vrrp", "equal-priorities", Scenario::calm(3).with_crashes(1, 0)),
-        Case::known("vrrp", "rfc9568", Scenario { faults: lost, ..Scenario::calm(3) }),
     ] {
         assert_eq!(excludes(&(case.clone(), longer(0))), Ok(true), "{case:?}");
     }
