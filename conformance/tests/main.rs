@@ -13,6 +13,7 @@ mod rings;
 mod roll_call;
 mod stoller;
 mod style;
+mod wrong_anywhere;
 mod wrong_durations;
 mod wrong_invitations;
 mod wrong_leases;

@@ -104,6 +104,20 @@ fn a_trace_of_other_rules_is_refused() {
 }
 
 #[test]
+fn a_trace_of_another_model_or_of_a_renamed_variant_is_refused() {
+    let mut renamed = crash_then_first(20);
+    renamed.header.variant = "baseline".to_owned();
+    let refused = replay(&BullyMapping, &renamed).expect_err("refused");
+    assert!(matches!(refused, Error::Variant { .. }), "{refused}");
+
+    let mut other = crash_then_first(20);
+    other.header.fingerprint = "0123456789abcdef".to_owned();
+    let refused = replay(&BullyMapping, &other).expect_err("refused");
+    assert!(matches!(refused, Error::Fingerprint { .. }), "{refused}");
+    assert!(refused.to_string().contains("'0123456789abcdef'"), "{refused}");
+}
+
+#[test]
 fn a_trace_without_steps_is_no_success() {
     let refused = replay(&BullyMapping, &Trace::record(&world(), &[], None));
     assert!(matches!(refused, Err(Error::EmptyTrace)), "{refused:?}");

@@ -6,11 +6,12 @@ use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Status, T
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
 use bellwether_conformance::mapping::stoller::StollerMapping;
-use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::mapping::{Happening, Mapping, Step};
 use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::world::{Faults, Scenario, Start, World};
+use std::fmt::Debug;
 use std::time::Duration;
 
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
@@ -184,6 +185,10 @@ impl Program for Wrong {
         }
     }
 
+    fn remembers(&self) -> impl PartialEq + Debug {
+        self.core.core()
+    }
+
     fn status(&self) -> Status {
         self.core.status()
     }
@@ -259,6 +264,14 @@ impl Mapping for WrongMapping {
         StollerMapping.messages()
     }
 
+    fn reason(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
+        StollerMapping.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
+        StollerMapping.ignores(step)
+    }
+
     fn rules(&self, happening: &Happening<spec::Stoller>) -> &'static [&'static str] {
         StollerMapping.rules(happening)
     }
@@ -286,7 +299,7 @@ fn without_a_mistake_the_wrapper_conforms() {
 
 #[test]
 fn incarnations_and_names_of_elections() {
-    caught(Mistake::DoesNotPersist, Kind::Different, "different state of 1");
+    caught(Mistake::DoesNotPersist, Kind::Missing, "missing write of 1");
     caught(Mistake::ForgetsItsIncarnation, Kind::Missing, "missing write of");
     caught(Mistake::CountsNothing, Kind::Missing, "HALT(");
     caught(Mistake::TakesAnyAck, Kind::Unexpected, "unexpected message of");
@@ -298,7 +311,7 @@ fn messages_that_are_not_sent() {
     caught(Mistake::TellsNobodyThatItLeads, Kind::Missing, "LDR(");
     caught(Mistake::NeverAsks, Kind::Missing, "NORM_Q(3.1.0) to 1");
     caught(Mistake::GivesWayInSilence, Kind::Missing, "ACK(");
-    caught(Mistake::HaltsAllAtOnce, Kind::Missing, "HALT(3.2.0) to 2");
+    caught(Mistake::HaltsAllAtOnce, Kind::Missing, "HALT(3.1.0) to 2");
 }
 
 #[test]
@@ -311,5 +324,5 @@ fn messages_that_are_not_heard() {
 fn detectors_and_time() {
     caught(Mistake::WaitsForTheDead, Kind::Missing, "");
     caught(Mistake::WaitsForTheSilent, Kind::Missing, "HALT(");
-    caught(Mistake::WatchesNobody, Kind::Different, "monitor 3 in the model, none");
+    caught(Mistake::WatchesNobody, Kind::Missing, "monitor 3 is not armed in the program");
 }

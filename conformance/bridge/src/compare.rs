@@ -10,15 +10,18 @@
 //!   armed in this step, its [period](Mapping::period) from now; one that was armed [as if it had
 //!   been when another was](Effect::ArmSince), from that moment; any other stays as it was;
 //! - the wake-up: exactly the earliest deadline, told when it changes and only then;
-//! - the events: one for each change of role or leader, telling exactly the change;
+//! - the events: one for each change of role or leader, telling exactly the change, for the reason
+//!   that the mapping names; and one for each message that is ignored, and no other;
 //! - the order of effects: durable, then messages, then events, then the wake-up.
 
 use crate::divergence::Difference;
-use crate::mapping::{Mapping, ProgramOutput, Stable, process_id};
+use crate::mapping::{
+    Happening, Mapping, Process, ProgramOutput, Stable, Step, node_id, process_id,
+};
 use crate::node::{Deadlines, Face, Group, Node};
 use bellwether::protocol::{Event, NodeId, Output, Role, Time};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
-use bellwether_engine::trace::{label, plain, plain_value};
+use bellwether_engine::trace::{label, label_of, plain, plain_value};
 use bellwether_engine::world::State;
 use serde::Serialize;
 use std::time::Duration;
@@ -51,13 +54,47 @@ impl<'a, P: Specification> Expected<'a, P> {
     }
 }
 
-/// What differs after a step that led from `before` to `after` and put out `outputs`.
+/// What the program must tell of one step, by the names of its reasons.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// Why the belief changes, if it does.
+    pub(crate) reason: Option<&'static str>,
+    /// Whose message is ignored, and why.
+    pub(crate) ignored: Option<(NodeId, &'static str)>,
+}
+
+impl Told {
+    /// What the mapping says of a step of a node that was `before`.
+    pub(crate) fn of<M: Mapping>(
+        group: &Group<'_, M>,
+        id: Id,
+        before: &Face<M::Spec>,
+        happening: Happening<M::Spec>,
+        after: &Process<M>,
+    ) -> Told {
+        let Face { process, stable, .. } = before;
+        let step = Step { id, nodes: group.size, before: process, stable, happening, after };
+        match happening {
+            // A node that has not booted tells nothing.
+            Happening::Receive { .. } if !before.up => Told::default(),
+            Happening::Receive { from, .. } => Told {
+                reason: group.mapping.reason(&step),
+                ignored: group.mapping.ignores(&step).map(|cause| (node_id(from), cause)),
+            },
+            _ => Told { reason: group.mapping.reason(&step), ignored: None },
+        }
+    }
+}
+
+/// What differs after steps that led from `before` to `after`, each of which must be told like
+/// this, and put out `outputs`.
 pub(crate) fn compare<M: Mapping>(
     group: &Group<'_, M>,
     before: &Node<M>,
     outputs: &[ProgramOutput<M>],
     after: &Node<M>,
     expected: &Expected<'_, M::Spec>,
+    told: &[Told],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     sends(group, after.id, outputs, expected, &mut found);
@@ -65,7 +102,7 @@ pub(crate) fn compare<M: Mapping>(
     state(after.id, &after.face, expected, &mut found);
     timers(group, before, after, expected, &mut found);
     wake(before, after, outputs, &mut found);
-    events::<M>(&before.face, after, outputs, &mut found);
+    events::<M>(&before.face, after, outputs, told, &mut found);
     order::<M>(after.id, outputs, &mut found);
     found
 }
@@ -79,7 +116,7 @@ fn sends<M: Mapping>(
 ) {
     let model = || {
         expected.effects.iter().filter_map(|effect| match *effect {
-            Effect::Send { to, message } => Some((crate::mapping::node_id(to), message)),
+            Effect::Send { to, message } => Some((node_id(to), message)),
             _ => None,
         })
     };
@@ -169,7 +206,6 @@ pub(crate) fn state<P: Specification>(
 
 fn fields(id: Id, model: &impl Serialize, program: &impl Serialize, found: &mut Vec<Difference>) {
     let null = serde_json::Value::Null;
-    let value = |of: &serde_json::Value| if of.is_null() { "none".into() } else { plain_value(of) };
     let json = (serde_json::to_value(model), serde_json::to_value(program));
     let (Ok(serde_json::Value::Object(model)), Ok(serde_json::Value::Object(program))) = &json
     else {
@@ -181,6 +217,23 @@ fn fields(id: Id, model: &impl Serialize, program: &impl Serialize, found: &mut 
         if ours != theirs {
             found.push(Difference::different(id, name.as_str(), value(ours), value(theirs)));
         }
+    }
+}
+
+/// A field as people read it: the items of a list one by one, messages among them by their labels.
+fn value(of: &serde_json::Value) -> String {
+    use serde_json::Value;
+    let item = |of: &Value| match of {
+        Value::Array(parts) => {
+            let part = |of: &Value| if of.is_object() { label_of(of) } else { plain_value(of) };
+            format!("({})", parts.iter().map(part).collect::<Vec<_>>().join(", "))
+        }
+        other => plain_value(other),
+    };
+    match of {
+        Value::Array(items) if items.is_empty() => "nothing".to_owned(),
+        Value::Array(items) => items.iter().map(item).collect::<Vec<_>>().join(", "),
+        other => plain_value(other),
     }
 }
 
@@ -303,15 +356,19 @@ fn events<M: Mapping>(
     before: &Face<M::Spec>,
     after: &Node<M>,
     outputs: &[ProgramOutput<M>],
+    expected: &[Told],
     found: &mut Vec<Difference>,
 ) {
     let words = |(role, leader): (Role, Option<NodeId>)| match leader {
         Some(leader) => format!("{role} of {leader}"),
         None => role.to_string(),
     };
+    let mut reasons = expected.iter().filter_map(|told| told.reason);
     let (mut known, mut told) = ((before.role, before.leader), 0);
     for output in outputs {
-        let Output::Event(Event::RoleChanged { from, to, leader, .. }) = *output else { continue };
+        let Output::Event(Event::RoleChanged { from, to, leader, reason }) = *output else {
+            continue;
+        };
         if from != known.0 {
             let (model, program) = (known.0.to_string(), from.to_string());
             found.push(Difference::different(after.id, "role before, in an event", model, program));
@@ -319,6 +376,11 @@ fn events<M: Mapping>(
         if (to, leader) == known {
             let words = format!("{}, which it was already", words(known));
             found.push(Difference::unexpected(after.id, "event", words));
+        }
+        let possible: Vec<_> = reasons.clone().collect();
+        if !reasons.any(|name| name == reason.name()) {
+            let names = if possible.is_empty() { "none".into() } else { possible.join(" or ") };
+            found.push(Difference::different(after.id, "reason", names, reason.name()));
         }
         (known, told) = ((to, leader), told + 1);
     }
@@ -329,6 +391,28 @@ fn events<M: Mapping>(
         } else {
             Difference::different(after.id, "role told in an event", words(now), words(known))
         });
+    }
+    ignored::<M>(after.id, outputs, expected, found);
+}
+
+fn ignored<M: Mapping>(
+    id: Id,
+    outputs: &[ProgramOutput<M>],
+    expected: &[Told],
+    found: &mut Vec<Difference>,
+) {
+    let model = || expected.iter().filter_map(|told| told.ignored);
+    let program = || {
+        outputs.iter().filter_map(|output| match output {
+            Output::Event(Event::Ignored { from, cause }) => Some((*from, cause.name())),
+            _ => None,
+        })
+    };
+    if !model().eq(program()) {
+        let words = |(from, cause): (NodeId, &str)| format!("ignores a message of {from}, {cause}");
+        let model: Vec<String> = model().map(words).collect();
+        let program: Vec<String> = program().map(words).collect();
+        lists(id, "event", &model, &program, found);
     }
 }
 

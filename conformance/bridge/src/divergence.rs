@@ -71,6 +71,13 @@ impl Difference {
 }
 
 impl Difference {
+    /// What a node remembers beyond the process that it stands for, where another remembers
+    /// something else.
+    pub(crate) fn hidden(node: Id, words: String) -> Self {
+        let (what, program) = ("hidden state".to_owned(), Some(words));
+        Difference { kind: Kind::Different, node, what, model: None, program }
+    }
+
     /// The same, with what the other side does instead.
     pub(crate) fn but(mut self, other: String) -> Self {
         self.model.get_or_insert_with(|| other.clone());
@@ -93,6 +100,14 @@ impl fmt::Display for Difference {
     }
 }
 
+/// A node that is not what its process is before anything has happened in the world.
+pub(crate) struct Unsettled {
+    /// What happened to it, in words; it differs after the last.
+    pub(crate) lines: Vec<String>,
+    /// What differs.
+    pub(crate) differences: Vec<Difference>,
+}
+
 /// Where model and program part, and how they came there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
@@ -110,6 +125,11 @@ pub struct Divergence {
     pub rules: Vec<(String, String)>,
     /// The model's execution, up to and with the step.
     pub trace: Trace,
+    /// What happened to the node before the beginning, in words, if it differs there already.
+    pub settling: Vec<String>,
+    /// The execution that leads to a node which reads as the same process, and remembers something
+    /// else, if that is what differs.
+    pub other: Option<Trace>,
 }
 
 impl Divergence {
@@ -137,15 +157,48 @@ impl Divergence {
             differences,
             rules: values(world.protocol(), names),
             trace: Trace::record(world, actions, None),
+            settling: Vec::new(),
+            other: None,
         }
+    }
+
+    /// Model and program differ before anything has happened in the world.
+    pub(crate) fn before<M: Mapping>(
+        mapping: &M,
+        world: &World<M::Spec>,
+        unsettled: Unsettled,
+    ) -> Self {
+        let Unsettled { lines, differences } = unsettled;
+        let mut all = Divergence::new(mapping, world, &[], None, differences);
+        all.happened = lines.last().unwrap_or(&all.happened).clone();
+        all.settling = lines;
+        all
     }
 
     /// The whole report: what differs, the story of how it came to that, and its diagram.
     #[must_use]
     pub fn report(&self, ascii: bool) -> String {
         let options = diagram::Options { ascii, ..diagram::Options::default() };
-        let how = story::tell(&self.trace);
-        format!("{self}\nAs the model tells it:\n{how}\n{}", diagram::draw(&self.trace, options))
+        let mut out = format!("{self}\n");
+        if !self.settling.is_empty() {
+            out.push_str("What happens to the node before the beginning:\n");
+            for (line, number) in self.settling.iter().zip(1..) {
+                out.push_str(&format!("{number:>2}. {line}.\n"));
+            }
+            return out;
+        }
+        out.push_str(&format!("As the model tells it:\n{}", story::tell(&self.trace)));
+        if self.probe {
+            out.push_str(&format!("Then, as in no execution: {}.\n", self.happened));
+        }
+        if self.step > 0 {
+            out.push_str(&format!("\n{}", diagram::draw(&self.trace, options)));
+        }
+        if let Some(other) = &self.other {
+            let (how, drawn) = (story::tell(other), diagram::draw(other, options));
+            out.push_str(&format!("\nThe other execution, to the same process:\n{how}\n{drawn}"));
+        }
+        out
     }
 }
 
@@ -167,7 +220,7 @@ impl fmt::Display for Divergence {
         let steps = if *step == 1 { "step" } else { "steps" };
         match (self.probe, step) {
             (true, _) => writeln!(f, "{kind}: {whose}, probed after {step} {steps}: {happened}")?,
-            (false, 0) => writeln!(f, "{kind}: {whose} already at the beginning")?,
+            (false, 0) => writeln!(f, "{kind}: {whose} before the beginning: {happened}")?,
             (false, _) => writeln!(f, "{kind}: {whose} in step {step}: {happened}")?,
         }
         for difference in &self.differences {
@@ -185,7 +238,9 @@ impl Serialize for Divergence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let rules: serde_json::Map<String, serde_json::Value> =
             self.rules.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-        let mut object = serializer.serialize_struct("Divergence", 8)?;
+        let more = [self.other.is_some(), !self.settling.is_empty()];
+        let fields = 8 + more.into_iter().filter(|&more| more).count();
+        let mut object = serializer.serialize_struct("Divergence", fields)?;
         object.serialize_field("kind", &self.kind)?;
         object.serialize_field("step", &self.step)?;
         object.serialize_field("happened", &self.happened)?;
@@ -194,6 +249,12 @@ impl Serialize for Divergence {
         object.serialize_field("rules", &rules)?;
         object.serialize_field("header", &self.trace.header)?;
         object.serialize_field("steps", &self.trace.steps)?;
+        if !self.settling.is_empty() {
+            object.serialize_field("settling", &self.settling)?;
+        }
+        if let Some(other) = &self.other {
+            object.serialize_field("other_steps", &other.steps)?;
+        }
         object.end()
     }
 }

@@ -74,6 +74,28 @@ pub enum Error {
     /// A trace that cannot be replayed in the model.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A trace that gives its rules another name than they have.
+    #[error(
+        "the trace says that it is of variant '{said}', but its rules are those of '{rules}'; \
+         it was edited, or the variant was renamed: record it again"
+    )]
+    Variant {
+        /// The name in the trace.
+        said: String,
+        /// The name of its rules.
+        rules: String,
+    },
+    /// A trace that another model wrote.
+    #[error(
+        "the trace has the fingerprint '{found}', but today's model writes '{today}' for these \
+         rules and this world; another version wrote it, or it was edited: record it again"
+    )]
+    Fingerprint {
+        /// What the trace says.
+        found: String,
+        /// What it would say if it were written now.
+        today: String,
+    },
     /// A lasso whose cycle does not lead back to where it began.
     #[error(
         "the trace says that it repeats after step {after}, but its last step leads elsewhere; \

@@ -25,7 +25,10 @@ pub mod replay;
 
 mod compare;
 mod error;
+mod follows;
 mod pool;
+mod remembers;
+mod settle;
 
 pub use coverage::Coverage;
 pub use divergence::{Difference, Divergence, Kind};

@@ -14,11 +14,13 @@ use crate::error::Error;
 use crate::mapping::{Mapping, ProgramOutput};
 use crate::node::{Group, Node};
 use crate::pair;
-use crate::pool::{NodeRef, Pool};
+use crate::pool::{NodeRef, Origin, Pool};
 use crate::probe;
+use crate::settle;
 use bellwether_engine::check::exact::{Exact, How};
 use bellwether_engine::check::{Limits, Progress, Reason};
 use bellwether_engine::protocol::{MAX_NODES, Protocol as Specification};
+use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
 use bellwether_engine::world::{Action, Outcome as Step, State, World};
 use indexmap::IndexSet;
@@ -29,6 +31,10 @@ use std::time::Instant;
 
 /// How many pairs are expanded between two looks at the clock.
 const BETWEEN_LOOKS: u32 = 1 << 10;
+
+/// After a probe has found a difference, the walk goes on for so many pairs, and for as many again
+/// as it has expanded: an execution that shows the mistake is worth more than a probe.
+const AFTER_A_PROBE: u32 = 1 << 14;
 
 /// What came out of a walk.
 #[derive(Clone, Debug)]
@@ -58,6 +64,8 @@ pub struct Summary {
     pub probes: u64,
     /// What was met of the specification.
     pub coverage: Coverage,
+    /// The nodes of which all that was asked.
+    pub probed: u64,
     /// The number of breadth-first levels.
     pub depth: usize,
     /// How long it took.
@@ -105,9 +113,8 @@ impl Summary {
     }
 }
 
-/// Takes every transition of `world` in model and program, and then
-/// [probes](crate::probe) every node that was met. Programs do not rename, so the world is the
-/// [concrete](World::concrete) one.
+/// Takes every transition of `world` in model and program, and [probes](crate::probe) every node as
+/// it is met. Programs do not rename, so the world is the [concrete](World::concrete) one.
 ///
 /// # Errors
 /// If the program does not implement the world's rules or refuses its configuration, or if there
@@ -121,10 +128,10 @@ pub fn lockstep<M: Mapping>(
     let started = Instant::now();
     let world = &world.concrete();
     let group = pair::group(mapping, world)?;
-    let nodes = match pair::beginning(&group, world)? {
+    let nodes = match settle::beginning(&group, world)? {
         Ok(nodes) => nodes,
-        Err(found) => {
-            let divergence = Divergence::new(mapping, world, &[], None, found);
+        Err(unsettled) => {
+            let divergence = Divergence::before(mapping, world, unsettled);
             let summary = Summary::default();
             return Ok(Outcome { summary, divergence: Some(Box::new(divergence)) });
         }
@@ -133,13 +140,12 @@ pub fn lockstep<M: Mapping>(
     let mut walk = Walk::new(world, group);
     let mut beside = [0; MAX_NODES];
     for (place, node) in beside.iter_mut().zip(nodes) {
-        *place = walk.pool.intern(&walk.group, node, 0);
+        (*place, _) = walk.pool.intern(&walk.group, node, None);
     }
-    walk.reach(world.initial(), beside, (0, 0));
-    let mut divergence = walk.run(limits, look, started).err();
-    if divergence.is_none() && walk.summary.cut_short.is_none() {
-        divergence = walk.probe(&fresh).err();
-    }
+    walk.reach(world.initial(), beside, None);
+    let walked = walk.run(limits, look, started);
+    walk.probe_fresh(&fresh);
+    let divergence = walked.err().or_else(|| walk.probe_found.take());
     let mut summary = walk.summary();
     summary.seconds = started.elapsed().as_secs_f64();
     summary.whole = divergence.is_none() && summary.cut_short.is_none();
@@ -156,6 +162,19 @@ struct Numbers {
     nodes: [NodeRef; MAX_NODES],
 }
 
+/// What differs after a transition, and how the node was met from which this one differs, if it is
+/// another node.
+struct Parting {
+    differences: Vec<Difference>,
+    other: Option<Origin>,
+}
+
+impl From<Vec<Difference>> for Parting {
+    fn from(differences: Vec<Difference>) -> Self {
+        Parting { differences, other: None }
+    }
+}
+
 struct Walk<'a, M: Mapping> {
     world: &'a World<M::Spec>,
     group: Group<'a, M>,
@@ -165,8 +184,10 @@ struct Walk<'a, M: Mapping> {
     /// The first pair of each state.
     first: Vec<u32>,
     pairs: IndexSet<Numbers, FxBuildHasher>,
-    /// The pair from which each was first reached, and the position of the action there.
-    parents: Vec<(u32, u16)>,
+    /// How each was first reached.
+    origins: Vec<Origin>,
+    /// What the first probe found that was answered wrongly.
+    probe_found: Option<Box<Divergence>>,
     kinds: [u64; KINDS.len()],
     outputs: Vec<ProgramOutput<M>>,
     summary: Summary,
@@ -212,7 +233,8 @@ impl<'a, M: Mapping> Walk<'a, M> {
             states: IndexSet::default(),
             first: Vec::new(),
             pairs: IndexSet::default(),
-            parents: Vec::new(),
+            origins: Vec::new(),
+            probe_found: None,
             kinds: [0; KINDS.len()],
             outputs: Vec::new(),
             summary: Summary::default(),
@@ -227,7 +249,8 @@ impl<'a, M: Mapping> Walk<'a, M> {
     ) -> Result<(), Box<Divergence>> {
         let mut actions = Vec::new();
         let (mut at, mut level_end) = (0, 0);
-        while at < number(self.pairs.len()) {
+        let mut last = u32::MAX;
+        while at < number(self.pairs.len()).min(last) {
             if at == level_end {
                 self.summary.depth += 1;
                 level_end = number(self.pairs.len());
@@ -245,9 +268,14 @@ impl<'a, M: Mapping> Walk<'a, M> {
                 }
                 look(progress);
             }
+            self.probe();
+            if self.probe_found.is_some() {
+                last = last.min(at.saturating_mul(2).saturating_add(AFTER_A_PROBE));
+            }
             self.expand(at, &mut actions)?;
             at += 1;
         }
+        self.probe();
         Ok(())
     }
 
@@ -264,16 +292,14 @@ impl<'a, M: Mapping> Walk<'a, M> {
         self.world.enabled(&state, actions);
         for (position, action) in actions.iter().enumerate() {
             let outcome = self.world.apply(&state, action);
-            let after = self.take(nodes, action, &outcome).map_err(|found| {
-                let mut path = self.path(at);
-                path.push(*action);
-                self.diverges(&path, found)
-            })?;
+            let origin = Some((at, u16::try_from(position).unwrap_or(u16::MAX)));
+            let after = self
+                .take(nodes, action, &outcome, origin)
+                .map_err(|parting| self.diverges(origin, parting))?;
             self.kinds[kind(action)] += 1;
             if self.world.within_bounds(&outcome.state) {
                 self.summary.covered += u64::from(counts);
-                let position = u16::try_from(position).unwrap_or(u16::MAX);
-                self.reach(outcome.state, after, (at, position));
+                self.reach(outcome.state, after, origin);
             } else {
                 self.summary.outside += 1;
             }
@@ -287,77 +313,95 @@ impl<'a, M: Mapping> Walk<'a, M> {
         mut nodes: [NodeRef; MAX_NODES],
         action: &Action<M::Spec>,
         outcome: &Step<M::Spec>,
-    ) -> Result<[NodeRef; MAX_NODES], Vec<Difference>> {
+        origin: Origin,
+    ) -> Result<[NodeRef; MAX_NODES], Parting> {
         if let Some((id, happening)) = happening(action) {
             self.tally.count(&happening, false);
             let before = self.pool.get(nodes[id.index()]);
             let expected = pair::after(outcome, id);
             let after = pair::step(&self.group, before, happening, &expected, &mut self.outputs)?;
-            let next = number(self.pairs.len());
-            nodes[id.index()] = self.pool.intern(&self.group, after, next);
+            let (node, hidden) = self.pool.intern(&self.group, after, origin);
+            if !hidden.is_empty() {
+                let other = self.pool.met(node as usize).origin;
+                return Err(Parting { differences: hidden, other: Some(other) });
+            }
+            nodes[id.index()] = node;
         }
         for (id, &node) in self.world.ids().zip(&nodes) {
             let node = self.pool.get(node);
             if !pair::stands(&node.face, id, &outcome.state) {
                 let mut found = Vec::new();
                 pair::bystander(node, &outcome.state, &mut found);
-                return Err(found);
+                return Err(found.into());
             }
         }
         Ok(nodes)
     }
 
-    fn reach(&mut self, state: State<M::Spec>, nodes: [NodeRef; MAX_NODES], parent: (u32, u16)) {
+    fn reach(&mut self, state: State<M::Spec>, nodes: [NodeRef; MAX_NODES], origin: Origin) {
         let (state, new) = self.states.insert_full(state);
         if new {
             // A state that is new is the first part of a pair that is new.
             self.first.push(number(self.pairs.len()));
         }
         if self.pairs.insert(Numbers { state: number(state), nodes }) {
-            self.parents.push(parent);
+            self.origins.push(origin);
         }
     }
 
-    /// The actions of a shortest path to a pair.
-    fn path(&self, pair: u32) -> Vec<Action<M::Spec>> {
+    /// The actions of a shortest path.
+    fn history(&self, mut origin: Origin) -> Vec<Action<M::Spec>> {
         let mut path = Vec::new();
-        let mut at = pair;
-        // A parent has a smaller number than its child; the beginning is its own.
-        while let Some(&(parent, position)) = self.parents.get(at as usize) {
-            if parent >= at {
-                break;
-            }
-            let state = &self.states[self.pairs[parent as usize].state as usize];
+        while let Some((pair, position)) = origin {
+            let state = &self.states[self.pairs[pair as usize].state as usize];
             let mut actions = Vec::new();
             self.world.enabled(state, &mut actions);
             path.extend(actions.into_iter().nth(usize::from(position)));
-            at = parent;
+            origin = self.origins[pair as usize];
         }
         path.reverse();
         path
     }
 
-    /// Asks every node that was met, in the order in which they were met, and those that have
-    /// never run.
-    fn probe(&mut self, fresh: &[Node<M>]) -> Result<(), Box<Divergence>> {
-        let met = self.pool.iter().map(|met| (&met.node, Some(met.pair)));
-        for (node, pair) in met.chain(fresh.iter().map(|node| (node, None))) {
-            let rules = self.world.protocol();
-            let asked = probe::all(&self.group, rules, node, &mut self.tally);
-            self.summary.probes += asked.count;
-            if let Some(probe::Found { words, happening, differences }) = asked.found {
-                let path = pair.map_or_else(Vec::new, |pair| self.path(pair));
-                let probed = Some((words, happening));
-                let (mapping, world) = (self.group.mapping, self.world);
-                let all = Divergence::new(mapping, world, &path, probed, differences);
-                return Err(Box::new(all));
-            }
+    /// Asks every node that was met since the last time, until one answers wrongly.
+    fn probe(&mut self) {
+        while self.probe_found.is_none() && (self.summary.probed as usize) < self.pool.len() {
+            let met = self.pool.met(self.summary.probed as usize);
+            let (origin, rules) = (met.origin, self.world.protocol());
+            let asked = probe::all(&self.group, rules, &met.node, &mut self.tally);
+            self.summary.probed += 1;
+            self.asked(asked, origin);
         }
-        Ok(())
     }
 
-    fn diverges(&self, path: &[Action<M::Spec>], found: Vec<Difference>) -> Box<Divergence> {
-        Box::new(Divergence::new(self.group.mapping, self.world, path, None, found))
+    /// Asks the nodes that have never run, whether the world has any or not.
+    fn probe_fresh(&mut self, fresh: &[Node<M>]) {
+        for node in fresh {
+            if self.probe_found.is_none() {
+                let rules = self.world.protocol();
+                let asked = probe::all(&self.group, rules, node, &mut self.tally);
+                self.asked(asked, None);
+            }
+        }
+    }
+
+    fn asked(&mut self, asked: probe::Asked<M::Spec>, origin: Origin) {
+        self.summary.probes += asked.count;
+        if let Some(probe::Found { words, happening, differences }) = asked.found {
+            let path = self.history(origin);
+            let (mapping, world) = (self.group.mapping, self.world);
+            let probed = Some((words, happening));
+            let all = Divergence::new(mapping, world, &path, probed, differences);
+            self.probe_found = Some(Box::new(all));
+        }
+    }
+
+    fn diverges(&self, origin: Origin, parting: Parting) -> Box<Divergence> {
+        let (mapping, path) = (self.group.mapping, self.history(origin));
+        let mut all = Divergence::new(mapping, self.world, &path, None, parting.differences);
+        all.other =
+            parting.other.map(|other| Trace::record(self.world, &self.history(other), None));
+        Box::new(all)
     }
 
     fn summary(self) -> Summary {

@@ -49,8 +49,9 @@ pub trait Mapping {
 
     /// What the core remembers beyond the [process](Mapping::process) that it stands for, its
     /// `status`, its armed timers and what is durable; `()` if nothing. Two nodes that agree in all
-    /// of these are taken for one by the walk, so leaving something out here would leave behaviour
-    /// unvisited. Times do not belong here: only differences of times matter to a core.
+    /// of these are taken for one by the walk. If their cores differ, something is left out here,
+    /// and that is a divergence. Times do not belong here: only differences of times matter to a
+    /// core.
     type Memory: Clone + Eq + Hash;
 
     /// The rules of the specification that the program implements.
@@ -117,6 +118,13 @@ pub trait Mapping {
     /// The node's [`Mapping::Memory`].
     fn memory(&self, program: &Self::Program) -> Self::Memory;
 
+    /// The fields of what the program [remembers](Program::remembers) in which two nodes may differ
+    /// that read as one process, each with the reason why nothing depends on it. What something
+    /// does depend on belongs into the [memory](Mapping::memory).
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// Every message that the specification knows, for probing.
     fn messages(&self) -> Vec<SpecMessage<Self>>;
 
@@ -133,6 +141,23 @@ pub trait Mapping {
     fn never(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
+
+    /// Messages that can arrive and that no correct node sends: they name nodes that are no
+    /// members, or numbers that no small world has. To be given where messages have such fields.
+    fn absurd(&self, members: &Members) -> Vec<(ProgramMessage<Self>, Absurd<Self::Spec>)> {
+        let _ = members;
+        Vec::new()
+    }
+
+    /// The name of the [reason](bellwether::protocol::Reason) that the program must give if its
+    /// belief changes in this step; `None` if it never changes in such a step. A specification has
+    /// no reasons, so this is a plain table of what leads to what.
+    fn reason(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
+
+    /// The name of the reason for which the program must tell that it ignores the message that
+    /// arrives in this step; `None` if it must not. Whether a message comes from the node itself or
+    /// from no member is compared for every program, and is not asked here.
+    fn ignores(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
 
     /// The names of the specification's rules that decide what follows from something, for
     /// reports; as they stand in the rules' JSON.
@@ -158,6 +183,32 @@ pub enum Happening<P: Specification> {
     Expire(P::Timer),
     /// It stops, and loses what is not durable.
     Crash,
+}
+
+/// What must follow from a message that no correct node sends.
+#[derive(Clone, Copy, Debug)]
+pub enum Absurd<P: Specification> {
+    /// It is ignored, for the reason with this name.
+    Ignored(&'static str),
+    /// The same as from this message.
+    Like(P::Message),
+}
+
+/// One step of one process of the model.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a, P: Specification> {
+    /// The process.
+    pub id: Id,
+    /// How many processes there are, services among them.
+    pub nodes: usize,
+    /// What the process was.
+    pub before: &'a P::Process,
+    /// What it had on stable storage.
+    pub stable: &'a P::Stable,
+    /// What happened to it.
+    pub happening: Happening<P>,
+    /// What it became.
+    pub after: &'a P::Process,
 }
 
 /// The program's id of a process.

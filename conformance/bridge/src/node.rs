@@ -27,6 +27,10 @@
 //! differences of times only (the program's own tests hold it to that), so nodes that differ in
 //! nothing but the absolute time, and in how far away a deadline is, behave alike as long as their
 //! deadlines come in the same order. The [key](Node::key) keeps that order and drops the times.
+//!
+//! A key is what the mapping reads of a node. What a program remembers beyond it would be hidden
+//! from the walk, so two nodes with one key are compared by [all that they
+//! remember](crate::program::Program::remembers).
 
 use crate::divergence::Difference;
 use crate::error::Error;
@@ -35,6 +39,7 @@ use crate::mapping::{
     node_id,
 };
 use crate::program::Program as _;
+use crate::remembers;
 use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
 use bellwether_engine::trace::{label, plain};
@@ -209,6 +214,20 @@ impl<M: Mapping> Node<M> {
     /// What tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
         (self.id, self.face, self.order(), group.mapping.memory(&self.core))
+    }
+
+    /// What this node remembers and `known`, which has the same key, does not.
+    pub(crate) fn hides(&self, group: &Group<'_, M>, known: &Self) -> Vec<Difference> {
+        let (here, there) = (self.core.remembers(), known.core.remembers());
+        if here != there {
+            return remembers::differences(group.mapping, self.id, &here, &there);
+        }
+        match (&self.durable, &known.durable) {
+            (Some(here), Some(there)) if here != there => {
+                remembers::differences(group.mapping, self.id, here, there)
+            }
+            _ => Vec::new(), // nothing written reads as the default
+        }
     }
 
     /// The positions of the armed timers, the one that is due first in front.

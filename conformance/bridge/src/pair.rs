@@ -5,17 +5,17 @@
 //! loss, duplicate, reordering and cut that the model knows happens to the program too, and a
 //! message that arrives is always one that the program would have sent.
 
-use crate::compare::{self, Expected, armed_at, compare};
+use crate::compare::{self, Expected, Told, compare};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
-use crate::mapping::{Happening, Mapping, ProgramOutput, node_id};
+use crate::mapping::{Happening, Mapping, ProgramOutput};
 use crate::node::{Face, Group, Node};
-use bellwether::protocol::Time;
+use crate::settle::beginning;
 use bellwether_engine::protocol::{
     Effect, Effects, Id, Local, Protocol as Specification, Timers, variant_name,
 };
 use bellwether_engine::trace::plain;
-use bellwether_engine::world::{Action, Outcome, Start, State, World};
+use bellwether_engine::world::{Action, Outcome, State, World};
 
 /// One state of a world, and the nodes that stand beside its processes.
 pub struct Pair<'a, M: Mapping> {
@@ -40,7 +40,7 @@ impl<'a, M: Mapping> Pair<'a, M> {
             Ok(nodes) => {
                 Ok(Pair { group, world, state: world.initial(), nodes, actions: Vec::new() })
             }
-            Err(found) => Err(Box::new(Divergence::new(mapping, world, &[], None, found))),
+            Err(unsettled) => Err(Box::new(Divergence::before(mapping, world, unsettled))),
         })
     }
 
@@ -84,18 +84,24 @@ impl<'a, M: Mapping> Pair<'a, M> {
     }
 }
 
+/// Whether the program implements the rules of `world`.
+pub(crate) fn implements<M: Mapping>(_: &M, world: &World<M::Spec>) -> Result<(), Error> {
+    if *world.protocol() == M::RULES {
+        return Ok(());
+    }
+    Err(Error::Rules {
+        protocol: M::Spec::NAME,
+        implemented: variant_name(&M::RULES),
+        asked: variant_name(world.protocol()),
+    })
+}
+
 /// The group that stands beside the processes of `world`.
 pub(crate) fn group<'a, M: Mapping>(
     mapping: &'a M,
     world: &World<M::Spec>,
 ) -> Result<Group<'a, M>, Error> {
-    if *world.protocol() != M::RULES {
-        return Err(Error::Rules {
-            protocol: M::Spec::NAME,
-            implemented: variant_name(&M::RULES),
-            asked: variant_name(world.protocol()),
-        });
-    }
+    implements(mapping, world)?;
     if world.scenario().timing.timed().is_some() {
         return Err(Error::Timed);
     }
@@ -117,9 +123,10 @@ pub(crate) fn step<M: Mapping>(
     outputs: &mut Vec<ProgramOutput<M>>,
 ) -> Result<Node<M>, Vec<Difference>> {
     let after = before.react(group, happening, outputs).map_err(|difference| vec![difference])?;
+    let told = Told::of(group, before.id, &before.face, happening, &expected.process);
     // After a crash, what counts is that the new incarnation is blank and silent.
     let before = if happening == Happening::Crash { &after } else { before };
-    let found = compare(group, before, outputs, &after, expected);
+    let found = compare(group, before, outputs, &after, expected, &[told]);
     if found.is_empty() { Ok(after) } else { Err(found) }
 }
 
@@ -150,71 +157,6 @@ pub(crate) fn bystander<M: Mapping>(
         let (model, program) = (words(expected.timers), words(node.face.timers));
         found.push(Difference::different(node.id, "timers", model, program));
     }
-}
-
-type Beginning<M> = Result<Vec<Node<M>>, Vec<Difference>>;
-
-/// The nodes at the beginning of `world`, or in what they differ from its processes.
-pub(crate) fn beginning<M: Mapping>(
-    group: &Group<'_, M>,
-    world: &World<M::Spec>,
-) -> Result<Beginning<M>, Error> {
-    let initial = world.initial();
-    let mut nodes = Vec::with_capacity(group.size);
-    let mut found = Vec::new();
-    for id in world.ids() {
-        let fresh = group.fresh(id)?;
-        let begun = match world.scenario().start {
-            Start::Converged => converged(group, fresh),
-            Start::Cold => booted(group, world.protocol(), &fresh),
-        };
-        match begun {
-            Ok(node) => {
-                bystander(&node, &initial, &mut found);
-                nodes.push(node);
-            }
-            Err(differences) => found.extend(differences),
-        }
-    }
-    Ok(if found.is_empty() { Ok(nodes) } else { Err(found) })
-}
-
-/// A node in a group that has long agreed. The way there is not compared, the result is; and that
-/// each timer was armed, for its period, when something happened.
-fn converged<M: Mapping>(
-    group: &Group<'_, M>,
-    mut node: Node<M>,
-) -> Result<Node<M>, Vec<Difference>> {
-    let mut moments = Vec::new();
-    for (at, input) in group.mapping.settle(node_id(node.id), &group.members) {
-        let mut discarded = Vec::new();
-        let now = Time::ZERO + at;
-        node.feed(group, now, input, &mut discarded).map_err(|difference| vec![difference])?;
-        moments.push(now);
-    }
-    let mut found = Vec::new();
-    let known = node.deadlines.iter().zip(&group.periods[node.id.index()]).zip(M::Spec::TIMERS);
-    for ((due, period), row) in known {
-        let (Some(due), Some(period)) = (*due, *period) else { continue };
-        if !moments.contains(&armed_at(due, period)) {
-            let name = plain(&row.timer);
-            let model = format!("{name} is due {period:?} after something that happened");
-            let program = format!("{name} is due in {:?}", due.since(node.now));
-            found.push(Difference::different(node.id, "deadline", model, program));
-        }
-    }
-    if found.is_empty() { Ok(node) } else { Err(found) }
-}
-
-/// A node that starts for the first time, as the specification says for it alone.
-fn booted<M: Mapping>(
-    group: &Group<'_, M>,
-    rules: &M::Spec,
-    fresh: &Node<M>,
-) -> Result<Node<M>, Vec<Difference>> {
-    let (face, effects) = alone(group, fresh.id, &fresh.face, |p| rules.recover(p));
-    let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
-    step(group, fresh, Happening::Boot, &expected, &mut Vec::new())
 }
 
 /// What the specification says that a process which a node stands for does, without a world.

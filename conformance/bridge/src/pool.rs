@@ -1,5 +1,6 @@
 //! The program nodes that a walk has met, each once. A pair then holds a few small numbers.
 
+use crate::divergence::Difference;
 use crate::mapping::Mapping;
 use crate::node::{Group, Key, Node};
 use indexmap::IndexMap;
@@ -9,13 +10,17 @@ use rustc_hash::FxBuildHasher;
 /// The number of a node in its pool.
 pub(crate) type NodeRef = u32;
 
+/// How something was first met: the number of a pair, and the position of the action that was taken
+/// there; `None` at the beginning.
+pub(crate) type Origin = Option<(u32, u16)>;
+
 /// Every node met, in the order in which they were met.
 pub(crate) struct Pool<M: Mapping>(IndexMap<Key<M>, Met<M>, FxBuildHasher>);
 
-/// A node, and the pair in which it was met first.
+/// A node, and how it was met first.
 pub(crate) struct Met<M: Mapping> {
     pub(crate) node: Node<M>,
-    pub(crate) pair: u32,
+    pub(crate) origin: Origin,
 }
 
 impl<M: Mapping> Pool<M> {
@@ -23,29 +28,34 @@ impl<M: Mapping> Pool<M> {
         Pool(IndexMap::default())
     }
 
-    /// The number of a node that behaves like this one, which is kept if there is none yet.
-    /// `pair` is the number that the pair will get in which it is met now.
-    pub(crate) fn intern(&mut self, group: &Group<'_, M>, node: Node<M>, pair: u32) -> NodeRef {
-        let at = match self.0.entry(node.key(group)) {
-            Entry::Occupied(known) => known.index(),
+    /// The number of the node that behaves like this one, which is kept if there is none yet; and
+    /// what the two remember differently, although they read as one.
+    pub(crate) fn intern(
+        &mut self,
+        group: &Group<'_, M>,
+        node: Node<M>,
+        origin: Origin,
+    ) -> (NodeRef, Vec<Difference>) {
+        let (at, hidden) = match self.0.entry(node.key(group)) {
+            Entry::Occupied(known) => (known.index(), node.hides(group, &known.get().node)),
             Entry::Vacant(place) => {
                 let at = place.index();
-                place.insert(Met { node, pair });
-                at
+                place.insert(Met { node, origin });
+                (at, Vec::new())
             }
         };
-        u32::try_from(at).unwrap_or(u32::MAX)
+        (u32::try_from(at).unwrap_or(u32::MAX), hidden)
     }
 
     pub(crate) fn get(&self, number: NodeRef) -> &Node<M> {
-        &self.0[number as usize].node
+        &self.met(number as usize).node
+    }
+
+    pub(crate) fn met(&self, at: usize) -> &Met<M> {
+        &self.0[at]
     }
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Met<M>> {
-        self.0.values()
     }
 }

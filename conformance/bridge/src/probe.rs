@@ -5,6 +5,7 @@
 //! that was cancelled. So each node is asked, one step at a time:
 //!
 //! - every message that the specification knows, from every other member, in flight or not;
+//! - messages that no correct node sends: about nodes that are no members, or with large numbers;
 //! - the expiry of each of its timers, whether another is due before it or not;
 //! - a wake-up so late that several deadlines have passed, two, three or all of them, and a message
 //!   that comes when all have: they expire in their order, and first of all those that say whether
@@ -17,16 +18,17 @@
 //!
 //! So are the nodes that have never run, whether the world has any or not.
 
-use crate::compare::{Expected, compare};
+use crate::compare::{Expected, Told, compare};
 use crate::coverage::Tally;
 use crate::divergence::Difference;
+use crate::follows::Follows;
 use crate::mapping::{
-    Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, SpecTimer, node_id,
+    Absurd, Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, SpecTimer, node_id,
 };
-use crate::node::{Face, Group, Node};
-use crate::pair::{alone, step};
-use bellwether::protocol::{Input, NodeId, Time};
-use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification};
+use crate::node::{Group, Node};
+use crate::pair::step;
+use bellwether::protocol::{Input, NodeId, Reason, Time};
+use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
 
@@ -76,12 +78,12 @@ type Checked<P> = Result<(), Found<P>>;
 
 impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn run(&mut self) -> Checked<M::Spec> {
-        self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake)?;
+        self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake, &[])?;
         if let Some(due) = self.node.earliest() {
             let early = Time::from_nanos(due.as_nanos() - 1);
-            self.quiet("a wake-up a nanosecond early", early, Input::Wake)?;
+            self.quiet("a wake-up a nanosecond early", early, Input::Wake, &[])?;
         } else {
-            self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake)?;
+            self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake, &[])?;
         }
         let senders: Vec<Id> = Id::all(self.group.size).filter(|&id| id != self.node.id).collect();
         for message in self.group.mapping.messages_among(self.group.size) {
@@ -90,10 +92,11 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             }
             self.impostors(message)?;
         }
+        self.absurd(&senders)?;
         self.expiries()?;
         self.suspicions()?;
         if self.node.face.up {
-            self.quiet("a second boot", self.node.soon(), Input::Boot)
+            self.quiet("a second boot", self.node.soon(), Input::Boot, &[])
         } else {
             self.boots()
         }
@@ -102,8 +105,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     /// A node that is down starts, and is asked the same.
     fn boots(&mut self) -> Checked<M::Spec> {
         let (id, rules) = (self.node.id, self.rules);
-        let (face, effects) = alone(self.group, id, &self.node.face, |p| rules.recover(p));
-        let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
+        let expected = self.after([Happening::Boot]);
+        let expected = expected.expected();
         let answer = step(self.group, self.node, Happening::Boot, &expected, &mut self.outputs);
         self.count += 1;
         self.tally.count(&Happening::Boot, true);
@@ -124,8 +127,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             return Ok(()); // the program has no such message: its type rules it out
         }
         let words = || format!("{} gets {} from {from}", self.node.id, label(&message));
-        let (face, effects) = self.received(&self.node.face, from, message);
-        let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
+        let follows = self.after([happening]);
+        let expected = follows.expected();
         let answer = step(self.group, self.node, happening, &expected, &mut self.outputs);
         self.counts(&happening);
         let wrong = |differences| Found { words: words(), happening: Some(happening), differences };
@@ -136,7 +139,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         for deadline in void {
             if deadline > after.now && after.earliest().is_none_or(|due| due > deadline) {
                 let words = format!("{}, then a wake-up at a deadline that is void", words());
-                Self::silent(self.group, &after, deadline, Input::Wake, &mut self.outputs)
+                let wake = (deadline, Input::Wake);
+                Self::silent(self.group, &after, wake, &[], &mut self.outputs)
                     .map_err(|differences| Found { words, happening: None, differences })?;
                 self.count += 1;
             }
@@ -153,8 +157,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                 continue;
             }
             let happening = Happening::Expire(timer);
-            let (face, effects) = self.expired(&[timer]);
-            let expected = Expected { effects: &effects, ..Expected::nothing(&face) };
+            let follows = self.after([happening]);
+            let expected = follows.expected();
             let answer = step(self.group, node, happening, &expected, &mut self.outputs);
             self.counts(&happening);
             answer.map_err(|differences| Found {
@@ -172,12 +176,12 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                 Some(next) => deadline + next.since(deadline) / 2,
                 None => deadline + LATE,
             };
-            let (names, face, effects) = self.late(&due[..=last]);
+            let (names, follows) = self.late(&due[..=last]);
             let words = format!("{} is woken when {names} have passed", node.id);
             let happening = Some(Happening::Expire(timer));
-            self.answers(words, happening, (now, Input::Wake), &face, &effects)?;
+            self.answers(words, happening, (now, Input::Wake), &follows)?;
             if later.is_none() {
-                self.found_out_by_messages(now, &names, (&face, &effects))?;
+                self.found_out_by_messages(now, &names, &follows)?;
             }
         }
         Ok(())
@@ -188,22 +192,21 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         &mut self,
         now: Time,
         names: &str,
-        (face, effects): (&Face<M::Spec>, &Effects<M::Spec>),
+        follows: &Follows<M>,
     ) -> Checked<M::Spec> {
         let id = self.node.id;
         for message in self.group.mapping.messages_among(self.group.size) {
             let Some(late) = self.group.mapping.to_program(message) else { continue };
             for from in Id::all(self.group.size).filter(|&from| from != id) {
-                let (face, then) = self.received(face, from, message);
-                let mut both = effects.clone();
-                both.extend(then);
+                let happening = Happening::Receive { from, message };
+                let mut both = follows.clone();
+                both.happens(self.group, self.rules, id, happening);
                 let words = format!(
                     "{id} gets {} from {from} when {names} have passed, before a wake-up",
                     label(&message)
                 );
                 let input = Input::Receive { from: node_id(from), message: late };
-                let happening = Some(Happening::Receive { from, message });
-                self.answers(words, happening, (now, input), &face, &both)?;
+                self.answers(words, Some(happening), (now, input), &both)?;
             }
         }
         Ok(())
@@ -221,36 +224,23 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// What the specification says when the deadlines of these timers, in this order, have passed;
     /// and their names.
-    fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, Face<M::Spec>, Effects<M::Spec>) {
+    fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, Follows<M>) {
         let checked = self.group.mapping.checked_first();
         let mut timers: Vec<_> = due.iter().map(|&(_, timer)| timer).collect();
         timers.sort_by_key(|timer| !checked.contains(timer));
-        let (face, effects) = self.expired(&timers);
+        let mut follows = Follows::nothing(&self.node.face);
+        follows.expire_all(self.group, self.rules, self.node.id, timers);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
-        (names.join(", "), face, effects)
+        (names.join(", "), follows)
     }
 
-    /// What the specification says when these timers expire one after the other, at one moment. One
-    /// that is cancelled or armed anew meanwhile does not.
-    fn expired(&self, timers: &[SpecTimer<M>]) -> (Face<M::Spec>, Effects<M::Spec>) {
-        let mut face = self.node.face;
-        let mut effects = Effects::<M::Spec>::new();
-        for &timer in timers {
-            let touched = |effect: &Effect<M::Spec>| match *effect {
-                Effect::Arm(other) | Effect::Cancel(other) => other == timer,
-                Effect::ArmSince { timer: other, since } => other == timer || since == timer,
-                Effect::Persist(_) | Effect::Send { .. } => false,
-            };
-            if effects.iter().any(touched) {
-                continue;
-            }
-            face.timers = face.timers.without::<M::Spec>(timer);
-            let rules = self.rules;
-            let (after, then) = alone(self.group, self.node.id, &face, |p| rules.expire(p, timer));
-            face = after;
-            effects.extend(then);
+    /// What the specification says that follows from these.
+    fn after<const N: usize>(&self, happenings: [Happening<M::Spec>; N]) -> Follows<M> {
+        let mut follows = Follows::nothing(&self.node.face);
+        for happening in happenings {
+            follows.happens(self.group, self.rules, self.node.id, happening);
         }
-        (face, effects)
+        follows
     }
 
     /// The failure detector reports a node: where it was to watch, what the specification says
@@ -267,16 +257,35 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             let now = self.node.soon();
             let Some(timer) = M::Spec::TIMERS.iter().map(|row| row.timer).find(watches) else {
                 let words = format!("a report that {suspect}, which is not watched, has failed");
-                self.quiet(&words, now, input)?;
+                self.quiet(&words, now, input, &[])?;
                 continue;
             };
-            let mut before = self.node.face;
-            before.timers = before.timers.without::<M::Spec>(timer);
-            let rules = self.rules;
-            let (face, effects) =
-                alone(self.group, self.node.id, &before, |p| rules.expire(p, timer));
             let words = format!("a report that {suspect} has failed");
-            self.answers(words, Some(Happening::Expire(timer)), (now, input), &face, &effects)?;
+            let happening = Happening::Expire(timer);
+            self.answers(words, Some(happening), (now, input), &self.after([happening]))?;
+        }
+        Ok(())
+    }
+
+    /// Messages that no correct node sends.
+    fn absurd(&mut self, senders: &[Id]) -> Checked<M::Spec> {
+        for (message, follows) in self.group.mapping.absurd(&self.group.members) {
+            for &from in senders {
+                let input = Input::Receive { from: node_id(from), message };
+                let now = self.node.soon();
+                let what = format!("{message:?} from {from}");
+                let like = match follows {
+                    Absurd::Like(like) => like,
+                    Absurd::Ignored(cause) => {
+                        let ignored = self.node.face.up.then(|| (node_id(from), cause));
+                        self.quiet(&what, now, input, &[Told { reason: None, ignored }])?;
+                        continue;
+                    }
+                };
+                let happening = Happening::Receive { from, message: like };
+                let words = format!("{} gets {what}", self.node.id);
+                self.answers(words, Some(happening), (now, input), &self.after([happening]))?;
+            }
         }
         Ok(())
     }
@@ -285,25 +294,16 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn impostors(&mut self, message: SpecMessage<M>) -> Checked<M::Spec> {
         let Some(translated) = self.group.mapping.to_program(message) else { return Ok(()) };
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
-        for (who, from) in [("itself", node_id(self.node.id)), ("a stranger", stranger)] {
+        let itself = node_id(self.node.id);
+        for (who, from, cause) in
+            [("itself", itself, Reason::OWN_ID), ("a stranger", stranger, Reason::UNKNOWN_SENDER)]
+        {
             let input = Input::Receive { from, message: translated };
             let words = format!("{} from {who}", label(&message));
-            self.quiet(&words, self.node.soon(), input)?;
+            let ignored = self.node.face.up.then(|| (from, cause.name()));
+            self.quiet(&words, self.node.soon(), input, &[Told { reason: None, ignored }])?;
         }
         Ok(())
-    }
-
-    /// What the specification says that follows from a message; a process that is down gets none.
-    fn received(
-        &self,
-        face: &Face<M::Spec>,
-        from: Id,
-        message: SpecMessage<M>,
-    ) -> (Face<M::Spec>, Effects<M::Spec>) {
-        if !self.node.face.up {
-            return (*face, Effects::<M::Spec>::new());
-        }
-        alone(self.group, self.node.id, face, |p| self.rules.receive(p, from, message))
     }
 
     /// The answer to `input` is what the specification says.
@@ -312,10 +312,9 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         words: String,
         happening: Option<Happening<M::Spec>>,
         (now, input): (Time, ProgramInput<M>),
-        face: &Face<M::Spec>,
-        effects: &Effects<M::Spec>,
+        follows: &Follows<M>,
     ) -> Checked<M::Spec> {
-        let expected = Expected { effects, ..Expected::nothing(face) };
+        let (expected, told) = (follows.expected(), &follows.told);
         match &happening {
             Some(happening) => self.counts(happening),
             None => self.count += 1,
@@ -323,7 +322,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         self.outputs.clear();
         let mut after = self.node.clone();
         let differences = match after.feed(self.group, now, input, &mut self.outputs) {
-            Ok(()) => compare(self.group, self.node, &self.outputs, &after, &expected),
+            Ok(()) => compare(self.group, self.node, &self.outputs, &after, &expected, told),
             Err(difference) => vec![difference],
         };
         if differences.is_empty() {
@@ -340,25 +339,31 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         }
     }
 
-    /// Nothing follows from `input`.
-    fn quiet(&mut self, what: &str, now: Time, input: ProgramInput<M>) -> Checked<M::Spec> {
+    /// Nothing follows from `input` but that this is told.
+    fn quiet(
+        &mut self,
+        what: &str,
+        now: Time,
+        input: ProgramInput<M>,
+        told: &[Told],
+    ) -> Checked<M::Spec> {
         self.count += 1;
         let words = || format!("{} gets {what}", self.node.id);
-        Self::silent(self.group, self.node, now, input, &mut self.outputs)
+        Self::silent(self.group, self.node, (now, input), told, &mut self.outputs)
             .map_err(|differences| Found { words: words(), happening: None, differences })
     }
 
     fn silent(
         group: &Group<'_, M>,
         node: &Node<M>,
-        now: Time,
-        input: ProgramInput<M>,
+        (now, input): (Time, ProgramInput<M>),
+        told: &[Told],
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<(), Vec<Difference>> {
         outputs.clear();
         let mut after = node.clone();
         after.feed(group, now, input, outputs).map_err(|difference| vec![difference])?;
-        let found = compare(group, node, outputs, &after, &Expected::nothing(&node.face));
+        let found = compare(group, node, outputs, &after, &Expected::nothing(&node.face), told);
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 }

@@ -4,6 +4,7 @@
 //! have them, is a wrong core in a node, or a wrong shell around a core.
 
 use bellwether::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
+use std::fmt::Debug;
 
 /// Why a program cannot be configured.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
@@ -13,9 +14,9 @@ pub trait Program: Clone {
     /// The name of the protocol.
     const NAME: &'static str;
     /// What it keeps through a crash.
-    type Durable: Clone;
+    type Durable: Clone + Debug + PartialEq;
     /// What nodes send to each other.
-    type Message: Copy;
+    type Message: Copy + Debug;
     /// What a node waits for.
     type Timer: Copy;
 
@@ -27,6 +28,10 @@ pub trait Program: Clone {
 
     /// See [`Node::status`].
     fn status(&self) -> Status;
+
+    /// All that it remembers between two inputs but its timers: the [core](Node::core) of a node.
+    /// Two nodes that read as one process of the model must remember the same.
+    fn remembers(&self) -> impl PartialEq + Debug;
 
     /// See [`Node::armed`].
     fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
@@ -56,6 +61,10 @@ impl<C: Core> Program for Node<C> {
 
     fn status(&self) -> Status {
         Node::status(self)
+    }
+
+    fn remembers(&self) -> impl PartialEq + Debug {
+        self.core()
     }
 
     fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> {

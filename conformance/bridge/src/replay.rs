@@ -3,7 +3,7 @@
 use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
-use crate::pair::Pair;
+use crate::pair::{Pair, implements};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::{Action, World};
 use serde::Serialize;
@@ -25,10 +25,20 @@ pub struct Replayed {
 /// Drives the program through `trace`, comparing every step.
 ///
 /// # Errors
-/// If the trace is not of the mapping's protocol and rules, cannot happen in the model, or says
-/// nothing.
+/// If the trace is not of the mapping's protocol and rules, was written by another model, cannot
+/// happen in this one, or says nothing.
 pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
     let world: World<M::Spec> = trace.world()?;
+    implements(mapping, &world)?;
+    let today = Trace::record(&world, &[], None).header;
+    if trace.header.variant != today.variant {
+        let (said, rules) = (trace.header.variant.clone(), today.variant);
+        return Err(Error::Variant { said, rules });
+    }
+    if trace.header.fingerprint != today.fingerprint {
+        let (found, today) = (trace.header.fingerprint.clone(), today.fingerprint);
+        return Err(Error::Fingerprint { found, today });
+    }
     let actions = trace.actions(&world)?;
     if actions.is_empty() {
         return Err(Error::EmptyTrace);

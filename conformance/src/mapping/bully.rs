@@ -1,6 +1,6 @@
 //! The bully: the recommended rules against the production core.
 
-use super::{Happening, Mapping, process_id};
+use super::{Happening, Mapping, Step, process_id};
 use bellwether::protocol::bully as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_bridge::program::Refusal;
@@ -118,6 +118,40 @@ impl Mapping for BullyMapping {
     fn messages(&self) -> Vec<spec::Message> {
         use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};
         vec![Election, Ok, Coordinator, ImBack, WhoLeads]
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
+        Some(match step.happening {
+            Happening::Boot if step.after.role == spec::Role::Leader => "highest_id",
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Election => "challenged",
+                spec::Message::Ok => "answered",
+                spec::Message::Coordinator => "claimed",
+                spec::Message::ImBack | spec::Message::WhoLeads => return None,
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Election => "unanswered",
+                spec::Timer::Coordinator => "no_winner",
+                spec::Timer::Watch => "leader_silent",
+                spec::Timer::Heartbeat | spec::Timer::Answer => return None,
+            },
+            Happening::Crash => return None,
+        })
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
+        let Happening::Receive { from, message } = step.happening else { return None };
+        let follows_higher =
+            step.before.role == spec::Role::Follower && step.before.leader > Some(from);
+        match message {
+            spec::Message::Election if from > step.id => Some("wrong_direction"),
+            spec::Message::Ok | spec::Message::Coordinator if from < step.id => {
+                Some("wrong_direction")
+            }
+            spec::Message::Coordinator if follows_higher => Some("below_leader"),
+            _ => None,
+        }
     }
 
     fn rules(&self, happening: &Happening<spec::Bully>) -> &'static [&'static str] {

@@ -1,9 +1,10 @@
 //! The ring of Chang and Roberts: the recommended rules against the production core.
 
 use super::ring::{
-    config, known, lap_to_model, lap_to_program, period, process, rules_of, timer_to_model,
+    config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
+    timer_to_model,
 };
-use super::{Happening, Mapping, node_id};
+use super::{Absurd, Happening, Mapping, Step, node_id, strangers};
 use bellwether::protocol::chang_roberts as program;
 use bellwether::protocol::ring;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
@@ -99,6 +100,37 @@ impl Mapping for ChangRobertsMapping {
             [Election(id), Coordinator(id), Ack(laps[0]), Ack(laps[1])]
         };
         Id::all(nodes).flat_map(of).collect()
+    }
+
+    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::ChangRoberts>)> {
+        use program::Message::{Ack, Coordinator, Election};
+        let about = |id| {
+            let laps = [ring::Lap::Election(id), ring::Lap::Coordinator(id)];
+            [Election(id), Coordinator(id), Ack(laps[0]), Ack(laps[1])]
+        };
+        let all = strangers(members).flat_map(about);
+        all.map(|message| (message, Absurd::Ignored("unknown_id"))).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::ChangRoberts>) -> Option<&'static str> {
+        use spec::Message::{Ack, Coordinator, Election};
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                Election(id) if id > step.id => "gave_way",
+                Election(id) if id < step.id => "challenged",
+                Election(_) => "came_round",
+                Coordinator(id) if id > step.id => "claimed",
+                Coordinator(_) => "lower_claims",
+                Ack(_) => return None,
+            },
+            Happening::Expire(timer) => reason_of(timer, step.after.role),
+            Happening::Crash => return None,
+        })
+    }
+
+    fn ignores(&self, _: &Step<'_, spec::ChangRoberts>) -> Option<&'static str> {
+        None // of messages that name members only
     }
 
     fn rules(&self, happening: &Happening<spec::ChangRoberts>) -> &'static [&'static str] {

@@ -1,6 +1,6 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Happening, Mapping, node_id, process_id};
+use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
 use bellwether::protocol::garcia_molina as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -174,6 +174,53 @@ impl Mapping for GarciaMolinaMapping {
         all.extend([Here, NotNormal, Halted, Noted, Started, Normal(None)]);
         all.extend(tasks.map(|task| Normal(Some(task))));
         all
+    }
+
+    /// A task of a stranger is as little that of a node as one of another number.
+    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::GarciaMolina>)> {
+        let none = spec::Message::Normal(Some(spec::Task { by: Id::at(0), number: u8::MAX }));
+        let tasks = strangers(members)
+            .chain(members.iter())
+            .map(|coordinator| program::Task { coordinator, number: u64::MAX });
+        let tasks = tasks.map(|task| (program::Message::Normal(task), Absurd::Like(none)));
+        tasks.collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
+        use spec::{Message, Timer};
+        let asks = |step| matches!(step, spec::Step::Asking(_));
+        let checks = |step| matches!(step, spec::Step::Checking(_));
+        let probes = |step| matches!(step, spec::Step::Probing(_));
+        let called = step.before.step;
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                Message::Halt => "halted",
+                Message::NewCoordinator | Message::Ready(_) => "claimed",
+                Message::Here if asks(called) => "answered",
+                Message::Normal(_) | Message::NotNormal if checks(called) => "check_failed",
+                Message::AreYouThere | Message::AreYouNormal => return None,
+                _ => "unanswered",
+            },
+            Happening::Expire(timer) => match timer {
+                Timer::Answer if probes(called) => "leader_silent",
+                Timer::Answer if checks(called) => "check_failed",
+                Timer::Answer => "unanswered",
+                Timer::Silence => "leader_silent",
+                Timer::Election => "no_winner",
+                Timer::Recovery | Timer::Check => return None,
+            },
+            Happening::Crash => return None,
+        })
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
+        match step.happening {
+            Happening::Receive { from, message: spec::Message::Halt } if from < step.id => {
+                Some("wrong_direction")
+            }
+            _ => None,
+        }
     }
 
     fn rules(&self, happening: &Happening<spec::GarciaMolina>) -> &'static [&'static str] {

@@ -1,6 +1,6 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Happening, Mapping, node_id, process_id};
+use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
 use bellwether::protocol::invitation as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -172,6 +172,58 @@ impl Mapping for InvitationMapping {
             others.into_iter().chain([ready])
         });
         [AreYouCoordinator, Coordinator].into_iter().chain(about).collect()
+    }
+
+    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::Invitation>)> {
+        use program::Message as P;
+        let group = |coordinator| program::GroupNumber { coordinator, count: u64::MAX };
+        let about = |group| {
+            [P::Invitation, P::Accept, P::Done, P::AreYouThere, P::Here].map(|about| about(group))
+        };
+        let (mine, large) = (program::Roster::of(members, members.iter()), all());
+        let misfit = program::Roster::of(&large, large.iter().skip(members.count()).take(1));
+        let ready = |group, roster| P::Ready(group, roster);
+        let ignored = |message| (message, Absurd::Ignored("wrong_group"));
+        let strange = strangers(members).map(group);
+        let strange = strange.flat_map(|of| about(of).into_iter().chain([ready(of, mine)]));
+        let late = members.iter().map(group).flat_map(about);
+        let late = late.map(|message| (message, Absurd::Like(self.to_model(message))));
+        let misfits = members.iter().map(|id| ready(group(id), misfit));
+        let misfits = misfits.filter(|_| members.count() < MAX_NODES);
+        strange.chain(misfits).map(ignored).chain(late).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Invitation(_) => "invited",
+                spec::Message::Ready { .. } | spec::Message::Done(_) => "group_formed",
+                _ => return None,
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Answers | spec::Timer::Delay => "found",
+                spec::Timer::Accepts => "group_formed",
+                spec::Timer::Ready => "member_silent",
+                spec::Timer::There => "leader_silent",
+                spec::Timer::Check | spec::Timer::Watch => return None,
+            },
+            Happening::Crash => return None,
+        })
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
+        use spec::Message as S;
+        let Happening::Receive { from, message } = step.happening else { return None };
+        let credible = match message {
+            S::AreYouCoordinator | S::Coordinator => true,
+            S::Invitation(group) => group.coordinator != step.id,
+            S::Ready { group, .. } | S::Here(group) => group.coordinator == from,
+            S::Accept(group) | S::Done(group) | S::AreYouThere(group) => {
+                group.coordinator == step.id
+            }
+        };
+        (!credible).then_some("wrong_group")
     }
 
     fn rules(&self, happening: &Happening<spec::Invitation>) -> &'static [&'static str] {

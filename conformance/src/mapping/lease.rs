@@ -1,6 +1,6 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
-use super::{Happening, Mapping, node_id, process_id};
+use super::{Absurd, Happening, Mapping, Step, node_id, process_id};
 use bellwether::protocol::lease as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -191,6 +191,43 @@ impl Mapping for LeaseMapping {
 
     fn never(&self) -> &'static [(&'static str, &'static str)] {
         &[("rule store", "it says which faults the store has, and by these rules it has none")]
+    }
+
+    fn absurd(&self, _: &Members) -> Vec<(program::Message, Absurd<spec::Lease>)> {
+        use program::Message::{Acquire, Granted, Refused, Renew, Write};
+        let (most, token) = (u32::MAX, program::Token::new(u64::MAX));
+        let numbers = [(0, 0), (1, 1), (1, most), (most, most)];
+        let requests = numbers.map(|(started, number)| program::Request { started, number });
+        let of = |request| {
+            let answers = [Granted(request, token), Refused(request, None)];
+            [Acquire(request), Renew(request, token)].into_iter().chain(answers)
+        };
+        let all = requests.into_iter().flat_map(of).chain([Write(token)]);
+        all.map(|message| (message, Absurd::Like(self.to_model(message)))).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Granted(..) | spec::Message::Acquire(_) => "granted",
+                spec::Message::Refused(..) => "refused",
+                _ => return None,
+            },
+            Happening::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
+            Happening::Expire(_) | Happening::Crash => return None,
+        })
+    }
+
+    /// Clients hear the store alone.
+    fn ignores(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+        let Happening::Receive { from, message } = step.happening else { return None };
+        let to_client = matches!(message, spec::Message::Granted(..) | spec::Message::Refused(..));
+        let is_store = step.before.role == spec::Role::Store;
+        if !is_store && from != Id::at(step.nodes - 1) {
+            return Some("unknown_sender");
+        }
+        (is_store == to_client).then_some("wrong_direction")
     }
 
     fn rules(&self, happening: &Happening<spec::Lease>) -> &'static [&'static str] {

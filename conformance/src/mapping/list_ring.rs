@@ -1,9 +1,10 @@
 //! The ring with lists: the recommended rules against the production core.
 
 use super::ring::{
-    config, known, lap_to_model, lap_to_program, period, process, rules_of, timer_to_model,
+    config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
+    timer_to_model,
 };
-use super::{Happening, Mapping, node_id};
+use super::{Absurd, Happening, Mapping, Step, node_id, strangers};
 use bellwether::protocol::list_ring as program;
 use bellwether::protocol::ring;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
@@ -105,6 +106,44 @@ impl Mapping for ListRingMapping {
         let laps = Id::all(nodes).flat_map(|id| [Lap::Election(id), Lap::Coordinator(id)]);
         let coordinators = Id::all(nodes).flat_map(announced);
         elections.chain(coordinators).chain(laps.map(Ack)).collect()
+    }
+
+    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::ListRing>)> {
+        use program::Message::{Ack, Coordinator, Election};
+        let mut all = Vec::new();
+        for stranger in strangers(members) {
+            let laps = [ring::Lap::Election(stranger), ring::Lap::Coordinator(stranger)];
+            all.extend(laps.map(Ack));
+            for member in members.iter() {
+                let lists = [&[stranger][..], &[member, stranger], &[stranger, member]];
+                for list in lists.into_iter().filter_map(program::List::new) {
+                    all.extend([Election(list), Coordinator { leader: member, passed: list }]);
+                }
+                let passed = program::List::of(member);
+                all.push(Coordinator { leader: stranger, passed });
+            }
+        }
+        all.into_iter().map(|message| (message, Absurd::Ignored("unknown_id"))).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::ListRing>) -> Option<&'static str> {
+        use spec::Message::{Ack, Coordinator, Election};
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                Election(_) => "chosen",
+                Coordinator { leader, .. } if leader == step.id => "chosen",
+                Coordinator { leader, .. } if leader > step.id => "claimed",
+                Coordinator { .. } => "lower_claims",
+                Ack(_) => return None,
+            },
+            Happening::Expire(timer) => reason_of(timer, step.after.role),
+            Happening::Crash => return None,
+        })
+    }
+
+    fn ignores(&self, _: &Step<'_, spec::ListRing>) -> Option<&'static str> {
+        None // of messages that name members only
     }
 
     fn rules(&self, happening: &Happening<spec::ListRing>) -> &'static [&'static str] {

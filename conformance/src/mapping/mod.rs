@@ -13,8 +13,15 @@ pub mod stoller;
 
 pub use bellwether_bridge::mapping::*;
 
+use bellwether::protocol::{Members, NodeId};
 use bellwether_bridge::program::Program;
 use bellwether_model::protocol::Protocol as Specification;
+
+/// Nodes that are no members: the next after the highest, and the last that there can be.
+pub(super) fn strangers(members: &Members) -> impl Iterator<Item = NodeId> {
+    let next = members.iter().max().and_then(|highest| NodeId::new(highest.get() + 1));
+    next.into_iter().chain(NodeId::new(u16::MAX))
+}
 
 macro_rules! mappings {
     ($($mapping:ident::$name:ident),+ $(,)?) => {

@@ -45,6 +45,16 @@ pub(super) fn rules_of(timer: Timer) -> &'static [&'static str] {
     }
 }
 
+/// The reason that every ring gives when a timer's expiry makes of a node what it is `after`.
+pub(super) fn reason_of(timer: Timer, after: spec::Role) -> &'static str {
+    match timer {
+        Timer::Hop if after == spec::Role::Leader => "unanswered",
+        Timer::Hop => "originator_silent",
+        Timer::Lap => "no_winner",
+        Timer::Watch | Timer::Heartbeat => "leader_silent",
+    }
+}
+
 /// The configuration of a node. The time-outs are the default ones, but each is different.
 #[must_use]
 pub fn config(id: NodeId, members: &Members) -> Config {

@@ -1,6 +1,6 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Happening, Mapping, node_id, process_id};
+use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
 use bellwether::protocol::stoller as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_bridge::program::Refusal;
@@ -171,6 +171,55 @@ impl Mapping for StollerMapping {
         });
         let named = elids.flat_map(|elid| kinds.map(|kind| kind(elid)));
         named.chain([spec::Message::Restarted]).collect()
+    }
+
+    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::Stoller>)> {
+        use program::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
+        let elid = |owner| program::Elid { owner, incarnation: u64::MAX, counter: u64::MAX };
+        let kinds = [Halt, Ack, Ldr, NormQ, NotNorm];
+        let strange = strangers(members).map(elid).flat_map(|elid| {
+            kinds.map(|kind| match kind(elid) {
+                it @ (Ack(_) | NotNorm(_)) => (it, Absurd::Ignored("other_election")),
+                it => (it, Absurd::Ignored("wrong_direction")),
+            })
+        });
+        let late = members.iter().map(elid).flat_map(|elid| kinds.map(|kind| kind(elid)));
+        strange.chain(late.map(|it| (it, Absurd::Like(self.to_model(it))))).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
+        if (step.after.status, step.after.ldr) == (spec::Status::Norm, spec::Ldr::Itself) {
+            return Some("won");
+        }
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Halt(_) => "halted",
+                spec::Message::Ldr(_) => "claimed",
+                spec::Message::NotNorm(_) => "check_failed",
+                _ => return None,
+            },
+            Happening::Expire(spec::Timer::Monitor(_)) => "suspected",
+            Happening::Expire(spec::Timer::Ask) => "unanswered",
+            Happening::Crash => return None,
+        })
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
+        use spec::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
+        let Happening::Receive { from, message } = step.happening else { return None };
+        let is = |status, elid| (step.before.status, step.before.elid) == (status, Some(elid));
+        let leads = step.before.ldr == spec::Ldr::Itself;
+        match message {
+            Halt(t) | Ldr(t) | NormQ(t) if from < step.id || t.owner != from => {
+                Some("wrong_direction")
+            }
+            Ack(t) if is(spec::Status::Elec2, t) && step.before.pendack == Some(from) => None,
+            Ldr(t) if is(spec::Status::Wait, t) => None,
+            NotNorm(t) if is(spec::Status::Norm, t) && leads => None,
+            Ack(_) | Ldr(_) | NotNorm(_) => Some("other_election"),
+            _ => None,
+        }
     }
 
     fn rules(&self, happening: &Happening<spec::Stoller>) -> &'static [&'static str] {

@@ -5,10 +5,11 @@ use bellwether::protocol::garcia_molina::{
 };
 use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Role, Status, Time};
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
-use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::mapping::{Happening, Mapping, Step};
 use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::protocol::garcia_molina as spec;
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -160,6 +161,10 @@ impl Program for Wrong {
         self.outputs.pop_front()
     }
 
+    fn remembers(&self) -> impl PartialEq + Debug {
+        self.core.core()
+    }
+
     fn status(&self) -> Status {
         self.core.status()
     }
@@ -227,6 +232,14 @@ impl Mapping for WrongMapping {
 
     fn messages(&self) -> Vec<spec::Message> {
         GarciaMolinaMapping.messages()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
+        GarciaMolinaMapping.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
+        GarciaMolinaMapping.ignores(step)
     }
 
     fn rules(&self, happening: &Happening<spec::GarciaMolina>) -> &'static [&'static str] {

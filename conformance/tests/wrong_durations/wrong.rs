@@ -3,10 +3,11 @@
 use bellwether::protocol::{Input, Members, NodeId, Output, Status, Time};
 use bellwether_conformance::mapping::{
     Durable, Happening, Mapping, Process, ProgramInput, ProgramMessage, ProgramOutput,
-    ProgramTimer, SpecMessage, SpecTimer, Stable,
+    ProgramTimer, SpecMessage, SpecTimer, Stable, Step,
 };
 use bellwether_conformance::program::{Program, Refusal};
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// An arming of a timer, as the right core does it.
@@ -90,6 +91,10 @@ impl<M: Mapping + Copy> Program for Wrong<M> {
 
     fn poll(&mut self) -> Option<ProgramOutput<M>> {
         self.outputs.pop_front()
+    }
+
+    fn remembers(&self) -> impl PartialEq + Debug {
+        self.core.remembers()
     }
 
     fn status(&self) -> Status {
@@ -193,6 +198,14 @@ impl<M: Mapping + Copy> Mapping for WrongMapping<M> {
 
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
         self.right.messages_among(nodes)
+    }
+
+    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.right.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.right.ignores(step)
     }
 
     fn rules(&self, happening: &Happening<M::Spec>) -> &'static [&'static str] {

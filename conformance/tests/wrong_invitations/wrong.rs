@@ -3,10 +3,11 @@
 use bellwether::protocol::invitation::{Durable, Invitation, Message, Roster, State, Timer};
 use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Status, Time};
 use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::mapping::{Happening, Mapping, Step};
 use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::protocol::invitation as spec;
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -166,6 +167,10 @@ impl Program for Wrong {
         self.outputs.pop_front()
     }
 
+    fn remembers(&self) -> impl PartialEq + Debug {
+        self.core.core()
+    }
+
     fn status(&self) -> Status {
         self.core.status()
     }
@@ -231,6 +236,14 @@ impl Mapping for WrongMapping {
 
     fn messages(&self) -> Vec<spec::Message> {
         InvitationMapping.messages()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
+        InvitationMapping.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
+        InvitationMapping.ignores(step)
     }
 
     fn rules(&self, happening: &Happening<spec::Invitation>) -> &'static [&'static str] {

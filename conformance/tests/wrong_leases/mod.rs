@@ -49,17 +49,17 @@ fn an_answer_to_an_earlier_request_is_believed() {
 
 #[test]
 fn a_grant_by_another_client_is_believed() {
-    caught(Mistake::BelievesAnybody, Kind::Different, "GRANTED");
+    caught(Mistake::BelievesAnybody, Kind::Missing, "GRANTED");
 }
 
 #[test]
 fn a_holder_that_was_refused_goes_on() {
-    caught(Mistake::IgnoresRefusals, Kind::Unexpected, "REFUSED");
+    caught(Mistake::IgnoresRefusals, Kind::Missing, "REFUSED");
 }
 
 #[test]
 fn how_often_it_started_is_not_durable() {
-    caught(Mistake::ForgetsItsStarts, Kind::Different, "different incarnation of 1");
+    caught(Mistake::ForgetsItsStarts, Kind::Missing, "different incarnation of 1");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_fence_is_open() {
 
 #[test]
 fn a_lease_never_ends_at_the_store() {
-    caught(Mistake::NeverExpires, Kind::Different, "grant in the model, none in the program");
+    caught(Mistake::NeverExpires, Kind::Missing, "grant is not armed in the program");
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use bellwether::protocol::lease::{Config, Durable, Lease, Message, Timer, Token};
 use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Role, Status, Time};
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::mapping::{Happening, Mapping, Step};
 use bellwether_conformance::program::{Program, Refusal};
 use bellwether_model::protocol::lease as spec;
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -161,6 +162,10 @@ impl Program for Wrong {
         self.outputs.pop_front()
     }
 
+    fn remembers(&self) -> impl PartialEq + Debug {
+        (self.core.core(), self.written)
+    }
+
     fn status(&self) -> Status {
         self.core.status()
     }
@@ -238,6 +243,14 @@ impl Mapping for WrongMapping {
 
     fn messages(&self) -> Vec<spec::Message> {
         LeaseMapping.messages()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+        LeaseMapping.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+        LeaseMapping.ignores(step)
     }
 
     fn rules(&self, happening: &Happening<spec::Lease>) -> &'static [&'static str] {

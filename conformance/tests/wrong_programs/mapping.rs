@@ -4,7 +4,7 @@ use super::wrong::{Mistake, Wrong};
 use bellwether::protocol::bully::{Message, Timer};
 use bellwether::protocol::{Input, Members, NodeId, Nothing, Role};
 use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::{Happening, Mapping};
+use bellwether_conformance::mapping::{Happening, Mapping, Step};
 use bellwether_conformance::program::{Program as _, Refusal};
 use bellwether_model::protocol::bully as spec;
 use std::time::Duration;
@@ -63,6 +63,14 @@ impl Mapping for WrongMapping {
 
     fn messages(&self) -> Vec<spec::Message> {
         BullyMapping.messages()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
+        BullyMapping.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
+        BullyMapping.ignores(step)
     }
 
     fn rules(&self, happening: &Happening<spec::Bully>) -> &'static [&'static str] {

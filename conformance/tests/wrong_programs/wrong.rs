@@ -6,6 +6,7 @@ use bellwether::protocol::{
 };
 use bellwether_conformance::program::{Program, Refusal};
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -121,7 +122,9 @@ impl Wrong {
             (Mistake::IgnoresOk, Input::Receive { message: Message::Ok, .. }) => true,
             (Mistake::NoRestart, Input::Boot) => now > Time::ZERO,
             (_, Input::Receive { from, message: Message::Coordinator }) => match self.mistake {
-                Mistake::KeepsLeader => role == Role::Follower && leader != Some(from),
+                Mistake::KeepsLeader => {
+                    role == Role::Follower && leader.is_some_and(|leader| leader < from)
+                }
                 Mistake::WatchNotRestarted => leader == Some(from),
                 Mistake::LeaderStays => role == Role::Leader,
                 _ => false,
@@ -180,6 +183,10 @@ impl Program for Wrong {
             return Some(Output::WakeAt(None));
         }
         self.outputs.pop_front()
+    }
+
+    fn remembers(&self) -> impl PartialEq + Debug {
+        (self.core.core(), self.believes, self.extra.map(|(timer, _)| timer), self.hidden)
     }
 
     fn status(&self) -> Status {

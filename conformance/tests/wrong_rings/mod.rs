@@ -57,6 +57,18 @@ fn takes_no_notice_of_acknowledgements() {
     caught(Mistake::IgnoresAcks, Kind::Different, "outbox");
 }
 
+/// What differs before the beginning is compared input by input, and told in words.
+#[test]
+fn a_difference_before_the_beginning_names_the_input() {
+    let found = first_difference(ChangRobertsMapping, Mistake::IgnoresAcks).expect("caught");
+    assert_eq!(found.step, 0, "{found}");
+    assert!(found.happened.contains("gets ACK(COORDINATOR"), "{found}");
+    assert!(found.to_string().contains("nothing in the model, (COORDINATOR(3), 2)"), "{found}");
+    let report = found.report(true);
+    assert!(!report.contains(['{', '[']), "raw data:\n{report}");
+    assert!(report.contains("\n 1. 1 starts.\n 2. 1 gets COORDINATOR(3) from 2."), "{report}");
+}
+
 #[test]
 fn hands_no_announcement_on() {
     caught(Mistake::KeepsAnnouncements, Kind::Missing, "COORDINATOR");

@@ -6,9 +6,10 @@ use bellwether::protocol::ring::{Lap, Timer};
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Output, Role, Status, Time};
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::{Happening, Mapping, Process, SpecMessage, SpecTimer};
+use bellwether_conformance::mapping::{Happening, Mapping, Process, SpecMessage, SpecTimer, Step};
 use bellwether_conformance::program::{Program, Refusal};
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -204,6 +205,10 @@ impl<M: Ring> Program for Wrong<M> {
         self.outputs.pop_front()
     }
 
+    fn remembers(&self) -> impl PartialEq + Debug {
+        self.core.remembers()
+    }
+
     fn status(&self) -> Status {
         self.core.status()
     }
@@ -274,6 +279,14 @@ impl<M: Ring> Mapping for WrongMapping<M> {
 
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
         self.0.messages_among(nodes)
+    }
+
+    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.0.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.0.ignores(step)
     }
 
     fn rules(&self, happening: &Happening<M::Spec>) -> &'static [&'static str] {

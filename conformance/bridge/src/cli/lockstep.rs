@@ -119,7 +119,12 @@ impl LockstepArgs {
                 writeln!(out, "Saved: {}", file.display())?;
             }
         } else if let Some(reason) = summary.cut_short {
-            writeln!(out, "\n{BOLD}Cut short: {reason}.{BOLD:#} No difference so far, no claim.")?;
+            let (probed, nodes) = (HumanCount(summary.probed), HumanCount(summary.nodes));
+            writeln!(
+                out,
+                "\n{BOLD}Cut short: {reason}.{BOLD:#} No difference so far, no claim. Probed: \
+                 {probed} of the {nodes} nodes that were met."
+            )?;
         } else if !summary.coverage.missing.is_empty() {
             let missing = summary.coverage.missing.join(", ");
             writeln!(

@@ -3,7 +3,7 @@
 use super::{program, spec};
 use bellwether::protocol::bully::{Config, Timing};
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
-use bellwether_bridge::mapping::{Happening, Mapping, process_id};
+use bellwether_bridge::mapping::{Happening, Mapping, Step, process_id};
 use bellwether_bridge::program::Refusal;
 use std::time::Duration;
 
@@ -76,5 +76,18 @@ impl Mapping for RollCallMapping {
             Happening::Receive { .. } => &["answer"],
             Happening::Boot | Happening::Expire(_) | Happening::Crash => &[],
         }
+    }
+
+    fn reason(&self, step: &Step<'_, spec::RollCall>) -> Option<&'static str> {
+        match step.happening {
+            Happening::Boot => Some("booted"),
+            Happening::Receive { .. } => Some("called"),
+            Happening::Expire(spec::Timer::Listen) => Some("listened"),
+            Happening::Crash => None,
+        }
+    }
+
+    fn ignores(&self, _: &Step<'_, spec::RollCall>) -> Option<&'static str> {
+        None
     }
 }

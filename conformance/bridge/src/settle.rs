@@ -1,0 +1,136 @@
+//! The nodes at the beginning of a world: fresh, or in a group that has long agreed.
+//!
+//! What leads a fresh node into such a group is the mapping's script. The world knows nothing of
+//! it, but the specification says what follows from each input, so each is compared.
+
+use crate::compare::compare;
+use crate::divergence::{Difference, Unsettled};
+use crate::error::Error;
+use crate::follows::Follows;
+use crate::mapping::{Happening, Mapping, ProgramInput, node_id, process_id};
+use crate::node::{Group, Node};
+use crate::pair::{bystander, step};
+use bellwether::protocol::{Input, Time};
+use bellwether_engine::protocol::Protocol as Specification;
+use bellwether_engine::trace::{label, plain};
+use bellwether_engine::world::{Start, World};
+use std::time::Duration;
+
+/// The nodes at the beginning of a world, or the first that is not what its process is.
+type Beginning<M> = Result<Vec<Node<M>>, Unsettled>;
+
+/// A script says when a timer is due; each input before it may have come some nanoseconds later.
+const ABOUT: Duration = Duration::from_micros(1);
+
+/// The nodes at the beginning of `world`, or in what they differ from its processes.
+pub(crate) fn beginning<M: Mapping>(
+    group: &Group<'_, M>,
+    world: &World<M::Spec>,
+) -> Result<Beginning<M>, Error> {
+    let initial = world.initial();
+    let mut nodes = Vec::with_capacity(group.size);
+    for id in world.ids() {
+        let mut lines = Vec::new();
+        let fresh = group.fresh(id)?;
+        let begun = match world.scenario().start {
+            Start::Converged => converged(group, world.protocol(), fresh, &mut lines),
+            Start::Cold => booted(group, world.protocol(), &fresh, &mut lines),
+        };
+        let begun = begun.and_then(|node| {
+            let mut found = Vec::new();
+            bystander(&node, &initial, &mut found);
+            if found.is_empty() { Ok(node) } else { Err(found) }
+        });
+        match begun {
+            Ok(node) => nodes.push(node),
+            Err(differences) => return Ok(Err(Unsettled { lines, differences })),
+        }
+    }
+    Ok(Ok(nodes))
+}
+
+type Settled<M> = Result<Node<M>, Vec<Difference>>;
+
+/// A node that starts for the first time, as the specification says for it alone.
+fn booted<M: Mapping>(
+    group: &Group<'_, M>,
+    rules: &M::Spec,
+    fresh: &Node<M>,
+    lines: &mut Vec<String>,
+) -> Settled<M> {
+    lines.push(format!("{} starts", fresh.id));
+    let mut follows = Follows::nothing(&fresh.face);
+    follows.happens(group, rules, fresh.id, Happening::Boot);
+    step(group, fresh, Happening::Boot, &follows.expected(), &mut Vec::new())
+}
+
+/// A node in a group that has long agreed.
+fn converged<M: Mapping>(
+    group: &Group<'_, M>,
+    rules: &M::Spec,
+    mut node: Node<M>,
+    lines: &mut Vec<String>,
+) -> Settled<M> {
+    let mut outputs = Vec::new();
+    for (at, input) in group.mapping.settle(node_id(node.id), &group.members) {
+        let at = Time::ZERO + at;
+        let due = node.earliest().filter(|&due| due <= at + ABOUT);
+        // What is armed anew must be seen to be, so no two inputs come at once.
+        let later = if lines.is_empty() { node.now } else { node.now + Duration::from_nanos(1) };
+        let now = match input {
+            Input::Wake => due.unwrap_or(at),
+            _ => at.max(later),
+        };
+        let mut follows = Follows::nothing(&node.face);
+        lines.push(script(group, rules, &node, (now, input), &mut follows));
+        outputs.clear();
+        let before = node.clone();
+        node.feed(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
+        let expected = follows.expected();
+        let found = compare(group, &before, &outputs, &node, &expected, &follows.told);
+        if !found.is_empty() {
+            return Err(found);
+        }
+    }
+    Ok(node)
+}
+
+/// What the specification says that follows from an input of a script; and the input in words.
+fn script<M: Mapping>(
+    group: &Group<'_, M>,
+    rules: &M::Spec,
+    node: &Node<M>,
+    (now, input): (Time, ProgramInput<M>),
+    follows: &mut Follows<M>,
+) -> String {
+    let (id, mapping) = (node.id, group.mapping);
+    let timers = M::Spec::TIMERS.iter().map(|row| row.timer).zip(node.deadlines);
+    let mut due: Vec<_> = timers.filter(|(_, at)| at.is_some_and(|at| at <= now)).collect();
+    due.sort_by_key(|&(_, at)| at);
+    let expires = |(timer, _): &(_, _)| format!("{id}'s {} timer expires", plain(timer));
+    let mut words: Vec<_> = due.iter().map(expires).collect();
+    follows.expire_all(group, rules, id, due.into_iter().map(|(timer, _)| timer));
+    match input {
+        Input::Boot => {
+            words.push(format!("{id} starts"));
+            follows.happens(group, rules, id, Happening::Boot);
+        }
+        Input::Receive { from, message } => {
+            let message = mapping.to_model(message);
+            words.push(format!("{id} gets {} from {from}", label(&message)));
+            if let Some(from) = process_id(from) {
+                follows.happens(group, rules, id, Happening::Receive { from, message });
+            }
+        }
+        Input::Suspect(suspect) => {
+            words.push(format!("{id} is told that {suspect} has failed"));
+            let watches = |timer: &_| mapping.detects(*timer) == Some(suspect);
+            if let Some(timer) = follows.face.timers.iter::<M::Spec>().find(watches) {
+                follows.happens(group, rules, id, Happening::Expire(timer));
+            }
+        }
+        Input::Wake if words.is_empty() => words.push(format!("{id} is woken")),
+        Input::Wake => {}
+    }
+    words.join(", and then ")
+}
