@@ -27,6 +27,7 @@ mod report;
 mod rings;
 mod stoller;
 mod stoller_rules;
+mod stopped;
 mod survey;
 mod timed;
 mod trace;

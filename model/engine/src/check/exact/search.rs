@@ -116,6 +116,11 @@ impl<const W: usize> Search<W> {
                 if !self.expand(space, &mut lanes, &round) {
                     return Err(self);
                 }
+                if !course.limits.leaves_room_for(self.growth(&lanes)) {
+                    self.cut_short = Some(Reason::Memory);
+                    self.end_level();
+                    return Ok(self);
+                }
                 self.collect(&lanes, &mut found);
                 self.tally(&lanes);
                 self.keep(&mut lanes, &found, &round);
@@ -220,6 +225,13 @@ impl<const W: usize> Search<W> {
                 return false;
             }
         }
+    }
+
+    /// How many bytes the tables grow by, at most, when the shards take in what the lanes have. They
+    /// are of one size, so they all double in the same few rounds.
+    fn growth(&self, lanes: &[Lane<W>]) -> u64 {
+        let found = |at: usize| lanes.iter().map(|lane| lane.found[at].len()).sum();
+        self.shards.iter().enumerate().map(|(at, shard)| shard.growth(found(at))).sum()
     }
 
     /// Each shard takes in what the lanes have for it; the numbers stand in `found` if transitions

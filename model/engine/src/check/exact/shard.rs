@@ -63,7 +63,7 @@ impl<const W: usize> Shard<W> {
     /// waits once and not each time.
     pub(super) fn insert_all(&mut self, states: &[[u64; W]], mut number: impl FnMut(u32)) {
         for states in states.chunks(TOGETHER) {
-            while (self.states.len() + states.len()) * 4 >= self.table.len() * 3 {
+            while self.is_full_with(states.len(), self.table.len()) {
                 self.grow();
             }
             let mask = self.table.len() - 1;
@@ -85,6 +85,20 @@ impl<const W: usize> Shard<W> {
                 number(self.insert_from(place, state, hash));
             }
         }
+    }
+
+    /// Whether a table of this size would be too full with so many states more.
+    fn is_full_with(&self, more: usize, size: usize) -> bool {
+        (self.states.len() + more) * 4 >= size * 3
+    }
+
+    /// How many bytes the table grows by when so many states come that are not there yet.
+    pub(super) fn growth(&self, more: usize) -> u64 {
+        let mut size = self.table.len().max(16);
+        while self.is_full_with(more, size) {
+            size *= 2;
+        }
+        ((size - self.table.len()) * size_of::<u32>()) as u64
     }
 
     /// The first place that a state with this hash may have: one with its tag, or an empty one.

@@ -1,0 +1,129 @@
+//! Searches that end before they are done: on Ctrl-C, on SIGTERM, and at the memory limit. Each says
+//! what it knows, and exits with 3.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Far more states than a test can wait for.
+const ENDLESS: &str = "check bully --nodes 6 --crashes 2 --property at-most-one-leader";
+
+/// A process, and the files that it prints to: it may print more than a pipe holds.
+struct Running {
+    child: Child,
+    printed: [File; 2],
+}
+
+fn start(line: &str) -> Running {
+    let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
+    let printed = [(); 2].map(|()| tempfile::tempfile().expect("a file"));
+    let [stdout, stderr] = printed.each_ref().map(|file| file.try_clone().expect("a handle"));
+    let mut command = Command::new(binary);
+    let command = command.args(line.split_whitespace()).stdout(stdout).stderr(stderr);
+    Running { child: command.spawn().expect("the binary starts"), printed }
+}
+
+impl Running {
+    fn is_over(&mut self) -> bool {
+        self.child.try_wait().expect("it is a child").is_some()
+    }
+
+    /// Waits until it has worked for half a second, so it has begun what it is there for.
+    #[track_caller]
+    fn works(&mut self) {
+        let path = format!("/proc/{}/stat", self.child.id());
+        // The processor time in user mode, in hundredths of a second: the twelfth after the name.
+        let ticks = |stat: &str| stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse().ok();
+        while ticks(&fs::read_to_string(&path).unwrap_or_default()).unwrap_or(0_u64) < 50 {
+            assert!(!self.is_over(), "it ended too early");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("the process is there");
+    }
+
+    /// Waits until it has ended, and looks at it all the while.
+    #[track_caller]
+    fn ends(&mut self, mut look: impl FnMut(&Child)) {
+        let began = Instant::now();
+        while !self.is_over() {
+            if began.elapsed() > Duration::from_secs(60) {
+                self.child.kill().expect("it is a child");
+                panic!("it goes on after a minute");
+            }
+            look(&self.child);
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The exit status, and what was printed on standard output and standard error.
+    fn said(mut self) -> (Option<i32>, [String; 2]) {
+        let status = self.child.wait().expect("it has ended").code();
+        let read = |mut file: File| {
+            let mut text = String::new();
+            file.rewind().and_then(|()| file.read_to_string(&mut text)).expect("UTF-8");
+            text
+        };
+        (status, self.printed.map(read))
+    }
+}
+
+/// The most memory that a process has used, as the system counts it, in bytes.
+fn peak(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.split_whitespace().next().and_then(|kib| kib.parse().ok()).map_or(0, |kib: u64| kib << 10)
+}
+
+#[test]
+fn a_signal_ends_a_search_and_it_says_what_it_knows() {
+    for stop in [Signal::INT, Signal::TERM] {
+        let mut search = start(&format!("{ENDLESS} --json"));
+        search.works();
+        search.signal(stop);
+        search.ends(|_| ());
+        let (status, [report, _]) = search.said();
+        assert_eq!(status, Some(3), "{report}");
+        let report: Value = serde_json::from_str(&report).expect("a whole report");
+        assert_eq!(report["cut_short"], "interrupted", "{report}");
+        assert!(report["states"]["distinct"].as_u64().is_some_and(|states| states > 0), "{report}");
+    }
+}
+
+#[test]
+fn every_long_command_ends_on_a_signal() {
+    let lines = [
+        "bounds bully --nodes 6 --crashes 2",
+        "tune bully --nodes 5 --crashes 2 --delay 1..12 --t-heartbeat 5",
+        "claims",
+    ];
+    for line in lines {
+        let mut command = start(line);
+        command.works();
+        command.signal(Signal::INT);
+        command.ends(|_| ());
+        let (status, said) = command.said();
+        let said = said.concat();
+        assert_eq!(status, Some(3), "{line}: {said}");
+        assert!(said.contains("interrupted"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn the_memory_limit_is_kept_as_the_system_counts() {
+    const LIMIT: u64 = 256 << 20;
+    let mut search = start(&format!("{ENDLESS} --memory 256M"));
+    let mut most = 0;
+    search.ends(|child| most = most.max(peak(child)));
+    let (status, [said, _]) = search.said();
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("the limit on memory was reached"), "{said}");
+    assert!(most >= LIMIT / 2, "it was never close: {most} bytes");
+    assert!(most <= LIMIT + LIMIT / 4, "{most} bytes");
+}
