@@ -102,6 +102,7 @@ fn every_long_command_ends_on_a_signal() {
         "bounds bully --nodes 6 --crashes 2",
         "tune bully --nodes 5 --crashes 2 --delay 1..12 --t-heartbeat 5",
         "claims",
+        "survey",
     ];
     for line in lines {
         let mut command = start(line);
