@@ -1,5 +1,5 @@
-//! Searches that end before they are done: on Ctrl-C, on SIGTERM, and at the memory limit. Each says
-//! what it knows, and exits with 3.
+//! Searches that end before they are done: on Ctrl-C, on SIGTERM, and at the memory limit. Each
+//! says what it knows, and exits with 3.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::scratch::{Ended, Scratch};
-use crate::set::{By, Mutant, Set};
+use crate::set::{Mutant, Set};
 
 /// The exit statuses of `lockstep` that say something about the program.
 const CONFORMS: i32 = 0;

@@ -80,7 +80,8 @@ impl Scratch {
         command.arg("--message-format=json-render-diagnostics");
         let Ended { status, output } = self.run(command, Duration::MAX)?;
         let made = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let program = made.filter_map(|made| made["executable"].as_str().map(PathBuf::from)).last();
+        let program =
+            made.filter_map(|made| made["executable"].as_str().map(PathBuf::from)).next_back();
         let succeeds = status.is_some_and(|status| status.success());
         Ok(program.filter(|_| succeeds).ok_or(output))
     }

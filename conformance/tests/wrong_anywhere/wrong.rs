@@ -134,9 +134,10 @@ impl<M: Mapping> Program for Wrong<M> {
             && self.mistake == Mistake::IgnoresInWords
             && matches!(self.outputs.front(), Some(Output::Send { .. }))
         {
-            let wake = self.outputs.pop_back_if(|last| matches!(last, Output::WakeAt(_)));
+            let ends_with_wake = matches!(self.outputs.back(), Some(Output::WakeAt(_)));
+            let before_wake = self.outputs.len() - usize::from(ends_with_wake);
             let ignored = Event::Ignored { from, cause: Reason::WRONG_DIRECTION };
-            self.outputs.extend([Output::Event(ignored)].into_iter().chain(wake));
+            self.outputs.insert(before_wake, Output::Event(ignored));
         }
     }
 

@@ -86,8 +86,8 @@ pub trait Space: Send + Sync {
     /// How fair an action is.
     fn fairness(&self, action: ActionId) -> Fairness;
 
-    /// Whether this action may be enabled before and after a step that [interrupts](Space::interrupted)
-    /// it.
+    /// Whether this action may be enabled before and after a step that
+    /// [interrupts](Space::interrupted) it.
     fn interruptible(&self, action: ActionId) -> bool;
 
     /// The actions that the one at this position of those enabled in `state` interrupts: what is

@@ -199,7 +199,8 @@ impl Protocol for Quorum {
     type Message = Message;
     type Timer = Timer;
 
-    /// The highest id leads epoch 1, every process has granted it, and acknowledged its first round.
+    /// The highest id leads epoch 1, every process has granted it, and acknowledged its first
+    /// round.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let leader = p.highest();
         p.persist(Stable { epoch: 1, granted_to: Some(leader) });

@@ -49,8 +49,8 @@ pub struct Process {
     pub active: Option<Id>,
     /// Whether an Active router has contradicted another since its own last ADVERTISEMENT was due.
     pub asserted: bool,
-    /// What had armed the time-out that made it Active, until its second ADVERTISEMENT. The standard
-    /// has no use for it; it is kept to ask which of two time-outs is the first.
+    /// What had armed the time-out that made it Active, until its second ADVERTISEMENT. The
+    /// standard has no use for it; it is kept to ask which of two time-outs is the first.
     pub cause: Option<Cause>,
 }
 

@@ -6,8 +6,8 @@ use super::{
 };
 
 impl Quorum {
-    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead, also if
-    /// it has given way to one that is higher still: that one may have failed.
+    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead, also
+    /// if it has given way to one that is higher still: that one may have failed.
     pub(super) fn on_canvass(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);

@@ -6,11 +6,11 @@
 //! that is enabled in one of them is. Whether an action is enabled is a matter of the whole graph.
 //!
 //! A weakly fair action that is enabled in all of a component, and interrupted and taken nowhere in
-//! it, has the same fate in every part of it. A strongly fair one that is taken nowhere in it must not be enabled:
-//! the states that enable it are left out, and what remains falls apart into smaller components,
-//! which are judged in turn (R. Streett's condition; E. A. Emerson and C.-L. Lei, *Science of
-//! Computer Programming* 8(3), 1987). What survives are the largest sets in which a fair
-//! execution can stay.
+//! it, has the same fate in every part of it. A strongly fair one that is taken nowhere in it must
+//! not be enabled: the states that enable it are left out, and what remains falls apart into
+//! smaller components, which are judged in turn (R. Streett's condition; E. A. Emerson and C.-L.
+//! Lei, *Science of Computer Programming* 8(3), 1987). What survives are the largest sets in which
+//! a fair execution can stay.
 
 use super::rows::{Fairness, OUTSIDE, Rows};
 use super::scc::{self, Groups, NEW};

@@ -73,10 +73,11 @@ impl Vrrp {
             && self.is_first(view, me, (other, waits_since(view, other)))
     }
 
-    /// Whether a time-out of `other` that was armed because of `cause` surely expires before that of
-    /// `me`. That is so only if one event made both arm theirs: both heard the same router last, and
-    /// no message was lost; or it is no router's recovery. Then it waits for a `Skew_Time` only, or
-    /// its priority is higher, so that its skew is shorter, by more than any ADVERTISEMENT is late.
+    /// Whether a time-out of `other` that was armed because of `cause` surely expires before that
+    /// of `me`. That is so only if one event made both arm theirs: both heard the same router last,
+    /// and no message was lost; or it is no router's recovery. Then it waits for a `Skew_Time`
+    /// only, or its priority is higher, so that its skew is shorter, by more than any ADVERTISEMENT
+    /// is late.
     fn is_first(&self, view: &View<'_, Self>, me: Id, (other, cause): (Id, Cause)) -> bool {
         let nodes = view.ids().count();
         let mine = waits_since(view, me);

@@ -227,8 +227,8 @@ impl<const W: usize> Search<W> {
         }
     }
 
-    /// How many bytes the tables grow by, at most, when the shards take in what the lanes have. They
-    /// are of one size, so they all double in the same few rounds.
+    /// How many bytes the tables grow by, at most, when the shards take in what the lanes have.
+    /// They are of one size, so they all double in the same few rounds.
     fn growth(&self, lanes: &[Lane<W>]) -> u64 {
         let found = |at: usize| lanes.iter().map(|lane| lane.found[at].len()).sum();
         self.shards.iter().enumerate().map(|(at, shard)| shard.growth(found(at))).sum()
