@@ -8,6 +8,7 @@ pub mod garcia_molina;
 pub mod invitation;
 pub mod lease;
 pub mod list_ring;
+pub mod quorum;
 pub mod ring;
 pub mod stoller;
 
@@ -53,4 +54,5 @@ mappings![
     list_ring::ListRingMapping,
     stoller::StollerMapping,
     lease::LeaseMapping,
+    quorum::QuorumMapping,
 ];

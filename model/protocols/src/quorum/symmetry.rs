@@ -8,11 +8,12 @@ use crate::terms::{BEYOND, Names};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
 
 /// How many rounds a leader can have where they are concrete.
-const MOST_ROUNDS: u16 = 10_000;
+const MOST_ROUNDS: u16 = 8;
 
 /// Whether the state of which this is a part is within the bounds.
 pub(super) const WITHIN: WithinBounds<Quorum> = WithinBounds {
-    at_most: "2 epochs between a process that runs and the next higher epoch",
+    at_most: "2 epochs between a process that runs and the next higher epoch, and 8 rounds told \
+              apart",
     within: |_, process, stable| stable.epoch != BEYOND && process.round < MOST_ROUNDS,
 };
 

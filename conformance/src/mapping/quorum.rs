@@ -1,0 +1,291 @@
+//! The quorum bully: the recommended rules against the production core.
+
+use super::{Happening, Mapping, Step, node_id, process_id};
+use bellwether::protocol::quorum as program;
+use bellwether::protocol::{Input, Members, Node, NodeId};
+use bellwether_bridge::program::Refusal;
+use bellwether_model::protocol::{Id, Ids, quorum as spec};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How a node of the quorum bully reads as a process of [`spec::Quorum`].
+///
+/// | program                                  | model                                   |
+/// |------------------------------------------|-----------------------------------------|
+/// | not started                              | down                                    |
+/// | follower that has promised, has heard    | follower, the same promise, as leader   |
+/// | deferring, canvassing, claiming, leader  | the same role                           |
+/// | supports, grants, acknowledgements       | granted                                 |
+/// | epoch and to which node it is granted    | the same, stable                        |
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QuorumMapping;
+
+impl QuorumMapping {
+    /// The watch of the highest node takes one skew, and that of each other one more; no two timers
+    /// that the specification tells apart take equally long.
+    const TIMING: program::Timing =
+        program::Timing { skew: Duration::from_millis(110), ..program::Timing::DEFAULT };
+
+    /// The configuration of a node.
+    #[must_use]
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
+        program::Config { id, members: members.clone(), timing: Self::TIMING }
+    }
+
+    /// The process that a node stands for.
+    #[must_use]
+    pub fn stands_for(node: &Node<program::Quorum>) -> spec::Process {
+        use program::State::{Canvassing, Claiming, Deferring, Follower, Leader};
+        let idle = spec::Process::default();
+        let process = |role, granted| spec::Process { role, granted, ..idle };
+        let Some(core) = node.core() else { return idle };
+        match core.state() {
+            Follower { promised, heard } => {
+                let promised = promised.and_then(process_id);
+                spec::Process { leader: promised.filter(|_| *heard), promised, ..idle }
+            }
+            Deferring => process(spec::Role::Deferring, Ids::NONE),
+            Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
+            Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
+            Leader { round, acks } => {
+                let leader = node.status().leader.and_then(process_id);
+                let round = u16::try_from(*round).unwrap_or(u16::MAX);
+                spec::Process { leader, round, ..process(spec::Role::Leader, ids(acks)) }
+            }
+        }
+    }
+}
+
+impl Mapping for QuorumMapping {
+    type Spec = spec::Quorum;
+    type Program = Node<program::Quorum>;
+    type Memory = ();
+
+    const RULES: spec::Quorum = spec::Quorum::RECOMMENDED;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&program::Durable>,
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
+    }
+
+    /// The highest node canvasses, claims, and is granted epoch 1 by a majority, which acknowledges
+    /// its first round.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        use program::Message::{Ack, Coordinator, Grant, Support};
+        let epoch = program::Epoch::new(1);
+        let highest = members.iter().max().unwrap_or(id);
+        if id != highest {
+            let message = Coordinator(epoch, 1);
+            let heard = Input::Receive { from: highest, message };
+            return [Input::Boot, heard].map(|input| (Duration::ZERO, input)).to_vec();
+        }
+        let quiet = Self::TIMING.promise;
+        let runs = quiet + Self::TIMING.skew;
+        let mut inputs = vec![(Duration::ZERO, Input::Boot), (quiet, Input::Wake)];
+        inputs.push((runs, Input::Wake));
+        for message in [Support(epoch), Grant(epoch), Ack(epoch, 1)] {
+            // Half of the others make a majority with it.
+            let others = members.below(id).iter().take(members.count() / 2);
+            inputs.extend(others.map(|&from| (runs, Input::Receive { from, message })));
+        }
+        inputs
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
+        Some(match message {
+            spec::Message::Canvass(of) => program::Message::Canvass(epoch(of)),
+            spec::Message::Support(of) => program::Message::Support(epoch(of)),
+            spec::Message::Outrank(of) => program::Message::Outrank(epoch(of)),
+            spec::Message::Claim(of) => program::Message::Claim(epoch(of)),
+            spec::Message::Grant(of) => program::Message::Grant(epoch(of)),
+            spec::Message::Coordinator(of, round) => {
+                program::Message::Coordinator(epoch(of), round.into())
+            }
+            spec::Message::Ack(of, round) => program::Message::Ack(epoch(of), round.into()),
+            spec::Message::Refuse(of, holder) => {
+                program::Message::Refuse(epoch(of), holder.map(node_id))
+            }
+            // The hand-over, which belongs to other rules.
+            spec::Message::Challenge(_) | spec::Message::Yield(..) | spec::Message::Succeed(_) => {
+                return None;
+            }
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        match message {
+            program::Message::Canvass(of) => spec::Message::Canvass(epoch(of)),
+            program::Message::Support(of) => spec::Message::Support(epoch(of)),
+            program::Message::Outrank(of) => spec::Message::Outrank(epoch(of)),
+            program::Message::Claim(of) => spec::Message::Claim(epoch(of)),
+            program::Message::Grant(of) => spec::Message::Grant(epoch(of)),
+            program::Message::Coordinator(of, round) => {
+                spec::Message::Coordinator(epoch(of), small(round))
+            }
+            program::Message::Ack(of, round) => spec::Message::Ack(epoch(of), small(round)),
+            program::Message::Refuse(of, holder) => {
+                spec::Message::Refuse(epoch(of), holder.and_then(process_id))
+            }
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Asked => spec::Timer::Asked,
+            program::Timer::Lease => spec::Timer::Lease,
+            program::Timer::Promise => spec::Timer::Promise,
+            program::Timer::Quiet => spec::Timer::Quiet,
+            program::Timer::Watch => spec::Timer::Watch,
+            program::Timer::Election => spec::Timer::Election,
+            program::Timer::Coordinator => spec::Timer::Coordinator,
+            program::Timer::Backoff => spec::Timer::Backoff,
+            program::Timer::Round => spec::Timer::Round,
+        }
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        let timing = Self::TIMING;
+        Some(match timer {
+            spec::Timer::Asked | spec::Timer::Lease => timing.lease,
+            spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
+            spec::Timer::Watch => {
+                members.iter().filter(|&other| other >= id).map(|_| timing.skew).sum()
+            }
+            spec::Timer::Election => timing.election,
+            spec::Timer::Coordinator => timing.coordinator,
+            spec::Timer::Backoff => timing.backoff,
+            spec::Timer::Round => timing.round,
+            // A node takes over from no leader, and the disk syncs before anything is sent.
+            spec::Timer::Dwell | spec::Timer::Sync => return None,
+        })
+    }
+
+    fn checked_first(&self) -> &'static [spec::Timer] {
+        &[spec::Timer::Lease]
+    }
+
+    fn process(&self, program: &Node<program::Quorum>) -> spec::Process {
+        Self::stands_for(program)
+    }
+
+    fn stable(&self, durable: &program::Durable) -> spec::Stable {
+        let granted_to = durable.granted_to.and_then(process_id);
+        spec::Stable { epoch: epoch(durable.epoch), granted_to }
+    }
+
+    fn memory(&self, _: &Node<program::Quorum>) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{Ack, Canvass, Claim, Coordinator, Grant, Outrank, Refuse, Support};
+        let of_epoch = |epoch| {
+            let rounds = [1, 2].map(|round| [Coordinator(epoch, round), Ack(epoch, round)]);
+            let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
+            let questions = [Canvass(epoch), Support(epoch), Outrank(epoch), Claim(epoch)];
+            let refusals = holders.map(|holder| Refuse(epoch, holder));
+            [&questions[..], &[Grant(epoch)], rounds.as_flattened(), &refusals].concat()
+        };
+        (0..4).flat_map(of_epoch).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
+        Some(match step.happening {
+            Happening::Boot => "booted",
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Canvass(_) => "canvassed",
+                spec::Message::Outrank(_) => "outranked",
+                spec::Message::Claim(_) => "claimed_by",
+                spec::Message::Grant(_) => "granted",
+                spec::Message::Coordinator(..) if step.before.role == spec::Role::Leader => {
+                    "higher_epoch"
+                }
+                spec::Message::Coordinator(..) => "leader_heard",
+                spec::Message::Refuse(..) => "higher_epoch",
+                _ => return None,
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Lease => "lease_over",
+                spec::Timer::Promise => "promise_over",
+                spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
+                spec::Timer::Coordinator => "no_winner",
+                spec::Timer::Election | spec::Timer::Asked => "no_majority",
+                _ => return None,
+            },
+            Happening::Crash => return None,
+        })
+    }
+
+    /// What belongs to an epoch, a round or a question that is over.
+    fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
+        use spec::Role::{Canvassing, Claiming, Leader};
+        let Happening::Receive { message, .. } = step.happening else { return None };
+        let (role, own) = (step.before.role, step.stable.epoch);
+        let counts = match message {
+            spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
+                role == Canvassing && epoch == own + 1
+            }
+            spec::Message::Grant(epoch) => role == Claiming && epoch == own,
+            spec::Message::Ack(epoch, round) => {
+                role == Leader && epoch == own && round == step.before.round
+            }
+            spec::Message::Refuse(epoch, _) => {
+                epoch > own && matches!(role, Canvassing | Claiming | Leader)
+            }
+            spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
+            _ => true,
+        };
+        (!counts).then_some("stale")
+    }
+
+    fn never(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("timer sync", "the disk syncs before anything is sent that follows"),
+            ("rule preemption", "by these rules no process takes over from a leader"),
+            ("rule handover", "by these rules no process takes over from a leader"),
+            ("rule unhealthy", "it says which process is not electable, and here every one is"),
+        ]
+    }
+
+    fn rules(&self, happening: &Happening<spec::Quorum>) -> &'static [&'static str] {
+        match happening {
+            Happening::Boot | Happening::Crash => &["quiet", "storage"],
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Canvass(_) => &["canvass", "outrank", "promises", "quiet"],
+                spec::Message::Support(_) => &["canvass", "grants"],
+                spec::Message::Outrank(_) => &["outrank"],
+                spec::Message::Claim(_) => &["grants", "promises", "quiet"],
+                spec::Message::Grant(_) => &["grants", "count"],
+                spec::Message::Coordinator(..) => &["answer_lower"],
+                spec::Message::Ack(..) => &["rounds", "count"],
+                spec::Message::Refuse(..) => &["deposed"],
+                _ => &[],
+            },
+            Happening::Expire(timer) => match timer {
+                spec::Timer::Lease => &["expiry"],
+                spec::Timer::Election | spec::Timer::Backoff => &["backoff"],
+                spec::Timer::Coordinator => &["outrank"],
+                spec::Timer::Quiet => &["quiet"],
+                spec::Timer::Promise => &["promises"],
+                spec::Timer::Asked => &["count"],
+                spec::Timer::Watch => &["canvass"],
+                _ => &[],
+            },
+        }
+    }
+}
+
+fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
+    nodes.iter().copied().filter_map(process_id).collect()
+}
+
+fn epoch(of: program::Epoch) -> spec::Epoch {
+    spec::Epoch::try_from(of.number()).unwrap_or(spec::Epoch::MAX)
+}
+
+fn small(round: u64) -> spec::Round {
+    spec::Round::try_from(round).unwrap_or(spec::Round::MAX)
+}
