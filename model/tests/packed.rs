@@ -172,7 +172,7 @@ fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
         World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 1)).expect("a world");
     let goal = Goal { question: 1, answer: false };
     let path = paths(&search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
-    assert_eq!(path.len(), 4);
+    assert_eq!(path.len(), 5);
     let condition = safety()[0];
     let mut state = world.initial();
     for action in &path {

@@ -62,7 +62,7 @@ fn takes_no_notice_of_acknowledgements() {
 fn a_difference_before_the_beginning_names_the_input() {
     let found = first_difference(ChangRobertsMapping, Mistake::IgnoresAcks).expect("caught");
     assert_eq!(found.step, 0, "{found}");
-    assert!(found.happened.contains("gets ACK(COORDINATOR"), "{found}");
+    assert!(found.happened.contains("gets ACK(coordinator 3)"), "{found}");
     assert!(found.to_string().contains("nothing in the model, (COORDINATOR(3), 2)"), "{found}");
     let report = found.report(true);
     assert!(!report.contains(['{', '[']), "raw data:\n{report}");

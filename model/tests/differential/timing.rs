@@ -104,7 +104,9 @@ fn known_cases_of_what_perfect_timing_hid() {
         Case::known("vrrp", "no-preempt", Scenario::calm(2).with_crashes(1, 1)),
         Case::known("vrrp", "equal-priorities", Scenario::calm(3).with_crashes(1, 0)),
     ] {
-        assert_eq!(excludes(&(case.clone(), longer(0))), Ok(true), "{case:?}");
+        let clocks = (0..4).map(|more| excludes(&(case.clone(), longer(more))));
+        let compared = clocks.collect::<Result<Vec<_>, _>>().expect("nothing is hidden");
+        assert!(compared.contains(&true), "no clock can be compared: {case:?}");
     }
 }
 

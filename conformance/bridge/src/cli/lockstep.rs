@@ -155,7 +155,7 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
     writeln!(out, "  by action:          {}", kinds.collect::<Vec<_>>().join(", "))?;
     if summary.outside > 0 {
         let outside = HumanCount(summary.outside);
-        writeln!(out, "  compared, and not followed (a link was full): {outside}")?;
+        writeln!(out, "  compared, and not followed (beyond the bounds): {outside}")?;
     }
     writeln!(
         out,

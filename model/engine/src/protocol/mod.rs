@@ -136,6 +136,7 @@ fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleEr
         });
     }
     let parsed = match value {
+        "null" => serde_json::Value::Null,
         "true" | "on" | "yes" => serde_json::Value::Bool(true),
         "false" | "off" | "no" | "none" if fields[rule].is_boolean() => {
             serde_json::Value::Bool(false)
