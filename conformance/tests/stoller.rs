@@ -7,11 +7,10 @@ use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::mapping::{Happening, Mapping, Step};
-use bellwether_conformance::program::{Program, Refusal};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::world::{Faults, Scenario, Start, World};
-use std::fmt::Debug;
 use std::time::Duration;
 
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
@@ -185,7 +184,7 @@ impl Program for Wrong {
         }
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         self.core.core()
     }
 

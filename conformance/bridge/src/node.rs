@@ -5,13 +5,12 @@
 //!
 //! The worlds have no clock, a core has one, and it goes on with everything that happens to a node:
 //!
-//! - a [moment](MOMENT) passes before a node boots or a message arrives;
+//! - a moment passes before a node boots or a message arrives;
 //! - to let a timer expire, its deadline passes, and a moment more, as a wake-up comes late.
 //!
 //! So whatever a timer counts from shows in its deadline: the moment of a request is not that of
 //! its answer, and the deadline that has passed is not the moment at which that is handled. Every
-//! deadline is [compared](crate::compare) with that, and with the period that the configuration
-//! gives.
+//! deadline is compared with that, and with the period that the configuration gives.
 //!
 //! A world lets timers expire in orders that the configured durations forbid: of two timers that
 //! are armed at one moment, the one with the longer period first. That is no mistake of the
@@ -38,7 +37,7 @@ use crate::mapping::{
     self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecTimer, Stable,
     node_id,
 };
-use crate::program::Program as _;
+use crate::program::{Program as _, Remembered as _};
 use crate::remembers;
 use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
@@ -219,7 +218,7 @@ impl<M: Mapping> Node<M> {
     /// What this node remembers and `known`, which has the same key, does not.
     pub(crate) fn hides(&self, group: &Group<'_, M>, known: &Self) -> Vec<Difference> {
         let (here, there) = (self.core.remembers(), known.core.remembers());
-        if here != there {
+        if !here.is_same_as(&there) {
             return remembers::differences(group.mapping, self.id, &here, &there);
         }
         match (&self.durable, &known.durable) {

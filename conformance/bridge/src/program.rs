@@ -9,6 +9,18 @@ use std::fmt::Debug;
 /// Why a program cannot be configured.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
+/// What can be compared with another of its kind, and shown.
+pub trait Remembered: Debug {
+    /// Whether both are the same.
+    fn is_same_as(&self, other: &Self) -> bool;
+}
+
+impl<T: PartialEq + Debug> Remembered for T {
+    fn is_same_as(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
 /// One node of the program. The methods are those of [`Node`].
 pub trait Program: Clone {
     /// The name of the protocol.
@@ -31,7 +43,7 @@ pub trait Program: Clone {
 
     /// All that it remembers between two inputs but its timers: the [core](Node::core) of a node.
     /// Two nodes that read as one process of the model must remember the same.
-    fn remembers(&self) -> impl PartialEq + Debug;
+    fn remembers(&self) -> impl Remembered;
 
     /// See [`Node::armed`].
     fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
@@ -63,7 +75,7 @@ impl<C: Core> Program for Node<C> {
         Node::status(self)
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         self.core()
     }
 

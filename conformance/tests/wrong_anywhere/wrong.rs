@@ -6,9 +6,8 @@ use bellwether_conformance::mapping::{
     Absurd, Durable, Happening, Mapping, Process, ProgramInput, ProgramMessage, ProgramOutput,
     ProgramTimer, SpecMessage, SpecTimer, Stable, Step,
 };
-use bellwether_conformance::program::{Program, Refusal};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -49,6 +48,16 @@ impl<M: Mapping> Clone for Wrong<M> {
     fn clone(&self) -> Self {
         let (node, outputs) = (self.node.clone(), self.outputs.clone());
         Wrong { node, outputs, ..*self }
+    }
+}
+
+/// What the node remembers, and what its mistake does.
+#[derive(Debug)]
+struct Both<T>(T, Extra);
+
+impl<T: Remembered> Remembered for Both<T> {
+    fn is_same_as(&self, other: &Self) -> bool {
+        self.0.is_same_as(&other.0) && self.1 == other.1
     }
 }
 
@@ -149,9 +158,9 @@ impl<M: Mapping> Program for Wrong<M> {
         self.node.status()
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         let Wrong { wake_ups, let_through, last, .. } = *self;
-        (self.node.remembers(), Extra { wake_ups, let_through, last })
+        Both(self.node.remembers(), Extra { wake_ups, let_through, last })
     }
 
     fn armed(&self) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {

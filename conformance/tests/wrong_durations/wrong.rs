@@ -5,9 +5,8 @@ use bellwether_conformance::mapping::{
     Durable, Happening, Mapping, Process, ProgramInput, ProgramMessage, ProgramOutput,
     ProgramTimer, SpecMessage, SpecTimer, Stable, Step,
 };
-use bellwether_conformance::program::{Program, Refusal};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// An arming of a timer, as the right core does it.
@@ -93,7 +92,7 @@ impl<M: Mapping + Copy> Program for Wrong<M> {
         self.outputs.pop_front()
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         self.core.remembers()
     }
 

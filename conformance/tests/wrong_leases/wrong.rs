@@ -4,10 +4,9 @@ use bellwether::protocol::lease::{Config, Durable, Lease, Message, Timer, Token}
 use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Role, Status, Time};
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::{Happening, Mapping, Step};
-use bellwether_conformance::program::{Program, Refusal};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
 use bellwether_model::protocol::lease as spec;
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -162,7 +161,7 @@ impl Program for Wrong {
         self.outputs.pop_front()
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         (self.core.core(), self.written)
     }
 

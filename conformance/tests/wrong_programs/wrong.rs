@@ -4,9 +4,8 @@ use bellwether::protocol::bully::{Bully, Config, Message, Timer};
 use bellwether::protocol::{
     Core, Event, Input, Members, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
 };
-use bellwether_conformance::program::{Program, Refusal};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -185,7 +184,7 @@ impl Program for Wrong {
         self.outputs.pop_front()
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         (self.core.core(), self.believes, self.extra.map(|(timer, _)| timer), self.hidden)
     }
 

@@ -7,9 +7,8 @@ use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Output, Role, 
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_conformance::mapping::{Happening, Mapping, Process, SpecMessage, SpecTimer, Step};
-use bellwether_conformance::program::{Program, Refusal};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// What is wrong with it.
@@ -205,7 +204,7 @@ impl<M: Ring> Program for Wrong<M> {
         self.outputs.pop_front()
     }
 
-    fn remembers(&self) -> impl PartialEq + Debug {
+    fn remembers(&self) -> impl Remembered {
         self.core.remembers()
     }
 
