@@ -20,7 +20,9 @@ fn the_default_worlds_meet_all_that_there_is() {
     for mapping in MAPPINGS.0 {
         let summary = walk(*mapping, Scenario::calm(3).with_crashes(1, 0), &Limits::NONE);
         let name = mapping.name();
-        assert_eq!(summary.coverage.missing, [""; 0], "{name}: {:?}", summary.coverage);
+        // One crash leaves a majority, so no process of the quorum bully fails to find one.
+        let unmet = if name == "quorum" { &["timer backoff"][..] } else { &[] };
+        assert_eq!(summary.coverage.missing, unmet, "{name}: {:?}", summary.coverage);
         for (what, list) in summary.coverage.lists() {
             assert!(!list.is_empty(), "{name} has no {what}");
         }
