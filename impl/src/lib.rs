@@ -36,12 +36,14 @@
 //! - [`driver`]: tokio around such a core, and the [`Election`] you join;
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
+//! - [`fence`]: a resource that refuses a leader of an old epoch;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
 //! - [`status`]: asking a node how it is.
 
 pub mod config;
 pub mod detector;
 pub mod driver;
+pub mod fence;
 pub mod protocol;
 pub mod status;
 pub mod storage;

@@ -1,0 +1,186 @@
+//! Fencing: a resource refuses what comes from an old epoch.
+//!
+//! A leader can be paused at any moment: after it has asked whether it leads, and before it writes.
+//! When it goes on, another leads, and it does not know. No lease prevents that, because no lease is
+//! longer than every pause. So the *resource* must decide. It keeps the highest epoch that it has
+//! admitted, and refuses a write of a lower one; it does both in the same transaction as the write.
+//!
+//! - [`Fence`] is a small resource that does so: values with their epochs, kept by a
+//!   [crash-safe storage](crate::storage).
+//! - [`sql`] has the statement for a database that has transactions. It is the same for SQLite and
+//!   PostgreSQL.
+//! - [`check`] is the rule alone, for everything else.
+//!
+//! A new leader raises the fence before it reads: [`Fence::raise`], or the statement in a
+//! transaction of its own. Otherwise a write of the leader before it can arrive after the reading,
+//! while the fence knows no newer epoch.
+//!
+//! ```
+//! use bellwether::fence::Fence;
+//! use bellwether::protocol::quorum::Epoch;
+//! use bellwether::storage::Memory;
+//!
+//! let mut fence: Fence<String> = Fence::open(Memory::default())?;
+//! let (old, new) = (Epoch::new(3), Epoch::new(4));
+//! fence.write("report", old, |report| report.push_str("of 3"))?;
+//! fence.raise("report", new)?;
+//! assert!(fence.write("report", old, |report| report.push_str(" and 3 again")).is_err());
+//! assert_eq!(fence.get("report").map(|kept| kept.value.as_str()), Some("of 3"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::protocol::quorum::Epoch;
+use crate::storage::{Storage, StorageError};
+
+pub mod sql;
+
+/// The lowest epoch that any node leads.
+const FIRST: Epoch = Epoch::new(1);
+
+/// A resource refuses an epoch: its leader has been replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[error("epoch {epoch} is refused: only a later one may write")]
+pub struct Stale {
+    /// The epoch that was refused.
+    pub epoch: Epoch,
+}
+
+/// The rule of a fence: `epoch` is admitted if no higher one was. The epoch 0 never is: no node
+/// leads it, and a program that has forgotten to ask has it.
+///
+/// # Errors
+///
+/// [`Stale`] if the resource must do nothing of what was asked.
+pub fn check(highest: Epoch, epoch: Epoch) -> Result<(), Stale> {
+    if epoch < highest.max(FIRST) { Err(Stale { epoch }) } else { Ok(()) }
+}
+
+/// What a fence keeps of one resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Kept<D> {
+    /// The highest epoch that was admitted.
+    pub epoch: Epoch,
+    /// What was written there.
+    pub value: D,
+}
+
+/// What a fence keeps of all its resources.
+pub type Resources<D> = BTreeMap<String, Kept<D>>;
+
+/// Why a fence did not do what was asked.
+#[derive(Debug, Error)]
+pub enum FenceError {
+    /// The epoch is too old. Nothing was changed.
+    #[error(transparent)]
+    Stale(#[from] Stale),
+    /// The storage failed. Unless the values are [too large](StorageError::TooLarge), it is unknown
+    /// what is durable, and the fence does nothing any more.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The storage has failed before.
+    #[error("the storage of the fence has failed: open it anew")]
+    Broken,
+}
+
+/// Values that only the leader of the newest epoch can change: one for each resource.
+///
+/// Each change makes the value *and* the epoch durable, in one save of the storage: a crash leaves
+/// both as they were or both as they shall be. It is meant for small values, such as the name of
+/// the file that counts or how far something was processed: all are saved together, and a
+/// [`Directory`](crate::storage::Directory) takes 64 KiB. One process owns the storage; it answers
+/// the others.
+pub struct Fence<D> {
+    storage: Box<dyn Storage<Resources<D>>>,
+    resources: Resources<D>,
+    broken: bool,
+}
+
+impl<D: Clone + Default + 'static> Fence<D> {
+    /// Opens the fence with what was saved last.
+    ///
+    /// # Errors
+    ///
+    /// A [`StorageError`] when that cannot be known, or not be made durable.
+    pub fn open(mut storage: impl Storage<Resources<D>>) -> Result<Self, StorageError> {
+        let resources = storage.load()?;
+        if let Some(resources) = &resources {
+            // A save that failed may have reached the memory of the system and not the disk. What
+            // is read there must be durable before anything follows from it.
+            storage.save(resources)?;
+        }
+        let resources = resources.unwrap_or_default();
+        Ok(Self { storage: Box::new(storage), resources, broken: false })
+    }
+
+    /// What the fence keeps of `resource`; `None` if no epoch was admitted there.
+    #[must_use]
+    pub fn get(&self, resource: &str) -> Option<&Kept<D>> {
+        self.resources.get(resource)
+    }
+
+    /// All resources, in the order of their names.
+    pub fn resources(&self) -> impl Iterator<Item = (&str, &Kept<D>)> {
+        self.resources.iter().map(|(name, kept)| (name.as_str(), kept))
+    }
+
+    /// Refuses everything older than `epoch` from now on. A new leader does this first, and then
+    /// reads what it goes on with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fence::write`].
+    pub fn raise(&mut self, resource: &str, epoch: Epoch) -> Result<(), FenceError> {
+        self.write(resource, epoch, |_| {})
+    }
+
+    /// Changes what is kept of `resource`, in the name of the leader of `epoch`. When it returns,
+    /// the change and the epoch are durable.
+    ///
+    /// # Errors
+    ///
+    /// [`FenceError::Stale`] if a later epoch was admitted before, and nothing is changed;
+    /// [`FenceError::Storage`] when the storage fails, [`FenceError::Broken`] ever after.
+    pub fn write(
+        &mut self,
+        resource: &str,
+        epoch: Epoch,
+        change: impl FnOnce(&mut D),
+    ) -> Result<(), FenceError> {
+        if self.broken {
+            return Err(FenceError::Broken);
+        }
+        let mut kept = self.resources.get(resource).cloned().unwrap_or_default();
+        check(kept.epoch, epoch)?;
+        kept.epoch = epoch;
+        change(&mut kept.value);
+        let mut resources = self.resources.clone();
+        resources.insert(resource.to_owned(), kept);
+        match self.storage.save(&resources) {
+            Ok(()) => self.resources = resources,
+            // Nothing was written.
+            Err(too_large @ StorageError::TooLarge { .. }) => return Err(too_large.into()),
+            Err(unknown) => {
+                self.broken = true;
+                return Err(unknown.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<D: fmt::Debug> fmt::Debug for Fence<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { resources, broken, .. } = self;
+        let mut debug = f.debug_struct("Fence");
+        debug.field("resources", resources).field("broken", broken).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
