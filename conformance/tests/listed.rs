@@ -16,7 +16,7 @@ fn the_readme_lists_every_protocol_with_its_page_and_as_what_it_is_here() {
     for name in REGISTRY.names() {
         let row = row(name).unwrap_or_else(|| panic!("the README does not list {name}"));
         assert!(root.join(format!("docs/protocols/{name}.md")).exists(), "{name} has no page");
-        let program = mapping::MAPPINGS.names().any(|known| known == name);
+        let program = mapping::MAPPINGS.names().contains(&name);
         assert_eq!(row.contains("program"), program, "is there a program of {name}? {row}");
     }
     let rows =

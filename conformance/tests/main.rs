@@ -7,6 +7,7 @@ mod lease;
 mod listed;
 mod lockstep;
 mod no_false_alarm;
+mod quorum;
 mod random_walks;
 mod replay;
 mod rings;

@@ -15,6 +15,16 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// No mapping to the rules of this variant.
+    #[error("the program of protocol '{protocol}' does not implement '{name}', but: {known}")]
+    NoVariant {
+        /// The protocol.
+        protocol: String,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// The program implements other rules than those of the world.
     #[error(
         "the program implements '{implemented}' of protocol '{protocol}', not '{asked}'; \

@@ -311,25 +311,44 @@ impl<M: Mapping + Sync> AnyMapping for M {
     }
 }
 
-/// Mappings, each known by the name of its protocol.
+/// Mappings, each known by the name of its protocol, and those of one protocol, which stand
+/// together, by the variant that the program implements.
 #[derive(Clone, Copy)]
 pub struct Mappings(pub &'static [&'static dyn AnyMapping]);
 
 impl Mappings {
-    /// The names of the protocols that have a mapping.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().map(|mapping| mapping.name())
+    /// The names of the protocols that have a mapping, each once.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.0.iter().map(|mapping| mapping.name()).collect();
+        names.dedup();
+        names
     }
 
-    /// The mapping of the protocol called `name`, or the first if none is named.
+    /// The mapping of the protocol called `name`, or of the first if none is named; and of several,
+    /// that to the rules of this variant, or the first.
     ///
     /// # Errors
-    /// [`Error::Protocol`] if there is none.
-    pub fn find(self, name: Option<&str>) -> Result<&'static dyn AnyMapping, Error> {
-        let named = |mapping: &&dyn AnyMapping| name.is_none_or(|name| mapping.name() == name);
-        self.0.iter().copied().find(named).ok_or_else(|| {
-            let known = self.names().collect::<Vec<_>>().join(", ");
-            Error::Protocol { name: name.unwrap_or_default().to_owned(), known }
+    /// [`Error::Protocol`] or [`Error::NoVariant`] if there is none.
+    pub fn find(
+        self,
+        name: Option<&str>,
+        variant: Option<&str>,
+    ) -> Result<&'static dyn AnyMapping, Error> {
+        let first = self.0.first().map(|mapping| mapping.name());
+        let name = name.or(first).unwrap_or_default();
+        let mut of_it = self.0.iter().copied().filter(|mapping| mapping.name() == name).peekable();
+        if of_it.peek().is_none() {
+            let known = self.names().join(", ");
+            return Err(Error::Protocol { name: name.to_owned(), known });
+        }
+        let variants: Vec<_> = of_it.clone().map(|mapping| mapping.description().variant).collect();
+        let wanted = |(_, own): &(_, &String)| variant.is_none_or(|variant| *own == variant);
+        let found = of_it.zip(&variants).find(wanted).map(|(mapping, _)| mapping);
+        found.ok_or_else(|| Error::NoVariant {
+            protocol: name.to_owned(),
+            name: variant.unwrap_or_default().to_owned(),
+            known: variants.join(", "),
         })
     }
 }

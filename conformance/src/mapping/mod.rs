@@ -25,16 +25,20 @@ pub(super) fn strangers(members: &Members) -> impl Iterator<Item = NodeId> {
 }
 
 macro_rules! mappings {
-    ($($mapping:ident::$name:ident),+ $(,)?) => {
+    ($($mapping:expr),+ $(,)?) => {
         /// All mappings, in the order in which they are listed.
-        pub static MAPPINGS: Mappings = Mappings(&[$(&$mapping::$name),+]);
+        pub static MAPPINGS: Mappings = Mappings(&[$(&$mapping),+]);
 
         // A protocol has one name, in model, program and bridge.
-        $(const _: () = assert!(same(
-            <<$mapping::$name as Mapping>::Spec as Specification>::NAME,
-            <<$mapping::$name as Mapping>::Program as Program>::NAME,
-        ), "specification and program go by different names");)+
+        $(const _: () = assert!(
+            has_one_name(&$mapping),
+            "specification and program go by different names"
+        );)+
     };
+}
+
+const fn has_one_name<M: Mapping>(_: &M) -> bool {
+    same(<M::Spec as Specification>::NAME, <M::Program as Program>::NAME)
 }
 
 const fn same(a: &str, b: &str) -> bool {
@@ -54,5 +58,6 @@ mappings![
     list_ring::ListRingMapping,
     stoller::StollerMapping,
     lease::LeaseMapping,
-    quorum::QuorumMapping,
+    quorum::QuorumMapping::<quorum::Never>::new(),
+    quorum::QuorumMapping::<quorum::Dwell>::new(),
 ];

@@ -1,4 +1,5 @@
-//! The quorum bully: the recommended rules against the production core.
+//! The quorum bully: the recommended rules against the production core, and those with preemption
+//! against the same core, which is configured for it.
 
 use super::{Happening, Mapping, Step, node_id, process_id};
 use bellwether::protocol::quorum as program;
@@ -6,6 +7,8 @@ use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
@@ -18,13 +21,57 @@ use std::time::Duration;
 /// | supports, grants, acknowledgements       | granted                                 |
 /// | epoch and to which node it is granted    | the same, stable                        |
 #[derive(Clone, Copy, Debug, Default)]
-pub struct QuorumMapping;
+pub struct QuorumMapping<V = Never>(PhantomData<V>);
 
-impl QuorumMapping {
+/// Whether a higher process takes over, on both sides.
+pub trait Preempts: Copy + Debug + Default {
+    /// In the specification.
+    const RULE: spec::Preemption;
+    /// In the program's configuration.
+    const SETTING: program::Preemption;
+}
+
+/// It does not: the recommended rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Never;
+
+/// It does after a dwell time: the rules of the variant `preemptive`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dwell;
+
+/// It does at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AtOnce;
+
+impl Preempts for Never {
+    const RULE: spec::Preemption = spec::Preemption::Never;
+    const SETTING: program::Preemption = program::Preemption::Never;
+}
+
+impl Preempts for Dwell {
+    const RULE: spec::Preemption = spec::Preemption::Dwell;
+    const SETTING: program::Preemption = program::Preemption::Dwell;
+}
+
+impl Preempts for AtOnce {
+    const RULE: spec::Preemption = spec::Preemption::AtOnce;
+    const SETTING: program::Preemption = program::Preemption::AtOnce;
+}
+
+impl<V: Preempts> QuorumMapping<V> {
+    /// The mapping, for a registry.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+
     /// The watch of the highest node takes one skew, and that of each other one more; no two timers
     /// that the specification tells apart take equally long.
-    const TIMING: program::Timing =
-        program::Timing { skew: Duration::from_millis(110), ..program::Timing::DEFAULT };
+    const TIMING: program::Timing = program::Timing {
+        skew: Duration::from_millis(110),
+        preemption: V::SETTING,
+        ..program::Timing::DEFAULT
+    };
 
     /// The configuration of a node.
     #[must_use]
@@ -56,12 +103,12 @@ impl QuorumMapping {
     }
 }
 
-impl Mapping for QuorumMapping {
+impl<V: Preempts> Mapping for QuorumMapping<V> {
     type Spec = spec::Quorum;
     type Program = Node<program::Quorum>;
     type Memory = ();
 
-    const RULES: spec::Quorum = spec::Quorum::RECOMMENDED;
+    const RULES: spec::Quorum = spec::Quorum { preemption: V::RULE, ..spec::Quorum::RECOMMENDED };
 
     fn program(
         &self,
@@ -110,10 +157,9 @@ impl Mapping for QuorumMapping {
             spec::Message::Refuse(of, holder) => {
                 program::Message::Refuse(epoch(of), holder.map(node_id))
             }
-            // The hand-over, which belongs to other rules.
-            spec::Message::Challenge(_) | spec::Message::Yield(..) | spec::Message::Succeed(_) => {
-                return None;
-            }
+            spec::Message::Challenge(of) => program::Message::Challenge(epoch(of)),
+            spec::Message::Yield(of, next) => program::Message::Yield(epoch(of), next.map(node_id)),
+            spec::Message::Succeed(of) => program::Message::Succeed(epoch(of)),
         })
     }
 
@@ -131,6 +177,11 @@ impl Mapping for QuorumMapping {
             program::Message::Refuse(of, holder) => {
                 spec::Message::Refuse(epoch(of), holder.and_then(process_id))
             }
+            program::Message::Challenge(of) => spec::Message::Challenge(epoch(of)),
+            program::Message::Yield(of, next) => {
+                spec::Message::Yield(epoch(of), next.and_then(process_id))
+            }
+            program::Message::Succeed(of) => spec::Message::Succeed(epoch(of)),
         }
     }
 
@@ -145,6 +196,7 @@ impl Mapping for QuorumMapping {
             program::Timer::Coordinator => spec::Timer::Coordinator,
             program::Timer::Backoff => spec::Timer::Backoff,
             program::Timer::Round => spec::Timer::Round,
+            program::Timer::Dwell => spec::Timer::Dwell,
         }
     }
 
@@ -160,8 +212,9 @@ impl Mapping for QuorumMapping {
             spec::Timer::Coordinator => timing.coordinator,
             spec::Timer::Backoff => timing.backoff,
             spec::Timer::Round => timing.round,
-            // A node takes over from no leader, and the disk syncs before anything is sent.
-            spec::Timer::Dwell | spec::Timer::Sync => return None,
+            spec::Timer::Dwell => timing.dwell,
+            // The disk syncs before anything is sent.
+            spec::Timer::Sync => return None,
         })
     }
 
@@ -181,13 +234,16 @@ impl Mapping for QuorumMapping {
     fn memory(&self, _: &Node<program::Quorum>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Ack, Canvass, Claim, Coordinator, Grant, Outrank, Refuse, Support};
+        use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Outrank, Refuse};
+        use spec::Message::{Succeed, Support, Yield};
         let of_epoch = |epoch| {
             let rounds = [1, 2].map(|round| [Coordinator(epoch, round), Ack(epoch, round)]);
             let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
             let questions = [Canvass(epoch), Support(epoch), Outrank(epoch), Claim(epoch)];
             let refusals = holders.map(|holder| Refuse(epoch, holder));
-            [&questions[..], &[Grant(epoch)], rounds.as_flattened(), &refusals].concat()
+            let yields = holders.map(|next| Yield(epoch, next));
+            let claims = [Grant(epoch), Challenge(epoch), Succeed(epoch)];
+            [&questions[..], &claims, rounds.as_flattened(), &refusals, &yields].concat()
         };
         (0..4).flat_map(of_epoch).collect()
     }
@@ -198,7 +254,9 @@ impl Mapping for QuorumMapping {
             Happening::Receive { message, .. } => match message {
                 spec::Message::Canvass(_) => "canvassed",
                 spec::Message::Outrank(_) => "outranked",
-                spec::Message::Claim(_) => "claimed_by",
+                spec::Message::Claim(_) | spec::Message::Succeed(_) => "claimed_by",
+                spec::Message::Challenge(_) => "handed_over",
+                spec::Message::Yield(..) => "yielded",
                 spec::Message::Grant(_) => "granted",
                 spec::Message::Coordinator(..) if step.before.role == spec::Role::Leader => {
                     "higher_epoch"
@@ -222,7 +280,7 @@ impl Mapping for QuorumMapping {
     /// What belongs to an epoch, a round or a question that is over.
     fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         use spec::Role::{Canvassing, Claiming, Leader};
-        let Happening::Receive { message, .. } = step.happening else { return None };
+        let Happening::Receive { from, message } = step.happening else { return None };
         let (role, own) = (step.before.role, step.stable.epoch);
         let counts = match message {
             spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
@@ -236,18 +294,23 @@ impl Mapping for QuorumMapping {
                 epoch > own && matches!(role, Canvassing | Claiming | Leader)
             }
             spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
-            _ => true,
+            spec::Message::Challenge(epoch) => role == Leader && epoch == own && from > step.id,
+            spec::Message::Yield(epoch, _) => epoch == own && step.before.promised == Some(from),
+            spec::Message::Canvass(_) | spec::Message::Claim(_) | spec::Message::Succeed(_) => true,
         };
         (!counts).then_some("stale")
     }
 
     fn never(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("timer sync", "the disk syncs before anything is sent that follows"),
-            ("rule preemption", "by these rules no process takes over from a leader"),
-            ("rule handover", "by these rules no process takes over from a leader"),
-            ("rule unhealthy", "it says which process is not electable, and here every one is"),
-        ]
+        const SYNC: (&str, &str) =
+            ("timer sync", "the disk syncs before anything is sent that follows");
+        const HEALTHY: (&str, &str) =
+            ("rule unhealthy", "it says which process is not electable, and here every one is");
+        const NO_DWELL: (&str, &str) = ("timer dwell", "by these rules no process waits so long");
+        match V::RULE {
+            spec::Preemption::Dwell => &[SYNC, HEALTHY],
+            spec::Preemption::AtOnce | spec::Preemption::Never => &[SYNC, HEALTHY, NO_DWELL],
+        }
     }
 
     fn rules(&self, happening: &Happening<spec::Quorum>) -> &'static [&'static str] {
@@ -259,10 +322,11 @@ impl Mapping for QuorumMapping {
                 spec::Message::Outrank(_) => &["outrank"],
                 spec::Message::Claim(_) => &["grants", "promises", "quiet"],
                 spec::Message::Grant(_) => &["grants", "count"],
-                spec::Message::Coordinator(..) => &["answer_lower"],
+                spec::Message::Coordinator(..) => &["answer_lower", "preemption"],
                 spec::Message::Ack(..) => &["rounds", "count"],
                 spec::Message::Refuse(..) => &["deposed"],
-                _ => &[],
+                spec::Message::Challenge(_) => &["preemption"],
+                spec::Message::Yield(..) | spec::Message::Succeed(_) => &["handover"],
             },
             Happening::Expire(timer) => match timer {
                 spec::Timer::Lease => &["expiry"],
@@ -272,7 +336,8 @@ impl Mapping for QuorumMapping {
                 spec::Timer::Promise => &["promises"],
                 spec::Timer::Asked => &["count"],
                 spec::Timer::Watch => &["canvass"],
-                _ => &[],
+                spec::Timer::Dwell => &["preemption"],
+                spec::Timer::Round | spec::Timer::Sync => &[],
             },
         }
     }

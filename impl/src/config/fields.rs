@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
+use crate::protocol::quorum::Preemption;
 use crate::protocol::{MemberError, NodeId};
 
 /// The keys of a section, in the order in which they are written, each with its value.
@@ -24,6 +25,8 @@ pub enum Field<'a> {
     Count(&'a mut usize),
     /// The id of a node; `None` if there is no default.
     Node(&'a mut Option<NodeId>),
+    /// Whether a higher node takes over, such as `"dwell"`.
+    Preemption(&'a mut Preemption),
 }
 
 impl Field<'_> {
@@ -37,6 +40,7 @@ impl Field<'_> {
                 let id = text.parse().map_err(|error: MemberError| error.to_string());
                 *value = Some(id?);
             }
+            Self::Preemption(value) => *value = preemption(text)?,
         }
         Ok(())
     }
@@ -49,6 +53,10 @@ impl Field<'_> {
             Self::Number(number) => *number = f64::deserialize(value)?,
             Self::Count(count) => *count = usize::deserialize(value)?,
             Self::Node(node) => *node = Some(super::file::NodeNumber::deserialize(value)?.0),
+            Self::Preemption(preempts) => {
+                let wrong = <toml::de::Error as serde::de::Error>::custom;
+                *preempts = preemption(&String::deserialize(value)?).map_err(wrong)?;
+            }
         }
         Ok(())
     }
@@ -60,8 +68,18 @@ impl Field<'_> {
             Self::Number(number) => Some(format!("{number:?}")),
             Self::Count(count) => Some(count.to_string()),
             Self::Node(node) => node.map(|node| node.to_string()),
+            Self::Preemption(value) => {
+                let named = Preemption::NAMES.iter().find(|(_, known)| known == *value);
+                named.map(|(name, _)| format!("\"{name}\""))
+            }
         }
     }
+}
+
+fn preemption(text: &str) -> Result<Preemption, String> {
+    let named = Preemption::NAMES.iter().find(|(name, _)| *name == text);
+    let known = Preemption::NAMES.map(|(name, _)| name);
+    named.map(|&(_, value)| value).ok_or_else(|| unknown("value", text, "", &known))
 }
 
 fn no_number(text: &str) -> String {

@@ -315,6 +315,8 @@ impl Runnable for Quorum {
             ("coordinator", Field::Time(&mut timing.coordinator)),
             ("backoff", Field::Time(&mut timing.backoff)),
             ("skew", Field::Time(&mut timing.skew)),
+            ("preemption", Field::Preemption(&mut timing.preemption)),
+            ("dwell", Field::Time(&mut timing.dwell)),
             ("drift_ppm", Field::Count(&mut timing.drift_ppm)),
         ]
     }

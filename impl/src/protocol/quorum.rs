@@ -23,6 +23,7 @@
 //!   Fault-Tolerant Mechanism for Distributed File Cache Consistency*, SOSP 1989.
 //! - **A node that finds no majority is not electable for a while:** ours. It supports others
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
+//! - **A leader hands over by stopping first, and its successor proves that with its claim:** ours.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,10 +35,11 @@ use super::{Belief, Context, Core, Node, NodeId, Reason, Role, SettingsError, Ti
 
 mod candidate;
 mod config;
+mod handover;
 mod leader;
 mod voter;
 
-pub use config::{Config, Timing};
+pub use config::{Config, Preemption, Timing};
 
 /// The number of a leadership: every later leader has a higher one. A resource that refuses
 /// everything from an epoch lower than the highest that it has seen is safe from a leader that is
@@ -92,6 +94,12 @@ pub enum Message {
     Ack(Epoch, u64),
     /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
     Refuse(Epoch, Option<NodeId>),
+    /// "I am higher than you, and take over the epoch after this one."
+    Challenge(Epoch),
+    /// "I have stopped leading this epoch, all promises to me are void, and this node is next."
+    Yield(Epoch, Option<NodeId>),
+    /// "Grant me this epoch: the leader of the one before has yielded to me."
+    Succeed(Epoch),
 }
 
 /// What a node waits for.
@@ -115,6 +123,8 @@ pub enum Timer {
     Backoff,
     /// Leader: until its next round.
     Round,
+    /// It follows a lower leader: until it takes over.
+    Dwell,
 }
 
 /// What a node keeps on stable storage.
@@ -136,6 +146,8 @@ const CLAIMED_BY: Reason = Reason::new("claimed_by", "another node was granted a
 const LEASE_OVER: Reason = Reason::new("lease_over", "no majority renewed the lease in time");
 const PROMISE_OVER: Reason = Reason::new("promise_over", "the promise to the leader is over");
 const HIGHER_EPOCH: Reason = Reason::new("higher_epoch", "there is a higher epoch");
+const HANDED_OVER: Reason = Reason::new("handed_over", "another node is to lead instead");
+const YIELDED: Reason = Reason::new("yielded", "the leader has stopped leading");
 const CANVASSED: Reason = Reason::new("canvassed", "a lower node asked for support");
 
 /// A message of an epoch, a round or a question that is over.
@@ -239,6 +251,7 @@ impl Core for Quorum {
         Timer::Coordinator,
         Timer::Backoff,
         Timer::Round,
+        Timer::Dwell,
     ];
     type Config = Config;
     type Error = SettingsError;
@@ -267,6 +280,7 @@ impl Core for Quorum {
             Timer::Coordinator => timing.coordinator,
             Timer::Backoff => timing.backoff,
             Timer::Round => timing.round,
+            Timer::Dwell => timing.dwell,
         }
     }
 
@@ -279,7 +293,7 @@ impl Core for Quorum {
         match to {
             Role::NotStarted => false,
             Role::Candidate => matches!(from, Role::Follower | Role::Candidate | Role::Waiting),
-            Role::Waiting => from == Role::Candidate,
+            Role::Waiting => matches!(from, Role::Candidate | Role::Follower | Role::Leader),
             Role::Leader => from == Role::Candidate,
             Role::Follower => true,
         }
@@ -304,6 +318,9 @@ impl Core for Quorum {
             Message::Coordinator(epoch, round) => self.on_coordinator(cx, from, epoch, round),
             Message::Ack(epoch, round) => self.on_ack(cx, from, epoch, round),
             Message::Refuse(epoch, _) => self.on_refuse(cx, from, epoch),
+            Message::Challenge(epoch) => self.on_challenge(cx, from, epoch),
+            Message::Yield(epoch, next) => self.on_yield(cx, from, epoch, next),
+            Message::Succeed(epoch) => self.on_succeed(cx, from, epoch),
         }
     }
 
@@ -318,6 +335,7 @@ impl Core for Quorum {
             Timer::Backoff => self.run(cx, WATCH_OVER),
             Timer::Election => self.on_election_over(cx),
             Timer::Round => self.start_round(cx),
+            Timer::Dwell => self.on_dwelt(cx),
         }
     }
 

@@ -303,11 +303,17 @@ impl Tested for lease::Lease {
 
 impl Tested for quorum::Quorum {
     fn config(number: u16) -> quorum::Config {
-        quorum::Config { id: id(number), members: members(), timing: quorum::Timing::DEFAULT }
+        // A dwell time that ends before a promise, so that it is met.
+        let (preemption, dwell) = (quorum::Preemption::Dwell, Duration::from_millis(700));
+        let timing = quorum::Timing { preemption, dwell, ..quorum::Timing::DEFAULT };
+        quorum::Config { id: id(number), members: members(), timing }
     }
 
     fn messages() -> BoxedStrategy<quorum::Message> {
-        use quorum::Message::{Ack, Canvass, Claim, Coordinator, Grant, Outrank, Refuse, Support};
+        use quorum::Message::{
+            Ack, Canvass, Challenge, Claim, Coordinator, Grant, Outrank, Refuse,
+        };
+        use quorum::Message::{Succeed, Support, Yield};
         let epoch = || prop_oneof![0..5_u64, Just(u64::MAX)].prop_map(quorum::Epoch::new);
         let round = || prop_oneof![0..5_u64, Just(u64::MAX)];
         prop_oneof![
@@ -319,18 +325,24 @@ impl Tested for quorum::Quorum {
             1 => (epoch(), round()).prop_map(|(epoch, round)| Coordinator(epoch, round)),
             2 => (epoch(), round()).prop_map(|(epoch, round)| Ack(epoch, round)),
             1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Refuse(epoch, to)),
+            1 => epoch().prop_map(Challenge),
+            1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Yield(epoch, to)),
+            1 => epoch().prop_map(Succeed),
         ]
         .boxed()
     }
 
     fn holds(core: &Self, node: &Node<Self>) -> Result<(), TestCaseError> {
         use quorum::{State, Timer};
-        let armed = armed(node);
+        let mut armed = armed(node);
         let me = node.status().id;
         match core.state() {
-            State::Follower { promised, .. } => {
+            State::Follower { promised, heard } => {
                 prop_assert_eq!(promised.is_some(), armed.contains(&Timer::Promise));
-                prop_assert_eq!(armed.len(), 1, "it waits for one thing");
+                let takes_over = *heard && *promised < Some(me);
+                prop_assert_eq!(takes_over, armed.contains(&Timer::Dwell));
+                armed.retain(|&timer| timer != Timer::Dwell);
+                prop_assert_eq!(armed.len(), 1, "it waits for one thing besides");
             }
             State::Deferring => prop_assert_eq!(armed, [Timer::Coordinator]),
             State::Canvassing(_) => prop_assert_eq!(armed, [Timer::Election]),
@@ -351,6 +363,6 @@ impl Tested for quorum::Quorum {
     }
 
     fn is_work(message: quorum::Message) -> bool {
-        matches!(message, quorum::Message::Coordinator(..))
+        matches!(message, quorum::Message::Coordinator(..) | quorum::Message::Yield(..))
     }
 }

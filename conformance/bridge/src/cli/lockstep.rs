@@ -20,6 +20,10 @@ pub(super) struct LockstepArgs {
     #[arg(value_name = "PROTOCOL")]
     pub(super) protocol: Option<String>,
 
+    /// Which rules, if the program can be configured for several (`list`) [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(super) variant: Option<String>,
+
     #[command(flatten)]
     world: WorldArgs,
 
@@ -46,7 +50,7 @@ Examples:
   bellwether-model lockstep --timing asynchronous --capacity 2 --json";
 
 pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<u8> {
-    args.walk(mappings.find(args.protocol.as_deref())?)
+    args.walk(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
 }
 
 impl LockstepArgs {

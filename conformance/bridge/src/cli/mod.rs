@@ -6,11 +6,10 @@ mod lockstep;
 mod replay;
 
 use crate::error::Error;
-use crate::mapping::{Mapping, Mappings};
+use crate::mapping::{AnyMapping as _, Mapping, Mappings};
 use anyhow::Context;
 use bellwether_engine::cli::{More, tell_when_stopped, with_durations};
 use bellwether_engine::erased::Registry;
-use bellwether_engine::protocol::Protocol as _;
 use bellwether_engine::trace::Trace;
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fs::{self, File};
@@ -43,7 +42,7 @@ did not meet each timer, message and rule, so nothing is claimed.";
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Take every transition of a bounded world in model and program, and compare
-    Lockstep(lockstep::LockstepArgs),
+    Lockstep(Box<lockstep::LockstepArgs>),
     /// Drive the program through a saved trace of the model, and compare every step
     Replay(replay::ReplayArgs),
     /// Show the protocols that have a mapping, and the rules that their programs implement
@@ -125,12 +124,17 @@ pub const fn commands<M: Mapping + Default + Sync + 'static>() -> [More; 2] {
 
 fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u8> {
     let args = lockstep::LockstepArgs::from_arg_matches(flags)?;
-    let known = M::Spec::NAME;
-    match args.protocol.as_deref() {
-        Some(name) if name != known => {
-            Err(Error::Protocol { name: name.to_owned(), known: known.to_owned() }.into())
+    let mapping = M::default();
+    let known = mapping.description();
+    match (args.protocol.as_deref(), args.variant.as_deref()) {
+        (Some(name), _) if name != known.protocol => {
+            Err(Error::Protocol { name: name.to_owned(), known: known.protocol.to_owned() }.into())
         }
-        _ => args.walk(&M::default()),
+        (_, Some(name)) if name != known.variant => {
+            let (protocol, name) = (known.protocol.to_owned(), name.to_owned());
+            Err(Error::NoVariant { protocol, name, known: known.variant }.into())
+        }
+        _ => args.walk(&mapping),
     }
 }
 

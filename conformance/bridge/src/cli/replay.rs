@@ -29,7 +29,11 @@ pub(super) struct ReplayArgs {
 
 pub(super) fn run(mappings: Mappings, args: &ReplayArgs) -> anyhow::Result<u8> {
     let trace = args.trace()?;
-    let mapping = mappings.find(Some(&trace.header.protocol)).with_context(|| args.name())?;
+    let (name, variant) = (&trace.header.protocol, &trace.header.variant);
+    // What no mapping implements is told by the first, which compares the rules.
+    let found =
+        mappings.find(Some(name), Some(variant)).or_else(|_| mappings.find(Some(name), None));
+    let mapping = found.with_context(|| args.name())?;
     args.replay(&trace, mapping)
 }
 

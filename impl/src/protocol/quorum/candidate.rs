@@ -26,7 +26,7 @@ impl Quorum {
         supports.insert(from);
         let higher = cx.config().members.above(cx.id());
         if higher.iter().all(|id| supports.contains(id)) && Self::is_majority(cx, supports) {
-            self.claim(cx);
+            self.claim(cx, Message::Claim, SUPPORTED);
         }
     }
 
@@ -44,20 +44,27 @@ impl Quorum {
     /// that it runs.
     pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
         match &self.state {
-            State::Canvassing(supports) if Self::is_majority(cx, supports) => self.claim(cx),
+            State::Canvassing(supports) if Self::is_majority(cx, supports) => {
+                self.claim(cx, Message::Claim, SUPPORTED);
+            }
             _ => self.back_off(cx, NO_MAJORITY),
         }
     }
 
     /// It grants the next epoch itself, durably, and asks all others for it. The lease that a
     /// majority of grants gives counts from here, before the sending.
-    fn claim(&mut self, cx: &mut Context<'_, Self>) {
+    pub(super) fn claim(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        message: fn(Epoch) -> Message,
+        reason: Reason,
+    ) {
         let me = cx.id();
         self.keep(cx, self.durable.epoch.next(), Some(me));
-        self.change(cx, State::Claiming(BTreeSet::from([me])), SUPPORTED);
+        self.change(cx, State::Claiming(BTreeSet::from([me])), reason);
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
-        Self::say_to_all(cx, Message::Claim(self.durable.epoch));
+        Self::say_to_all(cx, message(self.durable.epoch));
     }
 
     /// A majority of grants makes it leader.

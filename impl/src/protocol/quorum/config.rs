@@ -8,6 +8,24 @@ use crate::protocol::settings::Durations;
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
 
+/// Whether a higher node takes over from a leader that works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Preemption {
+    /// It does not.
+    #[default]
+    Never,
+    /// As soon as it hears the leader.
+    AtOnce,
+    /// Once it has followed the leader for [`Timing::dwell`] without a break.
+    Dwell,
+}
+
+impl Preemption {
+    /// The name of each in a configuration.
+    pub const NAMES: [(&str, Self); 3] =
+        [("never", Self::Never), ("at-once", Self::AtOnce), ("dwell", Self::Dwell)];
+}
+
 /// How long a node waits for what. The same on every node, or a lease may outlast the promises that
 /// it rests on.
 ///
@@ -30,6 +48,10 @@ pub struct Timing {
     pub backoff: Duration,
     /// How much later than the next higher node a node runs that hears no leader.
     pub skew: Duration,
+    /// Whether a higher node takes over from a leader that works.
+    pub preemption: Preemption,
+    /// How long a higher node follows a leader before it takes over, if it does after a dwell time.
+    pub dwell: Duration,
     /// By how much the rate of a clock may be wrong, in parts per million.
     pub drift_ppm: usize,
 }
@@ -45,6 +67,8 @@ impl Timing {
         coordinator: Duration::from_millis(900),
         backoff: Duration::from_millis(600),
         skew: Duration::from_millis(100),
+        preemption: Preemption::Never,
+        dwell: Duration::from_secs(10),
         drift_ppm: 10_000,
     };
 
@@ -59,8 +83,8 @@ impl Timing {
         let (election, coordinator) =
             (("election", self.election), ("coordinator", self.coordinator));
         let (promise, skew) = (("promise", self.promise), ("skew", self.skew));
-        let backoff = ("backoff", self.backoff);
-        section.in_range(&[round, lease, promise, election, coordinator, backoff, skew])?;
+        let (backoff, dwell) = (("backoff", self.backoff), ("dwell", self.dwell));
+        section.in_range(&[round, lease, promise, election, coordinator, backoff, skew, dwell])?;
         section.repeated(round, lease, "one lost round would end the lease")?;
         let why = "a leader must have stepped down, also if its clock is slow and a voter's is \
                    fast by `drift_ppm`, before the voters grant an epoch to another";

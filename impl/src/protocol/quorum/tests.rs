@@ -1,5 +1,7 @@
 //! Stories: what happens to one node of three, and to three of them on virtual time.
 
+mod handover;
+
 use std::time::Duration;
 
 use super::{Config, Durable, Epoch, Message, Quorum, Timing};
@@ -18,9 +20,12 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn node(number: u16, durable: Option<Durable>) -> Node<Quorum> {
+    node_with(number, durable, Timing::DEFAULT)
+}
+
+fn node_with(number: u16, durable: Option<Durable>, timing: Timing) -> Node<Quorum> {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
-    let config = Config { id: id(number), members, timing: Timing::DEFAULT };
-    Node::new(config, durable, 0).expect("valid")
+    Node::new(Config { id: id(number), members, timing }, durable, 0).expect("valid")
 }
 
 /// One node, told what happens at which millisecond, and the outputs it gave, on one line.
@@ -49,6 +54,18 @@ impl Story {
         assert_eq!(three.0.leads(at(2_310)), None, "its lease is over, whatever it believes");
         three
     }
+
+    /// Node 2, which leads epoch 1 from the 1700th millisecond on.
+    fn of_a_leader_in_the_middle() -> Self {
+        let mut two = Story(node(2, None));
+        two.at(0, Input::Boot);
+        two.at(1_200, Input::Wake);
+        two.at(1_400, Input::Wake);
+        two.hears(1_410, 1, Message::Support(epoch(1)));
+        two.at(1_700, Input::Wake);
+        two.hears(1_700, 1, Message::Grant(epoch(1)));
+        two
+    }
 }
 
 fn line(output: &Output<Durable, Message>) -> String {
@@ -75,6 +92,10 @@ fn said(message: Message) -> String {
         Message::Ack(epoch, round) => format!("Ack {epoch}.{round}"),
         Message::Refuse(epoch, None) => format!("Refuse {epoch}"),
         Message::Refuse(epoch, Some(to)) => format!("Refuse {epoch} for {to}"),
+        Message::Challenge(epoch) => format!("Challenge {epoch}"),
+        Message::Yield(epoch, None) => format!("Yield {epoch}"),
+        Message::Yield(epoch, Some(to)) => format!("Yield {epoch} to {to}"),
+        Message::Succeed(epoch) => format!("Succeed {epoch}"),
     }
 }
 

@@ -26,6 +26,10 @@ impl Quorum {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
         }
+        self.grant(cx, from, epoch);
+    }
+
+    pub(super) fn grant(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         self.keep(cx, epoch, Some(from));
         cx.send(from, Message::Grant(epoch));
         let promise = State::Follower { promised: Some(from), heard: false };
@@ -54,9 +58,13 @@ impl Quorum {
             self.keep(cx, epoch, Some(from));
         }
         cx.send(from, Message::Ack(epoch, round));
-        let reason = if leads { HIGHER_EPOCH } else { HEARD };
-        self.change(cx, State::Follower { promised: Some(from), heard: true }, reason);
+        let follows = State::Follower { promised: Some(from), heard: true };
+        if epoch > own || self.state != follows {
+            self.change(cx, follows, if leads { HIGHER_EPOCH } else { HEARD });
+            self.dwell(cx, from);
+        }
         cx.arm(Timer::Promise);
+        self.challenge_at_once(cx, from);
     }
 
     /// Whether the epoch can still be granted to this node.

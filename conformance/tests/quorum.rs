@@ -1,0 +1,50 @@
+//! The quorum bully's core against its model, in each way to take over from a leader.
+
+use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::quorum::{AtOnce, Dwell, Preempts, QuorumMapping};
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Faults, Scenario, World};
+
+/// The program conforms in this world; every transition of the model was taken, and no timer,
+/// message or rule was left unmet.
+#[track_caller]
+fn conforms<V: Preempts>(scenario: Scenario) -> Summary {
+    let mapping = QuorumMapping::<V>::new();
+    let world = World::new(QuorumMapping::<V>::RULES, scenario).expect("possible");
+    let walked = lockstep(&world, &mapping, &Limits::NONE, &mut |_| {}).expect("comparable");
+    let Outcome { summary, divergence } = walked;
+    if let Some(divergence) = divergence {
+        panic!("{}", divergence.report(false));
+    }
+    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    assert_eq!(summary.coverage.missing, [""; 0], "{scenario}");
+    summary
+}
+
+/// A higher process recovers, and takes over from the lower leader: the hand-over is on the way.
+#[track_caller]
+fn hands_over(summary: &Summary) {
+    for message in ["challenge", "yield", "succeed"] {
+        let met = summary.coverage.messages.get(message).map_or(0, |met| met.walked);
+        assert!(met > 0, "{message}: {:?}", summary.coverage);
+    }
+}
+
+#[test]
+fn a_higher_process_takes_over_after_a_dwell_time() {
+    hands_over(&conforms::<Dwell>(Scenario::calm(3).with_crashes(1, 1)));
+}
+
+#[test]
+fn a_higher_process_takes_over_at_once() {
+    hands_over(&conforms::<AtOnce>(Scenario::calm(3).with_crashes(1, 1)));
+}
+
+#[test]
+fn messages_of_the_handover_are_lost() {
+    let faults = Faults { losses: 1.into(), ..Scenario::calm(2).with_crashes(1, 1).faults };
+    let lossy = Scenario { faults, ..Scenario::calm(2) };
+    hands_over(&conforms::<Dwell>(lossy));
+    hands_over(&conforms::<AtOnce>(lossy));
+}
