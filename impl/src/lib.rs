@@ -50,5 +50,5 @@ pub mod storage;
 mod transport;
 
 pub use config::Config;
-pub use driver::{Election, JoinError, Leadership, Stopped};
-pub use protocol::{Members, NodeId, Reason, Role, Timing};
+pub use driver::{Election, Guard, JoinError, Leadership, Stopped};
+pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Leadership;
 use super::clock::Clock;
+use super::guard::Lessee;
 use super::watch::Watch;
 use crate::protocol::{Core, Event, Input, Node, NodeId, Output, Reason, Role, Status, Time};
 use crate::storage::{Storage, StorageError};
@@ -28,6 +29,7 @@ pub(super) struct Actor<C: Core, K: Clock> {
     /// `None` for protocols that detect failures by themselves.
     pub(super) watch: Option<Watch>,
     pub(super) publisher: Publisher,
+    pub(super) lessee: Lessee,
     pub(super) ignored: Arc<AtomicU64>,
     pub(super) incarnation: u64,
     pub(super) clock: K,
@@ -82,6 +84,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// is so before anything later is carried out.
     pub(super) async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         self.node.handle(self.clock.now(), input);
+        // First: when others are told that this node leads no longer, its program knows.
+        self.lessee.hold(self.node.lease());
         while let Some(output) = self.node.poll() {
             match output {
                 Output::Persist(state) => self.persist(state).await?,

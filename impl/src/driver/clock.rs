@@ -1,5 +1,6 @@
 //! The clock that gives the cores their `now`.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -7,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::protocol::Time;
 
 /// What tells the driver the time.
-pub(super) trait Clock: Send + 'static {
+pub(super) trait Clock: Debug + Send + Sync + 'static {
     /// The time since some moment that does not change.
     fn now(&self) -> Time;
 }

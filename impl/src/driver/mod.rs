@@ -8,6 +8,7 @@
 
 mod actor;
 mod clock;
+mod guard;
 mod watch;
 
 use std::net::SocketAddr;
@@ -25,6 +26,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::{Actor, Publisher};
 use self::clock::{Clock as _, SystemClock};
+pub use self::guard::Guard;
+use self::guard::{Lessee, Lessor};
 use self::watch::Watch;
 use crate::config::{self, Address, Config, Runnable};
 use crate::protocol::{Node, NodeId, Reason, Role};
@@ -63,6 +66,7 @@ impl Leadership {
 #[derive(Debug)]
 pub struct Election {
     leadership: Receiver<Leadership>,
+    lessor: Lessor,
     address: SocketAddr,
     task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: DropGuard,
@@ -174,6 +178,7 @@ impl Election {
             None
         };
         let (publisher, leadership) = Publisher::new(config.node());
+        let (lessee, lessor) = Lessee::new(clock);
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = Hello {
@@ -197,6 +202,7 @@ impl Election {
             storage,
             watch,
             publisher,
+            lessee,
             ignored,
             incarnation,
             clock,
@@ -213,7 +219,7 @@ impl Election {
             connections.shutdown().await;
             result
         });
-        Ok(Self { leadership, address, task: Some(task), stop: stop.drop_guard() })
+        Ok(Self { leadership, lessor, address, task: Some(task), stop: stop.drop_guard() })
     }
 
     /// The latest value of which node leads. `changed` on it waits for the next one, and fails once
@@ -227,6 +233,13 @@ impl Election {
     /// the time it is asked for. It ends when this node takes part no longer.
     pub fn changes(&self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
         WatchStream::new(self.leadership())
+    }
+
+    /// A guard of the leadership that this node has now; `None` if it does not lead, if its lease
+    /// is over, and with protocols whose leaders have no lease. It never blocks.
+    #[must_use]
+    pub fn guard(&self) -> Option<Guard> {
+        self.lessor.guard()
     }
 
     /// Where the node listens.

@@ -162,6 +162,7 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
         storage: Some(Box::new(records.clone())),
         watch,
         publisher,
+        lessee: Lessee::new(clock.clone()).0,
         ignored: Arc::default(),
         incarnation: 1,
         clock: clock.clone(),

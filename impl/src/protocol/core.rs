@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::node::Shell;
-use super::{Event, Membership, NodeId, Reason, Role, Time};
+use super::{Epoch, Event, Membership, NodeId, Reason, Role, Time};
 
 /// A leader election protocol as a pure state machine.
 ///
@@ -74,6 +74,13 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
 
     /// What the node believes.
     fn belief(&self, config: &Self::Config) -> Belief;
+
+    /// The epoch that the node leads, and the timer that ends its lease of it; see
+    /// [`Node::lease`](super::Node::lease). None if it does not lead, and for a core whose leaders
+    /// have no lease.
+    fn lease(&self) -> Option<(Epoch, Self::Timer)> {
+        None
+    }
 
     /// The nodes that a failure detector outside the core watches; see
     /// [`Node::watched`](super::Node::watched). None for a core that detects failures by its own

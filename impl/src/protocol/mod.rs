@@ -33,6 +33,7 @@ use serde::Serialize;
 pub mod bully;
 pub mod chang_roberts;
 mod core;
+mod epoch;
 mod event;
 pub mod garcia_molina;
 mod id;
@@ -49,6 +50,7 @@ mod timers;
 
 pub use self::core::{Belief, Context, Core, Nothing};
 pub use bully::Timing;
+pub use epoch::{Epoch, Lease};
 pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};
 pub use node::Node;

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::{
-    Belief, Context, Core, Event, Input, Membership as _, NodeId, Output, Reason, Status, Time,
-    Timers,
+    Belief, Context, Core, Epoch, Event, Input, Lease, Membership as _, NodeId, Output, Reason,
+    Status, Time, Timers,
 };
 
 /// One node: a core and its shell.
@@ -134,6 +134,23 @@ impl<C: Core> Node<C> {
     pub fn status(&self) -> Status {
         let Belief { role, leader } = self.belief();
         Status { id: self.config.id(), role, leader }
+    }
+
+    /// The lease of a node that leads for a time; none if it does not lead, or its protocol knows no
+    /// leases. It may be over: the node notices at its next input.
+    #[must_use]
+    pub fn lease(&self) -> Option<Lease> {
+        let (epoch, timer) = self.core.as_ref()?.lease()?;
+        let until = self.shell.timers.deadline(timer)?;
+        Some(Lease { epoch, until })
+    }
+
+    /// The epoch that this node leads, if its lease lasts at `now`. Ask it immediately before each
+    /// thing that only a leader may do, and send the epoch along: between the question and what is
+    /// done, a pause may always come.
+    #[must_use]
+    pub fn leads(&self, now: Time) -> Option<Epoch> {
+        self.lease().filter(|lease| lease.until > now).map(|lease| lease.epoch)
     }
 
     /// The timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].

@@ -26,12 +26,11 @@
 //! - **A leader hands over by stopping first, and its successor proves that with its claim:** ours.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, Node, NodeId, Reason, Role, SettingsError, Time};
+use super::{Belief, Context, Core, NodeId, Reason, Role, SettingsError};
 
 mod candidate;
 mod config;
@@ -39,41 +38,8 @@ mod handover;
 mod leader;
 mod voter;
 
+pub use super::Epoch;
 pub use config::{Config, Preemption, Timing};
-
-/// The number of a leadership: every later leader has a higher one. A resource that refuses
-/// everything from an epoch lower than the highest that it has seen is safe from a leader that is
-/// late: it is the fencing token of what a leader does.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct Epoch(u64);
-
-impl Epoch {
-    /// The epoch with this number; 0 is before the first.
-    #[must_use]
-    pub const fn new(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// Its number.
-    #[must_use]
-    pub const fn number(self) -> u64 {
-        self.0
-    }
-
-    /// The one after it. At an epoch in every nanosecond there are numbers for 584 years.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
-}
-
-impl fmt::Display for Epoch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -349,17 +315,9 @@ impl Core for Quorum {
         };
         Belief { role, leader }
     }
-}
 
-impl Node<Quorum> {
-    /// The epoch that this node leads, if its lease lasts at `now`. Ask it immediately before each
-    /// thing that only a leader may do, and send the epoch along: between the question and what is
-    /// done, a pause may always come.
-    #[must_use]
-    pub fn leads(&self, now: Time) -> Option<Epoch> {
-        let core = self.core().filter(|core| matches!(core.state, State::Leader { .. }))?;
-        let lasts = self.armed().any(|(timer, until)| timer == Timer::Lease && until > now);
-        lasts.then_some(core.epoch())
+    fn lease(&self) -> Option<(Epoch, Timer)> {
+        matches!(self.state, State::Leader { .. }).then_some((self.durable.epoch, Timer::Lease))
     }
 }
 
