@@ -1,9 +1,10 @@
 //! Fencing: a resource refuses what comes from an old epoch.
 //!
 //! A leader can be paused at any moment: after it has asked whether it leads, and before it writes.
-//! When it goes on, another leads, and it does not know. No lease prevents that, because no lease is
-//! longer than every pause. So the *resource* must decide. It keeps the highest epoch that it has
-//! admitted, and refuses a write of a lower one; it does both in the same transaction as the write.
+//! When it goes on, another leads, and it does not know. No lease prevents that: none is longer than
+//! every pause. So the *resource* must decide. It keeps the highest epoch that it has admitted, and
+//! refuses a write of a lower one; it does both in the same transaction as the write.
+//! `docs/fencing.md` shows how, and says what fencing does not give.
 //!
 //! - [`Fence`] is a small resource that does so: values with their epochs, kept by a
 //!   [crash-safe storage](crate::storage).
@@ -17,7 +18,7 @@
 //!
 //! ```
 //! use bellwether::fence::Fence;
-//! use bellwether::protocol::quorum::Epoch;
+//! use bellwether::Epoch;
 //! use bellwether::storage::Memory;
 //!
 //! let mut fence: Fence<String> = Fence::open(Memory::default())?;
@@ -181,6 +182,11 @@ impl<D: fmt::Debug> fmt::Debug for Fence<D> {
         debug.field("resources", resources).field("broken", broken).finish_non_exhaustive()
     }
 }
+
+/// The code in the document is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/fencing.md")]
+struct Document;
 
 #[cfg(test)]
 mod tests;
