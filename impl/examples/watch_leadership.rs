@@ -2,14 +2,16 @@
 //!
 //! `cargo run --release -p bellwether --example watch_leadership`
 
-use bellwether::{Config, Election, Leadership, NodeId};
+use bellwether::storage::Memory;
+use bellwether::{Config, Election};
 use tokio::net::TcpListener;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// What a service does: join, then act on every change of leadership.
 async fn serve(config: Config, listener: TcpListener) -> Result<Election> {
-    let election = Election::join_on(config, listener)?;
+    // Elsewhere `Election::join`, with what must survive a crash in `Config::with_directory`.
+    let election = Election::join_with(config, listener, Memory::default())?;
     let mut leadership = election.leadership();
     tokio::spawn(async move {
         while leadership.changed().await.is_ok() {
@@ -38,14 +40,14 @@ async fn main() -> Result<()> {
         elections.push(serve(Config::new("example", node, members.clone())?, listener).await?);
     }
     let mut seen_by_one = elections[0].leadership();
-    let leads = |number| move |now: &Leadership| now.leader.map(NodeId::get) == Some(number);
-
-    seen_by_one.wait_for(leads(3)).await?;
-    println!("-- node 3 leaves --");
-    if let Some(highest) = elections.pop() {
-        highest.leave().await?;
-    }
-    seen_by_one.wait_for(leads(2)).await?;
-    println!("-- node 2 has taken over --");
+    let first = seen_by_one.wait_for(|now| now.leader.is_some()).await?.leader;
+    let position = elections.iter().position(|node| Some(node.leadership().borrow().node) == first);
+    let leader = elections.remove(position.ok_or("the leader is one of them")?);
+    let guard = leader.guard().ok_or("it leads with a lease")?;
+    println!("-- the leader of epoch {} leaves --", guard.epoch());
+    leader.leave().await?;
+    let mut seen = elections[0].leadership();
+    seen.wait_for(|now| now.leader.is_some() && now.leader != first).await?;
+    println!("-- another has taken over --");
     Ok(())
 }

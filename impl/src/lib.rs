@@ -5,7 +5,8 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
-//! let election = Election::join(Config::new("orders", 2, members)?).await?;
+//! let config = Config::new("orders", 2, members)?.with_directory("/var/lib/orders");
+//! let election = Election::join(config).await?;
 //! let mut leadership = election.leadership();
 //! while leadership.changed().await.is_ok() {
 //!     let now = *leadership.borrow_and_update();
@@ -20,14 +21,26 @@
 //! # }
 //! ```
 //!
-//! What leadership means here: the recommended protocol is the [bully](protocol::bully), which has
-//! no quorum. While messages arrive within the configured time-outs there is one leader, the
-//! highest node that is up. *A network that is cut in two has a leader on each side*, and a leader
-//! that was paused does not know at once that it was replaced. Use it where that is a nuisance, not
-//! a loss; a protocol with a quorum is for the other cases.
+//! What leadership means here: the recommended protocol is the [quorum bully](protocol::quorum). A
+//! node leads with the durable grants of a majority, for as long as a lease lasts that a majority
+//! renews, and each leadership has a higher epoch than the one before. A network that is cut in two
+//! has at most one leader, on the side of the majority. A thread can be paused at any moment, so
+//! before each thing that only a leader may do, ask [`Guard::is_valid_now`], and send the epoch
+//! along: [`fence`] is the side that refuses old ones.
 //!
-//! [`Config::for_protocol`] chooses another protocol. Those that must remember something through a
-//! crash need a directory, [`Config::with_directory`].
+//! ```no_run
+//! # fn example(election: bellwether::Election) {
+//! if let Some(guard) = election.guard() {
+//!     while guard.is_valid_now() {
+//!         println!("the next order, in the name of epoch {}", guard.epoch());
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! [`Config::for_protocol`] chooses another protocol. None of the others has a quorum: *they can
+//! have two leaders at the same time*, which is logged as a warning. What must be remembered
+//! through a crash is kept in a directory, [`Config::with_directory`].
 //!
 //! The crate has one module for each concern, and arrows point one way:
 //!

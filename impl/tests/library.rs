@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bellwether::storage::Memory;
 use bellwether::{Config, Election, JoinError, Leadership, NodeId, Role, Timing};
 use futures::StreamExt;
 use tokio::net::TcpListener;
@@ -22,56 +23,91 @@ async fn cluster(size: u16) -> Vec<Election> {
     }
     let join = |(node, listener)| {
         let config = Config::new("library", node, members.clone()).expect("valid");
-        Election::join_on(config, listener).expect("can join")
+        Election::join_with(config, listener, Memory::default()).expect("can join")
     };
     (1..).zip(listeners).map(join).collect()
 }
 
-async fn wait_for_leader(leadership: &mut watch::Receiver<Leadership>, leader: u16) -> Leadership {
-    let wanted = |now: &Leadership| now.leader == NodeId::new(leader);
+/// Waits until the node takes another than `not` for the leader.
+async fn wait_for_leader(
+    leadership: &mut watch::Receiver<Leadership>,
+    not: Option<NodeId>,
+) -> NodeId {
+    let wanted = |now: &Leadership| now.leader.is_some() && now.leader != not;
     let now = timeout(LIMIT, leadership.wait_for(wanted)).await;
-    *now.expect("within the limit").expect("takes part")
+    now.expect("within the limit").expect("takes part").leader.expect("waited for")
+}
+
+/// Waits until all of these nodes take one of them for the leader, and takes that out.
+async fn take_leader(nodes: &mut Vec<Election>) -> Election {
+    let mut leader = None;
+    let agree = async {
+        while leader.is_none() {
+            let seen = wait_for_leader(&mut nodes[0].leadership(), None).await;
+            let follows = |node: &Election| node.leadership().borrow().leader == Some(seen);
+            leader = nodes.iter().all(follows).then_some(seen);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LIMIT, agree).await.expect("within the limit");
+    let leads = |node: &Election| Some(node.leadership().borrow().node) == leader;
+    nodes.remove(nodes.iter().position(leads).expect("it is one of them"))
 }
 
 #[tokio::test]
 async fn a_node_that_left_leads_no_longer_and_another_takes_over() {
     let mut nodes = cluster(3).await;
-    let mut highest = nodes[2].leadership();
-    let mut lowest = nodes[0].leadership();
-    assert!(wait_for_leader(&mut highest, 3).await.is_self());
-    assert!(!wait_for_leader(&mut lowest, 3).await.is_self());
+    let leader = take_leader(&mut nodes).await;
+    let (leadership, address) = (leader.leadership(), leader.address());
+    let first = *leadership.borrow();
+    assert!(first.is_self());
+    assert!(!nodes[0].leadership().borrow().is_self());
 
-    let address = nodes[2].address();
-    nodes.pop().expect("three").leave().await.expect("no storage to fail");
-    let last = *highest.borrow();
+    let guard = leader.guard().expect("it leads with a lease");
+    assert!(guard.is_valid_now() && nodes.iter().all(|other| other.guard().is_none()));
+    leader.leave().await.expect("no storage to fail");
+    assert!(!guard.is_valid_now());
+    let last = *leadership.borrow();
     assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, None));
     assert!(TcpListener::bind(address).await.is_ok(), "the port is free again");
-    wait_for_leader(&mut lowest, 2).await;
+    wait_for_leader(&mut nodes[0].leadership(), first.leader).await;
+    let second = take_leader(&mut nodes).await.guard().expect("it leads with a lease");
+    assert!(second.epoch() > guard.epoch(), "a later leader has a higher epoch");
 }
 
 #[tokio::test]
 async fn dropping_an_election_leaves_it() {
-    let mut nodes = cluster(2).await;
-    let mut highest = nodes[1].leadership();
-    let mut lowest = nodes[0].leadership();
-    wait_for_leader(&mut lowest, 2).await;
-    drop(nodes.pop());
-    let ended = async { while highest.changed().await.is_ok() {} };
+    let mut nodes = cluster(3).await;
+    let leader = take_leader(&mut nodes).await;
+    let mut leadership = leader.leadership();
+    let (first, guard) = (leadership.borrow().leader, leader.guard().expect("it leads"));
+    drop(leader);
+    let ended = async { while leadership.changed().await.is_ok() {} };
     timeout(LIMIT, ended).await.expect("within the limit");
-    assert_eq!(highest.borrow().leader, None);
-    assert!(wait_for_leader(&mut lowest, 1).await.is_self());
+    assert_eq!(leadership.borrow().leader, None);
+    assert!(!guard.is_valid_now());
+    wait_for_leader(&mut nodes[0].leadership(), first).await;
 }
 
 #[tokio::test]
 async fn the_stream_of_changes_ends_with_the_part_in_the_election() {
     let mut nodes = cluster(2).await;
-    let highest = nodes.pop().expect("two");
-    let mut changes = highest.changes();
-    let leads = async { while !changes.next().await.expect("goes on").is_self() {} };
-    timeout(LIMIT, leads).await.expect("within the limit");
-    highest.leave().await.expect("no storage to fail");
+    let mut changes = nodes[1].changes();
+    let knows = async { while changes.next().await.expect("goes on").leader.is_none() {} };
+    timeout(LIMIT, knows).await.expect("within the limit");
+    nodes.pop().expect("two").leave().await.expect("no storage to fail");
     let rest = timeout(LIMIT, changes.collect::<Vec<_>>()).await.expect("within the limit");
     assert_eq!(rest.last().map(|now| now.leader), Some(None));
+}
+
+/// The recommended protocol remembers what it has granted.
+#[tokio::test]
+async fn a_node_that_does_not_know_where_to_remember_is_refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let config = Config::new("library", 1, [(1, "a:1"), (2, "b:1")]).expect("valid");
+    let error = Election::join_on(config, listener).expect_err("no directory");
+    assert!(matches!(error, JoinError::Config(_)));
+    assert!(error.to_string().contains("`directory` under [storage]"), "{error}");
 }
 
 #[tokio::test]
@@ -92,7 +128,7 @@ async fn a_peer_that_hangs_up_is_called_again_and_again() {
     let addresses = [&own, &peer].map(|listener| listener.local_addr().expect("an address"));
     let members = (1..).zip(addresses.map(|address| address.to_string()));
     let config = Config::new("library", 1, members).expect("valid");
-    let _election = Election::join_on(config, own).expect("can join");
+    let _election = Election::join_with(config, own, Memory::default()).expect("can join");
     for _ in 0..5 {
         let call = timeout(LIMIT, peer.accept()).await.expect("within the limit");
         drop(call.expect("a connection"));
@@ -111,7 +147,7 @@ fn a_configuration_that_cannot_be_is_refused() {
         Config::new("c", 1, [(1, "a:1")]).expect_err("alone"),
         Config::new("c", 1, members)
             .expect("valid")
-            .with_section(Timing { watch: Duration::ZERO, ..Timing::DEFAULT })
+            .with_section(Timing { skew: Duration::ZERO, ..Timing::DEFAULT })
             .expect_err("no time-out"),
     ] {
         assert!(!error.to_string().is_empty());

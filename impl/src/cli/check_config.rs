@@ -11,12 +11,13 @@ use super::{Failure, print};
 
 /// Print the configuration a node would run with, or what is wrong with it
 ///
-/// The output is itself a configuration file, with every default written out.
+/// The output is itself a configuration file, with every default written out. If two nodes can lead
+/// at the same time with the protocol, a warning goes to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   bellwether check-config orders.toml
-  bellwether check-config orders.toml --node 3 --set watch=2s
+  bellwether check-config orders.toml --node 3 --set skew=200ms
   bellwether check-config orders.toml --node 3 --protocol stoller --data-dir /var/lib/orders")]
 pub(crate) struct Args {
     /// The configuration file
@@ -42,6 +43,9 @@ impl Visitor for Write {
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         config.directory()?;
+        if let Some(warning) = config::warning::<C>() {
+            eprintln!("warning: {warning}");
+        }
         Ok(config.to_toml(log))
     }
 }

@@ -8,7 +8,7 @@ use tracing::level_filters::LevelFilter;
 /// Each of these counts more than the file; the flag counts more than the variable.
 #[derive(Debug, Args)]
 pub(crate) struct OverrideArgs {
-    /// Which protocol to run, such as bully; the same on every node
+    /// Which protocol to run, if not quorum; the same on every node
     #[arg(long, value_name = "NAME", env = "BELLWETHER_PROTOCOL")]
     protocol: Option<String>,
 
@@ -20,7 +20,7 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_LISTEN")]
     listen: Option<Address>,
 
-    /// A key of the protocol's section and its value, as in watch=2s; may be repeated
+    /// A key of the protocol's section and its value, as in skew=200ms; may be repeated
     #[arg(long, value_name = "KEY=VALUE", env = "BELLWETHER_SET", value_parser = setting)]
     #[arg(value_delimiter = ',')]
     set: Vec<(String, String)>,
@@ -58,7 +58,7 @@ impl From<&OverrideArgs> for Overrides {
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in watch=2s")?;
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in skew=200ms")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 

@@ -20,16 +20,21 @@ use super::overrides::OverrideArgs;
 Examples:
   bellwether run --config orders.toml --node 3
   BELLWETHER_CONFIG=orders.toml BELLWETHER_NODE=3 bellwether run
-  bellwether run --config orders.toml --node 3 --log-format json --set watch=2s,heartbeat=500ms
+  bellwether run --config orders.toml --node 3 --log-format json --set lease=4s,promise=5s
   bellwether run --config orders.toml --node 3 --protocol stoller --data-dir /var/lib/orders
 
 A configuration:
   cluster = \"orders\"
-  protocol = \"bully\"
   [members]
   1 = \"10.0.0.1:7000\"
   2 = \"10.0.0.2:7000\"
   3 = \"10.0.0.3:7000\"
+  [storage]
+  directory = \"/var/lib/orders\"
+
+The protocol is quorum unless another is chosen: a majority grants one leader its lease. With every
+other one two nodes can lead at the same time; the daemon then warns at the start.
+
 
 `bellwether check-config FILE --node ID` prints all keys with their values.")]
 pub(crate) struct Args {
@@ -65,17 +70,10 @@ impl Visitor for Run {
 }
 
 async fn take_part<C: Runnable>(config: Config<C>) -> anyhow::Result<()> {
-    let (node, protocol) = (config.node(), C::NAME);
+    let node = config.node();
     // Asked for first, so that a signal during the start is not lost.
     let signal = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let mut election = Election::join(config).await?;
-    if let Some(when) = C::TWO_LEADERS {
-        tracing::warn!(
-            %node, protocol,
-            "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {when}. Use it only \
-             where that is a nuisance and not a loss; read docs/protocols/{protocol}.md",
-        );
-    }
     tokio::select! {
         signal = signal => tracing::info!(%node, signal, "leaving"),
         stopped = election.stopped() => return Ok(stopped?),

@@ -46,7 +46,8 @@ impl Field<'_> {
     }
 
     /// Takes the value from a file.
-    fn read(self, value: Spanned<DeValue<'_>>) -> Result<(), toml::de::Error> {
+    fn read(self, value: Spanned<DeValue<'_>>) -> Result<(), Mistake> {
+        let place = value.span();
         let value = ValueDeserializer::from(value);
         match self {
             Self::Time(time) => *time = humantime_serde::deserialize(value)?,
@@ -54,7 +55,7 @@ impl Field<'_> {
             Self::Count(count) => *count = usize::deserialize(value)?,
             Self::Node(node) => *node = Some(super::file::NodeNumber::deserialize(value)?.0),
             Self::Preemption(preempts) => {
-                let wrong = <toml::de::Error as serde::de::Error>::custom;
+                let wrong = |problem| Mistake::Here(place, problem);
                 *preempts = preemption(&String::deserialize(value)?).map_err(wrong)?;
             }
         }

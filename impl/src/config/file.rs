@@ -250,14 +250,11 @@ impl Source {
         let mut root = root.into_inner();
         if let Some((key, _)) = root.get_key_value("timing") {
             let names = NAMES.join("], [");
-            return Err(Mistake::Here(
-                key.span(),
-                format!(
-                    "[timing] has become the section of the protocol that it is for: rename it to \
-                 [{}], or to that of another protocol ([{names}])",
-                    Recommended::NAME,
-                ),
-            ));
+            let problem = format!(
+                "[timing] has become the section of the protocol that it is for: rename it to \
+                 that of the protocol, one of [{names}]"
+            );
+            return Err(Mistake::Here(key.span(), problem));
         }
         fields::check(&root, "", &[&TOP[..], NAMES].concat())?;
         let mut protocols = BTreeMap::new();

@@ -23,7 +23,7 @@ pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
 pub use self::log::{Log, LogFormat};
 pub use self::names::{Address, ClusterId};
-pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load};
+pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 
@@ -53,14 +53,15 @@ struct Parts<C: Runnable> {
 
 impl Config {
     /// The configuration of node `node` of the cluster `cluster`, with the recommended protocol and
-    /// its default timing.
+    /// its default timing. It remembers what it has granted, so it needs a
+    /// [directory](Config::with_directory).
     ///
     /// `members` are the ids and addresses of all nodes, the node's own included.
     ///
     /// ```
     /// use bellwether::Config;
     /// let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
-    /// let config = Config::new("orders", 2, members)?;
+    /// let config = Config::new("orders", 2, members)?.with_directory("/var/lib/orders");
     /// # Ok::<(), bellwether::config::Error>(())
     /// ```
     ///

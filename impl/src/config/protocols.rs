@@ -52,6 +52,18 @@ pub trait Runnable: Core {
     }
 }
 
+/// The warning about a protocol of which the model shows two leaders at the same time; none if it
+/// shows none.
+#[must_use]
+pub fn warning<C: Runnable>() -> Option<String> {
+    let (protocol, when) = (C::NAME, C::TWO_LEADERS?);
+    Some(format!(
+        "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {when}. Use it only \
+         where that is a nuisance and not a loss; read docs/protocols/{protocol}.md, and the \
+         survey of all protocols: README.md#every-election-in-one-table"
+    ))
+}
+
 /// What is done with a configuration whose protocol is known only while the program runs.
 pub trait Visitor {
     /// What comes of it.

@@ -196,6 +196,9 @@ impl Election {
         let protocol = C::NAME;
         let id = config.node();
         tracing::info!(node = %id, protocol, incarnation, %address, "taking part in elections");
+        if let Some(warning) = config::warning::<C>() {
+            tracing::warn!(node = %id, protocol, "{warning}");
+        }
         let actor = Actor {
             node,
             links,

@@ -49,17 +49,17 @@ mod time;
 mod timers;
 
 pub use self::core::{Belief, Context, Core, Nothing};
-pub use bully::Timing;
 pub use epoch::{Epoch, Lease};
 pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};
 pub use node::Node;
+pub use quorum::Timing;
 pub use settings::{Config, Conflict, DurationError, MemberError, Membership, SettingsError};
 pub use time::Time;
 pub use timers::{MAX_TIMERS, Timers};
 
 /// The core that the library and the daemon run unless another is asked for.
-pub type Recommended = bully::Bully;
+pub type Recommended = quorum::Quorum;
 
 /// Something that happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

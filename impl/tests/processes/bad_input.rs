@@ -62,7 +62,7 @@ fn configurations_that_cannot_be_are_refused() {
     run(&["--node", "1"], &["unknown key `speed` in [bully]", "line ", "`heartbeat`"]);
     let old = cluster.text("test").replace("[bully]", "[timing]");
     std::fs::write(&path, old).expect("writable");
-    run(&["--node", "1"], &["line ", "[timing]", "rename it to [bully]"]);
+    run(&["--node", "1"], &["line ", "[timing]", "one of [bully], "]);
     let twice = cluster.text("test").replace("[members]", "[members]\n2 = \"127.0.0.1:1\"");
     std::fs::write(&path, twice).expect("writable");
     run(&["--node", "1"], &["duplicate key", "two nodes with one id", "give each its own"]);
@@ -83,7 +83,12 @@ fn flags_count_more_than_the_environment_and_that_more_than_the_file() {
         .stdout(contains("heartbeat = \"50ms\""));
     check(&["--node", "3", "--set", "watch=6s"])
         .stdout(contains("node = 3"))
-        .stdout(contains("watch = \"6s\""));
+        .stdout(contains("watch = \"6s\""))
+        .stderr(contains("TWO NODES CAN LEAD AT THE SAME TIME with the protocol bully"));
+    let mut command = bellwether();
+    let quorum = ["--node", "1", "--protocol", "quorum"];
+    command.arg("check-config").arg(cluster.config()).args(quorum);
+    command.assert().success().stderr("").stdout(contains("preemption = \"never\""));
 }
 
 #[test]

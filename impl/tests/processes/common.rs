@@ -117,6 +117,7 @@ impl Drop for Process {
 /// Nodes `1..=size`, their configuration and their logs.
 pub(crate) struct Cluster {
     pub(crate) directory: TempDir,
+    protocol: String,
     sections: String,
     pub(crate) ports: BTreeMap<u16, u16>,
     running: BTreeMap<u16, Process>,
@@ -138,9 +139,9 @@ impl Cluster {
             "[storage]\ndirectory = \"{}\"\n{sections}",
             data.to_str().expect("plain text")
         );
-        let cluster = Self { directory, sections, ports, running: BTreeMap::new() };
-        let text = format!("protocol = \"{protocol}\"\n{}", cluster.text("test"));
-        std::fs::write(cluster.config(), text).expect("writable");
+        let protocol = protocol.to_owned();
+        let cluster = Self { directory, protocol, sections, ports, running: BTreeMap::new() };
+        std::fs::write(cluster.config(), cluster.text("test")).expect("writable");
         cluster
     }
 
@@ -148,7 +149,8 @@ impl Cluster {
     pub(crate) fn text(&self, name: &str) -> String {
         let member = |(node, port)| format!("{node} = \"127.0.0.1:{port}\"\n");
         let members: String = self.ports.iter().map(member).collect();
-        format!("cluster = \"{name}\"\n[members]\n{members}{}", self.sections)
+        let Self { protocol, sections, .. } = self;
+        format!("cluster = \"{name}\"\nprotocol = \"{protocol}\"\n[members]\n{members}{sections}")
     }
 
     pub(crate) fn config(&self) -> PathBuf {

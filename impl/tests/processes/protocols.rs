@@ -25,8 +25,13 @@ fn warns_once_and_shows_the_protocol(cluster: &Cluster, node: u16, protocol: &st
     assert_eq!(warnings.len(), 1, "{log}");
     let page = format!("docs/protocols/{protocol}.md");
     assert!(warnings[0].contains("WARN") && warnings[0].contains(&page), "{log}");
+    let (survey, heading) =
+        ("README.md#every-election-in-one-table", "## Every election in one table");
+    assert!(warnings[0].contains(survey), "{log}");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     assert!(std::path::Path::new(root).join(&page).is_file(), "{page} can be read");
+    let readme = std::fs::read_to_string(format!("{root}/README.md")).expect("it can be read");
+    assert!(readme.contains(heading), "the survey is there");
     let status = cluster.status(node).expect("it runs");
     assert_eq!(status["protocol"], protocol);
 }
@@ -116,6 +121,9 @@ fn the_lease_with_a_store_that_a_flag_names() {
 #[test]
 fn the_quorum_bully() {
     let mut cluster = Cluster::running(5, "quorum", "");
+    // It is what runs if nothing is said.
+    let text = cluster.text("test").replace("protocol = \"quorum\"\n", "");
+    std::fs::write(cluster.config(), text).expect("writable");
     (1..=5).for_each(|node| cluster.start(node));
     let first = cluster.wait_for_any_leader();
     cluster.take(first).kill();

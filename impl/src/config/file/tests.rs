@@ -7,6 +7,7 @@ use super::*;
 use crate::config::{DetectorSettings, LeaseSection, LogFormat, StollerSection, Visitor, load};
 use crate::protocol::bully::{Bully, Timing};
 use crate::protocol::lease::Lease;
+use crate::protocol::quorum::Quorum;
 use crate::protocol::stoller::Stoller;
 
 const GOOD: &str = "\
@@ -22,7 +23,7 @@ fn read_as<C: Runnable>(text: &str, overrides: Overrides) -> Result<(Config<C>, 
     with_file(text, |path| Config::load(path, overrides))
 }
 
-fn read_back(text: &str, overrides: Overrides) -> Result<(Config, Log), Error> {
+fn read_back(text: &str, overrides: Overrides) -> Result<(Config<Bully>, Log), Error> {
     read_as::<Bully>(text, overrides)
 }
 
@@ -65,6 +66,10 @@ fn what_is_not_said_has_a_default() {
     assert_eq!(log, Log { level: LevelFilter::INFO, format: LogFormat::Text });
     let ids: Vec<u16> = config.addresses().map(|(id, _)| id.get()).collect();
     assert_eq!(ids, [1, 2, 10], "ascending by number, not by spelling");
+    let text = written(GOOD, Overrides::default()).expect("good");
+    assert!(text.contains("protocol = \"quorum\"") && text.contains("preemption = \"never\""));
+    let (config, _) = read_as::<Quorum>(GOOD, Overrides::default()).expect("good");
+    assert!(config.directory().is_err(), "it must remember what it has granted");
 }
 
 #[test]
@@ -80,6 +85,9 @@ fn overrides_count_more_than_the_file() {
     assert_eq!(config.section().watch, Duration::from_secs(3));
     assert_eq!(config.section().heartbeat, Duration::from_millis(300));
     assert_eq!(log.level, LevelFilter::TRACE);
+    let preempts = with_settings(&[("preemption", "at-once"), ("dwell", "3s")]);
+    let quorum = written(&text, preempts).expect("good");
+    assert!(quorum.contains("preemption = \"at-once\"\ndwell = \"3s\""), "{quorum}");
     let other = Overrides { protocol: Some("stoller".to_owned()), ..Overrides::default() };
     let text = written(&text, other).expect("good");
     assert!(text.contains("protocol = \"stoller\"") && text.contains("[detector.fixed]"), "{text}");
@@ -105,7 +113,7 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 #[test]
 fn the_example_runs_every_protocol_as_its_defaults_do() {
     let example = include_str!("../../../examples/cluster.toml");
-    let (members, _) = example.split_once("# For garcia-molina").expect("a comment");
+    let (members, _) = example.split_once("# For quorum, ").expect("a comment");
     for &name in NAMES {
         let overrides = |store: &[(&str, &str)]| Overrides {
             protocol: Some(name.to_owned()),
@@ -163,12 +171,17 @@ fn detectors_follow_the_interval_of_the_heartbeats() {
 #[test]
 fn every_mistake_has_its_place_and_remedy() {
     let with = |more: &str| problem(&format!("{GOOD}{more}"));
+    let bully = |more: &str| problem(&format!("protocol = \"bully\"\n{GOOD}{more}"));
+    let quorum = |more: &str| problem(&format!("{GOOD}[quorum]\n{more}"));
     let stoller = |more: &str| problem(&format!("protocol = \"stoller\"\n{GOOD}{more}"));
     let lease = |more: &str| problem(&format!("protocol = \"lease\"\n{GOOD}{more}"));
     for (found, expected) in [
         (with("[bully]\nwach = \"1s\"\n"), &["line 8", "`wach` in [bully]", "is `watch`"][..]),
         (with("[stoller]\nasc = \"1s\"\n"), &["line 8", "`asc` in [stoller]", "is `ask`"]),
-        (with("[timing]\nwatch = \"1s\"\n"), &["line 7", "[timing]", "rename it to [bully]"]),
+        (
+            with("[timing]\nwatch = \"1s\"\n"),
+            &["line 7", "[timing]", "one of [bully], [garcia-molina]"],
+        ),
         (with("[storage]\ndir = \"x\"\n"), &["line 8", "`dir` in [storage]", "`directory`"]),
         (with("[log]\nlevle = \"info\"\n"), &["line 8", "`levle` in [log]", "is `level`"]),
         (with("bully = 1\n"), &["line 7"]),
@@ -181,8 +194,10 @@ fn every_mistake_has_its_place_and_remedy() {
         (with("0 = \"127.0.0.1:7009\"\n"), &["`0` is not a node id"]),
         (with("3 = \"127.0.0.1\"\n"), &["line 7", "is not an address", "HOST:PORT"]),
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
-        (with("[bully]\nwatch = \"soon\"\n"), &["line 8"]),
-        (with("[bully]\nwatch = \"150ms\"\n"), &["bully.heartbeat (100ms)", "try 30ms"]),
+        (quorum("preemption = \"dwel\"\n"), &["line 8", "unknown value `dwel`", "is `dwell`"]),
+        (quorum("promise = \"1s\"\n"), &["quorum.promise (1s)", "quorum.lease (1s)", "try 1.02"]),
+        (bully("[bully]\nwatch = \"soon\"\n"), &["line 9"]),
+        (bully("[bully]\nwatch = \"150ms\"\n"), &["bully.heartbeat (100ms)", "try 30ms"]),
         (stoller("[stoller]\nask = \"0s\"\n"), &["stoller.ask is 0ns", "more than 0s"]),
         (stoller("[detector]\nkind = \"fi\"\n"), &["line 9", "detector `fi`", "is `phi`"]),
         (stoller("[detector]\nbeat = \"1s\"\n"), &["line 9", "`beat` in [detector]"]),
