@@ -11,11 +11,13 @@ use bellwether_model::world::{Faults, Network, Scenario, Start, World};
 fn conforms(scenario: Scenario) -> Summary {
     let world = World::new(LeaseMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &LeaseMapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { summary, divergence } = walked;
+    let Outcome { mut summary, divergence } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     assert!(summary.transitions > 300, "{scenario}: only {}", summary.transitions);
     assert!(summary.probes > 0, "{scenario}");
     summary

@@ -11,11 +11,13 @@ use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
 fn walk(scenario: Scenario, limits: Limits) -> Summary {
     let world = World::new(BullyMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &BullyMapping, &limits, &mut |_| {}).expect("comparable");
-    let Outcome { summary, divergence } = walked;
+    let Outcome { mut summary, divergence } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     summary
 }
 
@@ -119,6 +121,16 @@ fn a_walk_that_is_cut_short_says_so() {
 }
 
 #[test]
+fn a_recount_that_is_cut_short_says_so() {
+    let mut summary = walk(CRASH_AND_RECOVERY, Limits::NONE);
+    assert_eq!(summary.cut_short, None);
+    let world = World::new(BullyMapping::RULES, CRASH_AND_RECOVERY).expect("possible");
+    let little = Limits { memory: Some(1), ..Limits::NONE };
+    summary.recount(&world, &little, &mut |_| {}).expect("nothing differs as far as it went");
+    assert_eq!(summary.cut_short, Some(Reason::Memory));
+}
+
+#[test]
 fn rules_that_the_program_does_not_implement_are_refused() {
     let world = World::new(Bully::BASELINE, Scenario::calm(3)).expect("possible");
     let refused = lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {}).expect_err("refused");
@@ -129,8 +141,8 @@ fn rules_that_the_program_does_not_implement_are_refused() {
 
 #[test]
 fn a_recount_that_differs_is_an_error() {
-    let summary = walk(CRASH_AND_RECOVERY, Limits::NONE);
+    let mut summary = walk(CRASH_AND_RECOVERY, Limits::NONE);
     let other = World::new(BullyMapping::RULES, Scenario::calm(3)).expect("possible");
-    let error = summary.recount(&other, &mut |_| {}).expect_err("another world");
+    let error = summary.recount(&other, &Limits::NONE, &mut |_| {}).expect_err("another world");
     assert!(matches!(error, Error::Recount { .. }), "{error}");
 }

@@ -12,11 +12,13 @@ use bellwether_model::world::{Faults, Network, Scenario, Start, World};
 fn conforms<M: Mapping>(mapping: &M, scenario: Scenario, kinds: &[&str]) {
     let world = World::new(M::RULES, scenario).expect("possible");
     let walked = lockstep(&world, mapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { summary, divergence } = walked;
+    let Outcome { mut summary, divergence } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     let all: u64 = summary.kinds.values().sum();
     assert_eq!(summary.transitions, all, "each transition has one kind");
     assert!(summary.transitions > 300, "{scenario}: only {}", summary.transitions);

@@ -20,11 +20,13 @@ const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 fn conforms(scenario: Scenario, kinds: &[&str]) -> Summary {
     let world = World::new(StollerMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &StollerMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { summary, divergence } = walked.expect("comparable");
+    let Outcome { mut summary, divergence } = walked.expect("comparable");
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     let found: Vec<&str> = summary.kinds.keys().copied().collect();
     assert_eq!(found, kinds, "{scenario}");
     assert!(summary.probes > 1_000, "{scenario}: only {} probes", summary.probes);

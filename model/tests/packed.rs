@@ -1,6 +1,8 @@
 //! The packed world against the world itself: packing loses nothing, and what is looked up is what
 //! the world does.
 
+mod counter;
+
 use bellwether_model::check::exact::{Exact, Goal, How};
 use bellwether_model::check::{Limits, Progress};
 use bellwether_model::property::{self, Condition, Temporal};

@@ -27,7 +27,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How many pairs are expanded between two looks at the clock.
 const BETWEEN_LOOKS: u32 = 1 << 10;
@@ -70,7 +70,7 @@ pub struct Summary {
     pub depth: usize,
     /// How long it took.
     pub seconds: f64,
-    /// Why it ended before everything was compared, if it did.
+    /// Why it ended before everything was compared and counted again, if it did.
     pub cut_short: Option<Reason>,
     /// The transitions of distinct states of the model within the bounds.
     #[serde(skip)]
@@ -87,22 +87,35 @@ impl Summary {
         self.transitions as f64 / self.seconds.max(1e-9)
     }
 
-    /// Counts the world in the model alone, and holds the walk against it: that every state was
-    /// met and every transition compared.
+    /// Counts the world in the model alone, and checks the walk against it: that every state was
+    /// met and every transition compared. What the walk has used counts toward the limits; if one
+    /// of them ends the count, this is [cut short](Self::cut_short).
     ///
     /// # Errors
     /// If the counts differ. A walk that did not reach its end claims nothing and is not recounted.
     pub fn recount<P: Specification>(
-        &self,
+        &mut self,
         world: &World<P>,
+        limits: &Limits,
         look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(), Error> {
         if !self.whole {
             return Ok(());
         }
-        let how = How { limits: Limits::NONE, edges: false, threads: 1, look };
+        let walked = Duration::from_secs_f64(self.seconds);
+        let time = limits.time.map(|limit| limit.saturating_sub(walked));
+        let how = How {
+            limits: Limits { states: None, time, ..*limits },
+            edges: false,
+            threads: 1,
+            look,
+        };
         let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), how)
             .map_err(|error| Error::Threads(error.to_string()))?;
+        if let Some(reason) = exact.cut_short() {
+            self.cut_short = Some(reason);
+            return Ok(());
+        }
         let counts = exact.counts();
         // The model counts its initial state as generated.
         let (states, transitions) = (counts.distinct, counts.generated - 1);

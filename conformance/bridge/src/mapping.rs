@@ -301,8 +301,8 @@ impl<M: Mapping + Sync> AnyMapping for M {
         look: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome> {
         let world = World::new(M::RULES, scenario)?.concrete();
-        let outcome = lockstep(&world, self, limits, &mut |p| look("comparing", p))?;
-        outcome.summary.recount(&world, &mut |p| look("counting the model alone", p))?;
+        let mut outcome = lockstep(&world, self, limits, &mut |p| look("comparing", p))?;
+        outcome.summary.recount(&world, limits, &mut |p| look("counting the model alone", p))?;
         Ok(outcome)
     }
 

@@ -16,11 +16,13 @@ use wrong::{Mistake, WrongMapping};
 fn conforms(scenario: Scenario) -> Summary {
     let world = World::new(GarciaMolinaMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &GarciaMolinaMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { summary, divergence } = walked.expect("comparable");
+    let Outcome { mut summary, divergence } = walked.expect("comparable");
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     assert!(summary.probes > 0);
     println!("{scenario}: {summary:?}");
     summary

@@ -28,11 +28,13 @@ fn recovery() -> Scenario {
 fn conforms(scenario: Scenario, kinds: &[&str]) {
     let world = World::new(InvitationMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &InvitationMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { summary, divergence } = walked.expect("comparable");
+    let Outcome { mut summary, divergence } = walked.expect("comparable");
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     assert!(summary.probes > 0);
     let found: Vec<&str> = summary.kinds.keys().copied().collect();
     let mut expected = kinds.to_vec();

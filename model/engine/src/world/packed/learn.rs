@@ -138,7 +138,7 @@ impl<P: Protocol> Packed<P> {
         for effect in &outcome.effects {
             if let Effect::Send { to, message } = *effect {
                 let link = (self.link_part(id, to) - self.processes.len()) as u8;
-                let message = number(&mut self.messages, message) as u16;
+                let message = number(&mut self.messages, message);
                 sends.push(Sent { link, to, message });
             }
         }
@@ -183,7 +183,7 @@ impl<P: Protocol> Packed<P> {
         let before = self.content(link, &held(&state.flight, &[], e.from, e.to));
         let after = held(&outcome.state.flight, &[], e.from, e.to);
         let after = if self.overfull(&after) { BEYOND } else { self.content(link, &after) };
-        let message = number(&mut self.messages, e.message) as u16;
+        let message = number(&mut self.messages, e.message);
         for next in &mut self.links[link].2.next[before as usize] {
             if next.message == message {
                 next.doubled = after;
@@ -206,7 +206,7 @@ impl<P: Protocol> Packed<P> {
                 let rest = without::<P>(&flight, e);
                 let rest: Vec<_> = rest.iter().map(|&e| (e, 0)).collect();
                 let without = self.content(link, &rest);
-                let message = self::number(&mut self.messages, e.message) as u16;
+                let message = self::number(&mut self.messages, e.message);
                 let next = Next { message, without, doubled: UNKNOWN };
                 self.links[link].2.next[number as usize].push(next);
             }

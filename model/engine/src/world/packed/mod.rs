@@ -343,7 +343,7 @@ impl<P: Protocol> Expansion<'_, P> {
             for delivered in &link.next[held as usize] {
                 field.set(self.after(), delivered.without);
                 if up {
-                    let column = column(*from, u32::from(delivered.message));
+                    let column = column(*from, delivered.message);
                     let step = receive.get(own[to.index()], column);
                     self.step(*to, step)?;
                 }
@@ -464,7 +464,7 @@ impl<P: Protocol> Expansion<'_, P> {
             let link = usize::from(link);
             let field = packed.layout.field(packed.processes.len() + link);
             let push = &packed.links[link].2.push;
-            match push.get(field.get(after), u32::from(message)) {
+            match push.get(field.get(after), message) {
                 UNKNOWN => return Err(Unlearned),
                 BEYOND => {
                     self.leave(Boundary::Capacity);

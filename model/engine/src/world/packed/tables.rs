@@ -4,7 +4,7 @@
 use crate::protocol::{Envelope, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Timers};
 use crate::world::Faults;
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::Hash;
 
@@ -23,27 +23,46 @@ pub(super) fn number<T: Eq + Hash>(known: &mut Numbered<T>, value: T) -> u32 {
     u32::try_from(known.insert_full(value).0).unwrap_or(UNKNOWN)
 }
 
+/// How many cells of a table are in one piece at most: 64 MiB of them. Where numbers grow without
+/// end, most events meet few parts, and a table of all of both would be larger than any memory.
+const MOST_CELLS: usize = 1 << 24;
+
 /// A table with a row for each part and a column for each event; rows and columns are added as
 /// they are met.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     log_columns: u32,
     cells: Vec<u32>,
+    /// The cells that do not fit in one piece with the others. What is there stays there: the piece
+    /// does not grow over it, since it would be too large.
+    scattered: FxHashMap<(u32, u32), u32>,
 }
 
 impl Table {
     /// What follows; [`UNKNOWN`] if it has not been seen.
     #[inline]
     pub(super) fn get(&self, row: u32, column: u32) -> u32 {
-        if column >> self.log_columns != 0 {
+        let at = ((row as usize) << self.log_columns) | column as usize;
+        if column >> self.log_columns == 0
+            && let Some(&value) = self.cells.get(at)
+        {
+            return value;
+        }
+        if self.scattered.is_empty() {
             return UNKNOWN;
         }
-        let at = ((row as usize) << self.log_columns) | column as usize;
-        self.cells.get(at).copied().unwrap_or(UNKNOWN)
+        self.scattered.get(&(row, column)).copied().unwrap_or(UNKNOWN)
     }
 
     /// Writes down what follows.
     pub(super) fn set(&mut self, row: u32, column: u32, value: u32) {
+        // Rows that are there already get as many columns as all.
+        let log_columns = self.log_columns.max(u32::BITS - column.leading_zeros());
+        let rows = self.cells.len().div_ceil(1 << self.log_columns).max(row as usize + 1);
+        if rows << log_columns > MOST_CELLS {
+            self.scattered.insert((row, column), value);
+            return;
+        }
         while column >> self.log_columns != 0 {
             let columns = 1 << self.log_columns;
             let rows = self.cells.chunks(columns);
@@ -83,7 +102,7 @@ pub(super) struct Sent {
     /// On which link.
     pub(super) link: u8,
     pub(super) to: Id,
-    pub(super) message: u16,
+    pub(super) message: u32,
 }
 
 /// What one step of a process does: what it has afterwards, and what it sends.
@@ -123,7 +142,7 @@ impl<P: Protocol> Default for Process<P> {
 /// A message that may be delivered next, and what the link holds without it, and with two of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next {
-    pub(super) message: u16,
+    pub(super) message: u32,
     pub(super) without: u32,
     pub(super) doubled: u32,
 }
@@ -159,4 +178,32 @@ pub(super) struct Globals {
     pub(super) known: Numbered<Global>,
     /// By the [fault](super::fault).
     pub(super) after: Table,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cells that are far apart are kept, and do not make a piece of all between them.
+    #[test]
+    fn a_table_keeps_every_cell_and_stays_small() {
+        let mut table = Table::default();
+        let mut last = FxHashMap::default();
+        for step in 0..30_000_u32 {
+            let (row, column) = match step % 3 {
+                0 => (step, step),
+                1 => (step % 50, step / 7),
+                _ => (step * 4_001 % 65_536, step * 7_919 % 65_536),
+            };
+            table.set(row, column, step);
+            last.insert((row, column), step);
+        }
+        for (&(row, column), &value) in &last {
+            assert_eq!(table.get(row, column), value, "row {row}, column {column}");
+        }
+        assert!(table.cells.len() <= MOST_CELLS, "{} cells", table.cells.len());
+        assert!(!table.scattered.is_empty(), "everything is in one piece");
+        assert_eq!(table.get(70_000, 3), UNKNOWN);
+        assert_eq!(table.get(3, 70_000), UNKNOWN);
+    }
 }
