@@ -12,7 +12,7 @@
 //! use bellwether_model::world::{Scenario, World};
 //!
 //! let world = World::new(BullyMapping::RULES, Scenario::calm(3).with_crashes(1, 0))?;
-//! let Outcome { summary, divergence } =
+//! let Outcome { summary, divergence, .. } =
 //!     lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {})?;
 //! assert!(divergence.is_none());
 //! assert!(summary.transitions > 0);
@@ -22,7 +22,7 @@
 pub mod mapping;
 
 pub use bellwether_bridge::{
-    Difference, Divergence, Error, Kind, Program, cli, divergence, lockstep, node, pair, probe,
-    program, replay,
+    Difference, Divergence, Error, Kind, Program, cli, crowd, divergence, lockstep, node, pair,
+    probe, program, replay,
 };
 pub use mapping::Mapping;

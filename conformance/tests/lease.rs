@@ -11,7 +11,7 @@ use bellwether_model::world::{Faults, Network, Scenario, Start, World};
 fn conforms(scenario: Scenario) -> Summary {
     let world = World::new(LeaseMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &LeaseMapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { mut summary, divergence } = walked;
+    let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }

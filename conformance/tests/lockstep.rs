@@ -11,7 +11,7 @@ use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
 fn walk(scenario: Scenario, limits: Limits) -> Summary {
     let world = World::new(BullyMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &BullyMapping, &limits, &mut |_| {}).expect("comparable");
-    let Outcome { mut summary, divergence } = walked;
+    let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }

@@ -12,7 +12,7 @@ use bellwether_model::world::{Faults, Network, Scenario, Start, World};
 fn conforms<M: Mapping>(mapping: &M, scenario: Scenario, kinds: &[&str]) {
     let world = World::new(M::RULES, scenario).expect("possible");
     let walked = lockstep(&world, mapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { mut summary, divergence } = walked;
+    let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }

@@ -51,7 +51,7 @@ fn the_program_conforms() {
             let scenario = Scenario { start, network, timing, ..COLD.with_crashes(1, 1) };
             let world = World::new(RollCallMapping::RULES, scenario).expect("possible");
             let walked = lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {});
-            let Outcome { mut summary, divergence } = walked.expect("comparable");
+            let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
             assert_eq!(divergence, None);
             assert!(summary.transitions > 0 && summary.probes > 0);
             summary.recount(&world, &Limits::NONE, &mut |_| {}).expect("nothing left out");

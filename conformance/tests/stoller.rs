@@ -20,7 +20,7 @@ const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 fn conforms(scenario: Scenario, kinds: &[&str]) -> Summary {
     let world = World::new(StollerMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &StollerMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { mut summary, divergence } = walked.expect("comparable");
+    let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }

@@ -5,6 +5,7 @@
 //!
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
+//! - [`crowd`](crowd::crowd) starts a group as large as the program allows;
 //! - [`replay`] drives the program through one saved execution of the model.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
@@ -14,6 +15,7 @@
 
 pub mod cli;
 pub mod coverage;
+pub mod crowd;
 pub mod divergence;
 pub mod lockstep;
 pub mod mapping;

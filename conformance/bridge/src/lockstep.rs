@@ -9,6 +9,7 @@
 //! times; why that is sound is said in [`crate::node`].
 
 use crate::coverage::{Coverage, Tally};
+use crate::crowd::{Crowd, crowd};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
 use crate::mapping::{Mapping, ProgramOutput};
@@ -43,6 +44,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The first difference, if there is one.
     pub divergence: Option<Box<Divergence>>,
+    /// What became of a group as large as the program allows, after a walk without a difference.
+    pub crowd: Crowd,
 }
 
 /// What a walk compared.
@@ -145,8 +148,8 @@ pub fn lockstep<M: Mapping>(
         Ok(nodes) => nodes,
         Err(unsettled) => {
             let divergence = Divergence::before(mapping, world, unsettled);
-            let summary = Summary::default();
-            return Ok(Outcome { summary, divergence: Some(Box::new(divergence)) });
+            let (summary, crowd) = (Summary::default(), Crowd::default());
+            return Ok(Outcome { summary, divergence: Some(Box::new(divergence)), crowd });
         }
     };
     let fresh = world.ids().map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
@@ -165,7 +168,8 @@ pub fn lockstep<M: Mapping>(
     if summary.whole && summary.transitions == 0 {
         return Err(Error::NothingCompared);
     }
-    Ok(Outcome { summary, divergence })
+    let crowd = if summary.whole { crowd(mapping) } else { Crowd::default() };
+    Ok(Outcome { summary, divergence, crowd })
 }
 
 /// A state of the model and the nodes beside it, by number.

@@ -188,9 +188,12 @@ fn lockstep(scratch: &Scratch, protocol: &str, world: &str) -> Result<Ended> {
 /// What a divergence is about, in one line.
 fn told(output: &str) -> String {
     let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
-    let Some(divergence) = object.as_ref().and_then(|object| object.get("divergence")) else {
-        return output.trim().to_owned();
-    };
+    let Some(object) = object else { return output.trim().to_owned() };
+    let divergence = &object["divergence"];
+    if divergence.is_null() {
+        let crowd = &object["crowd"];
+        return format!("in a group of {}: {}", crowd["size"], crowd["wrong"]);
+    }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let first = &divergence["differences"][0];
     let probe = if divergence["probe"] == true { "probe: " } else { "" };

@@ -16,7 +16,7 @@ use wrong::{Mistake, WrongMapping};
 fn conforms(scenario: Scenario) -> Summary {
     let world = World::new(GarciaMolinaMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &GarciaMolinaMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { mut summary, divergence } = walked.expect("comparable");
+    let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }

@@ -2,6 +2,7 @@
 
 mod wrong;
 
+use bellwether_conformance::crowd::crowd;
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::{Outcome, lockstep};
 use bellwether_conformance::mapping::Mapping;
@@ -11,13 +12,15 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
+use bellwether_conformance::mapping::quorum::QuorumMapping;
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_model::check::{Limits, Reason};
+use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, WrongMapping};
 
 fn walk<M: Mapping>(mapping: M, mistake: Mistake, limits: &Limits) -> Outcome {
-    let services = <M::Spec as bellwether_model::protocol::Protocol>::OPTIONS.services.count;
+    let services = M::Spec::OPTIONS.services.count;
     let scenario = Scenario::calm(3 - services).with_crashes(1, 0);
     let world = World::new(M::RULES, scenario).expect("possible");
     let wrong = WrongMapping(mapping, mistake);
@@ -118,13 +121,28 @@ fn a_number_is_too_large() {
     caught(LeaseMapping, mistake, Kind::Different, about);
 }
 
+#[test]
+fn ids_are_kept_in_a_byte() {
+    let divergence = first_difference(BullyMapping, Mistake::KeepsIdsInAByte);
+    assert_eq!(divergence, None, "no world has so many processes");
+    everywhere!(fails_in_a_large_group,);
+    fails_in_a_large_group(QuorumMapping);
+}
+
+fn fails_in_a_large_group<M: Mapping>(mapping: M) {
+    let right = crowd(&mapping);
+    assert!(right.wrong.is_none() && right.size >= 8, "{right:?}");
+    let wrong = crowd(&WrongMapping(mapping, Mistake::KeepsIdsInAByte));
+    assert!(wrong.wrong.is_some(), "{}: {wrong:?}", M::Spec::NAME);
+}
+
 /// Probes run as nodes are met: a walk that is cut short has probed, says what, and has found what
 /// only a probe finds.
 #[test]
 fn a_walk_that_is_cut_short_has_probed() {
     let short = Limits { states: Some(1), ..Limits::NONE };
     everywhere!(probed, &short);
-    let Outcome { summary, divergence } = walk(BullyMapping, Mistake::IgnoresInSilence, &short);
+    let Outcome { summary, divergence, .. } = walk(BullyMapping, Mistake::IgnoresInSilence, &short);
     assert!(divergence.expect("found by a probe").probe);
     assert_eq!(summary.cut_short, Some(Reason::States), "{summary:?}");
 }

@@ -32,6 +32,8 @@ pub(crate) enum Mistake {
     AnswersWhatItIgnores,
     /// It panics when a message has a number that is as large as it can be.
     PanicsAtLargeNumbers,
+    /// It keeps ids in a byte: what others say it does not hear.
+    KeepsIdsInAByte,
 }
 
 /// A program with a mistake.
@@ -129,6 +131,12 @@ impl<M: Mapping> Program for Wrong<M> {
             && from < self.status().id
         {
             (self.let_through, given) = (Some(from), Input::Wake);
+        }
+        if let Input::Receive { from, .. } = input
+            && self.mistake == Mistake::KeepsIdsInAByte
+            && (u16::from(u8::MAX) + 1..u16::MAX).contains(&from.get())
+        {
+            given = Input::Wake;
         }
         self.node.handle(now, given);
         let up = self.status().role != Role::NotStarted;

@@ -28,7 +28,7 @@ fn recovery() -> Scenario {
 fn conforms(scenario: Scenario, kinds: &[&str]) {
     let world = World::new(InvitationMapping::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &InvitationMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { mut summary, divergence } = walked.expect("comparable");
+    let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }

@@ -75,6 +75,7 @@ impl LockstepArgs {
             self.print(&description, &scenario, &outcome)?;
         }
         Ok(match (&outcome.divergence, outcome.summary.cut_short) {
+            _ if outcome.crowd.wrong.is_some() => DIVERGES,
             (Some(_), _) => DIVERGES,
             (None, Some(_)) => CUT_SHORT,
             (None, None) if !outcome.summary.coverage.missing.is_empty() => CUT_SHORT,
@@ -84,8 +85,9 @@ impl LockstepArgs {
 }
 
 fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
-    let Outcome { summary, divergence } = outcome;
+    let Outcome { summary, divergence, crowd } = outcome;
     let verdict = match (divergence, summary.cut_short) {
+        _ if crowd.wrong.is_some() => "diverges",
         (Some(_), _) => "diverges",
         (None, Some(_)) => "unknown",
         (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
@@ -99,6 +101,7 @@ fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Res
         "compared": summary,
         "rate": summary.rate().round(),
         "divergence": divergence,
+        "crowd": crowd,
     });
     writeln!(std::io::stdout(), "{object}")?;
     Ok(())
@@ -111,17 +114,24 @@ impl LockstepArgs {
         scenario: &Scenario,
         outcome: &Outcome,
     ) -> anyhow::Result<()> {
-        let Outcome { summary, divergence } = outcome;
+        let Outcome { summary, divergence, crowd } = outcome;
         let mut out = anstream::stdout();
         writeln!(out, "{}, {}: model and program", of.protocol, of.variant)?;
         writeln!(out, "{scenario}\n")?;
         figures(&mut out, summary)?;
+        if crowd.inputs > 0 {
+            let group = format!("a group of {}:", crowd.size);
+            writeln!(out, "{group:<21} {} inputs until all follow one", HumanCount(crowd.inputs))?;
+        }
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
             write!(out, "{}", divergence.report(self.ascii))?;
             if let Some(file) = &self.out {
                 writeln!(out, "Saved: {}", file.display())?;
             }
+        } else if let Some(wrong) = &crowd.wrong {
+            let size = crowd.size;
+            writeln!(out, "\n{ERROR}The program fails in a group of {size}:{ERROR:#} {wrong}.")?;
         } else if let Some(reason) = summary.cut_short {
             let (probed, nodes) = (HumanCount(summary.probed), HumanCount(summary.nodes));
             writeln!(
