@@ -13,11 +13,13 @@ fn conforms<V: Preempts>(scenario: Scenario) -> Summary {
     let mapping = QuorumMapping::<V>::new();
     let world = World::new(QuorumMapping::<V>::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &mapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { summary, divergence } = walked;
+    let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
-    summary.recount(&world, &mut |_| {}).expect("every transition of the model was taken");
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
     assert_eq!(summary.coverage.missing, [""; 0], "{scenario}");
     summary
 }
