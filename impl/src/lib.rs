@@ -51,12 +51,14 @@
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
-//! - [`status`]: asking a node how it is.
+//! - [`status`]: asking a node how it is;
+//! - [`log`]: a log that is never in the way.
 
 pub mod config;
 pub mod detector;
 pub mod driver;
 pub mod fence;
+pub mod log;
 pub mod protocol;
 pub mod status;
 pub mod storage;

@@ -92,6 +92,9 @@ pub struct Counters {
     pub bad_frames: u64,
     /// Well-formed messages that the protocol ignored: late, or sent by a node that is wrong.
     pub ignored_messages: u64,
+    /// Lines of the log that were dropped, because they were too many or could not be written; 0
+    /// for a program that does not [count](crate::log::Lines::count_in_status) them.
+    pub dropped_log_lines: u64,
 }
 
 /// Why a node did not tell how it is.

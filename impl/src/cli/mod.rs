@@ -2,6 +2,7 @@
 
 mod check_config;
 mod completions;
+mod log;
 mod overrides;
 mod run;
 mod status;
@@ -25,7 +26,8 @@ Exit status:
   0  success; for `status`: the node knows a leader
   1  the node could not run; for `status`: the node knows no leader
   2  the command line or the configuration is wrong
-  3  for `status`: the node cannot be reached";
+  3  for `status`: the node cannot be reached
+101  the program panicked: a mistake in bellwether; the log says where";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -69,7 +71,7 @@ pub(crate) fn main() -> ExitCode {
     match result {
         Ok(status) => status,
         Err(Failure { status, error }) => {
-            eprintln!("error: {error}");
+            log::complain(error.to_string());
             ExitCode::from(status)
         }
     }

@@ -1,15 +1,14 @@
 //! `bellwether run`: take part in elections until told to stop.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use bellwether::config::{self, Log, LogFormat, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 use bellwether::{Config, Election};
 
-use super::Failure;
 use super::overrides::OverrideArgs;
+use super::{Failure, log};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
@@ -61,11 +60,15 @@ impl Visitor for Run {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         // Before anything is logged: what is missing in the configuration is told in one line.
         config.directory().map_err(Failure::configuration)?;
-        start_log(log);
+        let lines = log::start(log, config.node())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
-        runtime.block_on(take_part(config)).map_err(Failure::runtime)
+        let result = runtime.block_on(take_part(config)).map_err(Failure::runtime);
+        // What still blocks, such as a resolver that does not answer, is not waited for.
+        runtime.shutdown_timeout(log::LAST_WORDS);
+        lines.flush(log::LAST_WORDS);
+        result
     }
 }
 
@@ -106,16 +109,4 @@ fn stop_signal() -> std::io::Result<impl Future<Output = &'static str>> {
             Err(_) => std::future::pending().await,
         }
     })
-}
-
-fn start_log(log: Log) {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(log.level)
-        .with_writer(std::io::stderr)
-        .with_ansi(!plain && std::io::stderr().is_terminal());
-    match log.format {
-        LogFormat::Text => subscriber.init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).init(),
-    }
 }

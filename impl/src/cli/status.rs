@@ -94,8 +94,12 @@ fn describe(report: &StatusReport) -> String {
     let counters = &report.counters;
     let _ = writeln!(
         text,
-        "refused   {} handshakes, {} malformed frames; ignored {} messages",
-        counters.refused_handshakes, counters.bad_frames, counters.ignored_messages
+        "refused   {} handshakes, {} malformed frames; ignored {} messages\n\
+         log       {} lines dropped",
+        counters.refused_handshakes,
+        counters.bad_frames,
+        counters.ignored_messages,
+        counters.dropped_log_lines
     );
     text
 }

@@ -52,9 +52,39 @@ fn the_page_lists_every_flag_and_variable() {
 #[test]
 fn the_page_lists_every_exit_status_and_every_protocol() {
     let listed: Vec<_> = rows("Exit status").into_iter().map(|row| row[0].clone()).collect();
-    let known: Vec<_> =
-        super::EXIT_STATUS.lines().skip(1).map(|line| line[2..3].to_owned()).collect();
+    let status = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let known: Vec<_> = super::EXIT_STATUS.lines().skip(1).filter_map(status).collect();
     assert_eq!(listed, known);
     let listed: Vec<_> = rows("Protocols").into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(listed, bellwether::protocol::NAMES);
+}
+
+/// What tells this test, when it runs itself, to panic.
+const PANIC: &str = "BELLWETHER_TEST_PANIC";
+
+/// A panic in any task or thread ends the process, and the log says where it was. The process is
+/// this test, run once more.
+#[test]
+fn a_panic_ends_the_process_with_a_reason() {
+    use std::time::Duration;
+    if std::env::var_os(PANIC).is_some() {
+        let log = bellwether::config::Log {
+            level: tracing::level_filters::LevelFilter::INFO,
+            format: bellwether::config::LogFormat::Text,
+        };
+        let _lines = super::log::start(log, bellwether::NodeId::new(1).expect("not zero"))
+            .expect("a thread");
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("threads");
+        runtime.spawn(async { panic!("on purpose") });
+        std::thread::sleep(Duration::from_secs(30));
+        return;
+    }
+    let mut again = std::process::Command::new(std::env::current_exe().expect("this program"));
+    again.args(["--exact", "cli::tests::a_panic_ends_the_process_with_a_reason", "--nocapture"]);
+    let output = again.env(PANIC, "1").output().expect("it runs");
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(101), "{log}");
+    for part in ["ERROR", "panicked", "on purpose", "cli/tests.rs:"] {
+        assert!(log.contains(part), "`{part}` is missing in: {log}");
+    }
 }

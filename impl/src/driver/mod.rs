@@ -30,6 +30,7 @@ pub use self::guard::Guard;
 use self::guard::{Lessee, Lessor};
 use self::watch::Watch;
 use crate::config::{self, Address, Config, Runnable};
+use crate::log;
 use crate::protocol::{Node, NodeId, Reason, Role};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
@@ -103,7 +104,7 @@ pub enum Stopped {
     /// Something could not be made durable, and nothing that depends on it was sent.
     #[error("the node has stopped taking part: {0}")]
     Storage(#[from] StorageError),
-    /// The node panicked, or the runtime ended.
+    /// The node or one of its links panicked, or the runtime ended.
     #[error("the node has stopped taking part, as it panicked: the log says why")]
     Panicked,
 }
@@ -215,7 +216,11 @@ impl Election {
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
             let mut connections = connections;
-            let result = actor.run(arrivals, stopped).await;
+            let result = tokio::select! {
+                result = actor.run(arrivals, stopped) => result,
+                // Without a link the node would go on half deaf: it ends instead.
+                panic = transport::panicked(&mut connections) => std::panic::resume_unwind(panic),
+            };
             if let Err(error) = &result {
                 tracing::error!(node = %id, "takes part no longer: {error}");
             }
@@ -314,6 +319,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
                 refused_handshakes: links.refused(),
                 bad_frames: links.bad_frames(),
                 ignored_messages: ignored.load(Ordering::Relaxed),
+                dropped_log_lines: log::dropped(),
             },
         }
     }

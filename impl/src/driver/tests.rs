@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use futures::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
+use tokio_util::codec::Framed;
 
 use super::actor::LONGEST_SLEEP;
 use super::clock::tests::ManualClock;
 use super::*;
-use crate::config::Detection;
+use crate::config::{Detection, Fields};
 use crate::protocol::{self, Belief, Context, Core, Input, Members, Time};
 use crate::transport::Arrival;
-use crate::transport::frame::Frame;
+use crate::transport::frame::{self, Frame};
 
 /// The core, which follows no node and watches node 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +38,18 @@ enum Order {
     /// To arm its timer for so many milliseconds.
     Arm(u64),
     Cancel,
+    /// To panic, in the task that reads it.
+    Poison(Poison),
+}
+
+/// Reading one is a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+struct Poison;
+
+impl<'de> Deserialize<'de> for Poison {
+    fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        panic!("poison was read")
+    }
 }
 
 type Config = protocol::Config<()>;
@@ -76,7 +90,7 @@ impl Core for Recorder {
             Order::Arm(milliseconds) => {
                 cx.arm_at((), cx.now() + Duration::from_millis(milliseconds));
             }
-            Order::Cancel => cx.cancel(()),
+            Order::Cancel | Order::Poison(_) => cx.cancel(()),
         }
     }
 
@@ -94,6 +108,18 @@ impl Core for Recorder {
 
     fn watched(&self, _: &Config) -> impl Iterator<Item = NodeId> {
         std::iter::once(id(2))
+    }
+}
+
+impl Runnable for Recorder {
+    type Section = ();
+
+    fn fields((): &mut ()) -> Fields<'_> {
+        Vec::new()
+    }
+
+    fn core(id: NodeId, members: &Members, (): &()) -> Result<Config, config::Error> {
+        Ok(Config { id, members: members.clone(), timing: () })
     }
 }
 
@@ -328,4 +354,28 @@ async fn every_change_has_the_next_number_and_the_last_names_no_leader() {
     assert_eq!((last.role, last.leader, last.reason, last.seq), (Role::NotStarted, None, None, 3));
     assert!(leadership.changed().await.is_ok(), "it is told");
     assert!(leadership.changed().await.is_err(), "and is the last");
+}
+
+/// No link dies in silence: the node that has lost one takes part no longer, and says so.
+#[tokio::test]
+async fn a_link_that_panics_ends_the_node() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let members = [(1, "127.0.0.1:1"), (2, "127.0.0.1:2")];
+    let config = config::Config::<Recorder>::for_protocol("orders", 1, members, ());
+    let election = Election::join_with(config.expect("good"), listener, Records::default());
+    let mut election = election.expect("it listens");
+
+    let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
+    let mut two = Framed::new(stream, frame::codec());
+    let cluster = "orders".parse().expect("a name");
+    let hello = Hello { cluster, protocol: "recorder".to_owned(), node: id(2), incarnation: 1 };
+    let opening = frame::encode_first(&frame::Opening::Hello(hello)).expect("fits");
+    two.send(opening).await.expect("sent");
+    two.next().await.expect("an answer").expect("a frame");
+    let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
+    two.send(poison).await.expect("sent");
+
+    let stopped = tokio::time::timeout(ms(20_000), election.stopped()).await;
+    assert!(matches!(stopped.expect("in time"), Err(Stopped::Panicked)));
+    assert_eq!(election.leadership().borrow().role, Role::NotStarted);
 }

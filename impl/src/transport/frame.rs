@@ -26,7 +26,7 @@ pub(crate) const MAX_FRAME: usize = 128 * 1024;
 pub(crate) const MAX_MESSAGE: usize = 256;
 
 /// The version of everything in this file. Two nodes talk only if theirs are the same.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 const HEADER: usize = MAGIC.len() + 2;

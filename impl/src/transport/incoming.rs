@@ -41,7 +41,8 @@ pub(super) async fn listen<M>(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            Some(_) = connections.join_next() => continue,
+            // One that panics ends the node.
+            panic = super::panicked(&mut connections) => std::panic::resume_unwind(panic),
         };
         let (stream, from) = match accepted {
             Ok(accepted) => accepted,

@@ -18,6 +18,7 @@ mod outgoing;
 mod peer;
 pub(crate) mod socket;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use self::frame::{Frame, Hello};
 use self::limiter::LogLimiter;
@@ -176,6 +177,18 @@ where
         tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)));
     }
     (tasks, arrivals)
+}
+
+/// Waits until one of these tasks panics, and returns what it panicked with.
+pub(crate) async fn panicked(tasks: &mut JoinSet<()>) -> Box<dyn Any + Send> {
+    loop {
+        match tasks.join_next().await.map(|ended| ended.map_err(JoinError::try_into_panic)) {
+            Some(Err(Ok(panic))) => return panic,
+            Some(_) => {}
+            // There is none left, and none will come while this waits.
+            None => std::future::pending().await,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -83,6 +83,10 @@ impl Process {
         self.signal("-TERM");
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Lets the process stand still for so long.
     pub(crate) fn pause(&self, time: Duration) {
         self.signal("-STOP");
@@ -168,9 +172,14 @@ impl Cluster {
     /// `bellwether run` for one node, with further arguments, its log going to the file `name`.
     pub(crate) fn run(&self, name: &str, node: u16, more: &[&str]) -> Process {
         let log = File::options().create(true).append(true).open(self.log_path(name));
+        self.run_to(log.expect("writable"), node, more)
+    }
+
+    /// The same, with another place for the log.
+    pub(crate) fn run_to(&self, log: impl Into<Stdio>, node: u16, more: &[&str]) -> Process {
         let mut command = bellwether();
         command.arg("run").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
-        Process::start(command.args(more).stderr(log.expect("writable")))
+        Process::start(command.args(more).stderr(log))
     }
 
     pub(crate) fn start(&mut self, node: u16) {

@@ -3,5 +3,6 @@
 mod bad_input;
 mod cluster;
 mod common;
+mod logging;
 mod protocols;
 mod storage;

@@ -57,6 +57,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 refused_handshakes: refused,
                 bad_frames: bad,
                 ignored_messages: ignored,
+                dropped_log_lines: ignored,
             };
             let role = if leader == Some(node) { Role::Leader } else { Role::Waiting };
             StatusReport {
