@@ -29,8 +29,8 @@ mod variants;
 mod voter;
 
 pub use crate::terms::Term as Epoch;
-pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Preemption, Promises, Quorum};
-pub use rules::{Rounds, Storage};
+pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Late, Preemption, Promises};
+pub use rules::{Quorum, Rounds, Storage};
 
 use durations::{T_BACKOFF, T_COORD, T_DWELL, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
 
@@ -73,6 +73,8 @@ pub struct Process {
     pub round: Round,
     /// What it has written to stable storage, but not synced ([`Storage::SyncsLate`]).
     pub written: Option<Stable>,
+    /// Whether it has just acted as a leader although its lease had run out by its own clock.
+    pub overstepped: bool,
 }
 
 /// What a process keeps on stable storage.
@@ -237,6 +239,7 @@ impl Protocol for Quorum {
     }
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        self.look_at_leases(p);
         match message {
             Message::Canvass(epoch) => self.on_canvass(p, from, epoch),
             Message::Support(epoch) => self.on_support(p, from, epoch),
@@ -253,6 +256,9 @@ impl Protocol for Quorum {
     }
 
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        if self.look_at_leases(p) && timer != Timer::Sync {
+            return;
+        }
         match timer {
             Timer::Asked => self.on_unanswered(p),
             Timer::Lease => self.on_lease_expired(p),

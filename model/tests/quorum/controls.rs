@@ -80,6 +80,12 @@ fn cut() -> Scenario {
     hub(Faults { cuts: 1, ..Faults::NONE }, 3)
 }
 
+/// Two processes, of which one is paused.
+fn paused() -> Scenario {
+    let faults = Faults { pauses: 1, ..Faults::NONE };
+    Scenario { nodes: 2, capacity: Some(1), missing: Missing::NONE, ..hub(faults, 3) }
+}
+
 const fn bare(off: &'static str, rule: &'static str, property: &'static str) -> Control {
     Control {
         from: ("bare", &[]),
@@ -132,6 +138,12 @@ const CONTROLS: &[Control] = &[
         scenario: || hub(CRASH, 3),
         flags: RESTART,
         ..timed("quiet=false", "a restarted voter waits for as long as a promise")
+    },
+    Control {
+        scenario: paused,
+        flags: "--nodes 2 --crashes 0 --pauses 1 --capacity 1",
+        property: "acts-with-a-lease",
+        ..timed("late=acts", "a process that is late looks at its lease first")
     },
     network(
         "expiry=keeps-renewing",

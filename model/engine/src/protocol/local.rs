@@ -97,6 +97,7 @@ pub struct Local<'a, P: Protocol> {
     nodes: usize,
     stable: P::Stable,
     timers: Timers,
+    run_out: Timers,
     effects: &'a mut Effects<P>,
     /// The process's volatile state.
     pub state: &'a mut P::Process,
@@ -112,7 +113,12 @@ impl<'a, P: Protocol> Local<'a, P> {
         state: &'a mut P::Process,
         effects: &'a mut Effects<P>,
     ) -> Self {
-        Local { id, nodes, stable, timers, effects, state }
+        Local { id, nodes, stable, timers, run_out: Timers::NONE, effects, state }
+    }
+
+    /// The same process, of whose timers these have run out.
+    pub(crate) fn with_run_out(self, run_out: Timers) -> Self {
+        Local { run_out, ..self }
     }
 
     /// Its own id.
@@ -182,6 +188,7 @@ impl<'a, P: Protocol> Local<'a, P> {
     /// Arms `timer`, anew if it is armed already.
     pub fn arm(&mut self, timer: P::Timer) {
         self.timers = self.timers.with::<P>(timer);
+        self.run_out = self.run_out.without::<P>(timer);
         self.effects.push(Effect::Arm(timer));
     }
 
@@ -190,7 +197,12 @@ impl<'a, P: Protocol> Local<'a, P> {
     /// was asked for. If `since` is not armed, nothing happens.
     pub fn arm_since(&mut self, timer: P::Timer, since: P::Timer) {
         if self.timers.contains::<P>(since) {
+            let has_run_out = self.has_run_out(since);
             self.timers = self.timers.without::<P>(since).with::<P>(timer);
+            self.run_out = self.run_out.without::<P>(since).without::<P>(timer);
+            if has_run_out {
+                self.run_out = self.run_out.with::<P>(timer);
+            }
             self.effects.push(Effect::ArmSince { timer, since });
         }
     }
@@ -199,6 +211,7 @@ impl<'a, P: Protocol> Local<'a, P> {
     pub fn cancel(&mut self, timer: P::Timer) {
         if self.timers.contains::<P>(timer) {
             self.timers = self.timers.without::<P>(timer);
+            self.run_out = self.run_out.without::<P>(timer);
             self.effects.push(Effect::Cancel(timer));
         }
     }
@@ -214,6 +227,14 @@ impl<'a, P: Protocol> Local<'a, P> {
     #[must_use]
     pub fn timers(&self) -> Timers {
         self.timers
+    }
+
+    /// Whether `timer` is armed and has run out by its own clock, though it has not expired: the
+    /// process is late, or something else happens first at the same tick. Never in a world without
+    /// a clock.
+    #[must_use]
+    pub fn has_run_out(&self, timer: P::Timer) -> bool {
+        self.run_out.contains::<P>(timer)
     }
 
     /// Writes `value` to stable storage before anything that this step does afterwards.

@@ -1,7 +1,7 @@
 //! A moment of the whole world, as an omniscient observer sees it. A protocol asks it only when,
 //! with perfect timing, a timer has waited long enough; a process never sees it.
 
-use super::{Id, Ids, Protocol, Timers};
+use super::{Id, Ids, MAX_NODES, Protocol, Timers};
 
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +39,8 @@ pub struct View<'a, P: Protocol> {
     pub stable: &'a [P::Stable],
     /// The timers that each has armed.
     pub timers: &'a [Timers],
+    /// Of those, the fixed ones that have run out; none in a world without a clock.
+    pub run_out: [Timers; MAX_NODES],
     /// The messages in flight.
     pub flight: &'a [Envelope<P::Message>],
 }
@@ -102,6 +104,13 @@ impl<P: Protocol> View<'_, P> {
     #[must_use]
     pub fn armed(&self, id: Id, timer: P::Timer) -> bool {
         self.timers[id.index()].contains::<P>(timer)
+    }
+
+    /// Whether `timer` of process `id` is armed and its time has come, however slow the clock of
+    /// that process: what it would see if it looked. Never in a world without a clock.
+    #[must_use]
+    pub fn has_run_out(&self, id: Id, timer: P::Timer) -> bool {
+        self.run_out[id.index()].contains::<P>(timer)
     }
 
     /// Whether a message in flight from the first id to the second satisfies `wanted`.

@@ -252,6 +252,29 @@ impl<P: Protocol> World<P> {
         self.protocol.may_time_out(view, id, timer)
     }
 
+    /// The fixed timers of a process that have run out, however slow its clock.
+    pub(super) fn run_out(&self, state: &State<P>, id: Id) -> Timers {
+        let has = |clock: &Clock, timer| {
+            matches!(clock.measure::<P>((id, timer)), Measure::Fixed { .. })
+                && state.clock(id, timer) == Some(0)
+        };
+        self.clock.as_ref().map_or(Timers::NONE, |clock| {
+            let armed = state.timers(id).iter::<P>().filter(|&timer| has(clock, timer));
+            armed.fold(Timers::NONE, Timers::with::<P>)
+        })
+    }
+
+    /// The same of every process.
+    pub(super) fn all_run_out(&self, state: &State<P>) -> [Timers; MAX_NODES] {
+        let mut all = [Timers::NONE; MAX_NODES];
+        if self.clock.is_some() {
+            for id in state.ids() {
+                all[id.index()] = self.run_out(state, id);
+            }
+        }
+        all
+    }
+
     /// Whether everything has happened that must before the clock goes on.
     pub(super) fn may_tick(&self, clock: &Clock, state: &State<P>, view: &View<'_, P>) -> bool {
         let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>((id, timer)) {

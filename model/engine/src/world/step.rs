@@ -169,7 +169,9 @@ impl<P: Protocol> World<P> {
         let caused_before = effects.len();
         let mut process = state.processes[at];
         let has = (state.stable[at], state.timers[at]);
-        let mut local = Local::new(id, self.scenario.nodes, has, &mut process, effects);
+        let run_out = self.run_out(state, id);
+        let local = Local::new(id, self.scenario.nodes, has, &mut process, effects);
+        let mut local = local.with_run_out(run_out);
         event(&self.protocol, &mut local);
         state.timers[at] = local.timers();
         state.processes[at] = process;
@@ -211,6 +213,7 @@ impl<P: Protocol> World<P> {
             processes: &state.processes,
             stable: &state.stable,
             timers: &state.timers,
+            run_out: self.all_run_out(state),
             flight: &state.flight,
         }
     }

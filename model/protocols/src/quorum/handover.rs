@@ -59,7 +59,9 @@ impl Quorum {
     /// "Stop acting, then Yield, then the successor claims without canvassing."
     fn hand_over(&self, p: &mut Local<'_, Self>, to: Option<Id>) {
         let Stable { epoch, .. } = Self::kept(p);
+        let overstepped = p.has_run_out(Timer::Lease);
         self.make_way(p, to);
+        p.state.overstepped = overstepped;
         Self::say_to_all(p, Message::Yield(epoch, to));
     }
 

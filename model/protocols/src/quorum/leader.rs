@@ -1,6 +1,6 @@
 //! What a leader does: rounds that renew its lease, and what it does when that has run out.
 
-use super::{Count, Epoch, Expiry, Message, Process, Quorum, Role, Round, Rounds, Timer};
+use super::{Count, Epoch, Expiry, Late, Message, Process, Quorum, Role, Round, Rounds, Timer};
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
@@ -15,8 +15,8 @@ impl Quorum {
 
     /// A leader says to all that it leads, and notes when: before it sends.
     pub(super) fn start_round(&self, p: &mut Local<'_, Self>) {
-        let round = p.state.round + 1;
-        *p.state = Process { round, granted: Ids::NONE.with(p.id()), ..*p.state };
+        let (round, overstepped) = (p.state.round + 1, p.has_run_out(Timer::Lease));
+        *p.state = Process { round, granted: Ids::NONE.with(p.id()), overstepped, ..*p.state };
         p.arm(Timer::Asked);
         p.arm(Timer::Round);
         Self::say_to_all(p, Message::Coordinator(Self::kept(p).epoch, round));
@@ -47,6 +47,23 @@ impl Quorum {
                 p.arm(Timer::Lease);
             }
         }
+    }
+
+    /// A process that is late looks at its leases before it does anything else: the rule `late`.
+    /// Whether it thereby gives up what it was doing.
+    pub(super) fn look_at_leases(&self, p: &mut Local<'_, Self>) -> bool {
+        let before = p.state.role;
+        if self.late == Late::LooksFirst {
+            if p.has_run_out(Timer::Asked) {
+                p.cancel(Timer::Asked);
+                self.on_unanswered(p);
+            }
+            if p.has_run_out(Timer::Lease) {
+                p.cancel(Timer::Lease);
+                self.on_lease_expired(p);
+            }
+        }
+        before != Role::Follower && p.state.role == Role::Follower
     }
 
     /// What it asked for would be over by now, if it were granted.

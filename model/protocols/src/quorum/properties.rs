@@ -1,7 +1,6 @@
-//! What is promised of epochs, leases and leaders. That at most one process at a time believes that
-//! its lease has not run out is the usual `at-most-one-leader`.
+//! What is promised of epochs, leases and leaders.
 
-use super::{Epoch, Message, Process, Quorum, Role, Stable, known, majority};
+use super::{Epoch, Message, Process, Quorum, Role, Stable, Timer, known, majority};
 use bellwether_engine::protocol::{Id, Judge, Property, View};
 use bellwether_engine::temporal::{Liveness, Temporal};
 
@@ -41,6 +40,25 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         by_default: false,
         premise: Some(("a process leads", |_, view| leaders(view).next().is_some())),
         temporal: Temporal::Always(epochs_in_order),
+    },
+    Property {
+        name: "one-lease-at-a-time",
+        formula: "□ ¬∃ i ≠ j: has-lease(i) ∧ has-lease(j), has-lease(i) = leads(i) ∧ the lease of \
+                  i has not run out by its clock",
+        meaning: "no two processes believe in a lease that has not run out, when they ask their \
+                  clocks",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(one_lease_at_a_time),
+    },
+    Property {
+        name: "acts-with-a-lease",
+        formula: "□ ¬∃ i: i has just sent COORDINATOR or YIELD, and its lease had run out by its \
+                  clock",
+        meaning: "no process acts as a leader without a lease, however late it is",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(|_, view| view.ids().all(|id| !view.process(id).overstepped)),
     },
     Property {
         name: "first-leader-stays",
@@ -86,6 +104,10 @@ fn grants<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = (Id, Id, Epoch)> + '
 fn one_leader_per_epoch(_: &Quorum, view: &Moment<'_>) -> bool {
     let epoch = |id| kept(view, id).epoch;
     leaders(view).all(|i| leaders(view).all(|j| i == j || epoch(i) != epoch(j)))
+}
+
+fn one_lease_at_a_time(_: &Quorum, view: &Moment<'_>) -> bool {
+    leaders(view).filter(|&id| !view.has_run_out(id, Timer::Lease)).count() <= 1
 }
 
 /// Whether a process has granted this epoch to `to`, or a higher one to any.

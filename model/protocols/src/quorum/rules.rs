@@ -27,6 +27,8 @@ pub struct Quorum {
     pub rounds: Rounds,
     /// What a leader does when its lease has run out.
     pub expiry: Expiry,
+    /// What a process does first that handles something late, after a pause.
+    pub late: Late,
     /// What a leader does that learns of a higher epoch.
     pub deposed: Deposed,
     /// Whether a process tells one of a lower epoch its own.
@@ -117,6 +119,16 @@ pub enum Expiry {
     KeepsRenewing,
     /// It leads on.
     Ignores,
+}
+
+/// What a process does first that handles something late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Late {
+    /// It looks by its clock whether its lease, or the one that it has asked for, has run out.
+    LooksFirst,
+    /// What comes first: a message, or another timer.
+    Acts,
 }
 
 /// Whether a higher process takes over from a leader that works.

@@ -1,7 +1,7 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
-use super::{Canvass, Count, Deposed, Expiry, Grants, Handover, Preemption, Promises, Quorum};
-use super::{Rounds, Storage};
+use super::{Canvass, Count, Deposed, Expiry, Grants, Handover, Late, Preemption, Promises};
+use super::{Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Quorum>] = &[
@@ -42,6 +42,7 @@ impl Quorum {
         count: Count::BeforeSending,
         rounds: Rounds::Own,
         expiry: Expiry::StepsDown,
+        late: Late::LooksFirst,
         deposed: Deposed::StepsDown,
         answer_lower: true,
         preemption: Preemption::Never,
