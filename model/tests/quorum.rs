@@ -147,6 +147,32 @@ fn a_handover_has_no_instant_of_two_leaders_and_ends_at_the_highest() {
     }
 }
 
+/// Whether or not it succeeds, there is one leader at a time on the way, and one for good after it.
+#[test]
+fn a_transfer_and_a_step_down_end_in_a_leader() {
+    let loss = Faults { losses: 1.into(), ..Faults::NONE };
+    let far = Scenario { missing: "1-3".parse().expect("a link"), ..Scenario::calm(3) };
+    for asked in [&["transfer=1"][..], &["step_down=true"], &["transfer=2", "step_down=true"]] {
+        for scenario in [with(CRASH), with(loss), far] {
+            let names = ["stable-leader", "at-most-one-leader", "one-leader-per-epoch"];
+            let report = report(rules("recommended", asked), scenario, &names);
+            assert_eq!(report.verdict(), Holds, "{asked:?}: {scenario}");
+        }
+        let rules = rules("preemptive", asked);
+        let report = report(rules, with(CRASH), &["stabilises", "at-most-one-leader"]);
+        assert_eq!(report.verdict(), Holds, "{asked:?}, preemptive");
+    }
+}
+
+#[test]
+fn a_transfer_without_faults_succeeds() {
+    for to in 1..=2 {
+        let rules = rules("recommended", &[&format!("transfer={to}")]);
+        let report = report(rules, Scenario::calm(3), &["hands-over", "at-most-one-leader"]);
+        assert_eq!(report.verdict(), Holds, "to {to}");
+    }
+}
+
 #[test]
 fn a_leader_that_is_not_electable_yields() {
     let rules = rules("recommended", &["unhealthy=3"]);

@@ -213,8 +213,8 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
             spec::Timer::Backoff => timing.backoff,
             spec::Timer::Round => timing.round,
             spec::Timer::Dwell => timing.dwell,
-            // The disk syncs before anything is sent.
-            spec::Timer::Sync => return None,
+            // The disk syncs before anything is sent, and no operator asks.
+            spec::Timer::Sync | spec::Timer::Request | spec::Timer::Away => return None,
         })
     }
 
@@ -307,9 +307,19 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
         const HEALTHY: (&str, &str) =
             ("rule unhealthy", "it says which process is not electable, and here every one is");
         const NO_DWELL: (&str, &str) = ("timer dwell", "by these rules no process waits so long");
+        const LATE: (&str, &str) = ("rule late", "without a clock, no lease runs out unnoticed");
+        const TRANSFER: (&str, &str) = ("rule transfer", "no operator asks");
+        const STEP_DOWN: (&str, &str) = ("rule step_down", "no operator asks");
+        const REQUEST: (&str, &str) = ("timer request", "no operator asks");
+        const AWAY: (&str, &str) = ("timer away", "no operator asks");
+        const EPOCHS: (&str, &str) = ("rule epochs", "it bounds a search, and no process");
+        const NEVER: [(&str, &str); 8] =
+            [SYNC, HEALTHY, LATE, TRANSFER, STEP_DOWN, REQUEST, AWAY, EPOCHS];
+        const NOR_DWELL: [(&str, &str); 9] =
+            [SYNC, HEALTHY, LATE, TRANSFER, STEP_DOWN, REQUEST, AWAY, EPOCHS, NO_DWELL];
         match V::RULE {
-            spec::Preemption::Dwell => &[SYNC, HEALTHY],
-            spec::Preemption::AtOnce | spec::Preemption::Never => &[SYNC, HEALTHY, NO_DWELL],
+            spec::Preemption::Dwell => &NEVER,
+            spec::Preemption::AtOnce | spec::Preemption::Never => &NOR_DWELL,
         }
     }
 
@@ -317,7 +327,9 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
         match happening {
             Happening::Boot | Happening::Crash => &["quiet", "storage"],
             Happening::Receive { message, .. } => match message {
-                spec::Message::Canvass(_) => &["canvass", "outrank", "promises", "quiet"],
+                spec::Message::Canvass(_) => {
+                    &["canvass", "outrank", "promises", "binds_itself", "quiet"]
+                }
                 spec::Message::Support(_) => &["canvass", "grants"],
                 spec::Message::Outrank(_) => &["outrank"],
                 spec::Message::Claim(_) => &["grants", "promises", "quiet"],
@@ -337,7 +349,10 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
                 spec::Timer::Asked => &["count"],
                 spec::Timer::Watch => &["canvass"],
                 spec::Timer::Dwell => &["preemption"],
-                spec::Timer::Round | spec::Timer::Sync => &[],
+                spec::Timer::Round
+                | spec::Timer::Sync
+                | spec::Timer::Request
+                | spec::Timer::Away => &[],
             },
         }
     }

@@ -156,9 +156,16 @@ pub enum Timer {
     Round,
     /// A higher process has followed a leader for long enough to take over.
     Dwell,
+    /// The operator asks the first leader to yield ([`Quorum::transfer`], [`Quorum::step_down`]).
+    Request,
+    /// A process that was asked to step down is not electable.
+    Away,
     /// The disk has synced what was written ([`Storage::SyncsLate`]).
     Sync,
 }
+
+/// What a process waits for whatever its role.
+const OUTLAST_ROLES: [Timer; 2] = [Timer::Away, Timer::Sync];
 
 impl Protocol for Quorum {
     const NAME: &'static str = "quorum";
@@ -170,19 +177,21 @@ impl Protocol for Quorum {
         TimerRow::fixed(Timer::Lease, &T_LEASE),
         TimerRow::fixed(Timer::Promise, &T_PROMISE),
         TimerRow::fixed(Timer::Quiet, &T_PROMISE).armed_if(|rules| rules.quiet),
-        TimerRow::fixed(Timer::Watch, &T_SKEW).staggered(&T_SKEW, |_, id, nodes| {
-            // At most as many as there are processes.
-            u8::try_from(nodes - 1 - id.index()).unwrap_or(u8::MAX)
-        }),
+        TimerRow::fixed(Timer::Watch, &T_SKEW).staggered(&T_SKEW, higher),
         TimerRow::fixed(Timer::Election, &T_ELEC),
-        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| rules.outrank),
+        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| {
+            rules.outrank || rules.preemption != Preemption::Never || rules.transfer.is_some()
+        }),
         TimerRow::fixed(Timer::Backoff, &T_BACKOFF)
             .periodic(timing::is_refused_anyway)
             .armed_if(|rules| rules.backoff),
         TimerRow::fixed(Timer::Round, &T_ROUND).periodic(timing::has_no_news),
         TimerRow::fixed(Timer::Dwell, &T_DWELL)
-            .periodic(timing::is_not_heard)
+            .staggered(&T_SKEW, higher)
+            .periodic(timing::is_ignored)
             .armed_if(|rules| rules.preemption == Preemption::Dwell),
+        TimerRow::detector(Timer::Request, &T_LEASE).armed_if(Quorum::is_asked),
+        TimerRow::fixed(Timer::Away, &T_BACKOFF).armed_if(|rules| rules.step_down),
         TimerRow::detector(Timer::Sync, &T_ROUND)
             .armed_if(|rules| rules.storage == Storage::SyncsLate),
     ];
@@ -217,6 +226,9 @@ impl Protocol for Quorum {
             };
             p.arm(Timer::Lease);
             p.arm(Timer::Round);
+            if self.is_asked() {
+                p.arm(Timer::Request);
+            }
         } else {
             self.promise(p, leader);
             p.state.leader = Some(leader);
@@ -256,7 +268,7 @@ impl Protocol for Quorum {
     }
 
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
-        if self.look_at_leases(p) && timer != Timer::Sync {
+        if self.look_at_leases(p) && !OUTLAST_ROLES.contains(&timer) {
             return;
         }
         match timer {
@@ -268,6 +280,8 @@ impl Protocol for Quorum {
             Timer::Election => self.on_election_over(p),
             Timer::Round => self.on_round(p),
             Timer::Dwell => self.on_dwelt(p),
+            Timer::Request => self.on_request(p),
+            Timer::Away => self.on_return(p),
             Timer::Sync => {
                 if let Some(written) = p.state.written.take() {
                     p.persist(written);
@@ -322,7 +336,7 @@ impl Quorum {
     /// It is in this role from now on, and waits for nothing.
     fn turn(p: &mut Local<'_, Self>, role: Role) {
         for timer in p.timers().iter::<Self>() {
-            if timer != Timer::Sync {
+            if !OUTLAST_ROLES.contains(&timer) {
                 p.cancel(timer);
             }
         }
@@ -344,6 +358,12 @@ fn known(process: &Process, stable: &Stable) -> Stable {
 /// More than half of all, up or down.
 fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
+}
+
+/// How many processes are higher.
+fn higher(_: &Quorum, id: Id, nodes: usize) -> u8 {
+    // At most as many as there are processes.
+    u8::try_from(nodes - 1 - id.index()).unwrap_or(u8::MAX)
 }
 
 /// A process that asks for an epoch is in an election, from its canvass on.

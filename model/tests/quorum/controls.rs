@@ -5,7 +5,7 @@ use super::{CRASH, Holds, report, rules, with};
 use bellwether_model::check::Verdict::{HoldsWithin, Violated};
 use bellwether_model::protocol::quorum::Quorum;
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Missing, Scenario, Start, Timed, Timing,
+    Delay, Drift, Durations, Faults, Heals, Missing, Network, Scenario, Start, Timed, Timing,
 };
 use std::fmt::Write;
 use std::fs;
@@ -68,6 +68,13 @@ fn deaf() -> Scenario {
 /// 3 hears 1, which does not hear it.
 fn one_way() -> Scenario {
     Scenario { missing: "3>1".parse().expect("a link"), ..Scenario::calm(3) }
+}
+
+/// 1 does not hear 2, and a message comes twice, perhaps much later.
+fn late_canvass() -> Scenario {
+    let faults = Faults { duplicates: 1, ..Faults::NONE };
+    let missing = "2>1".parse().expect("a link");
+    Scenario { network: Network::Unordered, missing, ..with(faults) }
 }
 
 /// The link between two processes is cut and heals.
@@ -169,6 +176,18 @@ const CONTROLS: &[Control] = &[
         "first-leader-stays",
         (healed, "--crashes 0 --cuts 1 --heals must"),
     ),
+    Control {
+        from: ("recommended", &["step_down=true"]),
+        scenario: late_canvass,
+        flags: "--crashes 0 --duplicates 1 --network unordered",
+        ..bare("binds_itself=false", "a promise binds the voter itself too", "at-most-one-leader")
+    },
+    Control {
+        from: ("recommended", &["transfer=1"]),
+        scenario: || Scenario::calm(4),
+        flags: "--nodes 4 --crashes 0",
+        ..bare("handover=plain", "a successor proves that the leader has yielded", "hands-over")
+    },
     Control {
         from: ("preemptive", &[]),
         scenario: || with(CRASH),

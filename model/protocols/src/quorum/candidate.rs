@@ -7,7 +7,7 @@ impl Quorum {
     /// It hears no leader, or has waited long enough for a higher one: it canvasses, if there is a
     /// canvass.
     pub(super) fn run(&self, p: &mut Local<'_, Self>) {
-        if !self.is_healthy(p.id()) {
+        if !self.is_healthy(p) {
             return Self::turn(p, Role::Follower);
         }
         let next = Self::kept(p).epoch + 1;
@@ -106,7 +106,7 @@ impl Quorum {
     /// majority is not held up.
     pub(super) fn back_off(&self, p: &mut Local<'_, Self>) {
         Self::turn(p, Role::Follower);
-        if self.backoff && self.is_healthy(p.id()) {
+        if self.backoff && self.is_healthy(p) {
             p.arm(Timer::Backoff);
         } else {
             self.watch(p);

@@ -1,23 +1,23 @@
-//! How a leader hands over: to a higher process that challenges it, or because it is not electable
-//! itself.
+//! How a leader hands over: to a higher process that challenges it, because it is not electable
+//! itself, or because its operator asks it to.
 
 use super::{Epoch, Handover, Message, Preemption, Quorum, Role, Stable, Timer};
 use bellwether_engine::protocol::{Id, Local};
 
 impl Quorum {
-    /// Whether a process is electable as far as its machine goes.
-    pub(super) fn is_healthy(&self, id: Id) -> bool {
-        self.unhealthy != Some(id)
+    /// Whether a process is electable as far as its machine and its operator go.
+    pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
+        self.unhealthy != Some(p.id()) && !p.timers().contains::<Self>(Timer::Away)
     }
 
     /// Whether it would take over from this leader.
-    pub(super) fn outranks(&self, id: Id, leader: Id) -> bool {
-        id > leader && self.is_healthy(id)
+    fn outranks(&self, p: &Local<'_, Self>, leader: Id) -> bool {
+        p.id() > leader && self.is_healthy(p)
     }
 
     /// It has begun to follow a leader: if it would take over, it waits for the dwell time.
     pub(super) fn dwell(&self, p: &mut Local<'_, Self>) {
-        let takes_over = p.state.leader.is_some_and(|leader| self.outranks(p.id(), leader));
+        let takes_over = p.state.leader.is_some_and(|leader| self.outranks(p, leader));
         if takes_over && self.preemption == Preemption::Dwell {
             p.arm(Timer::Dwell);
         }
@@ -33,7 +33,7 @@ impl Quorum {
 
     /// It has acknowledged a leader's round; without a dwell time, it challenges at once.
     pub(super) fn on_followed(&self, p: &mut Local<'_, Self>, leader: Id, epoch: Epoch) {
-        if self.preemption == Preemption::AtOnce && self.outranks(p.id(), leader) {
+        if self.preemption == Preemption::AtOnce && self.outranks(p, leader) {
             p.send(leader, Message::Challenge(epoch));
         }
     }
@@ -49,10 +49,36 @@ impl Quorum {
     /// The next round is due; a leader that is not electable any more yields instead, to the one
     /// that is quickest.
     pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
-        if self.is_healthy(p.id()) {
+        if self.is_healthy(p) {
             self.start_round(p);
         } else {
             self.hand_over(p, None);
+        }
+    }
+
+    /// Whether the first leader is asked for anything: the rules `transfer` and `step_down`.
+    pub(super) fn is_asked(&self) -> bool {
+        self.transfer.is_some() || self.step_down
+    }
+
+    /// Its operator asks a leader to yield: to a process that is named or to none, and perhaps to
+    /// be not electable for a time.
+    pub(super) fn on_request(&self, p: &mut Local<'_, Self>) {
+        let to = self.transfer.filter(|&to| to != p.id());
+        if self.step_down {
+            p.arm(Timer::Away);
+        }
+        if to.is_some() || self.step_down {
+            self.hand_over(p, to);
+        }
+    }
+
+    /// The time is over for which it was to be not electable.
+    pub(super) fn on_return(&self, p: &mut Local<'_, Self>) {
+        let waits = p.state.promised.is_some() || p.timers().contains::<Self>(Timer::Quiet);
+        self.dwell(p);
+        if p.state.role == Role::Follower && !waits {
+            self.watch(p);
         }
     }
 
@@ -77,7 +103,7 @@ impl Quorum {
         if !promised || epoch != Self::kept(p).epoch {
             return;
         }
-        if next != Some(p.id()) {
+        if next != Some(p.id()) || !self.is_healthy(p) {
             return self.make_way(p, next);
         }
         match self.handover {
@@ -88,7 +114,7 @@ impl Quorum {
 
     /// It waits for the next leader, and if that does not come, canvasses.
     fn make_way(&self, p: &mut Local<'_, Self>, next: Option<Id>) {
-        if next.is_some() && self.is_healthy(p.id()) {
+        if next.is_some() && self.is_healthy(p) {
             Self::turn(p, Role::Deferring);
             p.arm(Timer::Coordinator);
         } else {

@@ -70,6 +70,17 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         temporal: Temporal::Always(|_, view| view.ids().last() == leaders(view).last()),
     },
     Property {
+        name: "hands-over",
+        formula: "◇ leads(transfer)",
+        meaning: "the process to which the first leader is asked to hand over leads at some \
+                  moment; ask it without faults",
+        by_default: false,
+        premise: Some(("a transfer is asked for", |rules, _| rules.transfer.is_some())),
+        temporal: Temporal::Liveness(Liveness::Eventually(|rules, view| {
+            leaders(view).any(|id| Some(id) == rules.transfer)
+        })),
+    },
+    Property {
         name: "stable-leader",
         formula: "◇□ ∃ leads(l): a majority is in l's epoch and follows l (or is l)",
         meaning: "in the end one leader has a majority behind it, for good",

@@ -1,5 +1,6 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
+use super::Epoch;
 use bellwether_engine::protocol::Id;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub struct Quorum {
     pub grants: Grants,
     /// Whether a voter grants nothing to another while its promise lasts.
     pub promises: Promises,
+    /// Whether a promise also keeps the voter itself from running.
+    pub binds_itself: bool,
     /// Whether a restarted voter waits for as long as a promise.
     pub quiet: bool,
     /// What outlasts a crash.
@@ -39,6 +42,13 @@ pub struct Quorum {
     pub handover: Handover,
     /// A process that is not electable: its disk stalls, or a check fails.
     pub unhealthy: Option<Id>,
+    /// The process to which the first leader is asked, once and at any moment, to hand over.
+    pub transfer: Option<Id>,
+    /// Whether the first leader is asked, once and at any moment, to yield and to be not electable
+    /// for a time.
+    pub step_down: bool,
+    /// How far the search follows epochs: to this one. If none, epochs have no history.
+    pub epochs: Option<Epoch>,
 }
 
 /// The canvass before a claim.

@@ -12,9 +12,13 @@ const MOST_ROUNDS: u16 = 8;
 
 /// Whether the state of which this is a part is within the bounds.
 pub(super) const WITHIN: WithinBounds<Quorum> = WithinBounds {
-    at_most: "2 epochs between a process that runs and the next higher epoch, and 8 rounds told \
-              apart",
-    within: |_, process, stable| stable.epoch != BEYOND && process.round < MOST_ROUNDS,
+    at_most: "2 epochs between a process that runs and the next higher epoch (or as many epochs as \
+              the rule 'epochs' says), and 8 rounds told apart",
+    within: |rules, process, stable| {
+        let Stable { epoch, .. } = known(process, stable);
+        let follows = rules.epochs.is_none_or(|most| epoch <= most);
+        epoch != BEYOND && follows && process.round < MOST_ROUNDS
+    },
 };
 
 /// Gives epochs and rounds names that do not depend on history.
@@ -22,6 +26,9 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     let Everything { count, processes, stable, messages } = all;
     let (processes, stable) = (&mut processes[..count], &mut stable[..count]);
     name_rounds(processes, stable, messages);
+    if rules.epochs.is_some() {
+        return;
+    }
     let kept = stable.iter().map(|stable| stable.epoch);
     let written = processes.iter().filter_map(|process| Some(process.written?.epoch));
     let sent = messages.iter_mut().map(|envelope| *envelope.message.epoch_mut());

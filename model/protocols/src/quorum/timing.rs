@@ -13,9 +13,12 @@ type Moment<'a> = View<'a, Quorum>;
 
 pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Timer) -> bool {
     match timer {
-        Timer::Sync => true,
+        // The operator and the disk wait for no process.
+        Timer::Sync | Timer::Request | Timer::Away => true,
+        // A challenge that is ignored would only keep others from being quiet.
         Timer::Dwell => {
-            !view.in_flight(|from, _, m| from == me && matches!(m, Message::Challenge(_)))
+            let sent = |from, _, m| from == me && matches!(m, Message::Challenge(_));
+            !is_ignored(rules, view, me) && !view.in_flight(sent)
         }
         // The lease would run out no earlier than the wait for the answers ends, and a leader's
         // present one no later.
@@ -82,9 +85,13 @@ fn renews(view: &Moment<'_>, leader: Id, voter: Id) -> bool {
     view.hears(voter, leader) && epoch(view, voter) <= epoch(view, leader)
 }
 
-/// A leader does not hear the one that would take over.
-pub(super) fn is_not_heard(_: &Quorum, view: &Moment<'_>, me: Id) -> bool {
-    view.process(me).leader.is_none_or(|leader| !view.hears(leader, me))
+/// A challenge changes nothing: the leader is one no longer, or does not hear it.
+pub(super) fn is_ignored(_: &Quorum, view: &Moment<'_>, me: Id) -> bool {
+    let heeds = |leader: Id| {
+        let leads = view.up(leader) && view.process(leader).role == Role::Leader;
+        leads && view.hears(leader, me)
+    };
+    !view.process(me).leader.is_some_and(heeds)
 }
 
 /// A leader's next round changes nothing.
@@ -96,12 +103,13 @@ pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
 /// that it is behind.
 fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     let hearers = |&id: &Id| id != leader && view.up(id) && view.hears(id, leader);
-    if !rules.is_healthy(leader) {
+    if !is_healthy(rules, view, leader) {
         return true;
     }
     let at_once = rules.preemption == Preemption::AtOnce;
     view.ids().filter(hearers).any(|id| {
-        let challenges = at_once && rules.outranks(id, leader) && view.hears(leader, id);
+        let outranks = id > leader && is_healthy(rules, view, id);
+        let challenges = at_once && outranks && view.hears(leader, id);
         let Process { role, leader: followed, .. } = *view.process(id);
         match epoch(view, id) {
             higher if higher > epoch(view, leader) => rules.answer_lower && view.hears(leader, id),
@@ -136,6 +144,10 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
 
 fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
     view.up(id) && matches!(view.process(id).role, Role::Leader | Role::Lapsed)
+}
+
+fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
+    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away)
 }
 
 fn epoch(view: &Moment<'_>, id: Id) -> Epoch {

@@ -37,6 +37,7 @@ impl Quorum {
         backoff: true,
         grants: Grants::Once,
         promises: Promises::Kept,
+        binds_itself: true,
         quiet: true,
         storage: Storage::Durable,
         count: Count::BeforeSending,
@@ -48,5 +49,8 @@ impl Quorum {
         preemption: Preemption::Never,
         handover: Handover::Proven,
         unhealthy: None,
+        transfer: None,
+        step_down: false,
+        epochs: None,
     };
 }

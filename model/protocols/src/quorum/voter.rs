@@ -4,13 +4,15 @@ use super::{Canvass, Epoch, Grants, Message, Promises, Quorum, Role, Round, Stab
 use bellwether_engine::protocol::{Id, Local};
 
 impl Quorum {
-    /// "Would you grant me this epoch?" A higher process that is electable runs itself instead.
+    /// "Would you grant me this epoch?" A higher process that is electable runs itself instead,
+    /// unless it has promised itself to the one that asks: an old canvass of a leader comes late.
     pub(super) fn on_canvass(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         let bound = self.is_bound(p, from) && self.canvass != Canvass::AsksAnyway;
         if bound || !self.is_free(p, from, epoch) {
             return self.refuse(p, from);
         }
-        if !self.outrank || from > p.id() || !self.is_electable(p) {
+        let promised = p.state.promised == Some(from) && self.binds_itself;
+        if !self.outrank || from > p.id() || promised || !self.is_electable(p) {
             return p.send(from, Message::Support(epoch));
         }
         p.send(from, Message::Outrank(epoch));
@@ -36,7 +38,7 @@ impl Quorum {
 
     /// It waits to canvass, if it may.
     pub(super) fn watch(&self, p: &mut Local<'_, Self>) {
-        if self.is_healthy(p.id()) {
+        if self.is_healthy(p) {
             p.arm(Timer::Watch);
         }
     }
@@ -106,7 +108,7 @@ impl Quorum {
 
     /// Whether it may run: a process that has found no majority is not electable for a while.
     fn is_electable(&self, p: &Local<'_, Self>) -> bool {
-        self.is_healthy(p.id())
+        self.is_healthy(p)
             && ![Timer::Backoff, Timer::Quiet]
                 .iter()
                 .any(|&timer| p.timers().contains::<Self>(timer))
