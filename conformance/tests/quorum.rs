@@ -2,14 +2,16 @@
 
 use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
 use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::quorum::{AtOnce, Dwell, Preempts, QuorumMapping};
+use bellwether_conformance::mapping::quorum::{
+    AtOnce, Preemptive, QuorumMapping, StepsAside, StepsDown, Transfers, Variant,
+};
 use bellwether_model::check::Limits;
 use bellwether_model::world::{Faults, Scenario, World};
 
 /// The program conforms in this world; every transition of the model was taken, and no timer,
 /// message or rule was left unmet.
 #[track_caller]
-fn conforms<V: Preempts>(scenario: Scenario) -> Summary {
+fn conforms<V: Variant>(scenario: Scenario) -> Summary {
     let mapping = QuorumMapping::<V>::new();
     let world = World::new(QuorumMapping::<V>::RULES, scenario).expect("possible");
     let walked = lockstep(&world, &mapping, &Limits::NONE, &mut |_| {}).expect("comparable");
@@ -35,7 +37,7 @@ fn hands_over(summary: &Summary) {
 
 #[test]
 fn a_higher_process_takes_over_after_a_dwell_time() {
-    hands_over(&conforms::<Dwell>(Scenario::calm(3).with_crashes(1, 1)));
+    hands_over(&conforms::<Preemptive>(Scenario::calm(3).with_crashes(1, 1)));
 }
 
 #[test]
@@ -47,6 +49,20 @@ fn a_higher_process_takes_over_at_once() {
 fn messages_of_the_handover_are_lost() {
     let faults = Faults { losses: 1.into(), ..Scenario::calm(2).with_crashes(1, 1).faults };
     let lossy = Scenario { faults, ..Scenario::calm(2) };
-    hands_over(&conforms::<Dwell>(lossy));
+    hands_over(&conforms::<Preemptive>(lossy));
     hands_over(&conforms::<AtOnce>(lossy));
+}
+
+/// What a leader is asked, it does whenever that comes; if the node that is next is gone, the
+/// others start an election.
+#[test]
+fn a_leader_hands_over_when_it_is_asked_to() {
+    let crash = Scenario::calm(3).with_crashes(1, 1);
+    let asked = |summary: Summary| {
+        let met = summary.coverage.timers.get("request").map_or(0, |met| met.walked);
+        assert!(met > 0, "{:?}", summary.coverage);
+    };
+    asked(conforms::<Transfers>(crash));
+    asked(conforms::<StepsDown>(crash));
+    asked(conforms::<StepsAside>(Scenario::calm(2).with_crashes(1, 1)));
 }

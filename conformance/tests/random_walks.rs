@@ -11,7 +11,7 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::{AtOnce, Dwell, Never, QuorumMapping};
+use bellwether_conformance::mapping::quorum::{AtOnce, Preemptive, QuorumMapping, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::pair::Pair;
 use bellwether_conformance::replay::replay;
@@ -100,8 +100,8 @@ proptest! {
         follows(&ListRingMapping, scenario, &choices)?;
         follows(&StollerMapping, scenario, &choices)?;
         follows(&LeaseMapping, scenario, &choices)?;
-        follows(&QuorumMapping::<Never>::new(), scenario, &choices)?;
-        follows(&QuorumMapping::<Dwell>::new(), scenario, &choices)?;
+        follows(&QuorumMapping::<Recommended>::new(), scenario, &choices)?;
+        follows(&QuorumMapping::<Preemptive>::new(), scenario, &choices)?;
         follows(&QuorumMapping::<AtOnce>::new(), scenario, &choices)?;
     }
 }

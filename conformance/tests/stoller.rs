@@ -102,7 +102,7 @@ impl Wrong {
     fn swallows(&self, input: Input<Message>) -> bool {
         let said = match input {
             Input::Receive { message, .. } => Some(message),
-            Input::Boot | Input::Wake | Input::Suspect(_) => None,
+            Input::Boot | Input::Wake | Input::Suspect(_) | Input::Request(_) => None,
         };
         match self.mistake {
             Mistake::NeverSaysNo => matches!(said, Some(Message::NormQ(_))),

@@ -65,5 +65,5 @@ pub mod storage;
 mod transport;
 
 pub use config::Config;
-pub use driver::{Election, Guard, JoinError, Leadership, Stopped};
+pub use driver::{Election, Guard, JoinError, Leadership, RequestError, Stopped};
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

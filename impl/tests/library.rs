@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use bellwether::protocol::bully::{self, Bully};
 use bellwether::storage::Memory;
-use bellwether::{Config, Election, JoinError, Leadership, NodeId, Role, Timing};
+use bellwether::{Config, Election, JoinError, Leadership, NodeId, RequestError, Role, Timing};
 use futures::StreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -98,6 +99,60 @@ async fn the_stream_of_changes_ends_with_the_part_in_the_election() {
     nodes.pop().expect("two").leave().await.expect("no storage to fail");
     let rest = timeout(LIMIT, changes.collect::<Vec<_>>()).await.expect("within the limit");
     assert_eq!(rest.last().map(|now| now.leader), Some(None));
+}
+
+#[tokio::test]
+async fn a_leader_transfers_to_the_node_that_is_named() {
+    let mut nodes = cluster(3).await;
+    let leader = take_leader(&mut nodes).await;
+    let guard = leader.guard().expect("it leads with a lease");
+    let [node, to] = [&leader, &nodes[0]].map(|election| election.leadership().borrow().node);
+    let itself = RequestError::NoSuccessor { node, to: node };
+    assert_eq!(leader.transfer(node).await, Err(itself));
+    assert_eq!(nodes[0].transfer(node).await, Err(RequestError::NotLeading { node: to }));
+    assert!(guard.is_valid_now(), "nothing has happened");
+
+    leader.transfer(to).await.expect("it leads");
+    assert!(!guard.is_valid_now(), "it does not lead when it says that it has handed over");
+    let leads = |now: &Leadership| now.leader == Some(to);
+    let (mut leadership, mut other) = (leader.leadership(), nodes[1].leadership());
+    let both =
+        async { (leadership.wait_for(leads).await.is_ok(), other.wait_for(leads).await.is_ok()) };
+    assert_eq!(timeout(LIMIT, both).await.expect("within the limit"), (true, true));
+    let second = nodes[0].guard().expect("it leads with a lease");
+    assert_eq!(second.epoch(), guard.epoch().next(), "without a canvass, at once");
+}
+
+#[tokio::test]
+async fn a_node_that_steps_down_or_is_not_healthy_leaves_the_lead_to_others() {
+    let mut nodes = cluster(3).await;
+    let first = take_leader(&mut nodes).await;
+    // Until both others have acknowledged its rounds.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let next = first.step_down(LIMIT).await.expect("it can").expect("both others follow");
+    let highest = nodes.iter().map(|election| election.leadership().borrow().node).max();
+    assert_eq!(Some(next), highest);
+    let mut leadership = first.leadership();
+    let itself = leadership.borrow().node;
+    assert_eq!(wait_for_leader(&mut leadership, Some(itself)).await, next);
+    let second = take_leader(&mut nodes).await;
+    second.set_healthy(false).await.expect("it can");
+    // The first is away, and the second is not fit.
+    let third = nodes[0].leadership().borrow().node;
+    assert_eq!(wait_for_leader(&mut leadership, Some(next)).await, third);
+    assert_eq!(second.resign().await, Err(RequestError::NotLeading { node: next }));
+}
+
+#[tokio::test]
+async fn a_protocol_without_a_handover_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let members = [(1, "127.0.0.1:2"), (2, "127.0.0.1:1")];
+    let config = Config::<Bully>::for_protocol("library", 1, members, bully::Timing::DEFAULT);
+    let election = Election::join_on(config.expect("valid"), listener).expect("can join");
+    let unsupported = RequestError::Unsupported { protocol: "bully" };
+    assert_eq!(election.resign().await, Err(unsupported.clone()));
+    assert_eq!(election.set_healthy(false).await, Err(unsupported));
+    assert!(election.guard().is_none());
 }
 
 /// The recommended protocol remembers what it has granted.

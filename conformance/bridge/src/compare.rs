@@ -247,6 +247,9 @@ fn timers<M: Mapping>(
     let due = deadlines(group, before, after, expected.effects);
     for (at, row) in M::Spec::TIMERS.iter().enumerate() {
         let timer = row.timer;
+        if group.mapping.asks(timer).is_some() {
+            continue;
+        }
         let armed = expected.timers.contains::<M::Spec>(timer);
         let is_armed = after.face.timers.contains::<M::Spec>(timer);
         // A detector outside the core runs or does not; when it was started is its affair.

@@ -346,9 +346,9 @@ impl<'a, M: Mapping> Walk<'a, M> {
         }
         for (id, &node) in self.world.ids().zip(&nodes) {
             let node = self.pool.get(node);
-            if !pair::stands(&node.face, id, &outcome.state) {
+            if !pair::stands(self.group.mapping, &node.face, id, &outcome.state) {
                 let mut found = Vec::new();
-                pair::bystander(node, &outcome.state, &mut found);
+                pair::bystander(self.group.mapping, node, &outcome.state, &mut found);
                 return Err(found.into());
             }
         }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
 use crate::program::{Program, Refusal};
 use crate::replay::{Replayed, replay};
-use bellwether::protocol::{Input, Members, NodeId, Output, Time};
+use bellwether::protocol::{Input, Members, NodeId, Output, Request, Time};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Id, MAX_NODES, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::Trace;
@@ -105,6 +105,15 @@ pub trait Mapping {
     /// a failure detector outside the core: the timer is armed while the node is
     /// [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
     fn detects(&self, timer: SpecTimer<Self>) -> Option<NodeId> {
+        let _ = timer;
+        None
+    }
+
+    /// What is asked of a node when the specification's `timer` expires, where that stands for a
+    /// person or a program that asks for something: [`Input::Request`]. The program has no such
+    /// timer. Whether something may be asked is the world's affair, and not compared; what follows
+    /// is. `None` for all others.
+    fn asks(&self, timer: SpecTimer<Self>) -> Option<Request> {
         let _ = timer;
         None
     }
@@ -233,6 +242,12 @@ pub(crate) fn armed<M: Mapping + ?Sized>(
     program: &M::Program,
 ) -> impl Iterator<Item = (SpecTimer<M>, Time)> {
     program.armed().map(|(timer, deadline)| (mapping.timer(timer), deadline))
+}
+
+/// These timers but for those that stand for something that is [asked](Mapping::asks).
+pub(crate) fn compared<M: Mapping + ?Sized>(mapping: &M, timers: Timers) -> Timers {
+    let asked = M::Spec::TIMERS.iter().filter(|row| mapping.asks(row.timer).is_some());
+    asked.fold(timers, |timers, row| timers.without::<M::Spec>(row.timer))
 }
 
 /// The set of these timers.

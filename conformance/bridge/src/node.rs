@@ -192,7 +192,8 @@ fn periods<M: Mapping>(
     for (at, row) in M::Spec::TIMERS.iter().enumerate() {
         periods[at] = mapping.period(id, members, row.timer);
         let Some(period) = periods[at] else {
-            if (row.armed)(&M::RULES) && mapping.detects(row.timer).is_none() {
+            let ours = mapping.detects(row.timer).is_none() && mapping.asks(row.timer).is_none();
+            if (row.armed)(&M::RULES) && ours {
                 return Err(Error::NoPeriod { timer: plain(&row.timer) });
             }
             continue;
@@ -309,7 +310,10 @@ impl<M: Mapping> Node<M> {
                 Some(node) if self.face.timers.contains::<M::Spec>(timer) => {
                     (self.soon(), Input::Suspect(node))
                 }
-                _ => (next.pass(group, timer)?, Input::Wake),
+                _ => match group.mapping.asks(timer) {
+                    Some(request) => (self.soon(), Input::Request(request)),
+                    None => (next.pass(group, timer)?, Input::Wake),
+                },
             },
             Happening::Crash => return self.crash(group, outputs),
         };

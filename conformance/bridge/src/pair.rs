@@ -8,7 +8,7 @@
 use crate::compare::{self, Expected, Told, compare};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
-use crate::mapping::{Happening, Mapping, ProgramOutput};
+use crate::mapping::{Happening, Mapping, ProgramOutput, compared};
 use crate::node::{Face, Group, Node};
 use crate::settle::beginning;
 use bellwether_engine::protocol::{
@@ -71,7 +71,7 @@ impl<'a, M: Mapping> Pair<'a, M> {
         }
         if found.is_empty() {
             for node in &self.nodes {
-                bystander(node, &outcome.state, &mut found);
+                bystander(self.group.mapping, node, &outcome.state, &mut found);
             }
         }
         if !found.is_empty() {
@@ -131,30 +131,37 @@ pub(crate) fn step<M: Mapping>(
 }
 
 /// Whether a node is what its process is; for all, also those that took no step.
-pub(crate) fn stands<P: Specification>(face: &Face<P>, id: Id, state: &State<P>) -> bool {
+pub(crate) fn stands<M: Mapping>(
+    mapping: &M,
+    face: &Face<M::Spec>,
+    id: Id,
+    state: &State<M::Spec>,
+) -> bool {
     face.up == state.up(id)
-        && face.timers == state.timers(id)
+        && face.timers == compared(mapping, state.timers(id))
         && face.process == *state.process(id)
         && face.stable == *state.stable(id)
 }
 
 /// What differs between a node and its process, which took no step.
 pub(crate) fn bystander<M: Mapping>(
+    mapping: &M,
     node: &Node<M>,
     state: &State<M::Spec>,
     found: &mut Vec<Difference>,
 ) {
-    if stands(&node.face, node.id, state) {
+    if stands(mapping, &node.face, node.id, state) {
         return;
     }
     let expected = Expected::of(state, node.id, &[]);
     compare::state(node.id, &node.face, &expected, found);
-    if node.face.timers != expected.timers {
+    let armed = compared(mapping, expected.timers);
+    if node.face.timers != armed {
         let words = |timers: Timers| {
             let names: Vec<_> = timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };
-        let (model, program) = (words(expected.timers), words(node.face.timers));
+        let (model, program) = (words(armed), words(node.face.timers));
         found.push(Difference::different(node.id, "timers", model, program));
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn beginning<M: Mapping>(
         };
         let begun = begun.and_then(|node| {
             let mut found = Vec::new();
-            bystander(&node, &initial, &mut found);
+            bystander(group.mapping, &node, &initial, &mut found);
             if found.is_empty() { Ok(node) } else { Err(found) }
         });
         match begun {
@@ -129,6 +129,8 @@ fn script<M: Mapping>(
                 follows.happens(group, rules, id, Happening::Expire(timer));
             }
         }
+        // No specification knows what an operator asks.
+        Input::Request(request) => words.push(format!("{id} is asked: {request:?}")),
         Input::Wake if words.is_empty() => words.push(format!("{id} is woken")),
         Input::Wake => {}
     }

@@ -58,6 +58,6 @@ mappings![
     list_ring::ListRingMapping,
     stoller::StollerMapping,
     lease::LeaseMapping,
-    quorum::QuorumMapping::<quorum::Never>::new(),
-    quorum::QuorumMapping::<quorum::Dwell>::new(),
+    quorum::QuorumMapping::<quorum::Recommended>::new(),
+    quorum::QuorumMapping::<quorum::Preemptive>::new(),
 ];

@@ -3,7 +3,7 @@
 
 use super::{Happening, Mapping, Step, node_id, process_id};
 use bellwether::protocol::quorum as program;
-use bellwether::protocol::{Input, Members, Node, NodeId};
+use bellwether::protocol::{Input, Members, Node, NodeId, Request};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::collections::BTreeSet;
@@ -21,44 +21,81 @@ use std::time::Duration;
 /// | supports, grants, acknowledgements       | granted                                 |
 /// | epoch and to which node it is granted    | the same, stable                        |
 #[derive(Clone, Copy, Debug, Default)]
-pub struct QuorumMapping<V = Never>(PhantomData<V>);
+pub struct QuorumMapping<V = Recommended>(PhantomData<V>);
 
-/// Whether a higher process takes over, on both sides.
-pub trait Preempts: Copy + Debug + Default {
-    /// In the specification.
-    const RULE: spec::Preemption;
-    /// In the program's configuration.
-    const SETTING: program::Preemption;
+/// What the program is configured for and asked, and the rules that this stands for.
+pub trait Variant: Copy + Debug + Default {
+    /// The rules of the specification.
+    const RULES: spec::Quorum;
+    /// Whether a higher node takes over.
+    const PREEMPTION: program::Preemption = program::Preemption::Never;
+    /// What the first leader is asked, if anything. It is asked nothing from a cold start.
+    const ASKED: Option<Request> = None;
 }
 
-/// It does not: the recommended rules.
+/// The recommended rules.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Never;
+pub struct Recommended;
 
-/// It does after a dwell time: the rules of the variant `preemptive`.
+/// A higher process takes over after a dwell time: the rules of the variant `preemptive`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Dwell;
+pub struct Preemptive;
 
-/// It does at once.
+/// A higher process takes over at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AtOnce;
 
-impl Preempts for Never {
-    const RULE: spec::Preemption = spec::Preemption::Never;
-    const SETTING: program::Preemption = program::Preemption::Never;
+/// The first leader is asked to let the lowest process lead instead.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transfers;
+
+/// The first leader is asked to lead no longer, and not to run for a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepsDown;
+
+/// Both, and it would take over again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepsAside;
+
+const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
+const LOWEST: Option<NodeId> = NodeId::new(1);
+
+/// As long as no other period.
+const AWAY: Duration = Duration::from_secs(7);
+
+impl Variant for Recommended {
+    const RULES: spec::Quorum = RECOMMENDED;
 }
 
-impl Preempts for Dwell {
-    const RULE: spec::Preemption = spec::Preemption::Dwell;
-    const SETTING: program::Preemption = program::Preemption::Dwell;
+impl Variant for Preemptive {
+    const RULES: spec::Quorum = spec::Quorum { preemption: spec::Preemption::Dwell, ..RECOMMENDED };
+    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
 }
 
-impl Preempts for AtOnce {
-    const RULE: spec::Preemption = spec::Preemption::AtOnce;
-    const SETTING: program::Preemption = program::Preemption::AtOnce;
+impl Variant for AtOnce {
+    const RULES: spec::Quorum =
+        spec::Quorum { preemption: spec::Preemption::AtOnce, ..RECOMMENDED };
+    const PREEMPTION: program::Preemption = program::Preemption::AtOnce;
 }
 
-impl<V: Preempts> QuorumMapping<V> {
+impl Variant for Transfers {
+    const RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
+    const ASKED: Option<Request> = Some(Request::Yield(LOWEST));
+}
+
+impl Variant for StepsDown {
+    const RULES: spec::Quorum = spec::Quorum { step_down: true, ..RECOMMENDED };
+    const ASKED: Option<Request> = Some(Request::StepDown(None, AWAY));
+}
+
+impl Variant for StepsAside {
+    const RULES: spec::Quorum =
+        spec::Quorum { transfer: Some(Id::at(0)), step_down: true, ..Preemptive::RULES };
+    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
+    const ASKED: Option<Request> = Some(Request::StepDown(LOWEST, AWAY));
+}
+
+impl<V: Variant> QuorumMapping<V> {
     /// The mapping, for a registry.
     #[must_use]
     pub const fn new() -> Self {
@@ -69,7 +106,7 @@ impl<V: Preempts> QuorumMapping<V> {
     /// that the specification tells apart take equally long.
     const TIMING: program::Timing = program::Timing {
         skew: Duration::from_millis(110),
-        preemption: V::SETTING,
+        preemption: V::PREEMPTION,
         ..program::Timing::DEFAULT
     };
 
@@ -94,7 +131,7 @@ impl<V: Preempts> QuorumMapping<V> {
             Deferring => process(spec::Role::Deferring, Ids::NONE),
             Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
             Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
-            Leader { round, acks } => {
+            Leader { round, acks, .. } => {
                 let leader = node.status().leader.and_then(process_id);
                 let round = u16::try_from(*round).unwrap_or(u16::MAX);
                 spec::Process { leader, round, ..process(spec::Role::Leader, ids(acks)) }
@@ -103,12 +140,12 @@ impl<V: Preempts> QuorumMapping<V> {
     }
 }
 
-impl<V: Preempts> Mapping for QuorumMapping<V> {
+impl<V: Variant> Mapping for QuorumMapping<V> {
     type Spec = spec::Quorum;
     type Program = Node<program::Quorum>;
     type Memory = ();
 
-    const RULES: spec::Quorum = spec::Quorum { preemption: V::RULE, ..spec::Quorum::RECOMMENDED };
+    const RULES: spec::Quorum = V::RULES;
 
     fn program(
         &self,
@@ -197,24 +234,25 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
             program::Timer::Backoff => spec::Timer::Backoff,
             program::Timer::Round => spec::Timer::Round,
             program::Timer::Dwell => spec::Timer::Dwell,
+            program::Timer::Away => spec::Timer::Away,
         }
     }
 
     fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
         let timing = Self::TIMING;
+        let skews: Duration = members.iter().filter(|&other| other > id).map(|_| timing.skew).sum();
         Some(match timer {
             spec::Timer::Asked | spec::Timer::Lease => timing.lease,
             spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
-            spec::Timer::Watch => {
-                members.iter().filter(|&other| other >= id).map(|_| timing.skew).sum()
-            }
+            spec::Timer::Watch => timing.skew + skews,
             spec::Timer::Election => timing.election,
             spec::Timer::Coordinator => timing.coordinator,
             spec::Timer::Backoff => timing.backoff,
             spec::Timer::Round => timing.round,
-            spec::Timer::Dwell => timing.dwell,
-            // The disk syncs before anything is sent, and no operator asks.
-            spec::Timer::Sync | spec::Timer::Request | spec::Timer::Away => return None,
+            spec::Timer::Dwell => timing.dwell + skews,
+            spec::Timer::Away => AWAY,
+            // What is asked comes when it comes, and the disk syncs before anything is sent.
+            spec::Timer::Request | spec::Timer::Sync => return None,
         })
     }
 
@@ -229,6 +267,12 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         let granted_to = durable.granted_to.and_then(process_id);
         spec::Stable { epoch: epoch(durable.epoch), granted_to }
+    }
+
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        const ASKED: &str =
+            "it is told to a program that asks which node is next, and read by no step";
+        &[("followers", ASKED)]
     }
 
     fn memory(&self, _: &Node<program::Quorum>) {}
@@ -271,6 +315,7 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
                 spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
                 spec::Timer::Coordinator => "no_winner",
                 spec::Timer::Election | spec::Timer::Asked => "no_majority",
+                spec::Timer::Request => "asked_to_yield",
                 _ => return None,
             },
             Happening::Crash => return None,
@@ -301,25 +346,28 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
         (!counts).then_some("stale")
     }
 
+    fn asks(&self, timer: spec::Timer) -> Option<Request> {
+        V::ASKED.filter(|_| timer == spec::Timer::Request)
+    }
+
     fn never(&self) -> &'static [(&'static str, &'static str)] {
-        const SYNC: (&str, &str) =
-            ("timer sync", "the disk syncs before anything is sent that follows");
-        const HEALTHY: (&str, &str) =
-            ("rule unhealthy", "it says which process is not electable, and here every one is");
-        const NO_DWELL: (&str, &str) = ("timer dwell", "by these rules no process waits so long");
-        const LATE: (&str, &str) = ("rule late", "without a clock, no lease runs out unnoticed");
-        const TRANSFER: (&str, &str) = ("rule transfer", "no operator asks");
-        const STEP_DOWN: (&str, &str) = ("rule step_down", "no operator asks");
-        const REQUEST: (&str, &str) = ("timer request", "no operator asks");
-        const AWAY: (&str, &str) = ("timer away", "no operator asks");
-        const EPOCHS: (&str, &str) = ("rule epochs", "it bounds a search, and no process");
-        const NEVER: [(&str, &str); 8] =
-            [SYNC, HEALTHY, LATE, TRANSFER, STEP_DOWN, REQUEST, AWAY, EPOCHS];
-        const NOR_DWELL: [(&str, &str); 9] =
-            [SYNC, HEALTHY, LATE, TRANSFER, STEP_DOWN, REQUEST, AWAY, EPOCHS, NO_DWELL];
-        match V::RULE {
-            spec::Preemption::Dwell => &NEVER,
-            spec::Preemption::AtOnce | spec::Preemption::Never => &NOR_DWELL,
+        const SYNC: Never = ("timer sync", "the disk syncs before anything is sent that follows");
+        const HEALTHY: Never = ("rule unhealthy", "here every process is electable");
+        const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
+        const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
+        const DWELL: Never = ("timer dwell", "by these rules no process waits so long");
+        const REQUEST: Never = ("timer request", "by these rules nothing is asked");
+        const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
+        const AWAY: Never = ("timer away", "by these rules no process is asked to step down");
+        const STEP: Never = ("rule step_down", "by these rules no process is asked to");
+        let dwells = V::RULES.preemption == spec::Preemption::Dwell;
+        match (dwells, V::ASKED) {
+            (true, None) => &[SYNC, HEALTHY, EPOCHS, LATE, REQUEST, TRANSFER, AWAY, STEP],
+            (false, None) => &[SYNC, HEALTHY, EPOCHS, LATE, DWELL, REQUEST, TRANSFER, AWAY, STEP],
+            (true, Some(Request::StepDown(..))) => &[SYNC, HEALTHY, EPOCHS, LATE],
+            (false, Some(Request::StepDown(..))) => &[SYNC, HEALTHY, EPOCHS, LATE, DWELL],
+            (true, Some(_)) => &[SYNC, HEALTHY, EPOCHS, LATE, AWAY],
+            (false, Some(_)) => &[SYNC, HEALTHY, EPOCHS, LATE, DWELL, AWAY],
         }
     }
 
@@ -349,14 +397,16 @@ impl<V: Preempts> Mapping for QuorumMapping<V> {
                 spec::Timer::Asked => &["count"],
                 spec::Timer::Watch => &["canvass"],
                 spec::Timer::Dwell => &["preemption"],
-                spec::Timer::Round
-                | spec::Timer::Sync
-                | spec::Timer::Request
-                | spec::Timer::Away => &[],
+                spec::Timer::Request => &["transfer", "step_down"],
+                spec::Timer::Away => &["step_down"],
+                spec::Timer::Round | spec::Timer::Sync => &[],
             },
         }
     }
 }
+
+/// What is never met, and why.
+type Never = (&'static str, &'static str);
 
 fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
     nodes.iter().copied().filter_map(process_id).collect()

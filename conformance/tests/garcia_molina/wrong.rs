@@ -149,7 +149,9 @@ impl Program for Wrong {
                     self.core(now + Timing::DEFAULT.call, Input::Wake);
                 }
             }
-            Input::Boot | Input::Wake | Input::Suspect(_) => self.core(now, input),
+            Input::Boot | Input::Wake | Input::Suspect(_) | Input::Request(_) => {
+                self.core(now, input);
+            }
         }
         self.skip_probe(now);
         self.falsify();

@@ -12,7 +12,7 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::{Never, QuorumMapping};
+use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::Protocol;
@@ -126,7 +126,7 @@ fn ids_are_kept_in_a_byte() {
     let divergence = first_difference(BullyMapping, Mistake::KeepsIdsInAByte);
     assert_eq!(divergence, None, "no world has so many processes");
     everywhere!(fails_in_a_large_group,);
-    fails_in_a_large_group(QuorumMapping::<Never>::new());
+    fails_in_a_large_group(QuorumMapping::<Recommended>::new());
 }
 
 fn fails_in_a_large_group<M: Mapping>(mapping: M) {

@@ -172,7 +172,7 @@ impl Program for Wrong {
                 let others: Vec<_> = self.members.above(self.id()).to_vec();
                 self.say(&others, Message::Election);
             }
-            Input::Boot | Input::Suspect(_) => {}
+            Input::Boot | Input::Suspect(_) | Input::Request(_) => {}
         }
         self.falsify();
     }

@@ -10,8 +10,11 @@ use tokio_util::sync::CancellationToken;
 use super::Leadership;
 use super::clock::Clock;
 use super::guard::Lessee;
+use super::order::{Order, RequestError, What};
 use super::watch::Watch;
-use crate::protocol::{Core, Event, Input, Node, NodeId, Output, Reason, Role, Status, Time};
+use crate::protocol::{
+    Core, Event, Input, Membership as _, Node, NodeId, Output, Reason, Request, Role, Status, Time,
+};
 use crate::storage::{Storage, StorageError};
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
@@ -19,6 +22,9 @@ use crate::transport::{Arrival, Links};
 /// The longest sleep. The timers of the runtime stop while the machine sleeps, the deadlines of the
 /// core do not: after a sleep a passed deadline is noticed at most this much later.
 pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// How long a leader that leaves waits until what it said last is with the network.
+const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 
 /// A node and its hands.
 pub(super) struct Actor<C: Core, K: Clock> {
@@ -45,13 +51,18 @@ impl<C: Core, K: Clock> Actor<C, K> {
     pub(super) async fn run(
         mut self,
         mut arrivals: mpsc::Receiver<Arrival<C::Message>>,
+        mut orders: mpsc::Receiver<Order>,
         stop: CancellationToken,
     ) -> Result<(), StorageError> {
         self.step(Input::Boot).await?;
         loop {
             let input = tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(()),
+                () = stop.cancelled() => return self.retire().await,
+                Some(order) = orders.recv() => {
+                    self.obey(order).await?;
+                    None
+                }
                 // However many arrive, no deadline is missed: the node looks at them first.
                 arrival = arrivals.recv() => match arrival {
                     Some(arrival) => self.hear(arrival),
@@ -71,6 +82,45 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 self.step(Input::Suspect(suspect)).await?;
             }
         }
+    }
+
+    /// Does what it is asked, and answers.
+    pub(super) async fn obey(&mut self, Order { what, answer }: Order) -> Result<(), StorageError> {
+        // A node that leads no longer, and has not noticed yet, refuses.
+        self.step(Input::Wake).await?;
+        let result = match self.refusal(what) {
+            Some(refusal) => Err(refusal),
+            None => {
+                let (request, next) = what.request(self.node.successor());
+                self.step(Input::Request(request)).await?;
+                Ok(next)
+            }
+        };
+        // One that does not wait for the answer any more needs none.
+        let _ = answer.send(result);
+        Ok(())
+    }
+
+    /// Why the node cannot do what it is asked.
+    fn refusal(&self, what: What) -> Option<RequestError> {
+        let Status { id: node, role, .. } = self.node.status();
+        let other = |to: NodeId| to != node && self.node.config().hears(to);
+        match what {
+            _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
+            What::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
+            What::HandOver(Some(to)) if !other(to) => Some(RequestError::NoSuccessor { node, to }),
+            What::HandOver(_) | What::StepDown(_) | What::Healthy(_) => None,
+        }
+    }
+
+    /// The last that it does: a leader hands over, so that no node waits for its lease to run out.
+    async fn retire(mut self) -> Result<(), StorageError> {
+        if C::REQUESTS && self.node.status().role == Role::Leader {
+            let next = self.node.successor();
+            self.step(Input::Request(Request::Yield(next))).await?;
+            self.links.flush(LONGEST_FLUSH).await;
+        }
+        Ok(())
     }
 
     pub(super) fn until_wake(&self) -> Duration {

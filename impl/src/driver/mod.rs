@@ -9,6 +9,7 @@
 mod actor;
 mod clock;
 mod guard;
+mod order;
 mod watch;
 
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use futures::Stream;
 use thiserror::Error;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::WatchStream;
@@ -28,6 +30,8 @@ use self::actor::{Actor, Publisher};
 use self::clock::{Clock as _, SystemClock};
 pub use self::guard::Guard;
 use self::guard::{Lessee, Lessor};
+use self::order::Order;
+pub use self::order::RequestError;
 use self::watch::Watch;
 use crate::config::{self, Address, Config, Runnable};
 use crate::log;
@@ -68,6 +72,7 @@ impl Leadership {
 pub struct Election {
     leadership: Receiver<Leadership>,
     lessor: Lessor,
+    orders: mpsc::Sender<Order>,
     address: SocketAddr,
     task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: DropGuard,
@@ -180,6 +185,7 @@ impl Election {
         };
         let (publisher, leadership) = Publisher::new(config.node());
         let (lessee, lessor) = Lessee::new(clock);
+        let (orders, ordered) = order::channel();
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = Hello {
@@ -216,18 +222,24 @@ impl Election {
         let stopped = stop.clone();
         let task = tokio::spawn(async move {
             let mut connections = connections;
+            let told = stopped.clone();
             let result = tokio::select! {
-                result = actor.run(arrivals, stopped) => result,
+                result = actor.run(arrivals, ordered, stopped) => result,
                 // Without a link the node would go on half deaf: it ends instead.
                 panic = transport::panicked(&mut connections) => std::panic::resume_unwind(panic),
             };
+            if result.is_ok() && !told.is_cancelled() {
+                // Nothing can arrive any more: the link that listens is about to be found.
+                std::panic::resume_unwind(transport::panicked(&mut connections).await);
+            }
             if let Err(error) = &result {
                 tracing::error!(node = %id, "takes part no longer: {error}");
             }
             connections.shutdown().await;
             result
         });
-        Ok(Self { leadership, lessor, address, task: Some(task), stop: stop.drop_guard() })
+        let stop = stop.drop_guard();
+        Ok(Self { leadership, lessor, orders, address, task: Some(task), stop })
     }
 
     /// The latest value of which node leads. `changed` on it waits for the next one, and fails once
@@ -271,7 +283,8 @@ impl Election {
 
     /// Takes part no longer, and returns when the port is free again and the storage closed.
     ///
-    /// The others notice by its silence: if it led, they elect another after their time-out.
+    /// If it leads by a protocol that can hand over, it [resigns](Election::resign) first. With other
+    /// protocols the others notice its silence, and elect another after their time-out.
     ///
     /// # Errors
     ///

@@ -1,6 +1,8 @@
 //! What the loop around a node does with time, with what must be durable, and with what arrives.
 //! The clock is the tests' own, and so is the core: it makes durable what it sees, and when.
 
+mod orders;
+
 use std::convert::Infallible;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -206,7 +208,8 @@ impl Hands {
         actor: Actor<Recorder, ManualClock>,
     ) -> tokio::task::JoinHandle<Result<(), StorageError>> {
         let inbox = self.inbox.take().expect("runs once");
-        tokio::spawn(actor.run(inbox, self.stop.clone()))
+        let (_, orders) = order::channel();
+        tokio::spawn(actor.run(inbox, orders, self.stop.clone()))
     }
 
     async fn arrive(&self, from: u16, frame: Frame<Order>) {

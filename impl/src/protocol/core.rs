@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::node::Shell;
-use super::{Epoch, Event, Membership, NodeId, Reason, Role, Time};
+use super::{Epoch, Event, Membership, NodeId, Reason, Request, Role, Time};
 
 /// A leader election protocol as a pure state machine.
 ///
@@ -25,6 +25,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const NAME: &'static str;
     /// Every timer that there is, each once; at most [`MAX_TIMERS`](super::MAX_TIMERS).
     const TIMERS: &'static [Self::Timer];
+    /// Whether it does what is [asked](Core::request) of it.
+    const REQUESTS: bool = false;
 
     /// What it must be told before it can start.
     type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
@@ -70,6 +72,16 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// The failure detector reports a node that is [watched](Core::watched).
     fn suspect(&mut self, cx: &mut Context<'_, Self>, node: NodeId) {
         let _ = (cx, node);
+    }
+
+    /// Something is asked of the node.
+    fn request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
+        let _ = (cx, request);
+    }
+
+    /// The node that would be best to lead after this one, if this one leads.
+    fn successor(&self) -> Option<NodeId> {
+        None
     }
 
     /// What the node believes.

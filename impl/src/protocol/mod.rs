@@ -28,6 +28,8 @@
 //! This module is not the place for I/O (see [`crate::driver`]) nor for parsing (see
 //! [`crate::config`]).
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 pub mod bully;
@@ -78,6 +80,20 @@ pub enum Input<M> {
     /// The failure detector takes this node for failed. Nothing happens unless it is
     /// [watched](Node::watched) at this moment: a report may come late, or twice.
     Suspect(NodeId),
+    /// Something is asked of the node. Nothing happens unless its core [does](Core::REQUESTS) that.
+    Request(Request),
+}
+
+/// What a person or the embedding program can ask of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// To lead no longer, and to let this node lead instead, if one is named. Nothing happens if it
+    /// does not lead.
+    Yield(Option<NodeId>),
+    /// The same, and not to run for so long from now on, whether it leads or not.
+    StepDown(Option<NodeId>, Duration),
+    /// To be told whether its machine is fit to lead: if not, it does not run, and leads no longer.
+    Healthy(bool),
 }
 
 /// Something a node wants done, in the order in which it must be done.

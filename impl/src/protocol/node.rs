@@ -96,6 +96,9 @@ impl<C: Core> Node<C> {
             Input::Suspect(node) if self.watched().any(|watched| watched == node) => {
                 self.step(now, |core, context| core.suspect(context, node));
             }
+            Input::Request(request) => {
+                self.step(now, |core, context| core.request(context, request));
+            }
             Input::Suspect(_) | Input::Wake => {}
         }
     }
@@ -164,6 +167,13 @@ impl<C: Core> Node<C> {
     /// after it is to be watched anew, and reported again.
     pub fn watched(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.core.iter().flat_map(|core| core.watched(&self.config))
+    }
+
+    /// The node that would be best to lead after this one, if this one leads: the one to name in a
+    /// [`Request`](super::Request).
+    #[must_use]
+    pub fn successor(&self) -> Option<NodeId> {
+        self.core.as_ref()?.successor()
     }
 
     /// The core; none before the node has booted.

@@ -25,17 +25,18 @@
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
 //! - **A leader hands over by stopping first, and its successor proves that with its claim:** ours.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, NodeId, Reason, Role, SettingsError};
+use super::{Belief, Context, Core, NodeId, Reason, Request, Role, SettingsError};
 
 mod candidate;
 mod config;
 mod handover;
 mod leader;
+mod requests;
 mod voter;
 
 pub use super::Epoch;
@@ -91,6 +92,8 @@ pub enum Timer {
     Round,
     /// It follows a lower leader: until it takes over.
     Dwell,
+    /// It was asked not to run for a time.
+    Away,
 }
 
 /// What a node keeps on stable storage.
@@ -113,6 +116,8 @@ const LEASE_OVER: Reason = Reason::new("lease_over", "no majority renewed the le
 const PROMISE_OVER: Reason = Reason::new("promise_over", "the promise to the leader is over");
 const HIGHER_EPOCH: Reason = Reason::new("higher_epoch", "there is a higher epoch");
 const HANDED_OVER: Reason = Reason::new("handed_over", "another node is to lead instead");
+const ASKED_TO_YIELD: Reason = Reason::new("asked_to_yield", "it was asked to lead no longer");
+const UNFIT: Reason = Reason::new("unfit", "its machine is not fit to lead");
 const YIELDED: Reason = Reason::new("yielded", "the leader has stopped leading");
 const CANVASSED: Reason = Reason::new("canvassed", "a lower node asked for support");
 
@@ -142,6 +147,8 @@ pub enum State {
         round: u64,
         /// The nodes that have acknowledged it, itself included.
         acks: BTreeSet<NodeId>,
+        /// The latest round that each node has acknowledged.
+        followers: BTreeMap<NodeId, u64>,
     },
 }
 
@@ -150,6 +157,8 @@ pub enum State {
 pub struct Quorum {
     durable: Durable,
     state: State,
+    /// Whether its machine is fit to lead.
+    healthy: bool,
 }
 
 impl Quorum {
@@ -163,6 +172,12 @@ impl Quorum {
     #[must_use]
     pub fn granted_to(&self) -> Option<NodeId> {
         self.durable.granted_to
+    }
+
+    /// Whether it was told that its machine is fit to lead.
+    #[must_use]
+    pub fn healthy(&self) -> bool {
+        self.healthy
     }
 
     /// What it is doing.
@@ -191,17 +206,21 @@ impl Quorum {
         cx.send_all(members.above(me), message);
     }
 
-    /// The only place where the role is written. A new role waits for nothing of the old one.
+    /// The only place where the role is written. A new role waits for nothing of the old one, but a
+    /// node that was asked to stay away does so in every role.
     fn change(&mut self, cx: &mut Context<'_, Self>, to: State, reason: Reason) {
         self.state = to;
-        cx.cancel_all();
+        Self::TIMERS
+            .iter()
+            .filter(|&&timer| timer != Timer::Away)
+            .for_each(|&timer| cx.cancel(timer));
         cx.because(reason);
     }
 
     /// It waits for a leader, and promises nothing.
     fn watch(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
         self.change(cx, State::Follower { promised: None, heard: false }, reason);
-        cx.arm(Timer::Watch);
+        self.wait(cx);
     }
 }
 
@@ -218,7 +237,9 @@ impl Core for Quorum {
         Timer::Backoff,
         Timer::Round,
         Timer::Dwell,
+        Timer::Away,
     ];
+    const REQUESTS: bool = true;
     type Config = Config;
     type Error = SettingsError;
     type Durable = Durable;
@@ -230,23 +251,23 @@ impl Core for Quorum {
         Ok(config.members.require(config.id)?)
     }
 
-    /// The watch of the highest node is the shortest: each lower one gives the higher the time to
-    /// run.
+    /// The watch and the dwell time of the highest node are the shortest: each lower one gives the
+    /// higher the time to run, and to challenge.
     fn period(config: &Config, timer: Timer) -> Duration {
         let timing = &config.timing;
+        // At most 255 members.
+        let higher = config.members.above(config.id).len() as u32;
         match timer {
             Timer::Asked | Timer::Lease => timing.lease,
             Timer::Promise | Timer::Quiet => timing.promise,
-            Timer::Watch => {
-                // At most 255 members.
-                let higher = config.members.above(config.id).len() as u32;
-                timing.skew * (1 + higher)
-            }
+            Timer::Watch => timing.skew * (1 + higher),
             Timer::Election => timing.election,
             Timer::Coordinator => timing.coordinator,
             Timer::Backoff => timing.backoff,
             Timer::Round => timing.round,
-            Timer::Dwell => timing.dwell,
+            Timer::Dwell => timing.dwell + timing.skew * higher,
+            // As long as it was asked.
+            Timer::Away => Duration::ZERO,
         }
     }
 
@@ -271,7 +292,7 @@ impl Core for Quorum {
         cx.because(Reason::BOOTED);
         cx.arm(Timer::Quiet);
         let state = State::Follower { promised: None, heard: false };
-        Self { durable: durable.unwrap_or_default(), state }
+        Self { durable: durable.unwrap_or_default(), state, healthy: true }
     }
 
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
@@ -295,14 +316,23 @@ impl Core for Quorum {
             Timer::Asked => self.on_unanswered(cx),
             Timer::Lease => self.watch(cx, LEASE_OVER),
             Timer::Promise => self.watch(cx, PROMISE_OVER),
-            Timer::Quiet => cx.arm(Timer::Watch),
+            Timer::Quiet => self.wait(cx),
             Timer::Watch => self.run(cx, WATCH_OVER),
             Timer::Coordinator => self.run(cx, Reason::NO_WINNER),
             Timer::Backoff => self.run(cx, WATCH_OVER),
             Timer::Election => self.on_election_over(cx),
-            Timer::Round => self.start_round(cx),
+            Timer::Round => self.on_round(cx),
             Timer::Dwell => self.on_dwelt(cx),
+            Timer::Away => self.on_fit(cx),
         }
+    }
+
+    fn request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
+        self.on_request(cx, request);
+    }
+
+    fn successor(&self) -> Option<NodeId> {
+        self.best_follower()
     }
 
     fn belief(&self, config: &Config) -> Belief {

@@ -36,7 +36,7 @@ use self::limiter::LogLimiter;
 use self::peer::Peer;
 use crate::config::Address;
 use crate::protocol::NodeId;
-use crate::status::{MemberReport, StatusReport};
+use crate::status::{Link, MemberReport, StatusReport};
 
 /// How long the other side may take for its part of a handshake.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(2);
@@ -44,6 +44,9 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(2);
 /// How many messages that have arrived wait for the driver. When they are too many, connections
 /// are no longer read, and the senders' outboxes drop what gets too old.
 const INBOX: usize = 1024;
+
+/// How long between two looks whether all is sent.
+const FLUSH_AGAIN: Duration = Duration::from_millis(2);
 
 /// What all connections of a node share.
 struct Context<M> {
@@ -102,6 +105,17 @@ impl<M> Links<M> {
         if let Some(peer) = self.peers.get(&to) {
             peer.outbox.push(message);
         }
+    }
+
+    /// Returns when all that was sent to connected peers is with the network, or after `limit`.
+    pub(crate) async fn flush(&self, limit: Duration) {
+        let done = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected || peer.outbox.is_done();
+        let all = async {
+            while !self.peers.values().all(done) {
+                tokio::time::sleep(FLUSH_AGAIN).await;
+            }
+        };
+        let _ = tokio::time::timeout(limit, all).await;
     }
 
     /// Tells every peer to which there is a connection that this node is up. Such a frame never

@@ -1,7 +1,7 @@
 //! Messages that wait for a connection: few, fresh, and never in the way of newer ones.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub(crate) const CAPACITY: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Outbox<M> {
     waiting: Mutex<VecDeque<(Instant, M)>>,
+    /// Whether a message was taken out and the next one was not asked for yet.
+    taken: AtomicBool,
     arrived: Notify,
     lifetime: Duration,
     dropped: AtomicU64,
@@ -29,7 +31,8 @@ pub(crate) struct Outbox<M> {
 impl<M> Outbox<M> {
     pub(crate) fn new(lifetime: Duration) -> Self {
         let waiting = Mutex::default();
-        Self { waiting, arrived: Notify::new(), lifetime, dropped: AtomicU64::new(0) }
+        let (taken, dropped) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { waiting, taken, arrived: Notify::new(), lifetime, dropped }
     }
 
     /// Queues a message.
@@ -47,6 +50,7 @@ impl<M> Outbox<M> {
     /// The next message that is still worth sending, as soon as there is one. No message is lost
     /// when the future is dropped.
     pub(crate) async fn next(&self) -> M {
+        self.taken.store(false, Ordering::Release);
         loop {
             if let Some(message) = self.pop_fresh() {
                 return message;
@@ -54,6 +58,12 @@ impl<M> Outbox<M> {
             // A push between the two lines leaves its permit behind, so this returns at once.
             self.arrived.notified().await;
         }
+    }
+
+    /// Whether no message waits, and the one that was taken out last is dealt with.
+    pub(crate) fn is_done(&self) -> bool {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.is_empty() && !self.taken.load(Ordering::Acquire)
     }
 
     /// How many messages were dropped because they were too many or too old.
@@ -65,6 +75,7 @@ impl<M> Outbox<M> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((since, message)) = waiting.pop_front() {
             if since.elapsed() <= self.lifetime {
+                self.taken.store(true, Ordering::Release);
                 return Some(message);
             }
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -123,6 +134,19 @@ mod tests {
         let told = tokio::time::timeout(Duration::from_secs(1), outbox.arrived.notified());
         assert!(told.await.is_ok());
         assert_eq!(outbox.pop_fresh(), Some("now"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_done_when_the_message_after_the_last_is_asked_for() {
+        let outbox = Outbox::new(Duration::from_secs(1));
+        assert!(outbox.is_done());
+        outbox.push("last");
+        assert!(!outbox.is_done(), "it waits");
+        assert_eq!(outbox.next().await, "last");
+        assert!(!outbox.is_done(), "it is being sent");
+        let more = tokio::time::timeout(Duration::from_millis(10), outbox.next());
+        assert!(more.await.is_err());
+        assert!(outbox.is_done());
     }
 
     #[tokio::test(start_paused = true)]

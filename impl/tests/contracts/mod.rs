@@ -6,7 +6,8 @@ mod cores;
 use std::time::Duration;
 
 use bellwether::protocol::{
-    Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Role, Status, Time,
+    Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Request, Role,
+    Status, Time,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -68,6 +69,17 @@ struct Step<M> {
 type Steps<C> = Vec<Step<<C as Core>::Message>>;
 type Effect<C> = Output<<C as Core>::Durable, <C as Core>::Message>;
 
+fn requests() -> impl Strategy<Value = Request> {
+    let next = || proptest::option::of(ids());
+    let milliseconds = prop_oneof![Just(0), 1..5_000_u64, Just(1 << 40)];
+    prop_oneof![
+        next().prop_map(Request::Yield),
+        (next(), milliseconds)
+            .prop_map(|(next, time)| Request::StepDown(next, Duration::from_millis(time))),
+        any::<bool>().prop_map(Request::Healthy),
+    ]
+}
+
 fn steps<C: Tested>() -> impl Strategy<Value = Steps<C>> {
     let receive =
         (ids(), C::messages()).prop_map(|(from, message)| Input::Receive { from, message });
@@ -75,6 +87,7 @@ fn steps<C: Tested>() -> impl Strategy<Value = Steps<C>> {
         1 => Just(Input::Boot),
         12 => receive,
         4 => ids().prop_map(Input::Suspect),
+        2 => requests().prop_map(Input::Request),
         5 => Just(Input::Wake),
     ];
     let milliseconds =

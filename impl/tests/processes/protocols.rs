@@ -1,7 +1,7 @@
 //! Every protocol, with real processes: they elect, the leader is killed, another leads, and the
 //! group agrees again with the one that was killed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::common::Cluster;
 
@@ -115,6 +115,30 @@ fn the_lease_with_a_store_that_a_flag_names() {
     let _clients = [client(1), client(2)];
     cluster.wait_for(3, "has granted the lease", |status| status["leader"].is_u64());
     cluster.wait_for(1, "knows of it", |status| status["leader"].is_u64());
+}
+
+/// A clean stop costs no wait for a lease: the leader hands over before it leaves.
+#[test]
+fn a_leader_of_the_quorum_bully_that_is_asked_to_end_hands_over_first() {
+    let long = "[quorum]\nlease = \"5s\"\npromise = \"6s\"\n";
+    let mut cluster = Cluster::running(3, "quorum", long);
+    (1..=3).for_each(|node| cluster.start(node));
+    let first = cluster.wait_for_any_leader();
+    // Until both others have acknowledged its rounds.
+    std::thread::sleep(Duration::from_millis(500));
+    let mut leader = cluster.take(first);
+    let asked = Instant::now();
+    leader.ask_to_end();
+    assert_eq!(leader.ended().code(), Some(0));
+    let second = cluster.wait_for_any_leader();
+    // Voters have renewed their promises within the last round, or half of it.
+    let (took, log) = (asked.elapsed(), cluster.log_of(&second.to_string()));
+    assert!(took < Duration::from_secs(4), "{took:?}: {log}");
+    let highest = (1..=3).filter(|&node| node != first).max();
+    assert_eq!(Some(second), highest, "the highest follower is next: {log}");
+    assert!(log.contains("the leader has stopped leading"), "{log}");
+    assert!(!log.contains("the promise to the leader is over"), "{log}");
+    assert!(cluster.log_of(&first.to_string()).contains("it was asked to lead no longer"));
 }
 
 /// A restarted node does not depose a leader that works, and no warning is due.

@@ -8,8 +8,11 @@ use super::{
 };
 
 impl Quorum {
-    /// It asks all others whether they would grant it the next epoch.
+    /// It asks all others whether they would grant it the next epoch, if it is fit to lead.
     pub(super) fn run(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        if !self.is_fit(cx) {
+            return self.watch(cx, reason);
+        }
         self.change(cx, State::Canvassing(BTreeSet::from([cx.id()])), reason);
         Self::say_to_all(cx, Message::Canvass(self.durable.epoch.next()));
         cx.arm(Timer::Election);
@@ -101,6 +104,8 @@ impl Quorum {
     /// It has found no majority: for a while it only supports others.
     pub(super) fn back_off(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
         self.change(cx, State::Follower { promised: None, heard: false }, reason);
-        cx.arm(Timer::Backoff);
+        if self.is_fit(cx) {
+            cx.arm(Timer::Backoff);
+        }
     }
 }

@@ -46,7 +46,7 @@ pub struct Timing {
     pub coordinator: Duration,
     /// How long a node that found no majority only supports others.
     pub backoff: Duration,
-    /// How much later than the next higher node a node runs that hears no leader.
+    /// How much later than the next higher node a node runs that hears no leader, or takes over.
     pub skew: Duration,
     /// Whether a higher node takes over from a leader that works.
     pub preemption: Preemption,

@@ -8,7 +8,7 @@ use super::{
 impl Quorum {
     /// It has begun to follow a leader. If it is to take over, it waits for the dwell time.
     pub(super) fn dwell(&self, cx: &mut Context<'_, Self>, leader: NodeId) {
-        if cx.id() > leader && cx.config().timing.preemption == Preemption::Dwell {
+        if self.outranks(cx, leader) && cx.config().timing.preemption == Preemption::Dwell {
             cx.arm(Timer::Dwell);
         }
     }
@@ -23,9 +23,14 @@ impl Quorum {
 
     /// It has heard a leader. Without a dwell time, it takes over at once.
     pub(super) fn challenge_at_once(&self, cx: &mut Context<'_, Self>, leader: NodeId) {
-        if cx.id() > leader && cx.config().timing.preemption == Preemption::AtOnce {
+        if self.outranks(cx, leader) && cx.config().timing.preemption == Preemption::AtOnce {
             cx.send(leader, Message::Challenge(self.durable.epoch));
         }
+    }
+
+    /// Whether it is to lead instead of this leader.
+    fn outranks(&self, cx: &Context<'_, Self>, leader: NodeId) -> bool {
+        cx.id() > leader && self.is_fit(cx)
     }
 
     /// "I am higher than you": a leader makes way.
@@ -38,7 +43,12 @@ impl Quorum {
     }
 
     /// It leads no longer from here on, and says so.
-    fn hand_over(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>, reason: Reason) {
+    pub(super) fn hand_over(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        next: Option<NodeId>,
+        reason: Reason,
+    ) {
         self.make_way(cx, next, reason);
         Self::say_to_all(cx, Message::Yield(self.durable.epoch, next));
     }
@@ -57,16 +67,18 @@ impl Quorum {
         if !promised || epoch != self.durable.epoch {
             return cx.ignore(from, STALE);
         }
-        if next == Some(cx.id()) {
+        if next != Some(cx.id()) {
+            self.make_way(cx, next, YIELDED);
+        } else if self.is_fit(cx) {
             self.claim(cx, Message::Succeed, YIELDED);
         } else {
-            self.make_way(cx, next, YIELDED);
+            self.watch(cx, YIELDED);
         }
     }
 
     /// It waits for the node that is next, and canvasses if that does not lead in time.
     fn make_way(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>, reason: Reason) {
-        if next.is_none() {
+        if next.is_none() || !self.is_fit(cx) {
             return self.watch(cx, reason);
         }
         self.change(cx, State::Deferring, reason);

@@ -1,27 +1,41 @@
 //! What a leader does: rounds that renew its lease.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State, Timer};
+use super::{
+    Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State, Timer, UNFIT,
+};
 
 impl Quorum {
     /// It leads, with a lease that counts from before it claimed.
     pub(super) fn lead(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
         // While it claims, the timer runs.
         let until = cx.armed(Timer::Asked).unwrap_or(cx.now());
-        self.change(cx, State::Leader { round: 0, acks: BTreeSet::new() }, reason);
+        let (acks, followers) = (BTreeSet::new(), BTreeMap::new());
+        let leads = State::Leader { round: 0, acks, followers };
+        self.change(cx, leads, reason);
         cx.arm_at(Timer::Lease, until);
         self.start_round(cx);
     }
 
-    /// The leader says to all that it leads, and notes until when a lease would last that counts
-    /// from before the sending. If its lease is over it says nothing: that is handled next.
-    pub(super) fn start_round(&mut self, cx: &mut Context<'_, Self>) {
+    /// The next round is due. If its lease is over it says nothing: that is handled next. One that
+    /// is not fit to lead any more yields to the quickest.
+    pub(super) fn on_round(&mut self, cx: &mut Context<'_, Self>) {
         let lasts = cx.armed(Timer::Lease).is_some_and(|until| until > cx.now());
-        let State::Leader { round, acks } = &mut self.state else { return };
         if !lasts {
             return;
         }
+        if self.is_fit(cx) {
+            self.start_round(cx);
+        } else {
+            self.hand_over(cx, None, UNFIT);
+        }
+    }
+
+    /// The leader says to all that it leads, and notes until when a lease would last that counts
+    /// from before the sending.
+    fn start_round(&mut self, cx: &mut Context<'_, Self>) {
+        let State::Leader { round, acks, .. } = &mut self.state else { return };
         *round = round.saturating_add(1);
         *acks = BTreeSet::from([cx.id()]);
         let message = Message::Coordinator(self.durable.epoch, *round);
@@ -41,7 +55,8 @@ impl Quorum {
     ) {
         let own = self.durable.epoch;
         match &mut self.state {
-            State::Leader { round, acks } if epoch == own && number == *round => {
+            State::Leader { round, acks, followers } if epoch == own && number == *round => {
+                followers.insert(from, number);
                 let Some(until) = cx.armed(Timer::Asked) else { return };
                 acks.insert(from);
                 if Self::is_majority(cx, acks) {

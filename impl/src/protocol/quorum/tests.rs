@@ -1,6 +1,7 @@
 //! Stories: what happens to one node of three, and to three of them on virtual time.
 
 mod handover;
+mod requests;
 
 use std::time::Duration;
 

@@ -12,7 +12,8 @@ impl Quorum {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
         }
-        if from > cx.id() || !Self::is_electable(cx) {
+        let promised = matches!(self.state, State::Follower { promised: Some(_), .. });
+        if from > cx.id() || promised || !self.is_electable(cx) {
             return cx.send(from, Message::Support(epoch));
         }
         cx.send(from, Message::Outrank(epoch));
@@ -85,8 +86,9 @@ impl Quorum {
     }
 
     /// Whether it may run: not while it has found no majority, or may have promised something.
-    fn is_electable(cx: &Context<'_, Self>) -> bool {
-        cx.armed(Timer::Backoff).is_none() && cx.armed(Timer::Quiet).is_none()
+    fn is_electable(&self, cx: &Context<'_, Self>) -> bool {
+        let waits = cx.armed(Timer::Backoff).is_some() || cx.armed(Timer::Quiet).is_some();
+        self.is_fit(cx) && !waits
     }
 
     /// "No", and what a node that asks has to know.

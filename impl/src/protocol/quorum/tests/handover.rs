@@ -30,6 +30,15 @@ fn a_higher_node_takes_over_once_it_has_followed_for_the_dwell_time() {
 }
 
 #[test]
+fn of_two_higher_nodes_the_higher_challenges_first() {
+    let timing = Timing { preemption: Preemption::Dwell, dwell: ms(500), ..Timing::DEFAULT };
+    let mut two = Story(node_with(2, None, timing));
+    two.at(0, Input::Boot);
+    let said = two.hears(10, 1, Message::Coordinator(epoch(1), 1));
+    assert!(said.ends_with("wake at 610"), "one skew later than node 3: {said}");
+}
+
+#[test]
 fn a_dwell_time_counts_from_the_leader_that_is_followed_now() {
     let (mut three, _) = above_a_leader(Preemption::Dwell);
     assert_eq!(

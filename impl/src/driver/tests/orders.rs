@@ -1,0 +1,110 @@
+//! What the loop does when its node is asked to lead no longer, or leaves while it leads. The core
+//! is the quorum bully's.
+
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::driver::order::{Order, What};
+use crate::protocol::Epoch;
+use crate::protocol::quorum::{self, Message, Quorum, Timing};
+use crate::storage::Memory;
+
+/// Node 3 of three, which leads epoch 1, and which node 2 follows.
+struct Leader {
+    actor: Actor<Quorum, ManualClock>,
+    leadership: Receiver<Leadership>,
+    lessor: Lessor,
+    clock: ManualClock,
+}
+
+async fn leader() -> Leader {
+    let members = Members::new([1, 2, 3].map(id)).expect("valid");
+    let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
+    let node = Node::new(config, None, 0).expect("valid");
+    let clock = ManualClock::new();
+    let (publisher, leadership) = Publisher::new(id(3));
+    let (lessee, lessor) = Lessee::new(clock.clone());
+    let mut actor = Actor {
+        node,
+        links: Links::new(std::iter::empty(), ms(1_000)),
+        storage: Some(Box::new(Memory::default())),
+        watch: None,
+        publisher,
+        lessee,
+        ignored: Arc::default(),
+        incarnation: 1,
+        clock: clock.clone(),
+        wake: None,
+    };
+    let hears = |message| Input::Receive { from: id(2), message };
+    let epoch = Epoch::new(1);
+    let inputs = [
+        (0, Input::Boot),
+        (1_200, Input::Wake),
+        (100, Input::Wake),
+        (0, hears(Message::Support(epoch))),
+        (0, hears(Message::Grant(epoch))),
+        (0, hears(Message::Ack(epoch, 1))),
+    ];
+    for (later, input) in inputs {
+        clock.sleep(ms(later));
+        actor.step(input).await.expect("it is in memory");
+    }
+    Leader { actor, leadership, lessor, clock }
+}
+
+impl Leader {
+    async fn asked(&mut self, what: What) -> Result<Option<NodeId>, RequestError> {
+        let (answer, answered) = oneshot::channel();
+        self.actor.obey(Order { what, answer }).await.expect("it is in memory");
+        answered.await.expect("answered")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_hands_over_does_not_lead_when_it_answers() {
+    let mut leader = leader().await;
+    let guard = leader.lessor.guard().expect("it leads");
+    assert!(guard.is_valid_now());
+    assert_eq!(leader.asked(What::HandOver(None)).await, Ok(Some(id(2))), "it has followed");
+    assert!(!guard.is_valid_now());
+    let not = RequestError::NotLeading { node: id(3) };
+    assert_eq!(leader.asked(What::HandOver(None)).await, Err(not));
+    assert_eq!(leader.asked(What::StepDown(ms(1_000))).await, Ok(None), "it leads no longer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_hands_over_to_no_stranger_and_not_to_itself() {
+    let mut leader = leader().await;
+    for to in [3, 9].map(id) {
+        let refused = RequestError::NoSuccessor { node: id(3), to };
+        assert_eq!(leader.asked(What::HandOver(Some(to))).await, Err(refused));
+    }
+    assert!(leader.lessor.guard().is_some());
+    assert_eq!(leader.asked(What::HandOver(Some(id(1)))).await, Ok(Some(id(1))));
+    assert!(leader.lessor.guard().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_is_not_healthy_leads_until_its_next_round() {
+    let mut leader = leader().await;
+    assert_eq!(leader.asked(What::Healthy(false)).await, Ok(None));
+    assert!(leader.lessor.guard().is_some());
+    leader.clock.sleep(ms(200));
+    leader.actor.step(Input::Wake).await.expect("it is in memory");
+    assert!(leader.lessor.guard().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_is_told_to_stop_hands_over_first() {
+    let Leader { actor, leadership, lessor, .. } = leader().await;
+    let before = leadership.borrow().seq;
+    let (_, inbox) = mpsc::channel(1);
+    let (_, orders) = order::channel();
+    let stop = CancellationToken::new();
+    stop.cancel();
+    actor.run(inbox, orders, stop).await.expect("it is in memory");
+    let after = *leadership.borrow();
+    assert_eq!((after.seq, after.role), (before + 2, Role::NotStarted), "it waits, then is gone");
+    assert!(lessor.guard().is_none());
+}

@@ -1,0 +1,74 @@
+//! What a node is asked to do, and whether it may lead: its machine is fit, and it was not asked to
+//! stay away.
+
+use super::{ASKED_TO_YIELD, Context, NodeId, Quorum, Request, State, Timer};
+
+impl Quorum {
+    /// Something is asked of it. What ends a leadership is done at once, but for what its machine
+    /// is not fit for: that is done at the next round.
+    pub(super) fn on_request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
+        match request {
+            Request::Yield(next) => self.on_asked_to_yield(cx, next),
+            Request::StepDown(next, time) => {
+                let until = cx.now() + time;
+                if until > cx.now() {
+                    cx.arm_at(Timer::Away, until);
+                    self.on_unfit(cx);
+                }
+                self.on_asked_to_yield(cx, next);
+            }
+            Request::Healthy(healthy) => {
+                self.healthy = healthy;
+                if healthy { self.on_fit(cx) } else { self.on_unfit(cx) }
+            }
+        }
+    }
+
+    fn on_asked_to_yield(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>) {
+        let other = next.is_none_or(|id| id != cx.id() && cx.config().members.contains(id));
+        if other && matches!(self.state, State::Leader { .. }) {
+            self.hand_over(cx, next, ASKED_TO_YIELD);
+        }
+    }
+
+    /// The highest node that has acknowledged the leader's latest round, or the one before while the
+    /// latest is under way.
+    pub(super) fn best_follower(&self) -> Option<NodeId> {
+        let State::Leader { round, followers, .. } = &self.state else { return None };
+        let lately = |(_, answered): &(&NodeId, &u64)| answered.saturating_add(1) >= *round;
+        followers.iter().filter(lately).map(|(&id, _)| id).max()
+    }
+
+    /// Whether it may lead.
+    pub(super) fn is_fit(&self, cx: &Context<'_, Self>) -> bool {
+        self.healthy && cx.armed(Timer::Away).is_none()
+    }
+
+    /// It waits to run, if it may lead.
+    pub(super) fn wait(&self, cx: &mut Context<'_, Self>) {
+        if self.is_fit(cx) {
+            cx.arm(Timer::Watch);
+        }
+    }
+
+    /// It may not lead any more: it waits for nothing but others. What it has asked is answered.
+    fn on_unfit(&self, cx: &mut Context<'_, Self>) {
+        for timer in [Timer::Watch, Timer::Backoff, Timer::Dwell] {
+            cx.cancel(timer);
+        }
+    }
+
+    /// It may lead again, unless another thing is in the way.
+    pub(super) fn on_fit(&self, cx: &mut Context<'_, Self>) {
+        let State::Follower { promised, heard } = self.state else { return };
+        let waits = [Timer::Quiet, Timer::Watch, Timer::Backoff, Timer::Dwell];
+        if !self.is_fit(cx) || waits.iter().any(|&timer| cx.armed(timer).is_some()) {
+            return;
+        }
+        match promised {
+            None => cx.arm(Timer::Watch),
+            Some(leader) if heard => self.dwell(cx, leader),
+            Some(_) => {}
+        }
+    }
+}
