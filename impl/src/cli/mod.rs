@@ -2,6 +2,8 @@
 
 mod check_config;
 mod completions;
+#[cfg(target_os = "linux")]
+mod exec;
 mod log;
 mod overrides;
 mod run;
@@ -32,6 +34,11 @@ Exit status:
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    #[cfg(target_os = "linux")]
+    Exec(exec::Args),
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ExecKeeper(exec::keeper::Args),
     Status(status::Args),
     CheckConfig(check_config::Args),
     Completions(completions::Args),
@@ -64,6 +71,10 @@ impl Failure {
 pub(crate) fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Exec(args) => exec::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::ExecKeeper(args) => exec::keeper::run(&args),
         Command::Status(args) => status::run(&args),
         Command::CheckConfig(args) => check_config::run(&args),
         Command::Completions(args) => completions::run(&args),

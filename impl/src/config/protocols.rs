@@ -45,6 +45,13 @@ pub trait Runnable: Core {
     /// An [`enum@Error`] when the section lacks something.
     fn core(id: NodeId, members: &Members, section: &Self::Section) -> Result<Self::Config, Error>;
 
+    /// How much of a leader's lease is left at least, while its rounds succeed; none if leaders have
+    /// no lease.
+    fn shortest_lease(config: &Self::Config) -> Option<Duration> {
+        let _ = config;
+        None
+    }
+
     /// Whether the node has durable state, and so needs storage.
     fn durable(config: &Self::Config) -> bool {
         let _ = config;
@@ -339,5 +346,9 @@ impl Runnable for Quorum {
         &timing: &quorum::Timing,
     ) -> Result<Self::Config, Error> {
         Ok(quorum::Config { id, members: members.clone(), timing })
+    }
+
+    fn shortest_lease(config: &Self::Config) -> Option<Duration> {
+        Some(config.timing.lease.saturating_sub(config.timing.round))
     }
 }

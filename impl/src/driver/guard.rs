@@ -35,7 +35,15 @@ impl Guard {
     /// Whether the node leads this epoch now, and its lease lasts.
     #[must_use]
     pub fn is_valid_now(&self) -> bool {
-        self.lessor.lasting() == Some(self.epoch)
+        self.until().is_some()
+    }
+
+    /// When the lease of this epoch will be over if it is not renewed, by the clock that the
+    /// guard compares it with: on Linux the time since the machine started, `CLOCK_BOOTTIME`. None
+    /// if the guard is not valid now.
+    #[must_use]
+    pub fn until(&self) -> Option<Time> {
+        self.lessor.lasting().filter(|lease| lease.epoch == self.epoch).map(|lease| lease.until)
     }
 }
 
@@ -89,16 +97,16 @@ impl Drop for Lessee {
 
 impl Lessor {
     pub(super) fn guard(&self) -> Option<Guard> {
-        Some(Guard { epoch: self.lasting()?, lessor: self.clone() })
+        Some(Guard { epoch: self.lasting()?.epoch, lessor: self.clone() })
     }
 
-    /// The epoch that the node leads now. The clock is read last: no pause in here makes a lease
-    /// last longer.
-    fn lasting(&self) -> Option<Epoch> {
+    /// The lease that the node has now. The clock is read last: no pause in here makes a lease last
+    /// longer.
+    fn lasting(&self) -> Option<Lease> {
         let Written { epoch, until } = &*self.written;
         let until = Time::from_nanos(until.load(SeqCst));
         let epoch = epoch.load(SeqCst);
-        (epoch != 0 && self.clock.now() < until).then(|| Epoch::new(epoch))
+        (epoch != 0 && self.clock.now() < until).then(|| Lease { epoch: Epoch::new(epoch), until })
     }
 }
 

@@ -80,7 +80,7 @@ impl Process {
 
     /// SIGTERM.
     pub(crate) fn ask_to_end(&self) {
-        self.signal("-TERM");
+        self.send("-TERM");
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -89,12 +89,13 @@ impl Process {
 
     /// Lets the process stand still for so long.
     pub(crate) fn pause(&self, time: Duration) {
-        self.signal("-STOP");
+        self.send("-STOP");
         std::thread::sleep(time);
-        self.signal("-CONT");
+        self.send("-CONT");
     }
 
-    fn signal(&self, signal: &str) {
+    /// Sends a signal, as in `-STOP`.
+    pub(crate) fn send(&self, signal: &str) {
         let id = self.0.id().to_string();
         let status = Command::new("kill").args([signal, &id]).status();
         assert!(status.is_ok_and(|status| status.success()), "kill {signal} {id}");

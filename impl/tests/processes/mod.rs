@@ -3,6 +3,8 @@
 mod bad_input;
 mod cluster;
 mod common;
+#[cfg(target_os = "linux")]
+mod exec;
 mod logging;
 mod protocols;
 mod storage;

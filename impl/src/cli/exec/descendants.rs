@@ -1,0 +1,75 @@
+//! The processes below this one, and how to be rid of all of them.
+//!
+//! A process that outlives its parent becomes a child of the nearest process above that has
+//! [adopted](adopt) orphans. So whatever a command has left behind is in the end a child, whose
+//! number no other process gets until it has been reaped: nothing else is ever killed.
+
+use std::fs;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
+
+/// Orphans below this process become its children.
+pub(super) fn adopt() -> rustix::io::Result<()> {
+    rustix::process::set_child_subreaper(Some(getpid()))
+}
+
+/// Sends a signal to each child.
+pub(super) fn signal_children(signal: Signal) {
+    for child in children() {
+        // One that has ended meanwhile needs none.
+        let _ = kill_process(child, signal);
+    }
+}
+
+/// Tells of each child that has ended, and of its exit status, or 128 and the signal that ended it.
+/// Whether no child is left.
+pub(super) fn reap(mut ended: impl FnMut(Pid, u8)) -> bool {
+    loop {
+        match waitpid(None, WaitOptions::NOHANG) {
+            Ok(Some((child, status))) => ended(child, code(status)),
+            Ok(None) => return false,
+            Err(Errno::INTR) => {}
+            Err(_) => return true,
+        }
+    }
+}
+
+fn code(status: WaitStatus) -> u8 {
+    let signal = || status.terminating_signal().map(|signal| 128 + signal);
+    let code = status.exit_status().or_else(signal).unwrap_or(i32::from(u8::MAX));
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+fn children() -> Vec<Pid> {
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let me = getpid().as_raw_pid();
+    let mine = numbers.filter(|&process: &i32| parent(process) == Some(me));
+    mine.filter_map(Pid::from_raw).collect()
+}
+
+/// The parent of a process; none if there is no such process.
+fn parent(process: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name stands in parentheses, and may have parentheses and spaces in it.
+    let (_, state) = stat.rsplit_once(") ")?;
+    state.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn children_are_found_by_their_parent() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("sleep");
+        let number = i32::try_from(child.id()).expect("small");
+        assert_eq!(parent(number), Some(getpid().as_raw_pid()));
+        assert!(children().contains(&Pid::from_raw(number).expect("positive")));
+        child.kill().expect("ours");
+        child.wait().expect("ours");
+        assert_eq!(parent(number), None);
+    }
+}

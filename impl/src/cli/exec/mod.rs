@@ -1,0 +1,282 @@
+//! `bellwether exec`: run a command while this node leads, and only then.
+//!
+//! Two processes watch over the command. The node takes part in elections, and tells the
+//! [keeper] until when its lease lasts. The keeper starts the command, and ends it before the lease
+//! does. If the node is stopped or ends, the keeper ends the command; if the keeper is, the node
+//! does. Only both at once leave it to a fence that refuses old epochs.
+
+mod descendants;
+pub(super) mod keeper;
+mod running;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::{Config, Election, Guard};
+use clap::ValueEnum;
+use humantime_serde::re::humantime::format_duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use self::running::{Ended, Running};
+use super::overrides::OverrideArgs;
+use super::{Failure, log};
+
+/// The exit status when the node itself cannot go on.
+const CANNOT: u8 = 125;
+
+/// The exit status when the leadership is lost, with `--once`; `EX_TEMPFAIL` of sysexits.h.
+const LOST: u8 = 75;
+
+/// How long between two looks at the lease.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long to wait before a command is started again that ran only for a moment.
+const BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
+
+/// Run a command while this node leads, and only then
+///
+/// The command is started when the node leads with enough of its lease left, in a process group of
+/// its own and without standard input. When the lease is about to run out, or is given up, it is
+/// sent SIGTERM and then, before another node can lead, SIGKILL; so is every process that it has
+/// started. BELLWETHER_EPOCH, BELLWETHER_LEADER and BELLWETHER_LEASE_UNTIL (nanoseconds of
+/// CLOCK_BOOTTIME; renewed while it runs) are in its environment.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether exec --config orders.toml --node 3 -- ./work --queue orders
+  bellwether exec --config orders.toml --node 3 --restart always -- ./work
+  bellwether exec --config orders.toml --node 3 --set lease=4s,promise=5s --grace 2s -- ./work
+
+SIGTERM, SIGINT and SIGQUIT are forwarded, and end this program once the command has ended; SIGHUP,
+SIGUSR1 and SIGUSR2 are forwarded.
+
+Exit status: that of the command, or 128 and the number of the signal that ended it, or this program
+while it waited; 75 the leadership was lost, with --once; 125 the node cannot go on; 126 the command
+cannot be started; 127 it is not found; 2 the command line or the configuration is wrong.")]
+pub(crate) struct Args {
+    /// The configuration file
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
+    config: PathBuf,
+
+    #[command(flatten)]
+    overrides: OverrideArgs,
+
+    /// How long before it is killed the command is asked to end, when the lease runs out
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = config::duration)]
+    grace: Duration,
+
+    /// How long before the end of the lease it is killed
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = config::duration)]
+    margin: Duration,
+
+    /// How much of the lease must be left for the command to be started, at least; never less than
+    /// --grace and --margin together
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = config::duration)]
+    min_lease: Duration,
+
+    /// How long before it is killed the command is asked to end, when this program is asked to end
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = config::duration)]
+    stop_timeout: Duration,
+
+    /// When to start the command again that has ended by itself
+    #[arg(long, value_name = "WHEN", default_value = "never")]
+    restart: Restart,
+
+    /// End when the leadership is lost, instead of waiting for the next
+    #[arg(long)]
+    once: bool,
+
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// When a command that has ended by itself is started again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Restart {
+    /// End with its exit status
+    Never,
+    /// If its exit status was not 0
+    OnFailure,
+    /// Always
+    Always,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let overrides = Overrides::from(&args.overrides);
+    config::load(&args.config, overrides, Exec(args)).map_err(Failure::configuration)?
+}
+
+struct Exec<'a>(&'a Args);
+
+impl Visitor for Exec<'_> {
+    type Output = Result<ExitCode, Failure>;
+
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
+        let args = self.0;
+        config.directory().map_err(Failure::configuration)?;
+        args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
+        let cannot = |error| Failure { status: CANNOT, error };
+        let lines = log::start(log, config.node())?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
+        let ended = runtime.block_on(take_part(args, config)).map_err(cannot);
+        runtime.shutdown_timeout(log::LAST_WORDS);
+        lines.flush(log::LAST_WORDS);
+        Ok(ExitCode::from(ended?))
+    }
+}
+
+impl Args {
+    /// How much of a lease a command needs.
+    fn least(&self) -> Duration {
+        self.min_lease.max(self.grace + self.margin)
+    }
+
+    /// Whether a leader with the shortest lease that the timing promises has time for a command.
+    fn check(&self, protocol: &str, shortest: Option<Duration>) -> anyhow::Result<()> {
+        let shortest = shortest.ok_or_else(|| {
+            anyhow!(
+                "`exec` ends a command before the lease of its leader does, and with the protocol \
+                 {protocol} a leader has none; run the protocol quorum"
+            )
+        })?;
+        let least = self.least();
+        if least > shortest {
+            let [least, shortest] = [least, shortest].map(format_duration);
+            return Err(anyhow!(
+                "a command needs {least} of the lease (--min-lease, or --grace and --margin \
+                 together), and before each renewal only {shortest} of it are left (`lease` less \
+                 `round`); make `lease` and `promise` longer, or those shorter"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What came while this node did not lead.
+enum Waited {
+    Leads(Guard),
+    Signal(i32),
+    Stopped,
+}
+
+async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Result<u8> {
+    let node = config.node();
+    let mut signals = Signals::new().map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
+    descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
+    let mut election = Election::join(config).await?;
+    let mut backoff = BACKOFF[0];
+    let code = loop {
+        let guard = match wait(&election, &mut signals, args.least()).await {
+            Waited::Leads(guard) => guard,
+            Waited::Signal(signal) => break u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            Waited::Stopped => {
+                election.stopped().await?;
+                break CANNOT;
+            }
+        };
+        let epoch = guard.epoch().number();
+        tracing::info!(%node, epoch, "starting the command");
+        let started = Instant::now();
+        let ended = Running::start(args, node, &guard)?.watch(&guard, &mut signals).await?;
+        tracing::info!(%node, epoch, "the command {ended}");
+        match ended {
+            Ended::AsAsked(code) => break code,
+            Ended::Lost if args.once => break LOST,
+            Ended::Lost => {}
+            Ended::ByItself(code) => {
+                let again = match args.restart {
+                    Restart::Never => false,
+                    Restart::OnFailure => code != 0,
+                    Restart::Always => true,
+                };
+                if !again {
+                    break code;
+                }
+                if started.elapsed() > BACKOFF[1] {
+                    backoff = BACKOFF[0];
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(backoff) => {}
+                    signal = signals.last() => break u8::try_from(128 + signal).unwrap_or(u8::MAX),
+                }
+                backoff = BACKOFF[1].min(backoff * 2);
+            }
+        }
+    };
+    election.leave().await?;
+    Ok(code)
+}
+
+/// Waits until the node leads, and so much of its lease is left.
+async fn wait(election: &Election, signals: &mut Signals, least: Duration) -> Waited {
+    let leadership = election.leadership();
+    let mut tick = tokio::time::interval(LOOK);
+    loop {
+        tokio::select! {
+            _ = tick.tick() => {}
+            signal = signals.last() => return Waited::Signal(signal),
+        }
+        if leadership.has_changed().is_err() {
+            return Waited::Stopped;
+        }
+        let enough = |until: u64| until.saturating_sub(keeper::now()) >= nanoseconds(least);
+        if let Some(guard) = election.guard()
+            && guard.until().is_some_and(|until| enough(until.as_nanos()))
+        {
+            return Waited::Leads(guard);
+        }
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The signals that are forwarded.
+struct Signals {
+    /// Those that ask this program to end.
+    last: [(i32, Signal); 3],
+    others: [(i32, Signal); 3],
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let listen = |kind: SignalKind| std::io::Result::Ok((kind.as_raw_value(), signal(kind)?));
+        let all = |[a, b, c]: [SignalKind; 3]| -> std::io::Result<_> {
+            Ok([listen(a)?, listen(b)?, listen(c)?])
+        };
+        let last = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()];
+        let others =
+            [SignalKind::hangup(), SignalKind::user_defined1(), SignalKind::user_defined2()];
+        Ok(Self { last: all(last)?, others: all(others)? })
+    }
+
+    /// The next signal that asks this program to end.
+    async fn last(&mut self) -> i32 {
+        first(&mut self.last).await
+    }
+
+    /// The next signal, and whether it asks this program to end.
+    async fn next(&mut self) -> (i32, bool) {
+        let Self { last, others } = self;
+        tokio::select! {
+            signal = first(last) => (signal, true),
+            signal = first(others) => (signal, false),
+        }
+    }
+}
+
+async fn first(signals: &mut [(i32, Signal); 3]) -> i32 {
+    let [a, b, c] = signals;
+    tokio::select! {
+        _ = a.1.recv() => a.0,
+        _ = b.1.recv() => b.0,
+        _ = c.1.recv() => c.0,
+    }
+}

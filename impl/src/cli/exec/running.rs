@@ -1,0 +1,179 @@
+//! A command that runs, as the node sees it: through its keeper.
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use bellwether::protocol::Time;
+use bellwether::{Guard, NodeId};
+use rustix::process::Signal;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::{Args, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
+
+/// How much longer than it may need the keeper is waited for, before it is taken for stopped.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a command ended; every process that it had started has ended, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// With this exit status.
+    ByItself(u8),
+    /// With this exit status, after this program was asked to end.
+    AsAsked(u8),
+    /// Because this node leads no longer.
+    Lost,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::ByItself(code) => write!(f, "has ended with exit status {code}"),
+            Ended::AsAsked(code) => write!(f, "has ended as asked, with exit status {code}"),
+            Ended::Lost => f.write_str("was ended, as the leadership is lost"),
+        }
+    }
+}
+
+/// A command and its keeper.
+pub(super) struct Running {
+    keeper: Child,
+    answers: Lines<BufReader<OwnedReadHalf>>,
+    orders: OwnedWriteHalf,
+    /// Until when the keeper believes that the lease lasts.
+    until: u64,
+    stop_timeout: Duration,
+    asked: bool,
+    lost: bool,
+    /// When a keeper that was told to end the command must have done so.
+    hopeless: Option<Instant>,
+}
+
+impl Running {
+    /// Starts the command.
+    pub(super) fn start(args: &Args, node: NodeId, guard: &Guard) -> anyhow::Result<Self> {
+        let (ours, theirs) = Socket::pair().map_err(|e| anyhow!("no socket: {e}"))?;
+        ours.set_nonblocking(true)?;
+        // A guard that is not valid any more has no instant left: the keeper then starts nothing.
+        let until = guard.until().map_or(0, Time::as_nanos);
+        let program = std::env::current_exe().map_err(|e| anyhow!("cannot find myself: {e}"))?;
+        let mut command = Command::new(program);
+        command.arg("exec-keeper");
+        for (name, value) in [
+            ("--until", until),
+            ("--grace", nanoseconds(args.grace)),
+            ("--margin", nanoseconds(args.margin)),
+        ] {
+            command.arg(name).arg(value.to_string());
+        }
+        command.arg("--").args(&args.command);
+        command
+            .env("BELLWETHER_EPOCH", guard.epoch().number().to_string())
+            .env("BELLWETHER_LEADER", node.to_string())
+            .env("BELLWETHER_LEASE_UNTIL", until.to_string());
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).process_group(0);
+        let keeper = command.spawn().map_err(|e| anyhow!("cannot start the keeper: {e}"))?;
+        let (answers, orders) = UnixStream::from_std(ours)?.into_split();
+        Ok(Self {
+            keeper,
+            answers: BufReader::new(answers).lines(),
+            orders,
+            until,
+            stop_timeout: args.stop_timeout,
+            asked: false,
+            lost: false,
+            hopeless: None,
+        })
+    }
+
+    /// Renews the lease of the command as long as the guard is valid, and forwards signals, until
+    /// the command has ended.
+    pub(super) async fn watch(
+        mut self,
+        guard: &Guard,
+        signals: &mut Signals,
+    ) -> anyhow::Result<Ended> {
+        let mut tick = tokio::time::interval(LOOK);
+        let answer = loop {
+            tokio::select! {
+                line = self.answers.next_line() => break line.ok().flatten(),
+                (signal, last) = signals.next() => self.forward(signal, last).await,
+                _ = tick.tick() => {}
+            }
+            self.renew(guard).await;
+            if self.keeper_is_gone() {
+                tracing::warn!("the keeper of the command does not answer; killing the command");
+                break None;
+            }
+        };
+        self.clean_up(answer.is_none()).await?;
+        let code = |word: &str| answer.as_ref()?.strip_prefix(word)?.trim().parse::<u8>().ok();
+        Ok(match (code("ended"), code("lost")) {
+            (Some(code), _) if self.asked => Ended::AsAsked(code),
+            (Some(code), _) if !self.lost => Ended::ByItself(code),
+            (None, None) if self.asked => Ended::AsAsked(CANNOT),
+            _ => Ended::Lost,
+        })
+    }
+
+    /// Tells the keeper until when the lease lasts, or that it is over.
+    async fn renew(&mut self, guard: &Guard) {
+        match guard.until().map(Time::as_nanos) {
+            Some(until) if until > self.until => {
+                self.until = until;
+                self.order(&format!("until {until}")).await;
+            }
+            Some(_) => {}
+            None if self.lost => {}
+            None => {
+                self.lost = true;
+                self.order(&format!("stop {} 0", Signal::TERM.as_raw())).await;
+                self.give_up_after(Duration::ZERO);
+            }
+        }
+    }
+
+    async fn forward(&mut self, signal: i32, last: bool) {
+        if !last {
+            return self.order(&format!("signal {signal}")).await;
+        }
+        self.asked = true;
+        let after = self.stop_timeout;
+        self.order(&format!("stop {signal} {}", nanoseconds(after))).await;
+        self.give_up_after(after);
+    }
+
+    fn give_up_after(&mut self, after: Duration) {
+        let at = Instant::now() + after + PATIENCE;
+        self.hopeless = Some(self.hopeless.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// Whether the keeper should have ended the command, and has not.
+    fn keeper_is_gone(&self) -> bool {
+        keeper::now() >= self.until || self.hopeless.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// A keeper that is gone needs no order; its answer, or that there is none, tells.
+    async fn order(&mut self, line: &str) {
+        let _ = self.orders.write_all(format!("{line}\n").as_bytes()).await;
+    }
+
+    /// Waits for the keeper, or kills it, and then kills what it has left behind.
+    async fn clean_up(&mut self, kill: bool) -> anyhow::Result<()> {
+        if kill {
+            let _ = self.keeper.kill();
+        }
+        self.keeper.wait().map_err(|e| anyhow!("cannot wait for the keeper: {e}"))?;
+        while !descendants::reap(|_, _| {}) {
+            descendants::signal_children(Signal::KILL);
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        Ok(())
+    }
+}

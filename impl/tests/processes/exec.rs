@@ -1,0 +1,224 @@
+//! `bellwether exec`: the command of an old leader has ended before that of the next one starts,
+//! whatever happens to the processes around it.
+//!
+//! `BELLWETHER_ROUNDS` says how many rounds each fault is tried; without it they are few.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::bad_input::refuses;
+use super::common::{Cluster, Process, bellwether, wait_until};
+
+/// Takes no notice of SIGTERM, has left its group by a grandchild that does neither, and writes
+/// down what it does.
+const STUBBORN: &str = r#"
+trap '' TERM
+echo "start $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+setsid sh -c 'trap "" TERM HUP; while :; do echo "grandchild $BELLWETHER_EPOCH" >> "$0"; sleep 0.01; done' "$0" &
+while :; do echo "child $BELLWETHER_EPOCH" >> "$0"; sleep 0.01; done
+"#;
+
+impl Cluster {
+    fn quorum() -> Self {
+        Self::running(3, "quorum", "")
+    }
+
+    /// `bellwether exec` for one node; the command gets the path of the journal as its `$0`.
+    fn exec(&self, node: u16, more: &[&str], script: &str) -> Process {
+        let path = self.directory.path().join(format!("{node}.log"));
+        let log = File::options().create(true).append(true).open(path).expect("writable");
+        let mut command = self.command(node, more);
+        command.args(["--", "sh", "-c", script]).arg(self.journal());
+        Process::start(command.stderr(log))
+    }
+
+    fn command(&self, node: u16, more: &[&str]) -> Command {
+        let mut command = bellwether();
+        command.arg("exec").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
+        command.args(more);
+        command
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.directory.path().join("journal")
+    }
+
+    fn lines(&self) -> Vec<Vec<String>> {
+        let text = fs::read_to_string(self.journal()).unwrap_or_default();
+        text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+    }
+
+    /// The epochs and the nodes of the commands that were started.
+    fn starts(&self) -> Vec<(u64, u16)> {
+        let lines = self.lines();
+        let starts = lines.iter().filter(|words| words[0] == "start");
+        let number = |word: &String| word.parse::<u64>().expect("a number");
+        starts.map(|words| (number(&words[1]), number(&words[2]) as u16)).collect()
+    }
+
+    fn wait_for_start(&self, count: usize) -> (u64, u16) {
+        let logs = || [1, 2, 3].map(|node| self.log_of(&node.to_string())).concat();
+        wait_until("a command starts", || self.starts().len() >= count, logs);
+        self.starts()[count - 1]
+    }
+
+    /// No process of a command did anything after the next had started, and both kinds did.
+    fn no_two_at_once(&self) {
+        let mut latest = 0;
+        for words in self.lines() {
+            let epoch: u64 = words[1].parse().expect("a number");
+            assert!(epoch >= latest, "{words:?}, after a command of epoch {latest} had started");
+            latest = epoch;
+        }
+        let text = fs::read_to_string(self.journal()).expect("written");
+        assert!(text.contains("grandchild ") && text.contains("\nchild "), "{text}");
+    }
+}
+
+fn rounds() -> usize {
+    std::env::var("BELLWETHER_ROUNDS").map_or(2, |text| text.parse().expect("BELLWETHER_ROUNDS"))
+}
+
+/// The numbers of the processes that a process has started.
+fn children(process: u32) -> Vec<u32> {
+    let listed = Command::new("pgrep").args(["-P", &process.to_string()]).output();
+    let text = String::from_utf8(listed.expect("pgrep").stdout).expect("digits");
+    text.lines().map(|line| line.parse().expect("a number")).collect()
+}
+
+fn signal(process: u32, signal: &str) {
+    let status = Command::new("kill").args([signal, &process.to_string()]).status();
+    assert!(status.is_ok_and(|status| status.success()), "kill {signal} {process}");
+}
+
+/// Does this to the leader each round, and `after` once another leads.
+fn each_round(
+    fault: impl Fn(&mut Process),
+    after: impl Fn(&Cluster, u16, &mut Process),
+) -> Cluster {
+    let cluster = Cluster::quorum();
+    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], STUBBORN));
+    let (mut epoch, mut leader) = cluster.wait_for_start(1);
+    for round in 1..=rounds() {
+        wait_until(
+            "the grandchild works",
+            || {
+                let of_it = ["grandchild".to_owned(), epoch.to_string()];
+                cluster.lines().contains(&of_it.to_vec())
+            },
+            String::new,
+        );
+        let node = &mut nodes[usize::from(leader) - 1];
+        fault(node);
+        let (next, other) = cluster.wait_for_start(round + 1);
+        assert!(next > epoch, "a fencing token grows: {next} after {epoch}");
+        after(&cluster, leader, node);
+        (epoch, leader) = (next, other);
+    }
+    cluster.no_two_at_once();
+    cluster
+}
+
+#[test]
+fn a_command_ends_although_its_node_stands_still() {
+    each_round(|node| node.send("-STOP"), |_, _, node| node.send("-CONT"));
+}
+
+#[test]
+fn a_command_ends_with_its_node() {
+    each_round(Process::kill, |cluster, id, node| *node = cluster.exec(id, &[], STUBBORN));
+}
+
+#[test]
+fn a_command_ends_with_its_keeper() {
+    let keeper = |node: &Process| {
+        let [keeper] = children(node.id())[..] else { panic!("one child: the keeper") };
+        keeper
+    };
+    each_round(|node| signal(keeper(node), "-KILL"), |_, _, _| {});
+}
+
+#[test]
+fn a_command_ends_although_its_keeper_stands_still() {
+    // The node is asked to end, and the keeper does not do its work.
+    let cluster = Cluster::quorum();
+    let mut nodes =
+        [1, 2, 3].map(|node| cluster.exec(node, &["--stop-timeout", "100ms"], STUBBORN));
+    let (_, leader) = cluster.wait_for_start(1);
+    let node = &mut nodes[usize::from(leader) - 1];
+    signal(children(node.id())[0], "-STOP");
+    node.ask_to_end();
+    node.ended();
+    cluster.wait_for_start(2);
+    cluster.no_two_at_once();
+}
+
+#[test]
+fn the_exit_status_is_passed_on() {
+    let cluster = Cluster::quorum();
+    let mut others = [1, 2].map(|node| cluster.run(&node.to_string(), node, &[]));
+    let ends_with = |script: &str| cluster.exec(3, &[], script).ended().code();
+    assert_eq!(lead(&cluster, &mut others, || ends_with("exit 7")), Some(7));
+    assert_eq!(lead(&cluster, &mut others, || ends_with("kill -9 $$")), Some(128 + 9));
+    let missing = || {
+        let mut command = cluster.command(3, &["--log-level", "off"]);
+        Process::start(command.args(["--", "/no/such/command"])).ended().code()
+    };
+    assert_eq!(lead(&cluster, &mut others, missing), Some(127));
+}
+
+/// Runs node 3 so that it leads: the others are there to grant it that, and lead not for long.
+fn lead<T>(cluster: &Cluster, others: &mut [Process; 2], run: impl FnOnce() -> T) -> T {
+    for other in others.iter_mut() {
+        other.kill();
+    }
+    *others = [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=2s"]));
+    run()
+}
+
+#[test]
+fn signals_are_forwarded_also_while_it_waits() {
+    let cluster = Cluster::quorum();
+    let mut alone = cluster.exec(3, &[], "exit 0");
+    wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
+    alone.ask_to_end();
+    assert_eq!(alone.ended().code(), Some(128 + 15));
+
+    let script = r#"trap 'echo "hup 0" >> "$0"' HUP; trap 'exit 5' TERM
+        echo "start $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"; while :; do sleep 0.01; done"#;
+    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], script));
+    let (_, leader) = cluster.wait_for_start(1);
+    let node = &mut nodes[usize::from(leader) - 1];
+    node.send("-HUP");
+    let hup = ["hup".to_owned(), "0".to_owned()];
+    wait_until("it hears SIGHUP", || cluster.lines().contains(&hup.to_vec()), String::new);
+    node.ask_to_end();
+    assert_eq!(node.ended().code(), Some(5));
+}
+
+#[test]
+fn a_command_that_fails_is_started_again() {
+    let cluster = Cluster::quorum();
+    let script = r#"echo "start $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+        test "$(grep -c start "$0")" -ge 2"#;
+    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &["--restart", "on-failure"], script));
+    let (_, leader) = cluster.wait_for_start(1);
+    cluster.wait_for_start(2);
+    assert_eq!(nodes[usize::from(leader) - 1].ended().code(), Some(0));
+}
+
+#[test]
+fn what_cannot_work_is_refused() {
+    let cluster = Cluster::quorum();
+    let config = cluster.config();
+    let config = config.to_str().expect("plain text");
+    let exec = |more: &[&str], parts: &[&str]| {
+        refuses(&[&["exec", "--config", config, "--node", "1"], more].concat(), 2, parts);
+    };
+    exec(&[], &["<COMMAND>"]);
+    let bully = ["--protocol", "bully", "--", "true"];
+    exec(&bully, &["with the protocol bully a leader has none", "quorum"]);
+    let long = ["--grace", "900ms", "--", "true"];
+    exec(&long, &["needs 1s of the lease", "only 800ms", "make `lease` and `promise` longer"]);
+}
