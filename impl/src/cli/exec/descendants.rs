@@ -7,7 +7,7 @@
 use std::fs;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 
 /// Orphans below this process become its children.
 pub(super) fn adopt() -> rustix::io::Result<()> {
@@ -26,11 +26,11 @@ pub(super) fn signal_children(signal: Signal) {
 /// Whether no child is left.
 pub(super) fn reap(mut ended: impl FnMut(Pid, u8)) -> bool {
     loop {
-        match waitpid(None, WaitOptions::NOHANG) {
+        match wait(WaitOptions::NOHANG) {
             Ok(Some((child, status))) => ended(child, code(status)),
             Ok(None) => return false,
-            Err(Errno::INTR) => {}
-            Err(_) => return true,
+            Err(Errno::CHILD) => return true,
+            Err(_) => {}
         }
     }
 }
