@@ -29,7 +29,11 @@ Exit status:
   1  the node could not run; for `status`: the node knows no leader
   2  the command line or the configuration is wrong
   3  for `status`: the node cannot be reached
-101  the program panicked: a mistake in bellwether; the log says where";
+ 75  for `exec --once`: the leadership was lost
+101  the program panicked: a mistake in bellwether; the log says where
+125  for `exec`: the node could not run
+126  for `exec`: the command cannot be started
+127  for `exec`: the command is not found";
 
 #[derive(Debug, Subcommand)]
 enum Command {

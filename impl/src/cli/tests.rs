@@ -39,7 +39,7 @@ fn the_page_lists_every_flag_and_variable() {
         .map(|row| (row[0].split(' ').next().unwrap_or_default().to_owned(), row[1].clone()))
         .collect();
     let mut known = BTreeSet::new();
-    for command in Cli::command().get_subcommands() {
+    for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
         for argument in command.get_arguments() {
             let name = argument.get_long().map(|long| format!("--{long}"));
             let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned());
