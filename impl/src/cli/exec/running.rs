@@ -18,7 +18,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use super::{Args, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a command ended; every process that it had started has ended, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Running {
     }
 
     fn give_up_after(&mut self, after: Duration) {
-        let at = Instant::now() + after + PATIENCE;
+        let at = Instant::now() + after + ANSWER_TIMEOUT;
         self.hopeless = Some(self.hopeless.map_or(at, |earlier| earlier.min(at)));
     }
 
