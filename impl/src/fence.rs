@@ -2,8 +2,8 @@
 //!
 //! A leader can be paused at any moment: after it has asked whether it leads, and before it writes.
 //! When it goes on, another leads, and it does not know. No lease prevents that: none is longer
-//! than every pause. So the *resource* must decide. It keeps the highest epoch that it has admitted,
-//! and refuses a write of a lower one; it does both in the same transaction as the write.
+//! than every pause. So the *resource* must decide. It keeps the highest epoch that it has
+//! admitted, and refuses a write of a lower one; it does both in the same transaction as the write.
 //! `docs/fencing.md` shows how, and says what fencing does not give.
 //!
 //! - [`Fence`] is a small resource that does so: values with their epochs, kept by a

@@ -351,23 +351,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn never(&self) -> &'static [(&'static str, &'static str)] {
-        const SYNC: Never = ("timer sync", "the disk syncs before anything is sent that follows");
         const HEALTHY: Never = ("rule unhealthy", "here every process is electable");
         const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
         const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
-        const DWELL: Never = ("timer dwell", "by these rules no process waits so long");
-        const REQUEST: Never = ("timer request", "by these rules nothing is asked");
         const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
-        const AWAY: Never = ("timer away", "by these rules no process is asked to step down");
-        const STEP: Never = ("rule step_down", "by these rules no process is asked to");
-        let dwells = V::RULES.preemption == spec::Preemption::Dwell;
-        match (dwells, V::ASKED) {
-            (true, None) => &[SYNC, HEALTHY, EPOCHS, LATE, REQUEST, TRANSFER, AWAY, STEP],
-            (false, None) => &[SYNC, HEALTHY, EPOCHS, LATE, DWELL, REQUEST, TRANSFER, AWAY, STEP],
-            (true, Some(Request::StepDown(..))) => &[SYNC, HEALTHY, EPOCHS, LATE],
-            (false, Some(Request::StepDown(..))) => &[SYNC, HEALTHY, EPOCHS, LATE, DWELL],
-            (true, Some(_)) => &[SYNC, HEALTHY, EPOCHS, LATE, AWAY],
-            (false, Some(_)) => &[SYNC, HEALTHY, EPOCHS, LATE, DWELL, AWAY],
+        const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
+        match V::ASKED {
+            Some(_) => &[HEALTHY, EPOCHS, LATE],
+            None => &[HEALTHY, EPOCHS, LATE, TRANSFER, STEP_DOWN],
         }
     }
 

@@ -45,8 +45,8 @@ pub trait Runnable: Core {
     /// An [`enum@Error`] when the section lacks something.
     fn core(id: NodeId, members: &Members, section: &Self::Section) -> Result<Self::Config, Error>;
 
-    /// How much of a leader's lease is left at least, while its rounds succeed; none if leaders have
-    /// no lease.
+    /// How much of a leader's lease is left at least, while its rounds succeed; none if leaders
+    /// have no lease.
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {
         let _ = config;
         None

@@ -1,4 +1,5 @@
-//! Whether this node leads at this moment: the question before each thing that only a leader may do.
+//! Whether this node leads at this moment: the question before each thing that only a leader may
+//! do.
 //!
 //! The loop around the node writes down which epoch it leads, and until when its lease lasts. A
 //! guard compares that with the clock at each question, whatever the loop is doing: a process that

@@ -283,8 +283,8 @@ impl Election {
 
     /// Takes part no longer, and returns when the port is free again and the storage closed.
     ///
-    /// If it leads by a protocol that can hand over, it [resigns](Election::resign) first. With other
-    /// protocols the others notice its silence, and elect another after their time-out.
+    /// If it leads by a protocol that can hand over, it [resigns](Election::resign) first. With
+    /// other protocols the others notice its silence, and elect another after their time-out.
     ///
     /// # Errors
     ///

@@ -139,8 +139,8 @@ impl<C: Core> Node<C> {
         Status { id: self.config.id(), role, leader }
     }
 
-    /// The lease of a node that leads for a time; none if it does not lead, or its protocol knows no
-    /// leases. It may be over: the node notices at its next input.
+    /// The lease of a node that leads for a time; none if it does not lead, or its protocol knows
+    /// no leases. It may be over: the node notices at its next input.
     #[must_use]
     pub fn lease(&self) -> Option<Lease> {
         let (epoch, timer) = self.core.as_ref()?.lease()?;

@@ -178,7 +178,8 @@ fn signals_are_forwarded_also_while_it_waits() {
     assert_eq!(alone.ended().code(), Some(128 + 15));
 
     let script = r#"trap 'echo "hup 0" >> "$0"' HUP; trap 'exit 5' TERM
-        echo "start $$ $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"; while :; do sleep 0.01; done"#;
+        echo "start $$ $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+        while :; do sleep 0.01; done"#;
     let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], script));
     let (_, leader) = cluster.wait_for_start(1);
     let node = &mut nodes[usize::from(leader) - 1];

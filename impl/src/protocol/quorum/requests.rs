@@ -31,8 +31,8 @@ impl Quorum {
         }
     }
 
-    /// The highest node that has acknowledged the leader's latest round, or the one before while the
-    /// latest is under way.
+    /// The highest node that has acknowledged the leader's latest round, or the one before while
+    /// the latest is under way.
     pub(super) fn best_follower(&self) -> Option<NodeId> {
         let State::Leader { round, followers, .. } = &self.state else { return None };
         let lately = |(_, answered): &(&NodeId, &u64)| answered.saturating_add(1) >= *round;
