@@ -5,12 +5,16 @@ use Verdict::Holds;
 use bellwether_model::check::{Options, Reason, Report, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::quorum::Quorum;
-use bellwether_model::protocol::{Effect, variant};
-use bellwether_model::world::{Faults, Heals, Missing, Network, Scenario, Start, World};
+use bellwether_model::protocol::{Effect, Protocol, variant};
+use bellwether_model::world::{
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
+};
 use std::collections::{HashSet, VecDeque};
 
 #[path = "quorum/controls.rs"]
 mod controls;
+#[path = "quorum/networks.rs"]
+mod networks;
 
 const SAFETY: [&str; 3] = ["one-leader-per-epoch", "grants-stand", "epochs-grow"];
 
@@ -119,25 +123,6 @@ fn a_step_writes_once_and_before_it_sends() {
     assert!(writes > 100, "{writes}");
 }
 
-/// Every link may be missing in either direction: as long as two processes hear each other, there
-/// is a leader in the end that keeps a majority.
-#[test]
-fn a_connected_majority_of_three_has_a_leader_whatever_else_is_missing() {
-    let links = ["1>2", "2>1", "1>3", "3>1", "2>3", "3>2"];
-    let links = links.map(|link| link.parse::<Missing>().expect("a link"));
-    let connected = |missing: u8| [3, 12, 48].iter().any(|both| missing & both == 0);
-    let mut networks = 0;
-    for missing in (0..64).filter(|&missing| connected(missing)) {
-        let gone = links.iter().enumerate().filter(|(at, _)| missing & 1 << at != 0);
-        let missing = gone.fold(Missing::NONE, |all, (_, &link)| all.and(link));
-        let scenario = Scenario { missing, ..Scenario::calm(3) };
-        let report = report(Quorum::RECOMMENDED, scenario, &["stable-leader"]);
-        assert_eq!(report.verdict(), Holds, "{scenario}");
-        networks += 1;
-    }
-    assert_eq!(networks, 37);
-}
-
 #[test]
 fn a_handover_has_no_instant_of_two_leaders_and_ends_at_the_highest() {
     for when in ["preemption=dwell", "preemption=at-once"] {
@@ -170,6 +155,39 @@ fn a_transfer_without_faults_succeeds() {
         let rules = rules("recommended", &[&format!("transfer={to}")]);
         let report = report(rules, Scenario::calm(3), &["hands-over", "at-most-one-leader"]);
         assert_eq!(report.verdict(), Holds, "to {to}");
+    }
+}
+
+/// The survey asks for that.
+#[test]
+fn a_leader_comes_within_the_time_that_the_durations_give_and_no_sooner() {
+    for (promise, skew, delay) in [(9, 6, 1), (12, 7, 1), (16, 10, 2)] {
+        let both_ways = 2 * delay + 1;
+        let durations = Durations::of([
+            ("t-round", both_ways),
+            ("t-lease", promise - 1),
+            ("t-promise", promise),
+            ("t-elec", both_ways),
+            ("t-coord", 8),
+            ("t-backoff", 20),
+            ("t-skew", skew),
+        ]);
+        let durations = durations.expect("short names");
+        let says = Quorum::OPTIONS.agrees_within.expect("it says");
+        let bound = says(&durations, delay).expect("all durations are there");
+        for (within, verdict) in [(bound, Holds), (bound - 1, Verdict::Violated)] {
+            let timed = Timed {
+                delay: Delay::AtMost(delay),
+                processing: 0,
+                drift: Drift::NONE,
+                durations,
+                within: Some(within),
+            };
+            let crash = with(Faults { crashes: 1, ..Faults::NONE });
+            let scenario = Scenario { timing: Timing::Timed(timed), ..crash };
+            let report = report(Quorum::RECOMMENDED, scenario, &["agreed-within"]);
+            assert_eq!(report.verdict(), verdict, "{scenario}");
+        }
     }
 }
 

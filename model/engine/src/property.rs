@@ -284,6 +284,12 @@ pub enum PropertyError {
         /// The property.
         name: &'static str,
     },
+    /// It says nothing of what there is in the end.
+    #[error("property '{name}' is not of the form ◇□ P, so nothing can be counted until it holds")]
+    NotInTheEnd {
+        /// The property.
+        name: &'static str,
+    },
     /// The bound is missing.
     #[error("property '{name}' has to know within how many ticks; give --within TICKS")]
     NoBound {

@@ -201,6 +201,7 @@ impl Protocol for Quorum {
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
+        agrees_within: Some(durations::agrees_within),
         begins_election,
         ..Options::NONE
     };

@@ -36,18 +36,21 @@ impl Surrounding {
         }
         let durations = Durations::of(enough).map_err(WorldError::Durations)?;
         let timed = Timed {
-            delay: Delay::AtMost(1),
+            delay: Delay::AtMost(DELAY),
             processing: 0,
             drift: Drift::NONE,
             durations,
-            within: Some(SOON),
+            within: Some(protocol.agrees_within(&durations, DELAY).unwrap_or(SOON)),
         };
         Ok(Some(Scenario { timing: Timing::Timed(timed), ..self.scenario }))
     }
 }
 
-/// Within so many ticks of the last fault every process is to agree: with the durations that
-/// protocols say are enough, all do.
+/// How long a message may be on its way.
+const DELAY: u8 = 1;
+
+/// Within so many ticks of the last fault every process is to agree, if the protocol does not say
+/// within how many it does: with the durations that protocols say are enough, all do.
 const SOON: u8 = 20;
 
 /// The worlds that matter, with this many processes that elect.
@@ -90,7 +93,8 @@ pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
             ..world(
                 "timed",
                 "a process crashes, messages take at most a tick, time-outs are long \
-                 enough, and all are to agree within 20 ticks",
+                 enough, and all are to agree within 20 ticks, or as many as the protocol \
+                 says",
                 with(crash),
             )
         },

@@ -3,7 +3,7 @@
 use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world};
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;
@@ -19,10 +19,12 @@ pub(super) struct BoundsArgs {
     #[command(flatten)]
     world: WorldArgs,
 
-    /// When counting stops. It starts with the first fault (after a cold start, at once), and every
-    /// fault counts
-    #[arg(long, value_enum, default_value_t = UntilArg::Rest, help_heading = "Counting")]
-    until: UntilArg,
+    /// When counting stops: at 'rest', when only faults can still happen; 'agreed', when every live
+    /// process takes the highest live one for the leader; or when what a ◇□-property of this name
+    /// comes to holds. It starts with the first fault (after a cold start, or where links are
+    /// missing, at once), and every fault counts
+    #[arg(long, default_value = "rest", value_name = "WHEN", help_heading = "Counting")]
+    until: String,
 
     /// Print and draw the execution that attains this bound, such as messages or messages/election;
     /// may be given again
@@ -51,22 +53,10 @@ Examples:
   bellwether-model bounds bully --variant coulouris --nodes 4 --show messages
   bellwether-model bounds bully --recoveries 1 --until agreed --out out";
 
-/// The values of `--until`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum UntilArg {
-    /// When the world is quiescent: only faults can still happen
-    Rest,
-    /// When all agree: every live process takes the highest live one for the leader
-    Agreed,
-}
-
 pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
     let world = world(tool.registry, &args.protocol, &args.world)?;
-    let until = match args.until {
-        UntilArg::Rest => Until::Rest,
-        UntilArg::Agreed => Until::Agreed,
-    };
+    let until = Until::named(&args.until, &*world)?;
     let bar = Bar::new();
     let search = (args.limits.limits(), args.limits.threads());
     let found = bounds(&*world, until, search, &mut |p| bar.look("searching", p))?;
@@ -150,10 +140,9 @@ fn searched(found: &Bounds) -> String {
 }
 
 fn counted(found: &Bounds) -> String {
-    use crate::world::Start;
-    let from = match found.world.scenario().start {
-        Start::Converged => "from the first fault on",
-        Start::Cold => "from the beginning on",
+    let from = match found.world.scenario().begins_in_trouble() {
+        false => "from the first fault on",
+        true => "from the beginning on",
     };
     format!("{from}, {}", found.until)
 }

@@ -4,7 +4,7 @@ use super::{AnyCondition, AnyProperty, AnyWorld};
 use crate::property;
 use crate::protocol::{self, Duration, Protocol, RuleError, TimerRow, Wait, variant_name};
 use crate::trace::{Trace, TraceError};
-use crate::world::{Scenario, World, WorldError};
+use crate::world::{Durations, Scenario, World, WorldError};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -26,6 +26,10 @@ pub trait AnyProtocol: Sync {
 
     /// The durations that are [enough](protocol::enough) for the default rules.
     fn enough(&self) -> Vec<(&'static str, u8)>;
+
+    /// Within how many ticks of a crash every process
+    /// [agrees](protocol::Options::agrees_within), if the protocol says.
+    fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8>;
 
     /// How many [services](protocol::Services) there are.
     fn services(&self) -> usize;
@@ -140,6 +144,10 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
 
     fn enough(&self) -> Vec<(&'static str, u8)> {
         protocol::enough::<P>()
+    }
+
+    fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8> {
+        P::OPTIONS.agrees_within.and_then(|within| within(durations, delay))
     }
 
     fn services(&self) -> usize {

@@ -1,6 +1,7 @@
 //! What only some protocols say.
 
 use super::{Belief, Effect, Envelope, Protocol};
+use crate::world::Durations;
 
 /// What only some protocols say; [`Options::NONE`] says nothing.
 pub struct Options<P: Protocol> {
@@ -19,6 +20,10 @@ pub struct Options<P: Protocol> {
     /// The names of usual properties that the protocol promises in no world, such as one leader at
     /// a time where each of its groups has one.
     pub not_promised: &'static [&'static str],
+    /// Within how many ticks of a crash every process agrees, by these durations and this largest
+    /// delay, where it is the only fault and time-outs are long enough; `None` if the protocol does
+    /// not say.
+    pub agrees_within: Option<fn(&Durations, u8) -> Option<u8>>,
     /// Whether a step of a process, from one state to another with these effects, starts an
     /// election. If nothing else is said, one starts when the process gives up what it believed of
     /// the leadership and believes nothing.
@@ -46,6 +51,7 @@ impl<P: Protocol> Options<P> {
         canonicalize: None,
         within_bounds: None,
         not_promised: &[],
+        agrees_within: None,
         begins_election: gives_up::<P>,
     };
 }

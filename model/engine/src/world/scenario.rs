@@ -264,6 +264,13 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Whether a converged group has something to do from the beginning on: all have just started,
+    /// or links are missing.
+    #[must_use]
+    pub fn begins_in_trouble(&self) -> bool {
+        self.start == Start::Cold || !self.missing.is_empty()
+    }
+
     /// `nodes` processes that have agreed, FIFO links, perfect timing, no faults.
     #[must_use]
     pub const fn calm(nodes: usize) -> Scenario {

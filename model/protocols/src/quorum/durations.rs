@@ -2,6 +2,7 @@
 //! leader counts the lease that rests on it.
 
 use bellwether_engine::protocol::Duration;
+use bellwether_engine::world::Durations;
 
 pub(super) static T_ROUND: Duration = Duration {
     name: "t-round",
@@ -58,3 +59,12 @@ pub(super) static T_SKEW: Duration = Duration {
     order: 6,
     enough: Some(6),
 };
+
+/// The leader's last round arrives, promises to it run out, the next highest process waits for its
+/// turn, canvasses, waits in vain for the one that is gone, claims, is granted, and leads.
+pub(super) fn agrees_within(durations: &Durations, delay: u8) -> Option<u8> {
+    let ticks = |duration: &Duration| durations.get(duration.name).map(u16::from);
+    let silence = u16::from(delay) + ticks(&T_PROMISE)?;
+    let turn = 2 * ticks(&T_SKEW)? + ticks(&T_ELEC)?;
+    u8::try_from(silence + turn + 3 * u16::from(delay)).ok()
+}

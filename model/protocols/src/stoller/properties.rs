@@ -158,7 +158,7 @@ fn new_names(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bellwether_engine::protocol::{Envelope, Ids, Protocol, Timers};
+    use bellwether_engine::protocol::{Envelope, Ids, MAX_NODES, Protocol, Timers};
 
     fn id(number: usize) -> Id {
         Id::at(number - 1)
@@ -193,6 +193,7 @@ mod tests {
             processes,
             stable: &[0; 3],
             timers: &[Timers::NONE; 3],
+            run_out: [Timers::NONE; MAX_NODES],
             flight: &flight,
         };
         let always = ALL.iter().filter_map(|asked| match asked.temporal {

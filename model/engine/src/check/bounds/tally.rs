@@ -5,7 +5,7 @@
 
 use super::Until;
 use super::metrics::{self, Happening, Metric, What};
-use crate::property::agreed;
+use crate::property::{self, Condition, Liveness, Temporal, agreed};
 use crate::protocol::Protocol;
 use crate::words::plain;
 use crate::world::packed::Packed;
@@ -46,6 +46,7 @@ impl Tally {
         let world = space.world();
         let mut counter = Counter::new(world);
         counter.begin();
+        let until = End::of(until);
         let mut actions = Vec::new();
         for words in states {
             let before = space.decode(&words);
@@ -178,13 +179,37 @@ impl<'w, P: Protocol> Counter<'w, P> {
 }
 
 /// Whether what the world owes in this state is counted when it happens.
-fn counts<P: Protocol>(world: &World<P>, until: Until, state: &State<P>) -> bool {
-    let begun = world.scenario().start == Start::Cold || state.spent() != Faults::NONE;
+fn counts<P: Protocol>(world: &World<P>, until: End<P>, state: &State<P>) -> bool {
+    let begun = world.scenario().begins_in_trouble() || state.spent() != Faults::NONE;
     begun
         && match until {
-            Until::Rest => !world.is_quiescent(state),
-            Until::Agreed => !agreed(world, state),
+            End::Rest => !world.is_quiescent(state),
+            End::Agreed => !agreed(world, state),
+            End::Holds(condition) => !condition.holds(world, state),
         }
+}
+
+/// What ends the counting, for this protocol.
+#[derive(Clone, Copy)]
+enum End<P: Protocol> {
+    Rest,
+    Agreed,
+    Holds(Condition<P>),
+}
+
+impl<P: Protocol> End<P> {
+    fn of(until: Until) -> Self {
+        let name = match until {
+            Until::Rest => return End::Rest,
+            Until::Agreed => return End::Agreed,
+            Until::InTheEnd(name) => name,
+        };
+        let own = property::all::<P>().into_iter().find(|property| property.name == name);
+        match own.map(|property| property.temporal) {
+            Some(Temporal::Liveness(Liveness::EventuallyAlways(goal))) => End::Holds(goal),
+            _ => panic!("{name} is a ◇□-property of {}", P::NAME),
+        }
+    }
 }
 
 fn add(row: &mut Row, column: usize) {

@@ -6,15 +6,15 @@ use crate::check::exact::{Exact, Graph, How};
 use crate::check::rows::Rows;
 use crate::check::{CheckError, Counts, Limits, Progress, Reason, peak_rss_bytes};
 use crate::erased::{AnyAction, AnySpace, AnyWorld};
-use crate::property::Kind;
+use crate::property::{Kind, PropertyError};
 use crate::trace::{Shows, Trace};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Which steps of an execution are counted: from the first fault on (after a cold start, from the
-/// beginning on), and every fault, and besides
+/// Which steps of an execution are counted: from the first fault on (after a cold start, or where
+/// links are missing, from the beginning on), and every fault, and besides
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
@@ -23,14 +23,39 @@ pub enum Until {
     Rest,
     /// those in states in which not every live process agrees on the highest live one.
     Agreed,
+    /// those in states that are not as the ◇□-property of this name has them in the end.
+    #[serde(untagged)]
+    InTheEnd(&'static str),
+}
+
+impl Until {
+    /// What `name` says: `rest`, `agreed`, or a ◇□-property of `world`.
+    ///
+    /// # Errors
+    /// If there is no such property, or it is of another form.
+    pub fn named(name: &str, world: &dyn AnyWorld) -> Result<Until, PropertyError> {
+        match name {
+            "rest" => Ok(Until::Rest),
+            "agreed" => Ok(Until::Agreed),
+            _ => {
+                let found = world.select(&[name.to_owned()])?;
+                let ends = found.iter().find(|property| property.formula.starts_with("◇□"));
+                let name = ends.map(|property| Until::InTheEnd(property.name));
+                name.ok_or_else(|| PropertyError::NotInTheEnd { name: found[0].name })
+            }
+        }
+    }
 }
 
 impl fmt::Display for Until {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Until::Rest => "while the world is not quiescent",
-            Until::Agreed => "while not every live process agrees on the highest live one",
-        })
+        match self {
+            Until::Rest => f.write_str("while the world is not quiescent"),
+            Until::Agreed => {
+                f.write_str("while not every live process agrees on the highest live one")
+            }
+            Until::InTheEnd(name) => write!(f, "while it is not as {name} has it in the end"),
+        }
     }
 }
 
