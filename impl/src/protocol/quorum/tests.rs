@@ -189,6 +189,18 @@ fn a_grant_is_durable_and_binds() {
 }
 
 #[test]
+fn a_late_question_of_the_leader_breaks_no_promise_to_it() {
+    let mut three = Story(node(3, None));
+    three.at(0, Input::Boot);
+    three.at(1_200, Input::Wake);
+    three.hears(1_210, 2, Message::Claim(epoch(1)));
+    assert_eq!(three.hears(1_220, 2, Message::Canvass(epoch(1))), "Support 1 to 2");
+    three.hears(1_230, 2, Message::Coordinator(epoch(1), 1));
+    assert_eq!(three.hears(1_240, 2, Message::Canvass(epoch(1))), "Support 1 to 2");
+    assert_eq!(three.0.status().leader, Some(id(2)), "it does not run while the promise lasts");
+}
+
+#[test]
 fn a_restarted_voter_grants_nothing_while_a_promise_that_it_forgot_may_last() {
     let mut one = Story(node(1, granted(4, 3)));
     one.at(0, Input::Boot);
