@@ -83,6 +83,14 @@ impl Members {
         Ok(Self(ids.into()))
     }
 
+    /// These members, however many there are; of two with one id, one. For simulations, which ask
+    /// what a cluster costs that no daemon would run.
+    #[must_use]
+    pub fn of_any_size(ids: impl IntoIterator<Item = NodeId>) -> Self {
+        let ids: std::collections::BTreeSet<_> = ids.into_iter().collect();
+        Self(ids.into_iter().collect())
+    }
+
     /// Whether `id` is a member.
     #[must_use]
     pub fn contains(&self, id: NodeId) -> bool {

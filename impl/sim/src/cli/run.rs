@@ -1,0 +1,145 @@
+//! `run`: many runs, one seed after the other.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{CUT_SHORT, HOLDS, VIOLATED, bar, print, replay};
+use crate::batch::{Limits, Summary, batch};
+use crate::code::{self, Code};
+use crate::faults::Faults;
+use crate::run::shrink;
+use crate::wrong::Wrong;
+
+/// Make many runs, one seed after the other, until one breaks an invariant
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Which protocol: quorum, bully, garcia-molina
+    #[arg(long, default_value = "quorum", value_parser = code::protocol)]
+    protocol: String,
+    /// How many nodes
+    #[arg(long, default_value = "5", value_parser = code::nodes)]
+    nodes: usize,
+    /// Which faults: all, none, flap, or kinds joined by + (losses, duplicates, delays, cuts,
+    /// partitions, pauses, clocks, stalls, crashes, syncs)
+    #[arg(long, default_value = "all", value_parser = code::faults)]
+    faults: Faults,
+    /// The first seed, in hexadecimal digits
+    #[arg(long, default_value = "1", value_parser = code::seed)]
+    seed: u64,
+    /// How many runs
+    #[arg(long, default_value = "1000")]
+    runs: u64,
+    /// How many threads; as many as there are processors unless given
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    /// Begin no run after so many seconds
+    #[arg(long, value_name = "S")]
+    max_seconds: Option<u64>,
+    /// Make the world or the program wrong, to see an invariant break
+    #[arg(long, value_name = "NAME", value_parser = code::wrong)]
+    wrong: Option<Wrong>,
+    /// Show what happened in the run that breaks an invariant
+    #[arg(long)]
+    trace: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many runs may be spent on leaving out faults.
+const SHRINKING: usize = 300;
+
+pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<u8> {
+    let Args { protocol, nodes, faults, seed, wrong, .. } = args;
+    let (protocol, faults) = (protocol.clone(), faults.clone());
+    let first = Code { protocol, wrong: *wrong, nodes: *nodes, faults, seed: *seed, kept: None };
+    let one = NonZeroUsize::MIN;
+    let threads = args.threads.or(std::thread::available_parallelism().ok()).unwrap_or(one);
+    let limits = Limits { stop, time: args.max_seconds.map(Duration::from_secs) };
+    let (bar, begun) = (bar(args.runs), Instant::now());
+    let summary = batch(&first, args.runs, threads, limits, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let shrunk = summary.failed.as_ref().map(|(code, _)| shrink(code, SHRINKING));
+    if args.json {
+        print(&format!("{}\n", object(&first, &summary, shrunk.as_ref())))?;
+    } else {
+        print(&text(&first, &summary, begun.elapsed()))?;
+        if let (Some((code, _)), Some(shrunk)) = (&summary.failed, &shrunk) {
+            print(&replay::failure(code, shrunk, args.trace))?;
+        }
+    }
+    Ok(match &summary.failed {
+        Some(_) => VIOLATED,
+        None if summary.runs < summary.asked => CUT_SHORT,
+        None => HOLDS,
+    })
+}
+
+fn text(first: &Code, summary: &Summary, took: Duration) -> String {
+    let Summary { runs, asked, counts, slowest, digest, .. } = summary;
+    let mut text = String::new();
+    // A `String` takes whatever is written.
+    let _ = writeln!(text, "{}: {} nodes, faults: {}", first.protocol, first.nodes, first.faults);
+    let _ = writeln!(
+        text,
+        "{runs} of {asked} runs from seed {:08x} on, in {:.1} s; digest {digest:016x}",
+        first.seed,
+        took.as_secs_f64()
+    );
+    let _ = writeln!(
+        text,
+        "{} steps, {} messages sent, {} lost, {} syncs; {} faults, {} starts; {} times a node \
+         began to lead",
+        counts.steps,
+        counts.sent,
+        counts.lost,
+        counts.syncs,
+        counts.faults,
+        counts.starts,
+        counts.leaders
+    );
+    if let Some((slowest, seed)) = slowest {
+        let code = Code { seed: *seed, ..first.clone() };
+        let _ = writeln!(
+            text,
+            "after the last fault, all agreed on a leader within {:.3} s ({code})",
+            slowest.as_secs_f64()
+        );
+    }
+    if summary.failed.is_none() {
+        let _ = writeln!(text, "no invariant was broken");
+    }
+    if runs < asked && summary.failed.is_none() {
+        let _ = writeln!(text, "stopped early: nothing is claimed of the other runs");
+    }
+    text
+}
+
+fn object(first: &Code, summary: &Summary, shrunk: Option<&Code>) -> serde_json::Value {
+    let Summary { runs, asked, counts, slowest, digest, failed } = summary;
+    json!({
+        "protocol": first.protocol,
+        "nodes": first.nodes,
+        "faults": first.faults.to_string(),
+        "seed": format!("{:08x}", first.seed),
+        "runs": runs,
+        "asked": asked,
+        "digest": format!("{digest:016x}"),
+        "counts": counts,
+        "slowest": slowest.map(|(time, seed)| json!({
+            "seconds": time.as_secs_f64(),
+            "code": Code { seed, ..first.clone() }.to_string(),
+        })),
+        "failed": failed.as_ref().map(|(code, broken)| json!({
+            "code": code.to_string(),
+            "shrunk": shrunk.map(Code::to_string),
+            "invariant": broken.invariant,
+            "at": broken.at.0 as f64 / 1e9,
+            "what": broken.what,
+        })),
+    })
+}

@@ -1,0 +1,380 @@
+//! What can go wrong, and when: a plan of faults that follows from a seed before a run begins.
+//!
+//! Each fault stands for itself. One that is left out changes no other, so a failing run can be
+//! repeated with fewer.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::clock::Moment;
+use crate::random::Random;
+
+/// A kind of fault. `--faults` names a set of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Messages are lost.
+    Losses,
+    /// Messages arrive twice, the second time later.
+    Duplicates,
+    /// Messages take long, and overtake each other.
+    Delays,
+    /// A link does not work in one direction.
+    Cuts,
+    /// The nodes are divided in two groups that do not hear each other, or only in one direction.
+    Partitions,
+    /// A process stops and goes on later, at any place of its code.
+    Pauses,
+    /// The rate of a clock changes, within the drift that the configuration allows.
+    Clocks,
+    /// Writes to a disk take long.
+    Stalls,
+    /// A process crashes and restarts later from what was synced.
+    Crashes,
+    /// A process crashes around a sync: before the write, before or after it is synced, between the
+    /// messages that follow from it, or after them.
+    Syncs,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Losses,
+        Self::Duplicates,
+        Self::Delays,
+        Self::Cuts,
+        Self::Partitions,
+        Self::Pauses,
+        Self::Clocks,
+        Self::Stalls,
+        Self::Crashes,
+        Self::Syncs,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Losses => "losses",
+            Self::Duplicates => "duplicates",
+            Self::Delays => "delays",
+            Self::Cuts => "cuts",
+            Self::Partitions => "partitions",
+            Self::Pauses => "pauses",
+            Self::Clocks => "clocks",
+            Self::Stalls => "stalls",
+            Self::Crashes => "crashes",
+            Self::Syncs => "syncs",
+        }
+    }
+}
+
+/// Which faults there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// These kinds, on every node and link.
+    Of(Vec<Kind>),
+    /// One node, not the leader, is cut off, pauses and crashes, again and again.
+    Flap,
+}
+
+impl Faults {
+    /// Every kind.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::Of(Kind::ALL.to_vec())
+    }
+
+    /// The faults with this name: `all`, `none`, `flap`, or kinds joined by `+`.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        match text {
+            "all" => Some(Self::all()),
+            "none" => Some(Self::Of(Vec::new())),
+            "flap" => Some(Self::Flap),
+            _ => {
+                let mut kinds = text.split('+').map(kind).collect::<Option<Vec<_>>>()?;
+                kinds.sort_unstable();
+                kinds.dedup();
+                Some(Self::Of(kinds))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flap => f.write_str("flap"),
+            Self::Of(kinds) if kinds.is_empty() => f.write_str("none"),
+            Self::Of(kinds) if kinds.len() == Kind::ALL.len() => f.write_str("all"),
+            Self::Of(kinds) => {
+                let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
+                f.write_str(&names.join("+"))
+            }
+        }
+    }
+}
+
+/// Which node a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The node at this place.
+    Node(usize),
+    /// The node that leads when the fault strikes; the one at this place if none does.
+    Leader(usize),
+}
+
+/// Where in its code a process is hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// It has handled an input, and nothing has come of it yet.
+    Handled,
+    /// A write is under way and not synced. After a crash it may be there or not.
+    Written,
+    /// A write is synced, and nothing that follows from it was sent.
+    Synced,
+    /// One message was sent, and others were not.
+    Sending,
+    /// All that follows from an input was done.
+    Done,
+}
+
+impl Point {
+    const ALL: [Self; 5] = [Self::Handled, Self::Written, Self::Synced, Self::Sending, Self::Done];
+}
+
+/// What a fault does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// No message gets from one node to the other.
+    Cut(usize, usize),
+    /// No message gets from a node of one side to one of the other; back only if it is one-way.
+    Divide {
+        /// The nodes of one side.
+        side: Vec<usize>,
+        /// Whether messages of the other side arrive.
+        one_way: bool,
+    },
+    /// The process stops.
+    Pause(Target),
+    /// The process crashes.
+    Crash(Target),
+    /// The process is hit the next time that it is at that place, after a write if it makes any.
+    Trap(Target, Point, Hit),
+    /// Nothing is synced.
+    Stall(Target),
+    /// The clock runs faster by so many millionths.
+    Rate(Target, i64),
+    /// The network is bad: so many messages of a thousand are lost or doubled, and a message takes
+    /// up to so long.
+    Weather {
+        /// Lost.
+        lost: u64,
+        /// Doubled.
+        doubled: u64,
+        /// How long a message may take.
+        slow: Duration,
+    },
+}
+
+/// What a trap does to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// It crashes.
+    Crash,
+    /// It stops for a while.
+    Pause,
+}
+
+/// One fault: from when to when, and what it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When it strikes.
+    pub from: Moment,
+    /// When it is over.
+    pub until: Moment,
+    /// What it does.
+    pub blow: Blow,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let long = self.until.since(self.from);
+        match &self.blow {
+            Blow::Cut(from, to) => write!(f, "no message from n{} to n{}", from + 1, to + 1),
+            Blow::Divide { side, one_way } => {
+                let side: Vec<_> = side.iter().map(|node| format!("n{}", node + 1)).collect();
+                let how = if *one_way { "are heard by no other" } else { "are cut off" };
+                write!(f, "{} {how}", side.join(" "))
+            }
+            Blow::Pause(target) => write!(f, "{target} stops"),
+            Blow::Crash(target) => write!(f, "{target} crashes"),
+            Blow::Trap(target, point, hit) => write!(f, "{target}: {hit:?} when {point:?}"),
+            Blow::Stall(target) => write!(f, "the disk of {target} stalls"),
+            Blow::Rate(target, ppm) => write!(f, "the clock of {target} runs {ppm:+} ppm"),
+            Blow::Weather { lost, doubled, slow } => {
+                write!(f, "of 1000 messages {lost} lost, {doubled} doubled, up to {slow:.1?} late")
+            }
+        }?;
+        write!(f, ", for {long:.3?}")
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(place) => write!(f, "n{}", place + 1),
+            Self::Leader(place) => write!(f, "the leader (or n{})", place + 1),
+        }
+    }
+}
+
+/// The world that a plan is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// From when on faults strike.
+    pub from: Moment,
+    /// When all of them are over.
+    pub until: Moment,
+    /// By how much the rate of a clock may be wrong, in parts per million.
+    pub drift_ppm: i64,
+}
+
+/// The most faults for each node, up to the fiftieth.
+const MOST: u64 = 30;
+
+/// The longest that a fault lasts.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The faults of a run, in the order in which they strike.
+#[must_use]
+pub fn plan(faults: &Faults, stage: Stage, seed: u64) -> Vec<Fault> {
+    let mut random = Random::of(&[seed, 0xfa17]);
+    let mut plan: Vec<Fault> = match faults {
+        Faults::Of(kinds) if kinds.is_empty() => Vec::new(),
+        Faults::Of(kinds) => {
+            let most = MOST * stage.nodes.min(50) as u64;
+            let count = random.between(1, most);
+            (0..count).map(|_| random_fault(kinds, stage, &mut random)).collect()
+        }
+        Faults::Flap => flap(stage, &mut random),
+    };
+    plan.sort_by_key(|fault| fault.from);
+    plan
+}
+
+/// From when to when a fault lasts. Many are over only when all must be, so that there is much to
+/// recover from at once.
+fn span(stage: Stage, random: &mut Random) -> (Moment, Moment) {
+    if random.chance(100) {
+        let long = random.skewed(LONGEST.min(stage.until.since(stage.from)));
+        return (Moment(stage.until.0 - long.as_nanos() as u64), stage.until);
+    }
+    let from = Moment(random.between(stage.from.0, stage.until.0 - 1));
+    let until = from + random.skewed(LONGEST);
+    (from, until.min(stage.until))
+}
+
+fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
+    let (from, until) = span(stage, random);
+    let target = target(stage, random);
+    let weather = |lost, doubled, slow| Blow::Weather { lost, doubled, slow };
+    let blow = match kinds[random.place(kinds.len())] {
+        Kind::Losses => weather(random.between(10, 600), 0, Duration::ZERO),
+        Kind::Duplicates => weather(0, random.between(50, 500), random.skewed(LONGEST / 2)),
+        Kind::Delays => weather(0, 0, random.skewed(LONGEST / 2)),
+        Kind::Cuts => {
+            let one = random.place(stage.nodes);
+            let other = (one + 1 + random.place(stage.nodes - 1)) % stage.nodes;
+            Blow::Cut(one, other)
+        }
+        Kind::Partitions => divide(stage, random),
+        Kind::Pauses if random.chance(500) => Blow::Pause(target),
+        Kind::Pauses => Blow::Trap(target, Point::ALL[random.place(5)], Hit::Pause),
+        Kind::Clocks => Blow::Rate(target, rate(stage, random)),
+        Kind::Stalls => Blow::Stall(target),
+        Kind::Crashes => Blow::Crash(target),
+        Kind::Syncs => Blow::Trap(target, Point::ALL[random.place(5)], Hit::Crash),
+    };
+    Fault { from, until, blow }
+}
+
+fn target(stage: Stage, random: &mut Random) -> Target {
+    let place = random.place(stage.nodes);
+    if random.chance(400) { Target::Leader(place) } else { Target::Node(place) }
+}
+
+/// Half of the rates are as wrong as they may be.
+fn rate(stage: Stage, random: &mut Random) -> i64 {
+    let most = stage.drift_ppm;
+    match random.below(4) {
+        0 => most,
+        1 => -most,
+        _ => random.below(2 * most as u64 + 1) as i64 - most,
+    }
+}
+
+fn divide(stage: Stage, random: &mut Random) -> Blow {
+    let mut side: Vec<usize> = (0..stage.nodes).filter(|_| random.chance(500)).collect();
+    if random.chance(300) || side.is_empty() || side.len() == stage.nodes {
+        side = vec![random.place(stage.nodes)];
+    }
+    Blow::Divide { side, one_way: random.chance(300) }
+}
+
+/// One node that is not the highest is cut off, pauses or crashes again and again.
+fn flap(stage: Stage, random: &mut Random) -> Vec<Fault> {
+    let node = random.place(stage.nodes - 1);
+    let mut plan = Vec::new();
+    let mut from = stage.from;
+    while from < stage.until {
+        let until = (from + random.skewed(LONGEST)).min(stage.until);
+        let blow = match random.below(6) {
+            0 => Blow::Pause(Target::Node(node)),
+            1 => Blow::Crash(Target::Node(node)),
+            2 => Blow::Cut(node, stage.nodes - 1),
+            3 => Blow::Cut(stage.nodes - 1, node),
+            other => Blow::Divide { side: vec![node], one_way: other == 4 },
+        };
+        plan.push(Fault { from, until, blow });
+        from = until + random.skewed(LONGEST);
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Faults, Kind, Moment, Stage, plan};
+
+    #[test]
+    fn names_of_faults_are_read_as_they_are_written() {
+        for text in ["all", "none", "flap", "losses", "cuts+pauses+syncs"] {
+            let faults = Faults::named(text).expect("a name");
+            assert_eq!(faults.to_string(), text);
+        }
+        assert_eq!(Faults::named("pauses+cuts+cuts"), Faults::named("cuts+pauses"));
+        assert_eq!(Faults::named("earthquakes"), None);
+        let each: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
+        assert_eq!(Faults::named(&each.join("+")), Some(Faults::all()));
+    }
+
+    #[test]
+    fn all_faults_are_over_when_they_must_be() {
+        let (from, until) = (Moment(5), Moment(20_000_000_000));
+        let stage = Stage { nodes: 5, from, until, drift_ppm: 100 };
+        for seed in 0..200 {
+            for faults in [Faults::all(), Faults::Flap] {
+                let plan = plan(&faults, stage, seed);
+                assert!(!plan.is_empty());
+                assert!(plan.iter().all(|one| from <= one.from && one.from <= one.until));
+                assert!(plan.iter().all(|one| one.until <= until));
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What must hold at every step, one file for each invariant. Names are those of the model's
+//! properties where the model has it.
+
+use std::time::Duration;
+
+use bellwether::protocol::{NodeId, Role};
+
+use crate::clock::Moment;
+use crate::subject::{Granted, Says};
+
+mod at_most_one_leader;
+mod epochs_grow;
+mod epochs_in_order;
+mod first_leader_stays;
+mod grants_stand;
+mod lease_before_word;
+mod one_leader_per_epoch;
+mod settles;
+
+/// What an observer sees of one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Face {
+    /// The node.
+    pub id: NodeId,
+    /// Whether it is up; a process that is stopped is.
+    pub up: bool,
+    /// What it is doing.
+    pub role: Role,
+    /// The node that it takes for the leader.
+    pub leader: Option<NodeId>,
+    /// What it believes to hold as a leader.
+    pub term: Option<Term>,
+    /// What a crash at this moment would leave.
+    pub durable: Option<Granted>,
+}
+
+/// A node believes that it leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// In this epoch, if the protocol has epochs.
+    pub epoch: Option<u64>,
+    /// Until this moment of true time, when its lease is over by its own clock; for ever if the
+    /// protocol has no leases.
+    pub until: Moment,
+}
+
+impl Face {
+    /// What it holds as a leader at this moment, if its lease lasts.
+    #[must_use]
+    pub fn leads(&self, at: Moment) -> Option<Term> {
+        self.term.filter(|term| at < term.until)
+    }
+}
+
+/// All nodes at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The moment.
+    pub at: Moment,
+    /// The nodes, lowest first.
+    pub nodes: &'a [Face],
+    /// Since when all nodes are up and agree on one of them that leads.
+    pub agreed: Option<(Moment, NodeId)>,
+    /// What the run asks of its end.
+    pub terms: Terms,
+}
+
+/// What a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// When faults begin.
+    pub from: Moment,
+    /// When all faults are over.
+    pub calm: Moment,
+    /// How long after that all nodes must agree.
+    pub bound: Duration,
+}
+
+/// What has just happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Fact {
+    /// The node at this place has another face than before.
+    Changed(usize),
+    /// A message leaves a node.
+    Sent {
+        /// The place of the sender.
+        from: usize,
+        /// The receiver.
+        to: NodeId,
+        /// What it says.
+        says: Says,
+        /// In which epoch the sender led, by its own clock, when it handled what this follows from.
+        led: Option<Option<u64>>,
+    },
+    /// Time has passed.
+    Passed,
+}
+
+/// Something that must hold.
+pub trait Invariant: Send {
+    /// Looks at what has happened.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in one sentence.
+    fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String>;
+}
+
+type Make = fn() -> Box<dyn Invariant>;
+
+/// The invariants: a name, what it says, and how one is made.
+pub const ALL: &[(&str, &str, Make)] = &[
+    ("one-leader-per-epoch", "no two nodes ever lead in one epoch", || {
+        Box::<one_leader_per_epoch::OneLeaderPerEpoch>::default()
+    }),
+    (
+        "at-most-one-leader",
+        "at any instant of true time at most one node believes in a lease that is not over",
+        || Box::new(at_most_one_leader::AtMostOneLeader),
+    ),
+    (
+        "epochs-grow",
+        "behind every leader is a majority that has its epoch, or a higher one, on stable storage",
+        || Box::<epochs_grow::EpochsGrow>::default(),
+    ),
+    ("epochs-in-order", "each leader has a higher epoch than all before it", || {
+        Box::<epochs_in_order::EpochsInOrder>::default()
+    }),
+    (
+        "grants-stand",
+        "a grant is durable before it is sent, and no epoch is granted to two nodes",
+        || Box::<grants_stand::GrantsStand>::default(),
+    ),
+    ("lease-before-word", "a leader whose lease is over sends nothing as leader", || {
+        Box::new(lease_before_word::LeaseBeforeWord)
+    }),
+    ("first-leader-stays", "a leader that a majority hears is not deposed", || {
+        Box::<first_leader_stays::FirstLeaderStays>::default()
+    }),
+    (
+        "settles",
+        "once all faults are over, all nodes agree on one leader in time, and go on to",
+        || Box::new(settles::Settles { highest: false }),
+    ),
+    (
+        "stabilises",
+        "once all faults are over, all nodes agree on the highest in time, and go on to",
+        || Box::new(settles::Settles { highest: true }),
+    ),
+];
+
+/// The invariants with these names.
+#[must_use]
+pub fn named(names: &[&'static str]) -> Vec<(&'static str, Box<dyn Invariant>)> {
+    let wanted = ALL.iter().filter(|(name, ..)| names.contains(name));
+    wanted.map(|&(name, _, make)| (name, make())).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The network: which links work, how bad it is, and when a message arrives.
+
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::random::Random;
+
+/// The delays of a network that is well.
+#[derive(Clone, Copy, Debug)]
+pub struct Delays {
+    /// The shortest.
+    pub low: Duration,
+    /// The longest.
+    pub high: Duration,
+}
+
+impl Delays {
+    /// Of a simulation with faults.
+    pub const USUAL: Self =
+        Self { low: Duration::from_micros(500), high: Duration::from_millis(5) };
+}
+
+/// How bad it is, while a fault lasts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weather {
+    pub(crate) fault: usize,
+    pub(crate) lost: u64,
+    pub(crate) doubled: u64,
+    pub(crate) slow: Duration,
+}
+
+/// How many messages a link holds; what is sent to a full one is lost. As many as a queue to a peer
+/// of the daemon.
+const CAPACITY: u8 = 64;
+
+/// The links between all nodes.
+#[derive(Debug)]
+pub(crate) struct Network {
+    nodes: usize,
+    /// How many faults cut a link.
+    cuts: Vec<u8>,
+    any_cut: usize,
+    /// How many messages are on their way.
+    flying: Vec<u8>,
+    pub(crate) weather: Vec<Weather>,
+    delays: Delays,
+    /// What was sent before arrives by then.
+    pub(crate) calm: Moment,
+}
+
+impl Network {
+    pub(crate) fn new(nodes: usize, delays: Delays, calm: Moment) -> Self {
+        let cuts = vec![0; nodes * nodes];
+        let flying = vec![0; nodes * nodes];
+        Self { nodes, cuts, flying, any_cut: 0, weather: Vec::new(), delays, calm }
+    }
+
+    pub(crate) fn cut(&mut self, from: usize, to: usize) {
+        let cuts = &mut self.cuts[from * self.nodes + to];
+        *cuts = cuts.saturating_add(1);
+        self.any_cut += 1;
+    }
+
+    pub(crate) fn heal(&mut self, from: usize, to: usize) {
+        let cuts = &mut self.cuts[from * self.nodes + to];
+        *cuts = cuts.saturating_sub(1);
+        self.any_cut -= 1;
+    }
+
+    /// A message has arrived.
+    pub(crate) fn landed(&mut self, from: usize, to: usize) {
+        let flying = &mut self.flying[from * self.nodes + to];
+        *flying = flying.saturating_sub(1);
+    }
+
+    /// When a message that is sent now arrives, and its copy; none if it is lost.
+    pub(crate) fn arrivals(
+        &mut self,
+        at: Moment,
+        (from, to): (usize, usize),
+        random: &mut Random,
+    ) -> [Option<Moment>; 2] {
+        let link = from * self.nodes + to;
+        if (self.any_cut > 0 && self.cuts[link] > 0) || self.flying[link] >= CAPACITY {
+            return [None, None];
+        }
+        let first = at + random.duration(self.delays.low, self.delays.high);
+        let mut arrivals = [Some(first), None];
+        for weather in &self.weather {
+            let late = first + random.skewed(weather.slow);
+            if random.chance(weather.doubled) {
+                arrivals[1] = Some(late);
+            } else if weather.doubled == 0 && random.chance(500) {
+                arrivals[0] = arrivals[0].max(Some(late));
+            }
+            if random.chance(weather.lost) {
+                arrivals[0] = None;
+            }
+        }
+        if at < self.calm {
+            let soon = self.calm + self.delays.high;
+            arrivals = arrivals.map(|arrival| arrival.map(|moment| moment.min(soon)));
+        }
+        self.flying[link] += arrivals.iter().flatten().count() as u8;
+        arrivals
+    }
+}

@@ -1,0 +1,115 @@
+//! One run, and how a run that breaks an invariant is repeated with fewer faults.
+
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::code::Code;
+use crate::faults::{Blow, Fault, Faults, Stage, Target, plan};
+use crate::invariant::{self, Terms};
+use crate::network::Delays;
+use crate::subject::{Subject, Visitor, with};
+use crate::world::{Outcome, Setting, World};
+use crate::wrong::Wrong;
+
+/// How long faults strike.
+const FAULTS: Duration = Duration::from_secs(30);
+
+/// How long a run goes on after all nodes must have agreed.
+const REST: Duration = Duration::from_secs(5);
+
+/// Repeats the run of a code.
+#[must_use]
+pub fn run(code: &Code, trace: bool) -> Outcome {
+    let done = with(&code.protocol, Runs { code, trace });
+    done.unwrap_or_else(|| unreachable!("a code has a known protocol"))
+}
+
+struct Runs<'a> {
+    code: &'a Code,
+    trace: bool,
+}
+
+impl Visitor for Runs<'_> {
+    type Output = Outcome;
+
+    fn visit<S: Subject>(self) -> Outcome {
+        let setting = setting::<S>(self.code, self.trace);
+        let mut promised = S::PROMISES.concat();
+        if self.code.faults == Faults::Flap {
+            promised.extend(S::PROMISES_IN_PEACE);
+        }
+        World::<S>::new(setting, invariant::named(&promised)).run()
+    }
+}
+
+/// What the code of a run stands for.
+fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
+    let delays = Delays::USUAL;
+    let bound = S::bound(code.nodes, delays.high);
+    let from = match code.faults {
+        Faults::Flap => Moment(0) + bound,
+        Faults::Of(_) => Moment(0) + Duration::from_secs(1),
+    };
+    let calm = from + FAULTS;
+    let drift_ppm = S::drift_ppm() * if code.wrong == Some(Wrong::Drift) { 50 } else { 1 };
+    let stage = Stage { nodes: code.nodes, from, until: calm, drift_ppm };
+    let mut planned = plan(&code.faults, stage, code.seed);
+    if code.wrong == Some(Wrong::FlapsLeader) {
+        planned.iter_mut().for_each(|fault| on_the_highest(fault, code.nodes - 1));
+    }
+    let kept = |number: &usize| code.kept.as_ref().is_none_or(|kept| kept.contains(number));
+    Setting {
+        nodes: code.nodes,
+        seed: code.seed,
+        wrong: code.wrong,
+        delays,
+        plan: (0..).zip(planned).filter(|(number, _)| kept(number)).collect(),
+        terms: Terms { from, calm, bound },
+        end: calm + bound + REST,
+        starts: match code.faults {
+            // The highest leads at first.
+            Faults::Flap => Duration::from_millis(20),
+            Faults::Of(_) => Duration::from_millis(500),
+        },
+        scattered: true,
+        trace,
+    }
+}
+
+fn on_the_highest(fault: &mut Fault, highest: usize) {
+    match &mut fault.blow {
+        Blow::Pause(target) | Blow::Crash(target) => *target = Target::Node(highest),
+        Blow::Divide { side, .. } => *side = vec![highest],
+        _ => {}
+    }
+}
+
+/// A run that breaks the same invariant with as few faults as leaving out finds: groups of faults
+/// first, then each alone (A. Zeller, R. Hildebrandt, *Simplifying and Isolating Failure-Inducing
+/// Input*, IEEE TSE 28(2), 2002). At most `most` runs.
+#[must_use]
+pub fn shrink(code: &Code, most: usize) -> Code {
+    let outcome = run(code, false);
+    let Some(broken) = outcome.broken else { return code.clone() };
+    let all = || (0..outcome.counts.faults as usize).collect();
+    let mut kept: Vec<usize> = code.kept.clone().unwrap_or_else(all);
+    let with = |kept: &[usize]| Code { kept: Some(kept.to_vec()), ..code.clone() };
+    let mut left = most;
+    let mut size = kept.len().div_ceil(2);
+    while size > 0 && left > 0 {
+        let mut from = 0;
+        while from < kept.len() && left > 0 {
+            left -= 1;
+            let until = (from + size).min(kept.len());
+            let fewer = [&kept[..from], &kept[until..]].concat();
+            let again = run(&with(&fewer), false).broken;
+            if again.is_some_and(|again| again.invariant == broken.invariant) {
+                kept = fewer;
+            } else {
+                from = until;
+            }
+        }
+        size /= 2;
+    }
+    with(&kept)
+}

@@ -1,0 +1,49 @@
+//! The bully.
+
+use std::time::Duration;
+
+use bellwether::protocol::bully::{Bully as Core, Config, Message, Timing};
+use bellwether::protocol::{Members, Node, NodeId, Nothing, Role};
+
+use super::{Granted, Office, Says, Subject};
+use crate::wrong::Wrong;
+
+/// The bully with its usual configuration. It promises that all agree in the end, and that is all
+/// that it promises where time-outs can be wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Bully;
+
+impl Subject for Bully {
+    const NAME: &'static str = "bully";
+    const PERSISTS: bool = false;
+    const PROMISES: &'static [&'static [&'static str]] = &[&["stabilises"]];
+    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
+    type Core = Core;
+
+    fn config(members: &Members, id: NodeId, _: Option<Wrong>) -> Config {
+        Config { id, members: members.clone(), timing: Timing::DEFAULT }
+    }
+
+    fn office(node: &Node<Core>) -> Option<Office> {
+        (node.status().role == Role::Leader).then_some(Office { epoch: None, until: None })
+    }
+
+    fn says(_: &Message) -> Says {
+        Says::Other
+    }
+
+    fn granted(durable: &Nothing) -> Option<Granted> {
+        match *durable {}
+    }
+
+    fn drift_ppm() -> i64 {
+        10_000
+    }
+
+    /// The highest node leads, or misses its leader within a watch or waits for a winner, and then
+    /// starts an election; that of the highest ends at once.
+    fn bound(_: usize, delay: Duration) -> Duration {
+        let Timing { election, coordinator, watch, heartbeat } = Timing::DEFAULT;
+        (watch + coordinator + election * 2 + heartbeat + delay * 4) * 2
+    }
+}

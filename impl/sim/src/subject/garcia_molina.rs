@@ -1,0 +1,51 @@
+//! The bully of 1982.
+
+use std::time::Duration;
+
+use bellwether::protocol::garcia_molina::{
+    Computed, Config, GarciaMolina as Core, Message, Timing,
+};
+use bellwether::protocol::{Members, Node, NodeId, Role};
+
+use super::{Granted, Office, Says, Subject};
+use crate::wrong::Wrong;
+
+/// The bully of 1982 with its usual configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct GarciaMolina;
+
+impl Subject for GarciaMolina {
+    const NAME: &'static str = "garcia-molina";
+    const PERSISTS: bool = true;
+    const PROMISES: &'static [&'static [&'static str]] = &[&["stabilises"]];
+    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
+    type Core = Core;
+
+    fn config(members: &Members, id: NodeId, _: Option<Wrong>) -> Config {
+        Config { id, members: members.clone(), timing: Timing::DEFAULT }
+    }
+
+    fn office(node: &Node<Core>) -> Option<Office> {
+        (node.status().role == Role::Leader).then_some(Office { epoch: None, until: None })
+    }
+
+    fn says(_: &Message) -> Says {
+        Says::Other
+    }
+
+    fn granted(_: &Computed) -> Option<Granted> {
+        None
+    }
+
+    fn drift_ppm() -> i64 {
+        10_000
+    }
+
+    /// The check of the highest node goes round all others, one call after the other, and so does
+    /// the election that follows if one of them works for another node.
+    fn bound(nodes: usize, delay: Duration) -> Duration {
+        let Timing { call, silence, election, check } = Timing::DEFAULT;
+        let round = (call + delay * 2) * nodes as u32;
+        (silence + election + check + round * 4) * 2
+    }
+}

@@ -1,0 +1,105 @@
+//! What is simulated: the real core of a protocol, how its nodes are configured, and what its
+//! states and messages mean to an observer that sees all nodes. One file for each protocol.
+
+use std::time::Duration;
+
+use bellwether::protocol::{Core, Members, Node, NodeId, Time};
+
+use crate::wrong::Wrong;
+
+mod bully;
+mod garcia_molina;
+mod quorum;
+
+pub use bully::Bully;
+pub use garcia_molina::GarciaMolina;
+pub use quorum::{Quorum, QuorumDwell, QuorumPreemptive};
+
+/// A protocol with a configuration.
+pub trait Subject: Send + Sync + 'static {
+    /// What it is called in a [code](crate::code::Code).
+    const NAME: &'static str;
+    /// Whether the core makes anything durable.
+    const PERSISTS: bool;
+    /// The names of the [invariants](crate::invariant::ALL) that it promises whatever the faults.
+    const PROMISES: &'static [&'static [&'static str]];
+    /// The names of those that it promises if one other node than the leader flaps.
+    const PROMISES_IN_PEACE: &'static [&'static str];
+    /// The core.
+    type Core: Core;
+
+    /// The configuration of one node.
+    fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> <Self::Core as Core>::Config;
+
+    /// What a node holds that believes to lead.
+    fn office(node: &Node<Self::Core>) -> Option<Office>;
+
+    /// What a message says to an observer.
+    fn says(message: &<Self::Core as Core>::Message) -> Says;
+
+    /// What a node has granted, by its durable data.
+    fn granted(durable: &<Self::Core as Core>::Durable) -> Option<Granted>;
+
+    /// By how much the rate of a clock may be wrong, in parts per million.
+    fn drift_ppm() -> i64;
+
+    /// How long after the last fault all nodes agree on one leader, at the latest, if no message
+    /// takes longer than `delay` and no sync.
+    fn bound(nodes: usize, delay: Duration) -> Duration;
+}
+
+/// A node believes that it leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Office {
+    /// In this epoch, if the protocol has epochs.
+    pub epoch: Option<u64>,
+    /// Until its lease is over by its own clock, if the protocol has leases.
+    pub until: Option<Time>,
+}
+
+/// A grant of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The epoch.
+    pub epoch: u64,
+    /// The node to which it is granted; none if the epoch is only known.
+    pub to: Option<NodeId>,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Says {
+    /// That its sender grants this epoch to the receiver.
+    Grants(u64),
+    /// That its sender has granted this epoch to itself.
+    Claims(u64),
+    /// That its sender leads this epoch, and what only a leader may say.
+    Leads(u64),
+    /// Anything else.
+    Other,
+}
+
+/// Something to do with a subject that is known only by its name at run time.
+pub trait Visitor {
+    /// What comes out.
+    type Output;
+    /// Does it.
+    fn visit<S: Subject>(self) -> Self::Output;
+}
+
+macro_rules! registry {
+    ($($subject:ty),+ $(,)?) => {
+        /// The names of all subjects.
+        pub const NAMES: &[&str] = &[$(<$subject as Subject>::NAME),+];
+
+        /// Calls `visitor` with the subject called `name`; `None` if there is none.
+        pub fn with<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            match name {
+                $(<$subject as Subject>::NAME => Some(visitor.visit::<$subject>()),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+registry!(Quorum, QuorumPreemptive, QuorumDwell, Bully, GarciaMolina);

@@ -1,0 +1,100 @@
+//! The quorum bully: without preemption, with it, and with it after a dwell time.
+
+use std::time::Duration;
+
+use bellwether::protocol::quorum::{Config, Durable, Message, Preemption, Quorum as Core, Timing};
+use bellwether::protocol::{Members, Node, NodeId};
+
+use super::{Granted, Office, Says, Subject};
+use crate::wrong::Wrong;
+
+const ALWAYS: &[&str] = &[
+    "one-leader-per-epoch",
+    "at-most-one-leader",
+    "epochs-grow",
+    "epochs-in-order",
+    "grants-stand",
+    "lease-before-word",
+];
+
+macro_rules! subjects {
+    ($($(#[$about:meta])* $subject:ident, $name:literal, $timing:expr, $end:literal;)+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $subject;
+
+        impl Subject for $subject {
+            const NAME: &'static str = $name;
+            const PERSISTS: bool = true;
+            const PROMISES: &'static [&'static [&'static str]] = &[ALWAYS, &[$end]];
+            const PROMISES_IN_PEACE: &'static [&'static str] = &["first-leader-stays"];
+            type Core = Core;
+
+            fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> Config {
+                config($timing, members, id, wrong)
+            }
+
+            fn office(node: &Node<Core>) -> Option<Office> {
+                let lease = node.lease()?;
+                Some(Office { epoch: Some(lease.epoch.number()), until: Some(lease.until) })
+            }
+
+            fn says(message: &Message) -> Says {
+                says(message)
+            }
+
+            fn granted(durable: &Durable) -> Option<Granted> {
+                Some(Granted { epoch: durable.epoch.number(), to: durable.granted_to })
+            }
+
+            fn drift_ppm() -> i64 {
+                $timing.drift_ppm as i64
+            }
+
+            fn bound(nodes: usize, delay: Duration) -> Duration {
+                bound(&$timing, nodes, delay)
+            }
+        }
+    )+};
+}
+
+subjects! {
+    /// A leader that works stays.
+    Quorum, "quorum", Timing::DEFAULT, "settles";
+    /// The highest node takes over at once.
+    QuorumPreemptive, "quorum-preemptive", with(Preemption::AtOnce), "stabilises";
+    /// The highest node takes over once it has followed a lower one for two seconds.
+    QuorumDwell, "quorum-dwell", with(Preemption::Dwell), "stabilises";
+}
+
+const fn with(preemption: Preemption) -> Timing {
+    Timing { preemption, dwell: Duration::from_secs(2), ..Timing::DEFAULT }
+}
+
+fn config(timing: Timing, members: &Members, id: NodeId, wrong: Option<Wrong>) -> Config {
+    let mut timing = timing;
+    if wrong == Some(Wrong::Durations) && members.above(id).is_empty() {
+        (timing.lease, timing.promise) = (timing.lease * 4, timing.promise * 4);
+    }
+    Config { id, members: members.clone(), timing }
+}
+
+fn says(message: &Message) -> Says {
+    match message {
+        Message::Grant(epoch) => Says::Grants(epoch.number()),
+        Message::Claim(epoch) | Message::Succeed(epoch) => Says::Claims(epoch.number()),
+        Message::Coordinator(epoch, _) => Says::Leads(epoch.number()),
+        _ => Says::Other,
+    }
+}
+
+/// A node may have promised something to a node that is gone, or to one that claims in vain.
+fn bound(timing: &Timing, nodes: usize, delay: Duration) -> Duration {
+    let Timing { promise, election, coordinator, backoff, skew, .. } = *timing;
+    let attempt = promise + skew * nodes as u32 + backoff.max(coordinator) + election * 2;
+    let takes_over = match timing.preemption {
+        Preemption::Never | Preemption::AtOnce => Duration::ZERO,
+        Preemption::Dwell => timing.dwell,
+    };
+    (attempt + delay * 6) * 2 + takes_over
+}

@@ -1,0 +1,68 @@
+//! Worlds and programs that are wrong on purpose: with each, an invariant must break. A check that
+//! has never failed has shown nothing.
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// The disk forgets what it has synced, now and then.
+    Forgets,
+    /// The disk says that a write is synced before it is.
+    SaysSynced,
+    /// The program sends before it has made durable what follows.
+    SendsFirst,
+    /// Clocks are wrong by fifty times what the configuration allows.
+    Drift,
+    /// The highest node has a lease that is longer than the promises of the others.
+    Durations,
+    /// The clock of a process stops while the process does.
+    ClockStops,
+    /// A process that was paused handles what has come meanwhile with the time before the pause.
+    StaleTime,
+    /// The faults of a flapping node strike the leader.
+    FlapsLeader,
+    /// Half of the nodes are cut off for good, while the simulation takes the network for healed.
+    NeverHeals,
+}
+
+impl Wrong {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Forgets,
+        Self::SaysSynced,
+        Self::SendsFirst,
+        Self::Drift,
+        Self::Durations,
+        Self::ClockStops,
+        Self::StaleTime,
+        Self::FlapsLeader,
+        Self::NeverHeals,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forgets => "forgets",
+            Self::SaysSynced => "says-synced",
+            Self::SendsFirst => "sends-first",
+            Self::Drift => "drift",
+            Self::Durations => "durations",
+            Self::ClockStops => "clock-stops",
+            Self::StaleTime => "stale-time",
+            Self::FlapsLeader => "flaps-leader",
+            Self::NeverHeals => "never-heals",
+        }
+    }
+
+    /// The one with this name.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|wrong| wrong.name() == text)
+    }
+
+    /// All names, for people.
+    #[must_use]
+    pub fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}

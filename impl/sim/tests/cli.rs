@@ -1,0 +1,62 @@
+//! The command line, from the outside.
+
+use assert_cmd::Command;
+use predicates::str::contains;
+
+fn sim(args: &str) -> Command {
+    let mut command = Command::cargo_bin("bellwether-sim").expect("it is built");
+    command.args(args.split(' '));
+    command
+}
+
+#[test]
+fn runs_that_break_nothing_succeed() {
+    let done =
+        sim("run --runs 20 --nodes 3 --seed 77 --faults losses+crashes --threads 2").assert();
+    done.success()
+        .stdout(contains("20 of 20 runs from seed 00000077"))
+        .stdout(contains("no invariant was broken"));
+}
+
+#[test]
+fn a_run_that_fails_is_told_with_the_command_that_repeats_it() {
+    let output = sim("run --runs 500 --wrong clock-stops --trace").assert().code(1);
+    let output = String::from_utf8(output.get_output().stdout.clone()).expect("text");
+    assert!(output.contains("at-most-one-leader is broken at"), "{output}");
+    let (_, command) = output.split_once("repeat it: bellwether-sim ").expect("a command");
+    let command = command.trim().replace('\'', "");
+    sim(&command).assert().code(1).stdout(contains("at-most-one-leader is broken at"));
+}
+
+#[test]
+fn json_says_what_the_text_says() {
+    let output = sim("run --runs 500 --wrong clock-stops --json").assert().code(1);
+    let json: serde_json::Value =
+        serde_json::from_slice(&output.get_output().stdout).expect("an object");
+    assert_eq!(json["failed"]["invariant"], "at-most-one-leader");
+    let shrunk = json["failed"]["shrunk"].as_str().expect("a code");
+    let replay = sim(&format!("replay {shrunk} --json")).assert().code(1);
+    let replay: serde_json::Value =
+        serde_json::from_slice(&replay.get_output().stdout).expect("an object");
+    assert_eq!(replay["broken"]["invariant"], "at-most-one-leader");
+}
+
+#[test]
+fn a_batch_that_is_cut_short_claims_nothing() {
+    let done = sim("run --runs 1000000 --max-seconds 0").assert().code(3);
+    done.stdout(contains("stopped early: nothing is claimed of the other runs"));
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_what_is_right() {
+    for (args, says) in [
+        ("run --protocol paxos", "use one of quorum"),
+        ("run --nodes 1", "2 to 5000"),
+        ("run --faults floods", "losses+crashes"),
+        ("run --seed xyz", "hexadecimal"),
+        ("run --wrong tired", "use one of forgets"),
+        ("replay quorum:5:all", "PROTOCOL:NODES:FAULTS:SEED"),
+    ] {
+        sim(args).assert().code(2).stderr(contains(says));
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs of the programs as they are: no invariant breaks, and nothing is left to chance.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use bellwether_sim::Code;
+use bellwether_sim::batch::{Limits, Summary, batch};
+use bellwether_sim::run::run;
+
+fn many(code: &str, runs: u64, threads: usize) -> Summary {
+    let first: Code = code.parse().expect("a code");
+    let threads = NonZeroUsize::new(threads).expect("not zero");
+    let limits = Limits { stop: &AtomicBool::new(false), time: None };
+    let summary = batch(&first, runs, threads, limits, &|| {});
+    if let Some((code, broken)) = &summary.failed {
+        panic!("{broken:?}; repeat it: bellwether-sim replay '{code}' --trace");
+    }
+    assert_eq!(summary.runs, runs);
+    summary
+}
+
+#[test]
+fn the_quorum_bully_keeps_its_promises_with_all_faults() {
+    let summary = many("quorum:5:all:10000", 400, 2);
+    let counts = summary.counts;
+    // It is no success if nothing was tried.
+    assert!(counts.faults > 20_000 && counts.leaders > 1_000, "{counts:?}");
+    assert!(counts.lost > 10_000 && counts.starts > 3_000 && counts.syncs > 5_000, "{counts:?}");
+    many("quorum:9:all:10000", 50, 2);
+}
+
+#[test]
+fn the_bullies_agree_in_the_end() {
+    many("bully:5:all:10000", 100, 2);
+    many("garcia-molina:5:all:10000", 100, 2);
+}
+
+#[test]
+fn a_node_that_flaps_deposes_no_leader() {
+    let summary = many("quorum:5:flap:10000", 100, 2);
+    assert_eq!(summary.counts.leaders, 100, "one for each run");
+}
+
+#[test]
+fn hundreds_of_nodes_elect_one_leader() {
+    let summary = many("quorum:300:none:1", 1, 1);
+    assert_eq!(summary.counts.leaders, 1);
+}
+
+#[test]
+fn the_same_code_gives_the_same_bytes() {
+    for code in ["quorum:5:all:00c0ffee", "bully:4:all:00c0ffee", "garcia-molina:3:all:00c0ffee"] {
+        let code: Code = code.parse().expect("a code");
+        let (one, other) = (run(&code, true), run(&code, true));
+        assert!(one.trace.len() > 1_000);
+        assert_eq!(one, other);
+        let silent = run(&code, false);
+        assert_eq!((silent.digest, silent.counts), (one.digest, one.counts), "a trace changes it");
+        let next = Code { seed: code.seed + 1, ..code };
+        assert_ne!(run(&next, false).digest, one.digest);
+    }
+}
+
+/// The number is that of another machine as well: nothing depends on the word length, the order of
+/// a hash table, or the mathematics of a library.
+#[test]
+fn a_run_is_the_same_on_every_machine() {
+    let code: Code = "bully:5:all:00c0ffee".parse().expect("a code");
+    assert_eq!(format!("{:016x}", run(&code, false).digest), "33b975047d2be46e");
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let [one, three] = [1, 3].map(|threads| many("quorum:3:crashes+losses:1", 40, threads));
+    assert_eq!((one.digest, one.counts), (three.digest, three.counts));
+    assert_eq!(one.slowest, three.slowest);
+}
