@@ -54,6 +54,7 @@
 //! - [`status`]: asking a node how it is;
 //! - [`log`]: a log that is never in the way.
 
+mod clock;
 pub mod config;
 pub mod detector;
 pub mod driver;

@@ -22,8 +22,9 @@ const PANICKED: i32 = 101;
 /// Logs to standard error from here on. A panic in any thread is logged, and ends the process: a
 /// node that has lost a part of itself is worse than one that is gone.
 pub(crate) fn start(log: Log, node: NodeId) -> Result<Lines, Failure> {
+    let node = node.get();
     let notice = move |dropped| {
-        tracing::warn!(%node, dropped, "lines of this log were dropped: it was full, or stalled");
+        tracing::warn!(node, dropped, "lines of this log were dropped: it was full, or stalled");
     };
     let lines = Lines::to(std::io::stderr(), notice);
     let lines = lines.map_err(|error| Failure::runtime(anyhow!("cannot log: {error}")))?;
@@ -45,7 +46,7 @@ pub(crate) fn start(log: Log, node: NodeId) -> Result<Lines, Failure> {
 }
 
 /// Ends the process, with the reason in its log.
-fn end(panic: &PanicHookInfo<'_>, node: NodeId, lines: &Lines) {
+fn end(panic: &PanicHookInfo<'_>, node: u16, lines: &Lines) {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -53,7 +54,7 @@ fn end(panic: &PanicHookInfo<'_>, node: NodeId, lines: &Lines) {
     let place = panic.location().map(ToString::to_string);
     let current = thread::current();
     let thread = current.name();
-    tracing::error!(%node, place, thread, "panicked, which is a mistake in bellwether: {reason}");
+    tracing::error!(node, place, thread, "panicked, which is a mistake in bellwether: {reason}");
     lines.flush(LAST_WORDS);
     std::process::exit(PANICKED);
 }

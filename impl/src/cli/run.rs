@@ -73,16 +73,16 @@ impl Visitor for Run {
 }
 
 async fn take_part<C: Runnable>(config: Config<C>) -> anyhow::Result<()> {
-    let node = config.node();
+    let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
     let signal = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let mut election = Election::join(config).await?;
     tokio::select! {
-        signal = signal => tracing::info!(%node, signal, "leaving"),
+        signal = signal => tracing::info!(node, signal, "leaving"),
         stopped = election.stopped() => return Ok(stopped?),
     }
     election.leave().await?;
-    tracing::info!(%node, "left");
+    tracing::info!(node, "left");
     Ok(())
 }
 

@@ -63,7 +63,8 @@ impl FromStr for Address {
                 Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
                 None => !host.is_empty() && host.chars().all(named),
             };
-            host && port.parse::<std::num::NonZeroU16>().is_ok()
+            let digits = port.chars().all(|c| c.is_ascii_digit());
+            host && digits && port.parse::<std::num::NonZeroU16>().is_ok()
         });
         if good && text.len() <= Self::LONGEST {
             Ok(Self(text.to_owned()))
@@ -110,9 +111,20 @@ mod tests {
         for good in ["127.0.0.1:7001", "[::1]:7001", "db-3.example.org:1", "localhost:65535"] {
             assert!(good.parse::<Address>().is_ok(), "{good}");
         }
-        for bad in
-            ["", "localhost", ":7001", "a:0", "a:65536", "::1:7001", "[x]:1", "a b:1", "a:-1"]
-        {
+        for bad in [
+            "",
+            "localhost",
+            ":7001",
+            "a:0",
+            "a:65536",
+            "::1:7001",
+            "[x]:1",
+            "a b:1",
+            "a:-1",
+            ":+7000",
+            "a:+7000",
+            "a: 7000",
+        ] {
             assert!(bad.parse::<Address>().is_err(), "{bad}");
         }
         assert!(format!("{}:1", "a".repeat(300)).parse::<Address>().is_err());

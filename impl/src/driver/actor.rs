@@ -8,10 +8,10 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::Leadership;
-use super::clock::Clock;
 use super::guard::Lessee;
 use super::order::{Order, RequestError, What};
 use super::watch::Watch;
+use crate::clock::Clock;
 use crate::protocol::{
     Core, Event, Input, Membership as _, Node, NodeId, Output, Reason, Request, Role, Status, Time,
 };
@@ -183,25 +183,28 @@ impl<C: Core, K: Clock> Actor<C, K> {
     fn suspect(&mut self) -> Option<NodeId> {
         let now = self.clock.now();
         let suspect = self.watch.as_mut()?.suspect(now)?;
-        tracing::debug!(node = %self.node.status().id, %suspect, "silent for too long");
+        let node = self.node.status().id.get();
+        tracing::debug!(node, peer = suspect.get(), "silent for too long");
         Some(suspect)
     }
 
     fn tell(&mut self, event: Event) {
-        let Status { id: node, .. } = self.node.status();
+        let node = self.node.status().id.get();
         let incarnation = self.incarnation;
         match event {
-            Event::RoleChanged { from, to, leader, reason } => {
-                let seq = self.publisher.publish(to, leader, Some(reason));
+            Event::RoleChanged { from: was, to: role, leader, reason } => {
+                let seq = self.publisher.publish(role, leader, Some(reason));
                 let leader = leader.map(NodeId::get);
+                let epoch = self.node.lease().map(|lease| lease.epoch.number());
                 tracing::info!(
-                    %node, incarnation, seq, %from, %to, leader, reason = reason.name(),
+                    node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),
                     "role changed: {reason}"
                 );
             }
             Event::Ignored { from, cause } => {
                 self.ignored.fetch_add(1, Ordering::Relaxed);
-                tracing::debug!(%node, incarnation, %from, %cause, "message ignored");
+                let (peer, reason) = (from.get(), cause.name());
+                tracing::debug!(node, incarnation, peer, reason, "message ignored: {cause}");
             }
         }
     }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use super::clock::Clock;
+use crate::clock::Clock;
 use crate::protocol::{Epoch, Lease, Time};
 
 /// The leadership of one epoch: what an application asks before each thing that only a leader may
@@ -116,7 +116,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::driver::clock::tests::ManualClock;
+    use crate::clock::tests::ManualClock;
 
     fn lease(epoch: u64, seconds: u64) -> Option<Lease> {
         let until = Time::ZERO + Duration::from_secs(seconds);

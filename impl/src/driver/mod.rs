@@ -7,7 +7,6 @@
 //! A protocol that needs neither gets neither.
 
 mod actor;
-mod clock;
 mod guard;
 mod order;
 mod watch;
@@ -27,12 +26,12 @@ use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::{Actor, Publisher};
-use self::clock::{Clock as _, SystemClock};
 pub use self::guard::Guard;
 use self::guard::{Lessee, Lessor};
 use self::order::Order;
 pub use self::order::RequestError;
 use self::watch::Watch;
+use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Runnable};
 use crate::log;
 use crate::protocol::{Node, NodeId, Reason, Role};
@@ -196,15 +195,15 @@ impl Election {
         };
         let lifetime = C::message_lifetime(config.core());
         let others = config.addresses().filter(|&(id, _)| id != config.node());
-        let links = Links::new(others, lifetime);
+        let links = Links::new(others, lifetime, clock);
         let report = reporter(hello.clone(), &leadership, &links, &ignored);
         let (connections, arrivals) =
             transport::start(hello, lifetime, &links, listener, Box::new(report));
         let protocol = C::NAME;
         let id = config.node();
-        tracing::info!(node = %id, protocol, incarnation, %address, "taking part in elections");
+        tracing::info!(node = id.get(), protocol, incarnation, %address, "taking part in elections");
         if let Some(warning) = config::warning::<C>() {
-            tracing::warn!(node = %id, protocol, "{warning}");
+            tracing::warn!(node = id.get(), protocol, "{warning}");
         }
         let actor = Actor {
             node,
@@ -233,7 +232,7 @@ impl Election {
                 std::panic::resume_unwind(transport::panicked(&mut connections).await);
             }
             if let Err(error) = &result {
-                tracing::error!(node = %id, "takes part no longer: {error}");
+                tracing::error!(node = id.get(), "takes part no longer: {error}");
             }
             connections.shutdown().await;
             result

@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use tokio_util::codec::Framed;
 
 use super::actor::LONGEST_SLEEP;
-use super::clock::tests::ManualClock;
 use super::*;
+use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};
 use crate::protocol::{self, Belief, Context, Core, Input, Members, Time};
 use crate::transport::Arrival;
@@ -186,7 +186,7 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
         .map(|detection| Watch::new(detection, detection.check().expect("good"), clock.now()));
     let actor = Actor {
         node,
-        links: Links::new(std::iter::empty(), ms(1_000)),
+        links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
         storage: Some(Box::new(records.clone())),
         watch,
         publisher,

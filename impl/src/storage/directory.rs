@@ -160,7 +160,7 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
 impl<D> Directory<D> {
     fn warn(&self, number: usize, damage: Damage) {
         tracing::warn!(
-            slot = %self.slot(number).display(), %damage,
+            node = self.owner.node.get(), slot = %self.slot(number).display(), %damage,
             "one of two slots is not whole: the other has what was saved last"
         );
     }

@@ -17,6 +17,7 @@ use tokio_util::codec::{Framed, LengthDelimitedCodec};
 use super::frame::{self, Frame, FrameError, Hello, Opening, Refusal, Reply};
 use super::peer::Peer;
 use super::{Arrival, Context, HANDSHAKE, socket};
+use crate::status;
 
 type Connection = Framed<TcpStream, LengthDelimitedCodec>;
 
@@ -26,6 +27,10 @@ const SPARE: usize = 32;
 
 /// How long to wait when the system has no file or memory left for another connection.
 const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
+
+/// How long a process may take to say that it is there, when another says it is the same node.
+/// The caller waits [`HANDSHAKE`] for its answer.
+const PROBE: Duration = Duration::from_secs(1);
 
 /// Serves every connection, for as long as the task lives.
 pub(super) async fn listen<M>(
@@ -47,7 +52,7 @@ pub(super) async fn listen<M>(
         let (stream, from) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(node = %context.hello.node, %error, "cannot accept a connection");
+                context.cannot_accept(&error);
                 tokio::time::sleep(OUT_OF_RESOURCES).await;
                 continue;
             }
@@ -83,14 +88,14 @@ async fn serve<M: Serialize + DeserializeOwned>(
         Ok(Opening::Hello(hello)) => converse(context, connection, from, hello, inbox).await,
         Ok(Opening::StatusRequest) => {
             let report = Reply::Status(Box::new((context.report)()));
-            answer(&mut connection, &report).await;
+            answer(context, &mut connection, &report).await;
         }
         Err(error) => {
             context.bad_frames.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &format!("connection closed: {error}"));
             if matches!(error, FrameError::Version { .. }) {
                 // Every version can read from the header which one this node speaks.
-                answer(&mut connection, &Reply::Hello(context.hello.clone())).await;
+                answer(context, &mut connection, &Reply::Hello(context.hello.clone())).await;
             }
         }
     }
@@ -106,7 +111,10 @@ async fn converse<M: DeserializeOwned>(
 ) {
     let incarnation = hello.incarnation;
     let admitted = match acceptable(context, &hello) {
-        Ok(peer) => peer.admit(incarnation).await.map(|session| (peer, session)),
+        Ok(peer) => {
+            let admitted = peer.admit(incarnation, answers(peer)).await;
+            admitted.map(|session| (peer, session))
+        }
         Err(refusal) => Err(refusal),
     };
     let (peer, session) = match admitted {
@@ -114,11 +122,11 @@ async fn converse<M: DeserializeOwned>(
         Err(refusal) => {
             context.refused.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &warning(&hello, &refusal));
-            answer(&mut connection, &Reply::Refused(refusal)).await;
+            answer(context, &mut connection, &Reply::Refused(refusal)).await;
             return;
         }
     };
-    if !answer(&mut connection, &Reply::Hello(context.hello.clone())).await {
+    if !answer(context, &mut connection, &Reply::Hello(context.hello.clone())).await {
         return;
     }
     peer.called.notify_one();
@@ -126,6 +134,12 @@ async fn converse<M: DeserializeOwned>(
         () = session.replaced.cancelled() => {}
         () = hear(context, &mut connection, peer, incarnation, &inbox) => {}
     }
+}
+
+/// The incarnation of the process that answers at the address of this peer, and is it.
+async fn answers<M>(peer: &Peer<M>) -> Option<u64> {
+    let report = status::query(&peer.address, PROBE).await.ok()?;
+    (report.node == peer.id).then_some(report.incarnation)
 }
 
 /// Whether this node talks to that one.
@@ -183,7 +197,11 @@ async fn hear<M: DeserializeOwned>(
             Ok(frame) => frame,
             Err(error) => {
                 context.bad_frames.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(peer = %peer.id, "connection closed: {error}");
+                tracing::warn!(
+                    node = context.hello.node.get(),
+                    peer = peer.id.get(),
+                    "connection closed: {error}"
+                );
                 return;
             }
         };
@@ -198,9 +216,9 @@ async fn hear<M: DeserializeOwned>(
 }
 
 /// Sends a reply; false if the other side cannot be told.
-async fn answer(connection: &mut Connection, reply: &Reply) -> bool {
+async fn answer<M>(context: &Context<M>, connection: &mut Connection, reply: &Reply) -> bool {
     let Ok(bytes) = frame::encode_first(reply) else {
-        tracing::error!("a reply is too large to be sent");
+        tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };
     matches!(timeout(HANDSHAKE, connection.send(bytes)).await, Ok(Ok(())))

@@ -32,8 +32,10 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
 use self::frame::{Frame, Hello};
-use self::limiter::LogLimiter;
+use self::limiter::{LogLimiter, Source};
+use self::outbox::Outbox;
 use self::peer::Peer;
+use crate::clock::Clock;
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::status::{Link, MemberReport, StatusReport};
@@ -66,13 +68,31 @@ impl<M> Context<M> {
     }
 
     /// Logs what is wrong with a connection from outside, once for each machine.
-    fn warn(&self, from: SocketAddr, text: &str) {
-        let node = self.hello.node;
-        if self.limiter.is_new(&format!("{} {text}", from.ip())) {
-            tracing::warn!(%node, %from, "{text}");
+    fn warn(&self, remote: SocketAddr, text: &str) {
+        let node = self.hello.node.get();
+        if self.is_new(Source::Stranger(remote.ip()), text) {
+            tracing::warn!(node, %remote, "{text}");
         } else {
-            tracing::debug!(%node, %from, "{text}");
+            tracing::debug!(node, %remote, "{text}");
         }
+    }
+
+    /// Logs that the system has nothing left for another connection: once, not at each attempt.
+    fn cannot_accept(&self, error: &std::io::Error) {
+        let text = format!("cannot accept a connection: {error}");
+        if self.is_new(Source::System, &text) {
+            tracing::warn!(node = self.hello.node.get(), "{text}");
+        }
+    }
+
+    /// Whether a complaint is worth a line. If others were not, the log is told how many.
+    fn is_new(&self, source: Source, text: &str) -> bool {
+        let Some(withheld) = self.limiter.admit(source, text) else { return false };
+        if withheld > 0 {
+            let node = self.hello.node.get();
+            tracing::warn!(node, withheld, "further complaints about connections were withheld");
+        }
+        true
     }
 }
 
@@ -89,9 +109,12 @@ impl<M> Links<M> {
     pub(crate) fn new<'a>(
         others: impl Iterator<Item = (NodeId, &'a Address)>,
         lifetime: Duration,
+        clock: impl Clock,
     ) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
         let peer = |(id, address): (NodeId, &Address)| {
-            (id, Arc::new(Peer::new(id, address.clone(), lifetime)))
+            let outbox = Outbox::new(lifetime, Arc::clone(&clock));
+            (id, Arc::new(Peer::new(id, address.clone(), outbox)))
         };
         Self {
             peers: Arc::new(others.map(peer).collect()),

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::protocol::Time;
 
 /// How many messages wait for one peer. A node says at most a few things to a peer between two
 /// time-outs, so more than this means that the peer is not listening.
@@ -17,22 +19,24 @@ pub(crate) const CAPACITY: usize = 64;
 /// Losing messages is allowed: the protocol's time-outs answer for it, and what is claimed is
 /// claimed again. Delivering them late is worse: an answer from an election that is over delays the
 /// next one. So a message that has waited longer than `lifetime` is dropped rather than sent, and
-/// of too many the newest are kept, since they say what is true now.
+/// of too many the newest are kept, since they say what is true now. The time that the machine
+/// sleeps counts.
 #[derive(Debug)]
 pub(crate) struct Outbox<M> {
-    waiting: Mutex<VecDeque<(Instant, M)>>,
+    waiting: Mutex<VecDeque<(Time, M)>>,
     /// Whether a message was taken out and the next one was not asked for yet.
     taken: AtomicBool,
     arrived: Notify,
     lifetime: Duration,
+    clock: Arc<dyn Clock>,
     dropped: AtomicU64,
 }
 
 impl<M> Outbox<M> {
-    pub(crate) fn new(lifetime: Duration) -> Self {
+    pub(crate) fn new(lifetime: Duration, clock: Arc<dyn Clock>) -> Self {
         let waiting = Mutex::default();
         let (taken, dropped) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { waiting, taken, arrived: Notify::new(), lifetime, dropped }
+        Self { waiting, taken, arrived: Notify::new(), lifetime, clock, dropped }
     }
 
     /// Queues a message.
@@ -42,7 +46,7 @@ impl<M> Outbox<M> {
             waiting.pop_front();
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        waiting.push_back((Instant::now(), message));
+        waiting.push_back((self.clock.now(), message));
         drop(waiting);
         self.arrived.notify_one();
     }
@@ -74,7 +78,7 @@ impl<M> Outbox<M> {
     fn pop_fresh(&self) -> Option<M> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((since, message)) = waiting.pop_front() {
-            if since.elapsed() <= self.lifetime {
+            if self.clock.now().since(since) <= self.lifetime {
                 self.taken.store(true, Ordering::Release);
                 return Some(message);
             }
@@ -86,13 +90,16 @@ impl<M> Outbox<M> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use super::*;
+    use crate::clock::tests::ManualClock;
 
-    use super::{CAPACITY, Outbox};
+    fn outbox<M>() -> Outbox<M> {
+        Outbox::new(Duration::from_secs(1), Arc::new(ManualClock::new()))
+    }
 
     #[tokio::test(start_paused = true)]
     async fn of_too_many_messages_the_oldest_go() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         (0..=CAPACITY).for_each(|message| outbox.push(message));
         assert_eq!(outbox.next().await, 1);
         assert_eq!(outbox.dropped(), 1);
@@ -100,7 +107,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_message_that_has_waited_too_long_is_not_sent() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         outbox.push("stale");
         tokio::time::advance(Duration::from_millis(1_001)).await;
         outbox.push("fresh");
@@ -109,15 +116,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_message_grows_old_while_the_machine_sleeps() {
+        let clock = ManualClock::new();
+        let outbox = Outbox::new(Duration::from_secs(1), Arc::new(clock.clone()));
+        outbox.push("stale");
+        clock.sleep(Duration::from_secs(60));
+        outbox.push("fresh");
+        assert_eq!(outbox.next().await, "fresh");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_message_wakes_the_one_who_waits_for_it() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         let ((), message) = tokio::join!(async { outbox.push("now") }, outbox.next());
         assert_eq!(message, "now");
     }
 
     #[tokio::test(start_paused = true)]
     async fn messages_leave_in_the_order_in_which_they_came() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         (0..CAPACITY).for_each(|message| outbox.push(message));
         for message in 0..CAPACITY {
             assert_eq!(outbox.next().await, message);
@@ -128,7 +145,7 @@ mod tests {
     /// What `next` does, step by step: on another thread a push can come between its two lines.
     #[tokio::test(start_paused = true)]
     async fn a_message_that_comes_just_before_the_wait_ends_it() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         assert_eq!(outbox.pop_fresh(), None);
         outbox.push("now");
         let told = tokio::time::timeout(Duration::from_secs(1), outbox.arrived.notified());
@@ -138,7 +155,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_is_done_when_the_message_after_the_last_is_asked_for() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         assert!(outbox.is_done());
         outbox.push("last");
         assert!(!outbox.is_done(), "it waits");
@@ -151,7 +168,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_that_is_given_up_loses_no_message() {
-        let outbox = Outbox::new(Duration::from_secs(1));
+        let outbox = outbox();
         let waits = tokio::time::timeout(Duration::from_millis(10), outbox.next());
         assert!(waits.await.is_err());
         outbox.push("kept");

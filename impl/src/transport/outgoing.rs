@@ -13,6 +13,7 @@ use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use super::backoff::Backoff;
 use super::frame::{self, Frame, Opening, Refusal, Reply};
+use super::limiter::Source;
 use super::peer::Peer;
 use super::{Context, socket};
 use crate::config::Address;
@@ -23,6 +24,7 @@ type Connection = Framed<TcpStream, LengthDelimitedCodec>;
 
 /// Keeps a connection to `peer` for as long as the task lives.
 pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
+    let node = context.hello.node.get();
     let seed = context.hello.incarnation ^ u64::from(peer.id.get());
     let mut backoff = Backoff::new(context.lifetime, seed);
     loop {
@@ -30,10 +32,10 @@ pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Ar
             Ok(connection) => {
                 backoff.reset();
                 peer.set_link(Link::Connected, None);
-                tracing::debug!(node = %context.hello.node, peer = %peer.id, "connected");
+                tracing::debug!(node, peer = peer.id.get(), "connected");
                 feed(&context, &peer, connection).await;
                 peer.set_link(Link::Connecting, None);
-                tracing::debug!(node = %context.hello.node, peer = %peer.id, "disconnected");
+                tracing::debug!(node, peer = peer.id.get(), "disconnected");
             }
             Err(problem) => report(&context, &peer, &problem),
         }
@@ -115,10 +117,16 @@ async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to:
             _ = to.next() => return,
             // Before the messages: however many there are, the peer hears that this node is up.
             () = peer.beat.notified() => Frame::Heartbeat,
+            // The process at the other end has vanished, and another has its place.
+            () = peer.renewed.notified() => return,
             message = peer.outbox.next() => Frame::Message(message),
         };
         let Ok(bytes) = frame::encode_frame(&frame) else {
-            tracing::error!(peer = %peer.id, "a message is too large to be sent");
+            tracing::error!(
+                node = context.hello.node.get(),
+                peer = peer.id.get(),
+                "a message is too large to be sent"
+            );
             continue;
         };
         match timeout(context.time_out(), to.send(bytes)).await {
@@ -136,13 +144,14 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
         Problem::Wrong(_) => Link::Refused,
     };
     let news = peer.set_link(link, Some(problem.to_string()));
-    let (node, address) = (context.hello.node, &peer.address);
+    let (node, address) = (context.hello.node.get(), &peer.address);
+    let id = peer.id.get();
     match problem {
-        Problem::Wrong(text) if news && context.limiter.is_new(&format!("{} {text}", peer.id)) => {
-            tracing::warn!(%node, peer = %peer.id, %address, "cannot talk to peer: {text}");
+        Problem::Wrong(text) if news && context.is_new(Source::Member(peer.id), text) => {
+            tracing::warn!(node, peer = id, %address, "cannot talk to peer: {text}");
         }
         Problem::Wrong(text) | Problem::Unreachable(text) => {
-            tracing::debug!(%node, peer = %peer.id, %address, "cannot reach peer: {text}");
+            tracing::debug!(node, peer = id, %address, "cannot reach peer: {text}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What one node knows about another: the messages for it, the connections to and from it.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::Refusal;
@@ -30,6 +31,8 @@ pub(crate) struct Peer<M> {
     pub(crate) received: AtomicU64,
     /// The peer called, so it is up: call it back now rather than after the back-off.
     pub(crate) called: Notify,
+    /// Another process took the peer's place: the connection to the one before leads nowhere.
+    pub(crate) renewed: Notify,
     /// A heartbeat is due. At most one waits.
     pub(crate) beat: Notify,
     link: Mutex<(Link, Option<String>)>,
@@ -53,14 +56,15 @@ pub(crate) struct Session<M> {
 }
 
 impl<M> Peer<M> {
-    pub(crate) fn new(id: NodeId, address: Address, lifetime: Duration) -> Self {
+    pub(crate) fn new(id: NodeId, address: Address, outbox: Outbox<M>) -> Self {
         Self {
             id,
             address,
-            outbox: Outbox::new(lifetime),
+            outbox,
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             called: Notify::new(),
+            renewed: Notify::new(),
             beat: Notify::new(),
             link: Mutex::new((Link::Connecting, None)),
             caller: Mutex::new(None),
@@ -93,33 +97,57 @@ impl<M> Peer<M> {
     /// Lets a process speak as this peer.
     ///
     /// A process that calls again replaces its own older connection. A *different* process is let
-    /// in only when the other's connection is gone; it may be late, so that gets a moment.
-    pub(crate) async fn admit(self: &Arc<Self>, incarnation: u64) -> Result<Session<M>, Refusal> {
+    /// in when the other's connection is gone; it may be late, so that gets a moment. Or when it is
+    /// the one that `answers` at the address of the peer: then the other has vanished without a
+    /// word, and its connection is all that is left of it.
+    pub(crate) async fn admit(
+        self: &Arc<Self>,
+        incarnation: u64,
+        answers: impl Future<Output = Option<u64>>,
+    ) -> Result<Session<M>, Refusal> {
         let deadline = Instant::now() + GRACE;
+        let mut answers = pin!(answers);
+        let mut asked = false;
         loop {
             let left = self.left.notified();
             let other = match self.try_admit(incarnation) {
                 Ok(session) => return Ok(session),
                 Err(other) => other,
             };
-            if timeout_at(deadline, left).await.is_err() {
-                return Err(Refusal::Duplicate { node: self.id, incarnation: other });
+            tokio::select! {
+                () = left => {}
+                found = &mut answers, if !asked => {
+                    if found == Some(incarnation) {
+                        return Ok(self.replace(&mut self.caller(), incarnation));
+                    }
+                    asked = true;
+                }
+                () = sleep_until(deadline), if asked => {
+                    return Err(Refusal::Duplicate { node: self.id, incarnation: other });
+                }
             }
         }
     }
 
     fn try_admit(self: &Arc<Self>, incarnation: u64) -> Result<Session<M>, u64> {
         let mut caller = self.caller();
-        if let Some(caller) = &*caller {
-            if caller.incarnation != incarnation {
-                return Err(caller.incarnation);
-            }
-            caller.replaced.cancel();
+        match &*caller {
+            Some(caller) if caller.incarnation != incarnation => Err(caller.incarnation),
+            _ => Ok(self.replace(&mut caller, incarnation)),
         }
+    }
+
+    /// Takes the place of the process that spoke as this peer, if one did.
+    fn replace(self: &Arc<Self>, caller: &mut Option<Caller>, incarnation: u64) -> Session<M> {
         let replaced = CancellationToken::new();
-        *caller = Some(Caller { incarnation, replaced: replaced.clone() });
-        drop(caller);
-        Ok(Session { peer: Arc::clone(self), replaced })
+        let now = Caller { incarnation, replaced: replaced.clone() };
+        if let Some(before) = caller.replace(now) {
+            before.replaced.cancel();
+            if before.incarnation != incarnation {
+                self.renewed.notify_one();
+            }
+        }
+        Session { peer: Arc::clone(self), replaced }
     }
 
     fn caller(&self) -> MutexGuard<'_, Option<Caller>> {
@@ -139,45 +167,65 @@ impl<M> Drop for Session<M> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::{pending, ready};
+
     use super::*;
+    use crate::clock::tests::ManualClock;
 
     fn peer() -> Arc<Peer<()>> {
         let id = NodeId::new(3).expect("not zero");
         let address = "127.0.0.1:7003".parse().expect("an address");
-        Arc::new(Peer::new(id, address, Duration::from_secs(1)))
+        let outbox = Outbox::new(Duration::from_secs(1), Arc::new(ManualClock::new()));
+        Arc::new(Peer::new(id, address, outbox))
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_second_process_with_one_id_is_refused_while_the_first_is_connected() {
         let peer = peer();
-        let first = peer.admit(1).await.expect("free");
-        let refusal = peer.admit(2).await.expect_err("taken");
+        let first = peer.admit(1, pending()).await.expect("free");
+        let refusal = peer.admit(2, ready(Some(1))).await.expect_err("taken");
         assert_eq!(refusal, Refusal::Duplicate { node: peer.id, incarnation: 1 });
         assert!(!first.replaced.is_cancelled());
         drop(first);
-        assert!(peer.admit(2).await.is_ok());
+        assert!(peer.admit(2, pending()).await.is_ok());
+    }
+
+    /// The machine of the first went down and up again: no end of the connection was ever sent.
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_answers_at_the_address_of_the_peer_takes_its_place() {
+        let peer = peer();
+        let vanished = peer.admit(1, pending()).await.expect("free");
+        let before = Instant::now();
+        let restarted = peer.admit(2, ready(Some(2))).await.expect("it is there");
+        assert_eq!(before.elapsed(), Duration::ZERO);
+        assert!(vanished.replaced.is_cancelled() && !restarted.replaced.is_cancelled());
+        // The end of the old connection is noticed at some time. It is not the end of the new one.
+        drop(vanished);
+        let double = peer.admit(3, ready(Some(2))).await.expect_err("taken");
+        assert_eq!(double, Refusal::Duplicate { node: peer.id, incarnation: 2 });
+        assert!(peer.admit(4, ready(None)).await.is_err(), "no process answers there");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_restarted_process_gets_in_as_soon_as_its_past_is_gone() {
         let peer = peer();
-        let past = peer.admit(1).await.expect("free");
+        let past = peer.admit(1, pending()).await.expect("free");
         let leave = async {
             tokio::time::sleep(GRACE / 2).await;
             drop(past);
         };
-        let (session, ()) = tokio::join!(peer.admit(2), leave);
+        let (session, ()) = tokio::join!(peer.admit(2, ready(None)), leave);
         assert!(session.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_process_that_calls_again_replaces_its_older_connection() {
         let peer = peer();
-        let older = peer.admit(1).await.expect("free");
-        let newer = peer.admit(1).await.expect("its own");
+        let older = peer.admit(1, pending()).await.expect("free");
+        let newer = peer.admit(1, pending()).await.expect("its own");
         assert!(older.replaced.is_cancelled());
         drop(older);
-        assert!(peer.admit(2).await.is_err(), "the newer connection is still there");
+        assert!(peer.admit(2, ready(None)).await.is_err(), "the newer connection is still there");
         drop(newer);
     }
 

@@ -49,15 +49,15 @@ fn every_change_of_role_is_one_line_with_its_number_and_reason() {
         lines.filter(|line: &serde_json::Value| line.get("seq").is_some()).collect();
     for (position, change) in changes.iter().enumerate() {
         assert_eq!(change["seq"], position + 1, "{log}");
-        assert_eq!(change["node"], "1", "{log}");
+        assert_eq!(change["node"], 1, "{log}");
         assert_eq!(change["incarnation"], changes[0]["incarnation"], "{log}");
-        for field in ["from", "to", "reason"] {
+        for field in ["was", "role", "reason"] {
             assert!(change[field].is_string(), "{field} in {log}");
         }
     }
     assert_eq!(changes[0]["reason"], "booted", "{log}");
     let last = changes.last().expect("there are changes");
-    assert_eq!((&last["to"], &last["leader"]), (&"follower".into(), &2.into()), "{log}");
+    assert_eq!((&last["role"], &last["leader"]), (&"follower".into(), &2.into()), "{log}");
 }
 
 #[test]

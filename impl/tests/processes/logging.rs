@@ -1,9 +1,11 @@
 //! A log that cannot be written, or that no process reads, disturbs neither elections nor answers,
 //! nor the end of the process.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{PipeReader, Read as _, Write as _, pipe};
-use std::process::Stdio;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -122,4 +124,71 @@ fn dropped_lines_are_counted_and_told_when_the_log_can_be_written_again() {
     let notice = log.lines().find(|line| line.contains("were dropped")).expect("seen above");
     let notice: serde_json::Value = serde_json::from_str(notice).expect("one object a line");
     assert!(notice["dropped"].as_u64() > Some(1), "{notice}");
+}
+
+/// The table of the fields in `docs/daemon.md`: name and type.
+fn listed() -> BTreeMap<String, String> {
+    let page = include_str!("../../../docs/daemon.md");
+    let (_, text) = page.split_once("\n## The log\n").expect("a heading");
+    let text = text.split("\n## ").next().expect("there is a first part");
+    let row = |line: &str| {
+        let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', ""));
+        Some((cells.next()?, cells.next()?))
+    };
+    text.lines().filter(|line| line.starts_with("| `")).filter_map(row).collect()
+}
+
+#[test]
+fn json_has_one_schema_which_the_page_lists() {
+    let mut cluster = Cluster::running(3, "quorum", "");
+    let json = ["--log-format", "json", "--log-level", "trace"];
+    let two = cluster.run("2", 2, &json);
+    let mut three = cluster.run("3", 3, &json);
+    cluster.wait_for(2, "follows", |status| status["leader"] == 3);
+    three.kill();
+    // No node calls.
+    let address = ("127.0.0.1", cluster.ports[&2]);
+    let mut wrong = TcpStream::connect(address).expect("it listens");
+    wrong.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
+    cluster.start(1);
+    cluster.wait_for(2, "leads", |status| status["role"] == "leader");
+    two.ask_to_end();
+    let left = || cluster.log_of("2").contains("left");
+    wait_until("node 2 leaves", left, || cluster.log_of("2"));
+
+    let (listed, log) = (listed(), cluster.log_of("2"));
+    let mut seen = BTreeSet::new();
+    for line in log.lines() {
+        let line: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(line).expect("one object a line");
+        assert_eq!(line["node"], 2, "{line:?}");
+        for (name, value) in line {
+            let found = if value.is_number() { "number" } else { "string" };
+            assert_eq!(listed.get(&name).map(String::as_str), Some(found), "{name}: {value}");
+            seen.insert(name);
+        }
+    }
+    for name in ["seq", "was", "role", "leader", "epoch", "reason", "peer", "remote", "signal"] {
+        assert!(seen.contains(name), "no line has {name}: {log}");
+    }
+}
+
+#[test]
+fn a_node_without_free_files_says_so_once() {
+    let cluster = Cluster::new(2);
+    let log = File::create(cluster.directory.path().join("few.log")).expect("writable");
+    let mut limited = Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_bellwether");
+    limited.args(["-c", "ulimit -n 20; exec \"$0\" \"$@\"", program, "run", "--config"]);
+    limited.arg(cluster.config()).args(["--node", "1"]).stderr(log);
+    let _one = Process::start(&mut limited);
+    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    let call = |_| TcpStream::connect(("127.0.0.1", cluster.ports[&1])).expect("it listens");
+    let connections: Vec<TcpStream> = (0..20).map(call).collect();
+    let warnings = || cluster.log_of("few").matches("cannot accept a connection").count();
+    wait_until("a warning", || warnings() > 0, || cluster.log_of("few"));
+    // Silent connections are closed after two seconds, and new ones take their place.
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(warnings(), 1, "{}", cluster.log_of("few"));
+    drop(connections);
 }

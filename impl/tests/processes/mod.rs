@@ -8,3 +8,4 @@ mod exec;
 mod logging;
 mod protocols;
 mod storage;
+mod vanished;

@@ -28,7 +28,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::descendants;
-use crate::cli::Failure;
+use crate::cli::{Failure, log};
 
 /// How long between two looks at the clock and at the command.
 const LOOK: Duration = Duration::from_millis(5);
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            eprintln!("error: cannot run {}: {error}", args.command[0].display());
+            log::complain(format!("cannot run {}: {error}", args.command[0].display()));
             let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
             answer(&format!("ended {code}"));
             return Ok(ExitCode::from(code));

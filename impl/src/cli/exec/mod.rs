@@ -181,10 +181,10 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
             }
         };
         let epoch = guard.epoch().number();
-        tracing::info!(%node, epoch, "starting the command");
+        tracing::info!(node = node.get(), epoch, "starting the command");
         let started = Instant::now();
         let ended = Running::start(args, node, &guard)?.watch(&guard, &mut signals).await?;
-        tracing::info!(%node, epoch, "the command {ended}");
+        tracing::info!(node = node.get(), epoch, "the command {ended}");
         match ended {
             Ended::AsAsked(code) => break code,
             Ended::Lost if args.once => break LOST,

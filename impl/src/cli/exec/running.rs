@@ -43,6 +43,7 @@ impl fmt::Display for Ended {
 
 /// A command and its keeper.
 pub(super) struct Running {
+    node: NodeId,
     keeper: Child,
     answers: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
@@ -81,6 +82,7 @@ impl Running {
         let keeper = command.spawn().map_err(|e| anyhow!("cannot start the keeper: {e}"))?;
         let (answers, orders) = UnixStream::from_std(ours)?.into_split();
         Ok(Self {
+            node,
             keeper,
             answers: BufReader::new(answers).lines(),
             orders,
@@ -108,7 +110,11 @@ impl Running {
             }
             self.renew(guard).await;
             if self.keeper_is_gone() {
-                tracing::warn!("the keeper of the command does not answer; killing the command");
+                let node = self.node.get();
+                tracing::warn!(
+                    node,
+                    "the keeper of the command does not answer: killing the command"
+                );
                 break None;
             }
         };

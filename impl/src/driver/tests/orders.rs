@@ -26,7 +26,7 @@ async fn leader() -> Leader {
     let (lessee, lessor) = Lessee::new(clock.clone());
     let mut actor = Actor {
         node,
-        links: Links::new(std::iter::empty(), ms(1_000)),
+        links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
         storage: Some(Box::new(Memory::default())),
         watch: None,
         publisher,

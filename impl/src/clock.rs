@@ -1,4 +1,4 @@
-//! The clock that gives the cores their `now`.
+//! The clock that gives the cores their `now`, and messages that wait their age.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::protocol::Time;
 
-/// What tells the driver the time.
-pub(super) trait Clock: Debug + Send + Sync + 'static {
+/// What tells the time.
+pub(crate) trait Clock: Debug + Send + Sync + 'static {
     /// The time since some moment that does not change.
     fn now(&self) -> Time;
 }
@@ -16,7 +16,7 @@ pub(super) trait Clock: Debug + Send + Sync + 'static {
 /// A clock that never goes back and, on Linux, does not stop while the machine sleeps: a leader
 /// that wakes up knows how long it was gone. Elsewhere it may stop during sleep.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SystemClock;
+pub(crate) struct SystemClock;
 
 impl SystemClock {
     #[cfg(target_os = "linux")]
@@ -36,7 +36,7 @@ impl Clock for SystemClock {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,19 +47,19 @@ pub(super) mod tests {
     /// Goes with the runtime's time, which a test can pause, and on its own while the machine
     /// sleeps. All clones are one clock.
     #[derive(Clone, Debug)]
-    pub(in crate::driver) struct ManualClock {
+    pub(crate) struct ManualClock {
         start: Instant,
         asleep: Arc<AtomicU64>,
     }
 
     impl ManualClock {
         /// A clock at zero.
-        pub(in crate::driver) fn new() -> Self {
+        pub(crate) fn new() -> Self {
             Self { start: Instant::now(), asleep: Arc::default() }
         }
 
         /// The machine sleeps: the runtime's time stops, and this clock does not.
-        pub(in crate::driver) fn sleep(&self, time: Duration) {
+        pub(crate) fn sleep(&self, time: Duration) {
             let time = u64::try_from(time.as_nanos()).expect("not so long");
             self.asleep.fetch_add(time, Ordering::Relaxed);
         }
