@@ -135,3 +135,17 @@ fn a_node_that_waits_to_run_and_is_not_fit_waits_no_longer() {
     assert_eq!(three.at(1_200, Input::Wake), "wake at 1300");
     assert_eq!(three.asks(1_210, Request::Healthy(false)), "no timer");
 }
+
+#[test]
+fn a_node_that_has_given_way_and_is_not_fit_does_not_run() {
+    let mut one = Story(node(1, None));
+    one.at(0, Input::Boot);
+    one.at(1_200, Input::Wake);
+    one.at(1_500, Input::Wake);
+    one.hears(1_510, 2, Message::Outrank(epoch(1)));
+    assert_eq!(one.asks(1_600, Request::Healthy(false)), "");
+    assert_eq!(
+        one.at(2_410, Input::Wake),
+        "waiting becomes follower: no winner announced itself in time, no timer"
+    );
+}
