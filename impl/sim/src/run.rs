@@ -42,6 +42,27 @@ impl Visitor for Runs<'_> {
     }
 }
 
+/// A run in which the highest node flaps, which leads at first. All is promised but that it stays.
+#[must_use]
+pub fn flapping_highest(protocol: &str, nodes: usize, seed: u64) -> Option<Outcome> {
+    let (protocol, wrong) = (protocol.to_owned(), Some(Wrong::FlapsLeader));
+    let code = Code { protocol, wrong, nodes, faults: Faults::Flap, seed, kept: None };
+    with(&code.protocol, Flaps { code: &code })
+}
+
+struct Flaps<'a> {
+    code: &'a Code,
+}
+
+impl Visitor for Flaps<'_> {
+    type Output = Outcome;
+
+    fn visit<S: Subject>(self) -> Outcome {
+        let promised = invariant::named(&S::PROMISES.concat());
+        World::<S>::new(setting::<S>(self.code, false), promised).run()
+    }
+}
+
 /// What the code of a run stands for.
 fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     let delays = Delays::USUAL;

@@ -1,5 +1,6 @@
 //! The command line: one file for each subcommand.
 
+mod failover;
 mod replay;
 mod run;
 
@@ -38,6 +39,7 @@ nothing is claimed of the others.";
 enum Command {
     Run(run::Args),
     Replay(replay::Args),
+    Failover(failover::Args),
 }
 
 /// Runs the command line; what it returns is the exit status.
@@ -47,6 +49,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args, &stop),
         Command::Replay(args) => replay::run(&args),
+        Command::Failover(args) => failover::run(&args),
     };
     match done {
         Ok(status) => ExitCode::from(status),

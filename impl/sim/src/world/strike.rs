@@ -1,5 +1,7 @@
 //! How faults strike, and how they end.
 
+use bellwether::protocol::{Input, Request};
+
 use crate::clock::Moment;
 use crate::faults::{Blow, Fault, Hit, Point, Target};
 use crate::host::Trap;
@@ -207,6 +209,12 @@ impl<S: Subject> World<S> {
                 self.push(trap.until.max(self.now), Happening::Resumes { node, life });
             }
         }
+    }
+
+    /// A node is asked for something; for measurements.
+    pub fn ask(&mut self, node: usize, request: Request) {
+        self.handle(node, Input::Request(request));
+        self.pump(node);
     }
 
     /// A node crashes for good; for measurements.

@@ -1,0 +1,61 @@
+//! `failover`: what it costs that a leader crashes.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::{HOLDS, print};
+use crate::code;
+use crate::failover::{ALL, Cost, SIZES, measure, table};
+use crate::plot::draw;
+
+/// Measure what a failover costs, in time and messages, against the number of nodes
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Only this protocol; bully, garcia-molina and quorum unless given
+    #[arg(long, value_parser = code::protocol)]
+    protocol: Option<String>,
+    /// Only so many nodes; 3 to 255 unless given, and 1000 for quorum
+    #[arg(long, value_parser = code::nodes)]
+    nodes: Option<usize>,
+    /// Also draw the costs, as an SVG file in this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print a JSON array instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+    let costs = costs(args);
+    match args.json {
+        true => print(&format!("{}\n", serde_json::to_string(&costs)?))?,
+        false => print(&table(&costs))?,
+    }
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+        let file = folder.join("failover.svg");
+        std::fs::write(&file, draw(&costs)?)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        eprintln!("drew {}", file.display());
+    }
+    Ok(HOLDS)
+}
+
+fn costs(args: &Args) -> Vec<Cost> {
+    let one = args.protocol.as_deref();
+    let mut costs = Vec::new();
+    let sizes: Vec<_> = match args.nodes {
+        Some(nodes) => vec![(nodes, ALL)],
+        None => SIZES.to_vec(),
+    };
+    for (nodes, protocols) in sizes {
+        let named: Vec<&str> = match one {
+            Some(name) => vec![name],
+            None => protocols.to_vec(),
+        };
+        costs.extend(named.into_iter().filter_map(|name| measure(name, nodes)));
+    }
+    costs
+}

@@ -1,0 +1,99 @@
+//! What a failover costs, and that `docs/performance.md` shows it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bellwether_sim::failover::{Cost, SIZES, handover, measure, table};
+use bellwether_sim::plot::draw;
+use bellwether_sim::run::flapping_highest;
+
+/// The longest delay of a message, and the longest sync.
+const DELAY: Duration = Duration::from_millis(5);
+const SYNC: Duration = Duration::from_millis(2);
+const WAKES_LATE: Duration = Duration::from_millis(1);
+
+/// The quorum bully waits that long for nodes that are higher.
+const ELECTION: Duration = Duration::from_millis(300);
+
+fn costs() -> Vec<Cost> {
+    let rows = SIZES.iter().flat_map(|&(nodes, names)| names.iter().map(move |name| (name, nodes)));
+    rows.map(|(name, nodes)| measure(name, nodes).expect("it is simulated")).collect()
+}
+
+fn docs(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
+}
+
+/// Compares what a document has between two marks with what was made; writes it instead if the
+/// variable `UPDATE_DOCS` is set.
+fn is_shown(path: &str, made: &str, marks: Option<(&str, &str)>) {
+    let kept = fs::read_to_string(docs(path)).unwrap_or_default();
+    let (before, shown, after) = match marks {
+        None => ("", kept.as_str(), ""),
+        Some((begin, end)) => {
+            let begin = kept.find(begin).expect("the first mark") + begin.len();
+            let end = begin + kept[begin..].find(end).expect("the second mark");
+            (&kept[..begin], &kept[begin..end], &kept[end..])
+        }
+    };
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(docs(path), [before, made, after].concat()).expect("it can be written");
+    } else {
+        assert!(shown == made, "docs/{path} is old: run the tests with UPDATE_DOCS=1");
+    }
+}
+
+#[test]
+fn the_document_shows_what_failovers_cost() {
+    let costs = costs();
+    let made = format!("\n\n{}\n", table(&costs));
+    is_shown("performance.md", &made, Some(("<!-- failover -->", "<!-- end of failover -->")));
+    is_shown("images/failover.svg", &draw(&costs).expect("it can be drawn"), None);
+}
+
+#[test]
+fn messages_of_the_quorum_bully_are_linear_in_the_number_of_nodes() {
+    for nodes in [5, 20, 100, 400] {
+        let cost = measure("quorum", nodes).expect("it is simulated");
+        assert!(cost.messages <= 17 * nodes as u64, "{cost:?}");
+    }
+    let [few, many] = [50, 100].map(|nodes| measure("bully", nodes).expect("it is simulated"));
+    assert!(many.messages > 3 * few.messages, "those of the bully are not: {few:?} {many:?}");
+}
+
+#[test]
+fn a_new_leader_comes_within_two_delays_of_the_time_for_higher_nodes() {
+    for nodes in [3, 5, 20, 100] {
+        let cost = measure("quorum", nodes).expect("it is simulated");
+        // Both the claim and a grant are synced on the way, and the wake-up is late.
+        assert!(cost.election <= ELECTION + DELAY * 2 + SYNC * 2 + WAKES_LATE, "{cost:?}");
+    }
+}
+
+#[test]
+fn a_handover_takes_one_delay_and_a_round_trip() {
+    let gaps = (1..=50).filter_map(|seed| handover("quorum", 5, seed));
+    let gaps: Vec<_> = gaps.collect();
+    assert_eq!(gaps.len(), 50, "all of them hand over");
+    let longest = gaps.into_iter().max().expect("there are some");
+    println!("{longest:?}");
+    assert!(longest <= DELAY * 3 + SYNC * 2, "{longest:?}");
+}
+
+/// A takeover needs the dwell time, and ends one leadership and begins another.
+#[test]
+fn a_flapping_highest_node_changes_the_leader_no_oftener_than_the_dwell_time_allows() {
+    let leaders = |protocol: &str| {
+        let runs = (1..=40).map(|seed| flapping_highest(protocol, 5, seed).expect("simulated"));
+        let runs: Vec<_> = runs.collect();
+        assert!(runs.iter().all(|run| run.broken.is_none()), "{protocol}: {:?}", runs[0].broken);
+        let counts = runs.iter().map(|run| run.counts.leaders);
+        (counts.clone().max().expect("some"), counts.sum::<u64>())
+    };
+    let [never, dwell, at_once] = ["quorum", "quorum-dwell", "quorum-preemptive"].map(leaders);
+    println!("{never:?} {dwell:?} {at_once:?}");
+    // Thirty seconds of faults, and a dwell time of two.
+    assert!(dwell.0 <= 1 + 2 * (30 / 2), "{dwell:?}");
+    assert!(never.1 < dwell.1 && dwell.1 < at_once.1, "{never:?} {dwell:?} {at_once:?}");
+}
