@@ -201,7 +201,8 @@ impl Election {
             transport::start(hello, lifetime, &links, listener, Box::new(report));
         let protocol = C::NAME;
         let id = config.node();
-        tracing::info!(node = id.get(), protocol, incarnation, %address, "taking part in elections");
+        let number = id.get();
+        tracing::info!(node = number, protocol, incarnation, %address, "taking part in elections");
         if let Some(warning) = config::warning::<C>() {
             tracing::warn!(node = id.get(), protocol, "{warning}");
         }

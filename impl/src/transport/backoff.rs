@@ -9,8 +9,8 @@ use rand::{Rng, SeedableRng};
 /// nodes that lost a peer together do not call it together.
 ///
 /// The cap is short at first, and grows when the peer has not answered for a while: a member that
-/// is down for a day is not called nine times a second. A member that starts calls by itself, and is
-/// called back at once.
+/// is down for a day is not called nine times a second. A member that starts calls by itself, and
+/// is called back at once.
 #[derive(Debug)]
 pub(crate) struct Backoff {
     cap: Duration,
