@@ -124,16 +124,12 @@ impl Protocol for Bully {
             Restart::Election => self.start_election(p),
             Restart::ImBack => {
                 *p.state = Process { role: Role::Leader, leader: Some(p.id()) };
-                for id in p.others() {
-                    p.send(id, Message::ImBack);
-                }
+                p.send_to_others(Message::ImBack);
                 self.arm_heartbeat(p);
             }
             Restart::CheckFirst => {
                 p.state.role = Role::Asking;
-                for id in p.others() {
-                    p.send(id, Message::WhoLeads);
-                }
+                p.send_to_others(Message::WhoLeads);
                 p.arm(Timer::Answer);
             }
             Restart::Nothing => {

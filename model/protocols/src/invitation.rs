@@ -394,9 +394,7 @@ impl Invitation {
 /// `Check`: every now and then a coordinator asks every other process whether it is a coordinator.
 fn check(p: &mut Local<'_, Invitation>) {
     p.state.found = Ids::NONE;
-    for id in p.others() {
-        p.send(id, Message::AreYouCoordinator);
-    }
+    p.send_to_others(Message::AreYouCoordinator);
     p.arm(Timer::Answers);
 }
 

@@ -184,9 +184,7 @@ impl Protocol for OspfDr {
         match timer {
             Timer::Hello => {
                 let hello = p.state.hello();
-                for id in p.others() {
-                    p.send(id, hello);
-                }
+                p.send_to_others(hello);
                 p.arm(Timer::Hello);
             }
             // `WaitTimer` (section 9.3): it has listened for long enough.

@@ -29,6 +29,7 @@ mod variants;
 mod voter;
 
 pub use crate::terms::Term as Epoch;
+use crate::terms::majority;
 pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Late, Preemption, Promises};
 pub use rules::{Quorum, Rounds, Storage};
 
@@ -261,7 +262,7 @@ impl Protocol for Quorum {
             Message::Grant(epoch) => self.on_grant(p, from, epoch),
             Message::Coordinator(epoch, round) => self.on_coordinator(p, from, epoch, round),
             Message::Ack(epoch, round) => self.on_ack(p, from, epoch, round),
-            Message::Refuse(epoch, holder) => self.on_refuse(p, epoch, holder),
+            Message::Refuse(epoch, _) => self.on_refuse(p, epoch),
             Message::Challenge(epoch) => self.on_challenge(p, from, epoch),
             Message::Yield(epoch, next) => self.on_yield(p, from, epoch, next),
             Message::Succeed(epoch) => self.on_succeed(p, from, epoch),
@@ -343,22 +344,11 @@ impl Quorum {
         }
         *p.state = Process { role, written: p.state.written, ..Process::default() };
     }
-
-    fn say_to_all(p: &mut Local<'_, Self>, message: Message) {
-        for id in p.others() {
-            p.send(id, message);
-        }
-    }
 }
 
 /// What a process takes for its epoch and its grant.
 fn known(process: &Process, stable: &Stable) -> Stable {
     process.written.unwrap_or(*stable)
-}
-
-/// More than half of all, up or down.
-fn majority(nodes: usize) -> usize {
-    nodes / 2 + 1
 }
 
 /// How many processes are higher.

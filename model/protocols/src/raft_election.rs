@@ -12,6 +12,7 @@
 //! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
 //! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
 
+use crate::terms::majority;
 use bellwether_engine::protocol::{
     Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
     View,
@@ -190,7 +191,7 @@ impl Protocol for RaftElection {
             Timer::Election => self.canvass(p),
             Timer::Baseline => p.state.leader = None,
             Timer::Heartbeat => {
-                self.say_to_all(p, Message::Heartbeat(p.stable().term));
+                p.send_to_others(Message::Heartbeat(p.stable().term));
                 p.arm(Timer::Heartbeat);
             }
             // "A leader steps down if an election time-out elapses without a successful round of
@@ -230,7 +231,7 @@ impl RaftElection {
         p.persist(Stable { term, vote: Some(p.id()) });
         *p.state = Process { role: Role::Candidate, leader: None, granted: Ids::NONE.with(p.id()) };
         p.cancel(Timer::Baseline);
-        self.say_to_all(p, Message::RequestVote(term));
+        p.send_to_others(Message::RequestVote(term));
         p.arm(Timer::Election);
     }
 
@@ -240,7 +241,7 @@ impl RaftElection {
         *p.state =
             Process { role: Role::PreCandidate, leader: None, granted: Ids::NONE.with(p.id()) };
         p.cancel(Timer::Baseline);
-        self.say_to_all(p, Message::PreVote(p.stable().term));
+        p.send_to_others(Message::PreVote(p.stable().term));
         p.arm(Timer::Election);
     }
 
@@ -306,7 +307,7 @@ impl RaftElection {
     fn lead(&self, p: &mut Local<'_, Self>) {
         *p.state = Process { role: Role::Leader, leader: Some(p.id()), granted: Ids::NONE };
         p.cancel(Timer::Election);
-        self.say_to_all(p, Message::Heartbeat(p.stable().term));
+        p.send_to_others(Message::Heartbeat(p.stable().term));
         self.arm_as_leader(p);
     }
 
@@ -370,17 +371,6 @@ impl RaftElection {
             p.send(behind, Message::HigherTerm(p.stable().term));
         }
     }
-
-    fn say_to_all(&self, p: &mut Local<'_, Self>, message: Message) {
-        for id in p.others() {
-            p.send(id, message);
-        }
-    }
-}
-
-/// More than half of all, up or down.
-fn majority(nodes: usize) -> usize {
-    nodes / 2 + 1
 }
 
 /// A process that asks for votes is in an election, from its canvass on.

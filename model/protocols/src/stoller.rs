@@ -166,9 +166,7 @@ impl Protocol for Stoller {
         let again = p.stable() > 0;
         p.state.incarnation = self.incarnate(p);
         if again && self.restart == Restart::Reported {
-            for id in p.others() {
-                p.send(id, Message::Restarted);
-            }
+            p.send_to_others(Message::Restarted);
         }
         self.begin(p);
     }

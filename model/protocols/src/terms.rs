@@ -34,6 +34,11 @@ const FAR: Term = 100;
 /// The term that marks a state beyond the bounds.
 pub(crate) const BEYOND: Term = Term::MAX;
 
+/// How many are a majority: more than half of all, up or down.
+pub(crate) fn majority(nodes: usize) -> usize {
+    nodes / 2 + 1
+}
+
 type Terms = SmallVec<[Term; 32]>;
 
 /// The terms in use, and what each is called instead.

@@ -254,9 +254,7 @@ impl Vrrp {
     /// Backup says nothing (section 6.4.2).
     fn restart(&self, p: &mut Local<'_, Self>) {
         if p.state.phase == Phase::Active {
-            for id in p.others() {
-                p.send(id, Message::PriorityZero);
-            }
+            p.send_to_others(Message::PriorityZero);
         }
         p.cancel_all();
         *p.state = Process::default();
@@ -276,9 +274,7 @@ impl Vrrp {
 
 /// One ADVERTISEMENT to all.
 fn advertise(p: &mut Local<'_, Vrrp>) {
-    for id in p.others() {
-        p.send(id, Message::Advertisement);
-    }
+    p.send_to_others(Message::Advertisement);
 }
 
 /// From Initialize or Backup to Active (sections 6.4.1 and 6.4.2).

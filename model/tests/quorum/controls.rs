@@ -34,6 +34,10 @@ fn two_suspicions() -> Scenario {
     with(Faults { suspicions: 2, ..CRASH })
 }
 
+fn two_losses() -> Scenario {
+    with(Faults { losses: 2.into(), ..CRASH })
+}
+
 fn cold() -> Scenario {
     Scenario { start: Start::Cold, ..with(Faults { suspicions: 1, ..Faults::NONE }) }
 }
@@ -176,6 +180,18 @@ const CONTROLS: &[Control] = &[
         "first-leader-stays",
         (healed, "--crashes 0 --cuts 1 --heals must"),
     ),
+    network(
+        "answer_lower=false",
+        "a process tells one of a lower epoch its own",
+        "settles",
+        (two_losses, "--recoveries 1 --losses 2"),
+    ),
+    Control {
+        from: ("recommended", &["canvass=none"]),
+        scenario: || with(Faults { suspicions: 2, ..Faults::NONE }),
+        flags: "--crashes 0 --suspicions 2",
+        ..bare("deposed=ignores", "a leader that learns of a higher epoch steps down", "settles")
+    },
     Control {
         from: ("recommended", &["step_down=true"]),
         scenario: late_canvass,

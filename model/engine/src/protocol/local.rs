@@ -185,6 +185,13 @@ impl<'a, P: Protocol> Local<'a, P> {
         self.effects.push(Effect::Send { to, message });
     }
 
+    /// Sends `message` to all others.
+    pub fn send_to_others(&mut self, message: P::Message) {
+        for id in self.others() {
+            self.send(id, message);
+        }
+    }
+
     /// Arms `timer`, anew if it is armed already.
     pub fn arm(&mut self, timer: P::Timer) {
         self.timers = self.timers.with::<P>(timer);

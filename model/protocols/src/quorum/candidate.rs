@@ -16,7 +16,7 @@ impl Quorum {
         }
         Self::turn(p, Role::Canvassing);
         p.state.granted = Ids::NONE.with(p.id());
-        Self::say_to_all(p, Message::Canvass(next));
+        p.send_to_others(Message::Canvass(next));
         p.arm(Timer::Election);
     }
 
@@ -67,7 +67,7 @@ impl Quorum {
         p.state.granted = Ids::NONE.with(p.id());
         p.arm(Timer::Asked);
         p.arm(Timer::Election);
-        Self::say_to_all(p, message(epoch));
+        p.send_to_others(message(epoch));
     }
 
     /// A majority of grants makes it leader.
@@ -81,23 +81,20 @@ impl Quorum {
     }
 
     /// "No": of a higher epoch it learns that its own is over.
-    pub(super) fn on_refuse(&self, p: &mut Local<'_, Self>, epoch: Epoch, holder: Option<Id>) {
-        let higher = epoch > Self::kept(p).epoch;
+    pub(super) fn on_refuse(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
+        if epoch <= Self::kept(p).epoch {
+            return;
+        }
+        let learned = Stable { epoch, granted_to: None };
         match p.state.role {
-            Role::Canvassing | Role::Claiming if higher => {
-                self.keep(p, Stable { epoch, granted_to: None });
+            Role::Canvassing | Role::Claiming => {
+                self.keep(p, learned);
                 self.back_off(p);
             }
-            Role::Leader | Role::Lapsed if higher => match self.deposed {
-                Deposed::Ignores => {}
-                Deposed::ClaimsAgain if holder.is_none() => {
-                    self.claim(p, epoch + 1, Message::Claim);
-                }
-                Deposed::ClaimsAgain | Deposed::StepsDown => {
-                    self.keep(p, Stable { epoch, granted_to: None });
-                    self.step_down(p);
-                }
-            },
+            Role::Leader | Role::Lapsed if self.deposed == Deposed::StepsDown => {
+                self.keep(p, learned);
+                self.step_down(p);
+            }
             _ => {}
         }
     }

@@ -88,7 +88,7 @@ impl Quorum {
         let overstepped = p.has_run_out(Timer::Lease);
         self.make_way(p, to);
         p.state.overstepped = overstepped;
-        Self::say_to_all(p, Message::Yield(epoch, to));
+        p.send_to_others(Message::Yield(epoch, to));
     }
 
     /// The leader has yielded: its promises are void, and `next` is to claim.

@@ -19,7 +19,7 @@ impl Quorum {
         *p.state = Process { round, granted: Ids::NONE.with(p.id()), overstepped, ..*p.state };
         p.arm(Timer::Asked);
         p.arm(Timer::Round);
-        Self::say_to_all(p, Message::Coordinator(Self::kept(p).epoch, round));
+        p.send_to_others(Message::Coordinator(Self::kept(p).epoch, round));
     }
 
     /// A round that a majority has acknowledged extends the lease.

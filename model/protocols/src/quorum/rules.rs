@@ -169,9 +169,6 @@ pub enum Handover {
 pub enum Deposed {
     /// It steps down.
     StepsDown,
-    /// It steps down, and if no process holds the promise of the one that tells it, it claims the
-    /// next epoch at once.
-    ClaimsAgain,
     /// It leads on.
     Ignores,
 }
