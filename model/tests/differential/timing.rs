@@ -97,12 +97,14 @@ fn longer(more: u8) -> Ticks {
     Ticks { delay: 1, processing: 0, more: vec![more; 8] }
 }
 
-/// Perfect timing ordered time-outs that nothing sets apart, and hid two Active routers.
+/// Perfect timing ordered time-outs that nothing sets apart, and hid two Active routers. And a
+/// lease's store waited for a holder that never renews its lease, and never steps down.
 #[test]
 fn known_cases_of_what_perfect_timing_hid() {
     for case in [
         Case::known("vrrp", "no-preempt", Scenario::calm(2).with_crashes(1, 1)),
         Case::known("vrrp", "equal-priorities", Scenario::calm(3).with_crashes(1, 0)),
+        Case::known("lease", "lesson", Scenario::calm(2)),
     ] {
         let clocks = (0..4).map(|more| excludes(&(case.clone(), longer(more))));
         let compared = clocks.collect::<Result<Vec<_>, _>>().expect("nothing is hidden");

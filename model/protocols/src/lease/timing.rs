@@ -1,7 +1,7 @@
 //! When, with perfect timing, a process has waited long enough, and what tells no process anything
 //! new.
 
-use super::{Accepted, Lease, Message, Process, Renewal, Role, Timer};
+use super::{Accepted, Expiry, Lease, Message, Process, Renewal, Role, Timer};
 use bellwether_engine::protocol::{Id, View};
 
 pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer: Timer) -> bool {
@@ -11,16 +11,18 @@ pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer:
         Timer::Retry => !asks(view, me),
         Timer::Renew => !asks(view, me) && !writes(view, me),
         Timer::Lease => rules.renewal == Renewal::Asks && !asks(view, me) && !reaches(view, me),
-        Timer::Grant => lease_is_over(view, me),
+        Timer::Grant => lease_is_over(rules, view, me),
     }
 }
 
-/// The store's: its holder has stepped down or is gone, will not hear of another grant, and has
-/// nothing under way to the store or the resource.
-fn lease_is_over(view: &View<'_, Lease>, store: Id) -> bool {
+/// The store's: its holder has stepped down or is gone, or will never be heard of again; it will
+/// not hear of another grant, and has nothing under way to the store or the resource.
+fn lease_is_over(rules: &Lease, view: &View<'_, Lease>, store: Id) -> bool {
     let goes_on = |holder: Id| {
-        let holds = view.process(holder).role == Role::Holder;
         let sends = view.in_flight(|from, _, _| from == holder);
+        let renews = rules.renewal == Renewal::Asks && reaches(view, holder);
+        let steps_down = rules.renewal == Renewal::Asks && rules.expiry == Expiry::StepsDown;
+        let holds = view.process(holder).role == Role::Holder && (renews || steps_down);
         sends || (view.up(holder) && (holds || asks(view, holder)))
     };
     !view.process(store).holder.is_some_and(goes_on)
