@@ -40,6 +40,20 @@ fn bounds_say_what_they_do_not_know() {
 }
 
 #[test]
+fn counting_may_end_where_a_property_of_the_end_holds() {
+    let bounds = |until| {
+        let mut command = bellwether();
+        command.args(["bounds", "quorum", "--start", "cold", "--crashes", "0"]);
+        command.args(["--without", "3>1", "--until", until, "--json"]).assert()
+    };
+    let json = bounds("stable-leader").code(0);
+    let json: Value = serde_json::from_slice(&json.get_output().stdout).expect("JSON");
+    assert_eq!(json["until"], "stable-leader");
+    bounds("one-leader-per-epoch").code(2).stderr(contains("is not of the form ◇□ P"));
+    bounds("coffee").code(2).stderr(contains("there is no property 'coffee'"));
+}
+
+#[test]
 fn losses_may_be_without_bound() {
     let args = ["check", "bully", "--losses", "unbounded", "--fairness", "strong", "--json"];
     let with = |more: &[&str]| bellwether().args(args).args(more).assert();
