@@ -157,7 +157,7 @@ pub enum Timer {
     Round,
     /// A higher process has followed a leader for long enough to take over.
     Dwell,
-    /// The operator asks the first leader to yield ([`Quorum::transfer`], [`Quorum::step_down`]).
+    /// The operator asks the first leader to yield ([`Quorum::transfer`], or to step down).
     Request,
     /// A process that was asked to step down is not electable.
     Away,
