@@ -41,7 +41,7 @@ fn holds(rules: Bully, scenario: Scenario) -> Vec<bool> {
 }
 
 fn combinations() -> Vec<Bully> {
-    let mut all = vec![Bully::BASELINE];
+    let mut all = vec![Bully::TEXTBOOK];
     let mut vary = |change: &[&dyn Fn(&mut Bully)]| {
         let changed = all.iter().flat_map(|rules| {
             change.iter().map(|set| {

@@ -164,7 +164,8 @@ impl Mapping for BullyMapping {
                 spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],
             },
             Happening::Expire(timer) => match timer {
-                spec::Timer::Election | spec::Timer::Heartbeat => &["announce", "watch"],
+                spec::Timer::Election => &["announce", "watch", "awaits"],
+                spec::Timer::Heartbeat => &["announce", "watch"],
                 spec::Timer::Coordinator => &["t_coord", "highest"],
                 spec::Timer::Watch => &["initiate", "highest", "watch"],
                 spec::Timer::Answer => &["restart"],

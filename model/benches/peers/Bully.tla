@@ -98,22 +98,18 @@ Recover(i) ==
 (***************************************************************************)
 Follows(i) == up[i] /\ role[i] = "follower"
 
-\* An ELECTION to a node that is down is answered if the node recovers before it arrives.
-MayAnswer(j) == up[j] \/ recoveries < R
-
 SuspectDue(i) == Follows(i) /\ leader[i] # None /\ ~up[leader[i]]
 
 ElectionTimeoutDue(i) ==
     /\ up[i]
     /\ role[i] = "candidate"
-    /\ \A j \in Higher(i) : MayAnswer(j) => Election(i, j) \notin net
+    /\ \A j \in Higher(i) : up[j] => Election(i, j) \notin net
     /\ \A j \in Higher(i) : Ok(j, i) \notin net
 
 CoordinatorTimeoutDue(i) ==
     /\ up[i]
     /\ role[i] = "waiting"
     /\ \A j \in Higher(i) : ~up[j] /\ Coordinator(j, i) \notin net
-    /\ \A j \in Higher(i) : MayAnswer(j) => Election(i, j) \notin net
 
 Suspect(i) ==
     /\ SuspectDue(i)

@@ -105,12 +105,9 @@ byte recoveries = 0;
 /* ---- When a timer expires: only once what it waits for can no longer come ------------------ */
 
 #define SUSPECT_DUE(i)              (FOLLOWS(i) && IS(IS(i)) == DOWN)
-/* An ELECTION to a node that is down is answered if the node recovers before it arrives. */
-#define ANSWERED_ELECTIONS(i)       (LIVE_ELECTIONS(i) | (recoveries < R) * ELECTIONS_FROM(i))
-#define ELECTION_TIMEOUT_DUE(i)     (IS(i) == CANDIDATE \
-                                     && !(net & (ANSWERED_ELECTIONS(i) | OKS_TO(i))))
+#define ELECTION_TIMEOUT_DUE(i)     (IS(i) == CANDIDATE && !(net & (LIVE_ELECTIONS(i) | OKS_TO(i))))
 #define COORDINATOR_TIMEOUT_DUE(i)  (IS(i) == WAITING && NONE_UP_ABOVE(i) \
-                                     && !(net & (ANSWERED_ELECTIONS(i) | COORDINATORS_TO(i))))
+                                     && !(net & COORDINATORS_TO(i)))
 
 /* ---- What a node does in several of its steps ---------------------------------------------- */
 

@@ -20,7 +20,7 @@ mod timing;
 mod variants;
 
 use durations::{T_ANSWER, T_COORD, T_DETECT, T_ELEC, T_HEARTBEAT};
-pub use rules::{Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch};
+pub use rules::{Accept, Announce, Awaits, Bully, Highest, Incumbent, Initiate, Restart, Watch};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]

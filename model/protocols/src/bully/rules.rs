@@ -24,6 +24,20 @@ pub struct Bully {
     pub watch: Watch,
     /// What a leader does, besides the OK, when an ELECTION arrives.
     pub incumbent: Incumbent,
+    /// Whose answers time-outs wait for, with perfect timing.
+    pub awaits: Awaits,
+}
+
+/// Whose answers time-outs wait for, with perfect timing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Awaits {
+    /// Those of the processes that are up. A message in flight to another is not waited for,
+    /// although its receiver may recover and answer: the fixed text of the baseline, which no clock
+    /// keeps to where processes recover.
+    Live,
+    /// Also those of processes that are down and may recover before the message arrives.
+    Recovering,
 }
 
 /// Whose COORDINATOR is accepted.

@@ -1,16 +1,16 @@
 //! When, with perfect timing, a process has waited long enough.
 
-use super::{Announce, Bully, Message, Role, Timer, Watch};
+use super::{Announce, Awaits, Bully, Message, Role, Timer, Watch};
 use bellwether_engine::protocol::{Id, View};
 
 /// Whether what `timer` of `me` waits for can no longer come.
 pub(super) fn may_time_out(rules: &Bully, view: &View<'_, Bully>, me: Id, timer: Timer) -> bool {
     match timer {
-        Timer::Election => no_answer_can_come(view, me),
+        Timer::Election => rules.no_answer_can_come(view, me),
         Timer::Coordinator => rules.no_coordinator_can_come(view, me),
         Timer::Watch => rules.leader_is_silent(view, me),
         Timer::Heartbeat => !view.in_flight(|from, _, m| from == me && m == Message::Coordinator),
-        Timer::Answer => no_process_says_who_leads(view, me),
+        Timer::Answer => rules.no_process_says_who_leads(view, me),
     }
 }
 
@@ -33,7 +33,7 @@ impl Bully {
             Role::Follower => view.armed(id, Timer::Watch) && self.leader_is_silent(view, id),
         };
         let on_its_way = |from: Id, to: Id, m: Message| match m {
-            Message::Election => from == me && view.may_answer(to),
+            Message::Election => from == me && self.may_answer(view, to),
             Message::Coordinator => to == me,
             Message::Ok | Message::ImBack | Message::WhoLeads => false,
         };
@@ -62,24 +62,32 @@ impl Bully {
             (Watch::Announcement, _) => no_leader_heard && !view.in_flight(on_its_way),
         }
     }
-}
 
-/// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on its
-/// way.
-fn no_answer_can_come(view: &View<'_, Bully>, me: Id) -> bool {
-    !view.in_flight(|from, to, m| match m {
-        Message::Election => from == me && view.may_answer(to),
-        Message::Ok => to == me,
-        _ => false,
-    })
-}
+    /// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on its
+    /// way.
+    fn no_answer_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
+        !view.in_flight(|from, to, m| match m {
+            Message::Election => from == me && self.may_answer(view, to),
+            Message::Ok => to == me,
+            _ => false,
+        })
+    }
 
-/// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is on
-/// its way.
-fn no_process_says_who_leads(view: &View<'_, Bully>, me: Id) -> bool {
-    !view.in_flight(|from, to, m| match m {
-        Message::WhoLeads => from == me && view.may_answer(to),
-        Message::Coordinator => to == me,
-        _ => false,
-    })
+    /// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is on
+    /// its way.
+    fn no_process_says_who_leads(&self, view: &View<'_, Self>, me: Id) -> bool {
+        !view.in_flight(|from, to, m| match m {
+            Message::WhoLeads => from == me && self.may_answer(view, to),
+            Message::Coordinator => to == me,
+            _ => false,
+        })
+    }
+
+    /// Whether time-outs wait for what this process may answer.
+    fn may_answer(&self, view: &View<'_, Self>, id: Id) -> bool {
+        match self.awaits {
+            Awaits::Live => view.up(id),
+            Awaits::Recovering => view.may_answer(id),
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Each variant of the bully as one value of its rules.
 //!
-//! Where a text is silent, it gets the rule of [`Bully::BASELINE`], so that a verdict shows what
+//! Where a text is silent, it gets the rule of [`Bully::TEXTBOOK`], so that a verdict shows what
 //! the text says and not what was made up for it; the rules that a text does state are listed with
 //! it.
 
-use super::{Accept, Announce, Bully, Highest, Incumbent, Initiate, Restart, Watch};
+use super::{Accept, Announce, Awaits, Bully, Highest, Incumbent, Initiate, Restart, Watch};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Bully>] = &[
@@ -29,7 +29,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             restart: Restart::CheckFirst,
             highest: Highest::Waits,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
@@ -41,7 +41,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             announce: Announce::All,
             highest: Highest::Waits,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
@@ -54,7 +54,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             restart: Restart::Nothing,
             highest: Highest::Waits,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
@@ -65,7 +65,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             highest: Highest::Waits,
             watch: Watch::Heartbeat,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
@@ -75,7 +75,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             guard: false,
             announce: Announce::All,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
@@ -86,7 +86,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             t_coord: false,
             highest: Highest::Waits,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
@@ -96,18 +96,18 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             t_coord: false,
             announce: Announce::All,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
     Variant {
         name: "coulouris",
         source: "Coulouris et al., Distributed Systems: Concepts and Design, section 15.3",
-        rules: Bully { incumbent: Incumbent::Elects, ..Bully::BASELINE },
+        rules: Bully { incumbent: Incumbent::Elects, ..Bully::TEXTBOOK },
     },
     Variant {
         name: "wikipedia",
         source: "Wikipedia since 2017 (the sender of Victory is the coordinator)",
-        rules: Bully { announce: Announce::All, incumbent: Incumbent::Elects, ..Bully::BASELINE },
+        rules: Bully { announce: Announce::All, incumbent: Incumbent::Elects, ..Bully::TEXTBOOK },
     },
     Variant {
         name: "wikipedia-old",
@@ -116,7 +116,7 @@ pub(super) const ALL: &[Variant<Bully>] = &[
             accept: Accept::LowerStartsElection,
             announce: Announce::All,
             incumbent: Incumbent::Elects,
-            ..Bully::BASELINE
+            ..Bully::TEXTBOOK
         },
     },
 ];
@@ -124,11 +124,11 @@ pub(super) const ALL: &[Variant<Bully>] = &[
 impl Bully {
     /// The rules that the production implementation follows.
     pub const RECOMMENDED: Bully =
-        Bully { accept: Accept::NotLowerThanKnown, watch: Watch::Announcement, ..Bully::BASELINE };
+        Bully { accept: Accept::NotLowerThanKnown, watch: Watch::Announcement, ..Bully::TEXTBOOK };
 
     /// The textbook bully with everything that it needs and nothing more: Coulouris' rules, a
     /// leader that answers an ELECTION by saying that it leads, and any answer as a sign of life.
-    pub const BASELINE: Bully = Bully {
+    pub const TEXTBOOK: Bully = Bully {
         guard: true,
         t_coord: true,
         accept: Accept::Any,
@@ -138,5 +138,9 @@ impl Bully {
         highest: Highest::Announces,
         watch: Watch::Answer,
         incumbent: Incumbent::Answers,
+        awaits: Awaits::Recovering,
     };
+
+    /// The same with the time-outs of the text that other checkers count the states of.
+    pub const BASELINE: Bully = Bully { awaits: Awaits::Live, ..Bully::TEXTBOOK };
 }
