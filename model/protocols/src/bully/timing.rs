@@ -63,8 +63,8 @@ impl Bully {
         }
     }
 
-    /// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on its
-    /// way.
+    /// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on
+    /// its way.
     fn no_answer_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
         !view.in_flight(|from, to, m| match m {
             Message::Election => from == me && self.may_answer(view, to),
@@ -73,8 +73,8 @@ impl Bully {
         })
     }
 
-    /// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is on
-    /// its way.
+    /// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is
+    /// on its way.
     fn no_process_says_who_leads(&self, view: &View<'_, Self>, me: Id) -> bool {
         !view.in_flight(|from, to, m| match m {
             Message::WhoLeads => from == me && self.may_answer(view, to),
