@@ -41,8 +41,16 @@ pub struct Directory<D> {
     /// The slot that the next save writes first: the other one is whole.
     first: usize,
     /// Locked until this is dropped.
-    _lock: File,
+    lock: File,
     state: PhantomData<fn(D) -> D>,
+}
+
+/// Closing the file would release the lock, but for a moment the file may be open in a child that
+/// this process has just forked.
+impl<D> Drop for Directory<D> {
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
 }
 
 impl<D> Directory<D> {
@@ -67,7 +75,7 @@ impl<D> Directory<D> {
             Err(TryLockError::Error(cause)) => return Err(unusable(cause)),
         }
         let (path, state) = (path.to_owned(), PhantomData);
-        Ok(Self { path, owner, sequence: None, first: 0, _lock: lock, state })
+        Ok(Self { path, owner, sequence: None, first: 0, lock, state })
     }
 
     fn slot(&self, number: usize) -> PathBuf {
