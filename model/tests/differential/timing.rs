@@ -112,11 +112,17 @@ fn known_cases_of_what_perfect_timing_hid() {
     }
 }
 
-/// A time-out expired although a process that was down could still answer.
+/// A time-out expired although a process that was down could still answer; and a Backup's although
+/// the restarted owner of the address had spoken.
 #[test]
 fn known_cases_of_what_no_clock_shows() {
-    let case = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
-    assert_eq!(shows(&(case, (0..8).map(longer).collect())), Ok(true));
+    let mut restarted = Case::known("vrrp", "rfc5798", Scenario::calm(2));
+    let rules = [("owner", "true"), ("restart", "true")];
+    restarted.args.rules = rules.map(|(rule, value)| (rule.to_owned(), value.to_owned())).to_vec();
+    let recovered = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
+    for case in [recovered, restarted] {
+        assert_eq!(shows(&(case.clone(), (0..8).map(longer).collect())), Ok(true), "{case:?}");
+    }
 }
 
 /// So many clocks are tried, and at least so many of them must have time-outs that make no mistake.

@@ -86,7 +86,10 @@ impl Vrrp {
             _ => !view.recovered,
         };
         let soon = |cause, id| (cause == Cause::Resigned, self.priority(id, nodes));
-        self.skew && at_once && !view.lossy && soon(cause, other) > soon(mine, me)
+        let waits_less = self.skew && soon(cause, other) > soon(mine, me);
+        // The owner of the address does not wait at all when it starts.
+        let waits_for_nothing = cause == Cause::Startup && self.owner && other == Id::at(nodes - 1);
+        at_once && !view.lossy && (waits_less || waits_for_nothing)
     }
 
     /// Whether the next ADVERTISEMENT of `me` would change or move `other`.
