@@ -1,26 +1,13 @@
 //! The lease's cores against their model: every transition of bounded worlds.
 
-use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
-use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_model::check::Limits;
-use bellwether_model::world::{Faults, Network, Scenario, Start, World};
+use bellwether_model::world::{Faults, Network, Scenario, Start};
 
-/// The program conforms in this world, and every transition of the model was taken.
-#[track_caller]
+use crate::compared;
+
 fn conforms(scenario: Scenario) -> Summary {
-    let world = World::new(LeaseMapping::RULES, scenario).expect("possible");
-    let walked = lockstep(&world, &LeaseMapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { mut summary, divergence, .. } = walked;
-    if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
-    }
-    summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
-        .expect("every transition of the model was taken");
-    assert!(summary.transitions > 300, "{scenario}: only {}", summary.transitions);
-    assert!(summary.probes > 0, "{scenario}");
-    summary
+    compared::conforms(&LeaseMapping, scenario)
 }
 
 fn two(faults: Faults) -> Scenario {

@@ -1,40 +1,18 @@
 //! The production bully against its model: every transition of bounded worlds.
 
 use bellwether_conformance::Error;
-use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::lockstep::{Summary, lockstep};
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
 
-fn walk(scenario: Scenario, limits: Limits) -> Summary {
-    let world = World::new(BullyMapping::RULES, scenario).expect("possible");
-    let walked = lockstep(&world, &BullyMapping, &limits, &mut |_| {}).expect("comparable");
-    let Outcome { mut summary, divergence, .. } = walked;
-    if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
-    }
-    summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
-        .expect("every transition of the model was taken");
-    summary
-}
+use crate::compared::{conforms_by, walk};
 
-/// The program conforms in this world; it has transitions of these kinds and no others.
 #[track_caller]
 fn conforms(scenario: Scenario, kinds: &[&str]) -> Summary {
-    let summary = walk(scenario, Limits::NONE);
-    let all: u64 = summary.kinds.values().sum();
-    assert_eq!(summary.transitions, all, "each transition has one kind");
-    assert!(summary.transitions > 1_000, "{scenario}: only {}", summary.transitions);
-    assert!(summary.probes > 0);
-    let mut expected = kinds.to_vec();
-    expected.sort_unstable();
-    let found: Vec<&str> = summary.kinds.keys().copied().collect();
-    assert_eq!(found, expected, "{scenario}");
-    println!("{scenario}: {summary:?}");
-    summary
+    conforms_by(&BullyMapping, scenario, kinds)
 }
 
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
@@ -116,13 +94,14 @@ fn four_nodes_and_a_crash() {
 
 #[test]
 fn a_walk_that_is_cut_short_says_so() {
-    let summary = walk(CRASH_AND_RECOVERY, Limits { states: Some(1), ..Limits::NONE });
+    let summary =
+        walk(&BullyMapping, CRASH_AND_RECOVERY, &Limits { states: Some(1), ..Limits::NONE });
     assert_eq!(summary.cut_short, Some(Reason::States));
 }
 
 #[test]
 fn a_recount_that_is_cut_short_says_so() {
-    let mut summary = walk(CRASH_AND_RECOVERY, Limits::NONE);
+    let mut summary = walk(&BullyMapping, CRASH_AND_RECOVERY, &Limits::NONE);
     assert_eq!(summary.cut_short, None);
     let world = World::new(BullyMapping::RULES, CRASH_AND_RECOVERY).expect("possible");
     let little = Limits { memory: Some(1), ..Limits::NONE };
@@ -141,7 +120,7 @@ fn rules_that_the_program_does_not_implement_are_refused() {
 
 #[test]
 fn a_recount_that_differs_is_an_error() {
-    let mut summary = walk(CRASH_AND_RECOVERY, Limits::NONE);
+    let mut summary = walk(&BullyMapping, CRASH_AND_RECOVERY, &Limits::NONE);
     let other = World::new(BullyMapping::RULES, Scenario::calm(3)).expect("possible");
     let error = summary.recount(&other, &Limits::NONE, &mut |_| {}).expect_err("another world");
     assert!(matches!(error, Error::Recount { .. }), "{error}");

@@ -1,6 +1,7 @@
 //! All tests of the crate, in one program.
 
 mod cli;
+mod compared;
 mod coverage;
 mod garcia_molina;
 mod lease;

@@ -1,27 +1,18 @@
 //! The quorum bully's core against its model, in each way to take over from a leader.
 
-use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
-use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
     AtOnce, Preemptive, QuorumMapping, StepsAside, StepsDown, Transfers, Variant,
 };
-use bellwether_model::check::Limits;
-use bellwether_model::world::{Faults, Scenario, World};
+use bellwether_model::world::{Faults, Scenario};
+
+use crate::compared;
 
 /// The program conforms in this world; every transition of the model was taken, and no timer,
 /// message or rule was left unmet.
 #[track_caller]
 fn conforms<V: Variant>(scenario: Scenario) -> Summary {
-    let mapping = QuorumMapping::<V>::new();
-    let world = World::new(QuorumMapping::<V>::RULES, scenario).expect("possible");
-    let walked = lockstep(&world, &mapping, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let Outcome { mut summary, divergence, .. } = walked;
-    if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
-    }
-    summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
-        .expect("every transition of the model was taken");
+    let summary = compared::conforms(&QuorumMapping::<V>::new(), scenario);
     assert_eq!(summary.coverage.missing, [""; 0], "{scenario}");
     summary
 }

@@ -4,33 +4,22 @@
 use bellwether::protocol::stoller::{Config, Elid, Message, Stoller, Timer};
 use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Status, Time};
 use bellwether_conformance::divergence::{Divergence, Kind};
-use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::mapping::{Happening, Mapping, Step};
 use bellwether_conformance::program::{Program, Refusal, Remembered};
-use bellwether_model::check::Limits;
 use bellwether_model::protocol::stoller as spec;
-use bellwether_model::world::{Faults, Scenario, Start, World};
+use bellwether_model::world::{Faults, Scenario, Start};
 use std::time::Duration;
+
+use crate::compared::{self, conforms_by};
 
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
-/// The program conforms in this world; it has transitions of these kinds and no others.
 #[track_caller]
 fn conforms(scenario: Scenario, kinds: &[&str]) -> Summary {
-    let world = World::new(StollerMapping::RULES, scenario).expect("possible");
-    let walked = lockstep(&world, &StollerMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
-    if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
-    }
-    summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
-        .expect("every transition of the model was taken");
-    let found: Vec<&str> = summary.kinds.keys().copied().collect();
-    assert_eq!(found, kinds, "{scenario}");
+    let summary = conforms_by(&StollerMapping, scenario, kinds);
     assert!(summary.probes > 1_000, "{scenario}: only {} probes", summary.probes);
-    println!("{scenario}: {summary:?}");
     summary
 }
 
@@ -279,18 +268,13 @@ impl Mapping for WrongMapping {
 }
 
 fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, CRASH_AND_RECOVERY).expect("possible");
-    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
-    outcome.expect("comparable").divergence
+    compared::first_difference(&WrongMapping(mistake), CRASH_AND_RECOVERY)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
-    let divergence = first_difference(mistake);
-    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
-    assert_eq!(divergence.kind, kind, "{divergence}");
-    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+    compared::caught(&WrongMapping(mistake), CRASH_AND_RECOVERY, kind, about);
 }
 
 #[test]

@@ -4,28 +4,15 @@
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
-use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
-use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
-use bellwether_model::check::Limits;
-use bellwether_model::world::{Faults, Network, Scenario, Start, Timing, World};
+use bellwether_model::world::{Faults, Network, Scenario, Start, Timing};
 use wrong::{Mistake, WrongMapping};
 
-/// The program takes every transition of this world as the model does.
-#[track_caller]
+use crate::compared;
+
 fn conforms(scenario: Scenario) -> Summary {
-    let world = World::new(GarciaMolinaMapping::RULES, scenario).expect("possible");
-    let walked = lockstep(&world, &GarciaMolinaMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
-    if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
-    }
-    summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
-        .expect("every transition of the model was taken");
-    assert!(summary.probes > 0);
-    println!("{scenario}: {summary:?}");
-    summary
+    compared::conforms(&GarciaMolinaMapping, scenario)
 }
 
 fn with(change: impl FnOnce(&mut Faults)) -> Scenario {
@@ -75,25 +62,19 @@ fn four_nodes_and_a_crash() {
     conforms(Scenario::calm(4).with_crashes(1, 0));
 }
 
-fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
-    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
-    outcome.expect("comparable").divergence
+fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
+    compared::first_difference(&WrongMapping(mistake), CRASH_AND_RECOVERY)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    let divergence = first_difference(mistake, CRASH_AND_RECOVERY);
-    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
-    assert_eq!(divergence.kind, kind, "{divergence}");
-    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
-    divergence
+    compared::caught(&WrongMapping(mistake), CRASH_AND_RECOVERY, kind, about)
 }
 
 #[test]
 fn without_a_mistake_the_wrapper_conforms() {
-    assert_eq!(first_difference(Mistake::None, CRASH_AND_RECOVERY), None);
+    assert_eq!(first_difference(Mistake::None), None);
 }
 
 #[test]

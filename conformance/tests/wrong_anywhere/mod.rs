@@ -2,8 +2,8 @@
 
 mod wrong;
 
-use bellwether_conformance::crowd::crowd;
 use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::large_group::large_group;
 use bellwether_conformance::lockstep::{Outcome, lockstep};
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
@@ -19,26 +19,27 @@ use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, WrongMapping};
 
+use crate::compared;
+
+/// Without a service that the protocol may need besides.
+fn scenario<M: Mapping>() -> Scenario {
+    Scenario::calm(3 - M::Spec::OPTIONS.services.count).with_crashes(1, 0)
+}
+
 fn walk<M: Mapping>(mapping: M, mistake: Mistake, limits: &Limits) -> Outcome {
-    let services = M::Spec::OPTIONS.services.count;
-    let scenario = Scenario::calm(3 - services).with_crashes(1, 0);
-    let world = World::new(M::RULES, scenario).expect("possible");
+    let world = World::new(M::RULES, scenario::<M>()).expect("possible");
     let wrong = WrongMapping(mapping, mistake);
     lockstep(&world, &wrong, limits, &mut |_| {}).expect("comparable")
 }
 
 fn first_difference<M: Mapping>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
-    walk(mapping, mistake, &Limits::NONE).divergence
+    compared::first_difference(&WrongMapping(mapping, mistake), scenario::<M>())
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught<M: Mapping>(mapping: M, mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    let divergence = first_difference(mapping, mistake);
-    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
-    assert_eq!(divergence.kind, kind, "{divergence}");
-    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
-    divergence
+    compared::caught(&WrongMapping(mapping, mistake), scenario::<M>(), kind, about)
 }
 
 /// Calls a function with each mapping, and with these arguments.
@@ -130,9 +131,9 @@ fn ids_are_kept_in_a_byte() {
 }
 
 fn fails_in_a_large_group<M: Mapping>(mapping: M) {
-    let right = crowd(&mapping);
+    let right = large_group(&mapping);
     assert!(right.wrong.is_none() && right.size >= 8, "{right:?}");
-    let wrong = crowd(&WrongMapping(mapping, Mistake::KeepsIdsInAByte));
+    let wrong = large_group(&WrongMapping(mapping, Mistake::KeepsIdsInAByte));
     assert!(wrong.wrong.is_some(), "{}: {wrong:?}", M::Spec::NAME);
 }
 

@@ -19,14 +19,15 @@ use bellwether_model::world::{Scenario, Start, World};
 use std::time::Duration;
 use wrong::{Arming, Mistake, WrongMapping};
 
+use crate::compared;
+
 fn first_difference<M: Mapping + Copy>(
     mapping: M,
     mistake: Mistake<M>,
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
-    let world = World::new(M::RULES, scenario).expect("possible");
     let wrong = WrongMapping { right: mapping, mistake, period: None };
-    lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
+    compared::first_difference(&wrong, scenario)
 }
 
 /// The mistake is caught, from either start, and what is told is about this.

@@ -4,12 +4,11 @@
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
-use bellwether_conformance::lockstep::{Outcome, lockstep};
-use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_model::check::Limits;
-use bellwether_model::world::{Faults, Scenario, Start, World};
+use bellwether_model::world::{Faults, Scenario, Start};
 use wrong::{Mistake, WrongMapping};
+
+use crate::compared::{self, conforms_by};
 
 fn cold(nodes: usize) -> Scenario {
     Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
@@ -23,23 +22,9 @@ fn recovery() -> Scenario {
     Scenario::calm(3).with_crashes(1, 1)
 }
 
-/// Every transition of this world is taken in both, and there are transitions of these kinds.
 #[track_caller]
 fn conforms(scenario: Scenario, kinds: &[&str]) {
-    let world = World::new(InvitationMapping::RULES, scenario).expect("possible");
-    let walked = lockstep(&world, &InvitationMapping, &Limits::NONE, &mut |_| {});
-    let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
-    if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
-    }
-    summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
-        .expect("every transition of the model was taken");
-    assert!(summary.probes > 0);
-    let found: Vec<&str> = summary.kinds.keys().copied().collect();
-    let mut expected = kinds.to_vec();
-    expected.sort_unstable();
-    assert_eq!(found, expected, "{scenario}");
+    conforms_by(&InvitationMapping, scenario, kinds);
 }
 
 #[test]
@@ -71,19 +56,13 @@ fn lost_doubled_and_suspected() {
 }
 
 fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
-    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
-    outcome.expect("comparable").divergence
+    compared::first_difference(&WrongMapping(mistake), scenario)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, scenario: Scenario, kind: Kind, about: &str) -> Box<Divergence> {
-    let divergence = first_difference(mistake, scenario);
-    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
-    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
-    assert_eq!(divergence.kind, kind, "{divergence}");
-    divergence
+    compared::caught(&WrongMapping(mistake), scenario, kind, about)
 }
 
 #[test]

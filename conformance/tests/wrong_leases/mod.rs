@@ -4,32 +4,23 @@
 
 mod wrong;
 
-use bellwether_conformance::divergence::{Divergence, Kind};
-use bellwether_conformance::lockstep::lockstep;
-use bellwether_conformance::mapping::Mapping;
-use bellwether_model::check::Limits;
-use bellwether_model::world::{Scenario, World};
+use bellwether_conformance::divergence::Kind;
+use bellwether_model::world::Scenario;
 use wrong::{Mistake, WrongMapping};
 
-fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
-    let scenario = Scenario::calm(2).with_crashes(1, 1);
-    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
-    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
-    outcome.expect("comparable").divergence
-}
+use crate::compared;
+
+const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
-    let divergence = first_difference(mistake);
-    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
-    assert_eq!(divergence.kind, kind, "{divergence}");
-    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+    compared::caught(&WrongMapping(mistake), WORLD, kind, about);
 }
 
 #[test]
 fn without_a_mistake_the_wrapper_conforms() {
-    assert_eq!(first_difference(Mistake::None), None);
+    assert_eq!(compared::first_difference(&WrongMapping(Mistake::None), WORLD), None);
 }
 
 #[test]

@@ -8,14 +8,13 @@ mod mapping;
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
-use bellwether_conformance::lockstep::lockstep;
-use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::replay::replay;
-use bellwether_model::check::Limits;
 use bellwether_model::trace::Trace;
-use bellwether_model::world::{Faults, Scenario, Start, World};
+use bellwether_model::world::{Faults, Scenario, Start};
 use mapping::WrongMapping;
 use wrong::Mistake;
+
+use crate::compared;
 
 /// A crash and a recovery: enough for every mistake that has a path at all.
 fn scenario() -> Scenario {
@@ -24,19 +23,13 @@ fn scenario() -> Scenario {
 }
 
 fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
-    let world = World::new(WrongMapping::RULES, scenario).expect("possible");
-    let outcome = lockstep(&world, &WrongMapping(mistake), &Limits::NONE, &mut |_| {});
-    outcome.expect("comparable").divergence
+    compared::first_difference(&WrongMapping(mistake), scenario)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    let divergence = first_difference(mistake, scenario());
-    let divergence = divergence.unwrap_or_else(|| panic!("{mistake:?} was not caught"));
-    assert_eq!(divergence.kind, kind, "{divergence}");
-    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
-    divergence
+    compared::caught(&WrongMapping(mistake), scenario(), kind, about)
 }
 
 #[test]

@@ -3,32 +3,25 @@
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
-use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_model::check::Limits;
-use bellwether_model::world::{Scenario, World};
+use bellwether_model::world::Scenario;
 use wrong::{Mistake, Ring, WrongMapping};
+
+use crate::compared;
 
 /// A crash and a recovery: enough for every mistake.
 const WORLD: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 fn first_difference<M: Ring>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
-    let world = World::new(M::RULES, WORLD).expect("possible");
-    let wrong = WrongMapping(mapping, mistake);
-    lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
+    compared::first_difference(&WrongMapping(mapping, mistake), WORLD)
 }
 
 /// Both rings are caught with this mistake; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
-    let of_ids = first_difference(ChangRobertsMapping, mistake);
-    let of_lists = first_difference(ListRingMapping, mistake);
-    for (ring, found) in [("ids", of_ids), ("lists", of_lists)] {
-        let found = found.unwrap_or_else(|| panic!("{mistake:?} was not caught in {ring}"));
-        assert_eq!(found.kind, kind, "{ring}: {found}");
-        assert!(found.to_string().contains(about), "{ring}: {about:?} is not in:\n{found}");
-    }
+    compared::caught(&WrongMapping(ChangRobertsMapping, mistake), WORLD, kind, about);
+    compared::caught(&WrongMapping(ListRingMapping, mistake), WORLD, kind, about);
 }
 
 #[test]

@@ -1,0 +1,70 @@
+//! What a comparison of a right program must show, and one of a wrong program.
+
+use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
+use bellwether_conformance::mapping::Mapping;
+use bellwether_model::check::Limits;
+use bellwether_model::world::{Scenario, World};
+
+/// As far as `limits` allow, the program does what the model does. If the walk was whole, the model
+/// alone has as many transitions.
+#[track_caller]
+pub(crate) fn walk<M: Mapping>(mapping: &M, scenario: Scenario, limits: &Limits) -> Summary {
+    let world = World::new(M::RULES, scenario).expect("possible");
+    let walked = lockstep(&world, mapping, limits, &mut |_| {}).expect("comparable");
+    let Outcome { mut summary, divergence, .. } = walked;
+    if let Some(divergence) = divergence {
+        panic!("{}", divergence.report(false));
+    }
+    summary
+        .recount(&world, &Limits::NONE, &mut |_| {})
+        .expect("every transition of the model was taken");
+    summary
+}
+
+/// The program conforms in the whole of this world, and enough of it was compared to say so.
+#[track_caller]
+pub(crate) fn conforms<M: Mapping>(mapping: &M, scenario: Scenario) -> Summary {
+    let summary = walk(mapping, scenario, &Limits::NONE);
+    let all: u64 = summary.kinds.values().sum();
+    assert_eq!(summary.transitions, all, "each transition has one kind");
+    assert!(summary.transitions > 100, "{scenario}: only {}", summary.transitions);
+    assert!(summary.probes > 0, "{scenario}");
+    println!("{scenario}: {summary:?}");
+    summary
+}
+
+/// As [`conforms`]; and the world has transitions of these kinds and no others.
+#[track_caller]
+pub(crate) fn conforms_by<M: Mapping>(mapping: &M, scenario: Scenario, kinds: &[&str]) -> Summary {
+    let summary = conforms(mapping, scenario);
+    let mut expected = kinds.to_vec();
+    expected.sort_unstable();
+    let found: Vec<&str> = summary.kinds.keys().copied().collect();
+    assert_eq!(found, expected, "{scenario}");
+    summary
+}
+
+/// How the program first differs from the model in this world.
+pub(crate) fn first_difference<M: Mapping>(
+    mapping: &M,
+    scenario: Scenario,
+) -> Option<Box<Divergence>> {
+    let world = World::new(M::RULES, scenario).expect("possible");
+    lockstep(&world, mapping, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
+}
+
+/// The wrong program is caught; what is told is of this kind and about this.
+#[track_caller]
+pub(crate) fn caught<M: Mapping>(
+    mapping: &M,
+    scenario: Scenario,
+    kind: Kind,
+    about: &str,
+) -> Box<Divergence> {
+    let divergence = first_difference(mapping, scenario);
+    let divergence = divergence.unwrap_or_else(|| panic!("not caught in {scenario}"));
+    assert_eq!(divergence.kind, kind, "{divergence}");
+    assert!(divergence.to_string().contains(about), "{about:?} is not in:\n{divergence}");
+    divergence
+}
