@@ -5,7 +5,7 @@
 //!
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
-//! - [`crowd`](crowd::crowd) starts a group as large as the program allows;
+//! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
 //! - [`replay`] drives the program through one saved execution of the model.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
@@ -15,8 +15,8 @@
 
 pub mod cli;
 pub mod coverage;
-pub mod crowd;
 pub mod divergence;
+pub mod large_group;
 pub mod lockstep;
 pub mod mapping;
 pub mod node;

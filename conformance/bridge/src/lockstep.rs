@@ -9,9 +9,9 @@
 //! times; why that is sound is said in [`crate::node`].
 
 use crate::coverage::{Coverage, Tally};
-use crate::crowd::{Crowd, crowd};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
+use crate::large_group::{LargeGroup, large_group};
 use crate::mapping::{Mapping, ProgramOutput};
 use crate::node::{Group, Node};
 use crate::pair;
@@ -45,7 +45,7 @@ pub struct Outcome {
     /// The first difference, if there is one.
     pub divergence: Option<Box<Divergence>>,
     /// What became of a group as large as the program allows, after a walk without a difference.
-    pub crowd: Crowd,
+    pub large_group: LargeGroup,
 }
 
 /// What a walk compared.
@@ -148,8 +148,8 @@ pub fn lockstep<M: Mapping>(
         Ok(nodes) => nodes,
         Err(unsettled) => {
             let divergence = Divergence::before(mapping, world, unsettled);
-            let (summary, crowd) = (Summary::default(), Crowd::default());
-            return Ok(Outcome { summary, divergence: Some(Box::new(divergence)), crowd });
+            let (summary, large_group) = (Summary::default(), LargeGroup::default());
+            return Ok(Outcome { summary, divergence: Some(Box::new(divergence)), large_group });
         }
     };
     let fresh = world.ids().map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
@@ -168,8 +168,8 @@ pub fn lockstep<M: Mapping>(
     if summary.whole && summary.transitions == 0 {
         return Err(Error::NothingCompared);
     }
-    let crowd = if summary.whole { crowd(mapping) } else { Crowd::default() };
-    Ok(Outcome { summary, divergence, crowd })
+    let large_group = if summary.whole { large_group(mapping) } else { LargeGroup::default() };
+    Ok(Outcome { summary, divergence, large_group })
 }
 
 /// A state of the model and the nodes beside it, by number.

@@ -191,8 +191,8 @@ fn told(output: &str) -> String {
     let Some(object) = object else { return output.trim().to_owned() };
     let divergence = &object["divergence"];
     if divergence.is_null() {
-        let crowd = &object["crowd"];
-        return format!("in a group of {}: {}", crowd["size"], crowd["wrong"]);
+        let large_group = &object["large_group"];
+        return format!("in a group of {}: {}", large_group["size"], large_group["wrong"]);
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let first = &divergence["differences"][0];

@@ -75,7 +75,7 @@ impl LockstepArgs {
             self.print(&description, &scenario, &outcome)?;
         }
         Ok(match (&outcome.divergence, outcome.summary.cut_short) {
-            _ if outcome.crowd.wrong.is_some() => DIVERGES,
+            _ if outcome.large_group.wrong.is_some() => DIVERGES,
             (Some(_), _) => DIVERGES,
             (None, Some(_)) => CUT_SHORT,
             (None, None) if !outcome.summary.coverage.missing.is_empty() => CUT_SHORT,
@@ -85,9 +85,9 @@ impl LockstepArgs {
 }
 
 fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
-    let Outcome { summary, divergence, crowd } = outcome;
+    let Outcome { summary, divergence, large_group } = outcome;
     let verdict = match (divergence, summary.cut_short) {
-        _ if crowd.wrong.is_some() => "diverges",
+        _ if large_group.wrong.is_some() => "diverges",
         (Some(_), _) => "diverges",
         (None, Some(_)) => "unknown",
         (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
@@ -101,7 +101,7 @@ fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Res
         "compared": summary,
         "rate": summary.rate().round(),
         "divergence": divergence,
-        "crowd": crowd,
+        "large_group": large_group,
     });
     writeln!(std::io::stdout(), "{object}")?;
     Ok(())
@@ -114,14 +114,18 @@ impl LockstepArgs {
         scenario: &Scenario,
         outcome: &Outcome,
     ) -> anyhow::Result<()> {
-        let Outcome { summary, divergence, crowd } = outcome;
+        let Outcome { summary, divergence, large_group } = outcome;
         let mut out = anstream::stdout();
         writeln!(out, "{}, {}: model and program", of.protocol, of.variant)?;
         writeln!(out, "{scenario}\n")?;
         figures(&mut out, summary)?;
-        if crowd.inputs > 0 {
-            let group = format!("a group of {}:", crowd.size);
-            writeln!(out, "{group:<21} {} inputs until all follow one", HumanCount(crowd.inputs))?;
+        if large_group.inputs > 0 {
+            let group = format!("a group of {}:", large_group.size);
+            writeln!(
+                out,
+                "{group:<21} {} inputs until all follow one",
+                HumanCount(large_group.inputs)
+            )?;
         }
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
@@ -129,8 +133,8 @@ impl LockstepArgs {
             if let Some(file) = &self.out {
                 writeln!(out, "Saved: {}", file.display())?;
             }
-        } else if let Some(wrong) = &crowd.wrong {
-            let size = crowd.size;
+        } else if let Some(wrong) = &large_group.wrong {
+            let size = large_group.size;
             writeln!(out, "\n{ERROR}The program fails in a group of {size}:{ERROR:#} {wrong}.")?;
         } else if let Some(reason) = summary.cut_short {
             let (probed, nodes) = (HumanCount(summary.probed), HumanCount(summary.nodes));

@@ -23,7 +23,7 @@ const MOST: u64 = 1_000_000;
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Crowd {
+pub struct LargeGroup {
     /// How many members the group has; 0 if the program refuses each of the sizes.
     pub size: u16,
     /// How many inputs its nodes have handled.
@@ -35,14 +35,14 @@ pub struct Crowd {
 /// Starts the largest group that the program allows. The ids of its members are as far apart as
 /// they can be.
 #[must_use]
-pub fn crowd<M: Mapping>(mapping: &M) -> Crowd {
+pub fn large_group<M: Mapping>(mapping: &M) -> LargeGroup {
     for size in SIZES {
         let apart = (u16::MAX - 1) / size;
         let ids = (1..=size).filter_map(|number| NodeId::new(number * apart));
         let Ok(members) = Members::new(ids) else { continue };
         let nodes = members.iter().map(|id| mapping.program(id, &members, None));
         let Ok(nodes) = nodes.collect::<Result<Vec<_>, _>>() else { continue };
-        let mut crowd: Running<M> = Running {
+        let mut group: Running<M> = Running {
             ids: members.iter().collect(),
             wakes: vec![None; nodes.len()],
             nodes,
@@ -50,11 +50,11 @@ pub fn crowd<M: Mapping>(mapping: &M) -> Crowd {
             now: Time::ZERO,
             inputs: 0,
         };
-        let ran = catch_unwind(AssertUnwindSafe(|| crowd.run()));
+        let ran = catch_unwind(AssertUnwindSafe(|| group.run()));
         let wrong = ran.unwrap_or_else(|_| Some("a node panics".to_owned()));
-        return Crowd { size, inputs: crowd.inputs, wrong };
+        return LargeGroup { size, inputs: group.inputs, wrong };
     }
-    Crowd { size: 0, inputs: 0, wrong: None }
+    LargeGroup { size: 0, inputs: 0, wrong: None }
 }
 
 struct Running<M: Mapping> {
