@@ -8,6 +8,9 @@ mod network;
 mod plot;
 mod report;
 #[cfg(test)]
+#[path = "../../tests/support/shown.rs"]
+mod shown;
+#[cfg(test)]
 mod tests;
 mod trial;
 

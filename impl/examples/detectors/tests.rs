@@ -1,7 +1,5 @@
 //! The document shows what the program measures, and what the document concludes is so.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bellwether::protocol::Time;
@@ -9,31 +7,9 @@ use bellwether::protocol::Time;
 use crate::choice::Choice;
 use crate::network::{Heartbeat, INTERVAL, Kind, trace};
 use crate::report::{LENGTH, SEED, tables};
+use crate::shown::is_shown;
 use crate::trial::{self, Outcome};
 use crate::{plot, trial::early_crashes};
-
-fn docs(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(path)
-}
-
-/// Compares a document, or a part of it between two marks, with what was made; writes it instead if
-/// the variable `UPDATE_DOCS` is set.
-fn is_shown(path: &str, made: &str, marks: Option<(&str, &str)>) {
-    let kept = fs::read_to_string(docs(path)).unwrap_or_default();
-    let (before, shown, after) = match marks {
-        None => ("", kept.as_str(), ""),
-        Some((begin, end)) => {
-            let begin = kept.find(begin).expect("the first mark") + begin.len();
-            let end = begin + kept[begin..].find(end).expect("the second mark");
-            (&kept[..begin], &kept[begin..end], &kept[end..])
-        }
-    };
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(docs(path), [before, made, after].concat()).expect("it can be written");
-    } else {
-        assert!(shown == made, "docs/{path} is old: run the tests with UPDATE_DOCS=1");
-    }
-}
 
 fn run(choice: Choice, kind: Kind) -> Outcome {
     trial::run(choice, &trace(kind, LENGTH, SEED)).expect("good settings")

@@ -334,7 +334,8 @@ impl<S: Subject> World<S> {
         let Some(core) = &mut host.node else { return };
         let read = host.clock.read(self.now);
         let leads = |core: &Node<S::Core>| {
-            S::office(core).filter(|office| office.until.is_none_or(|until| until > read))
+            S::leadership(core)
+                .filter(|leadership| leadership.until.is_none_or(|until| until > read))
         };
         let before = leads(core);
         core.handle(now, input);
@@ -345,7 +346,7 @@ impl<S: Subject> World<S> {
             writes: matches!(pending, Some(Output::Persist(_))),
             sends: matches!(pending, Some(Output::Send { .. })),
             sent: 0,
-            led: led.map(|office| office.epoch),
+            led: led.map(|leadership| leadership.epoch),
             pending,
         });
         self.observe(node);

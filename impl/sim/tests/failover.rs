@@ -1,12 +1,12 @@
 //! What a failover costs, and that `docs/performance.md` shows it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bellwether_sim::failover::{Cost, SIZES, handover, measure, table};
 use bellwether_sim::plot::draw;
 use bellwether_sim::run::flapping_highest;
+
+use crate::shown::is_shown;
 
 /// The longest delay of a message, and the longest sync.
 const DELAY: Duration = Duration::from_millis(5);
@@ -19,29 +19,6 @@ const ELECTION: Duration = Duration::from_millis(300);
 fn costs() -> Vec<Cost> {
     let rows = SIZES.iter().flat_map(|&(nodes, names)| names.iter().map(move |name| (name, nodes)));
     rows.map(|(name, nodes)| measure(name, nodes).expect("it is simulated")).collect()
-}
-
-fn docs(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
-}
-
-/// Compares what a document has between two marks with what was made; writes it instead if the
-/// variable `UPDATE_DOCS` is set.
-fn is_shown(path: &str, made: &str, marks: Option<(&str, &str)>) {
-    let kept = fs::read_to_string(docs(path)).unwrap_or_default();
-    let (before, shown, after) = match marks {
-        None => ("", kept.as_str(), ""),
-        Some((begin, end)) => {
-            let begin = kept.find(begin).expect("the first mark") + begin.len();
-            let end = begin + kept[begin..].find(end).expect("the second mark");
-            (&kept[..begin], &kept[begin..end], &kept[end..])
-        }
-    };
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(docs(path), [before, made, after].concat()).expect("it can be written");
-    } else {
-        assert!(shown == made, "docs/{path} is old: run the tests with UPDATE_DOCS=1");
-    }
 }
 
 #[test]

@@ -3,4 +3,6 @@
 mod cli;
 mod failover;
 mod runs;
+#[path = "../../tests/support/shown.rs"]
+mod shown;
 mod wrong;

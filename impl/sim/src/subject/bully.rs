@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::bully::{Bully as Core, Config, Message, Timing};
-use bellwether::protocol::{Members, Node, NodeId, Nothing, Role};
+use bellwether::protocol::bully::{Bully as Core, Config, Timing};
+use bellwether::protocol::{Members, NodeId};
 
-use super::{Granted, Office, Says, Subject};
+use super::Subject;
 use crate::wrong::Wrong;
 
 /// The bully with its usual configuration. It promises that all agree in the end, and that is all
@@ -22,22 +22,6 @@ impl Subject for Bully {
 
     fn config(members: &Members, id: NodeId, _: Option<Wrong>) -> Config {
         Config { id, members: members.clone(), timing: Timing::DEFAULT }
-    }
-
-    fn office(node: &Node<Core>) -> Option<Office> {
-        (node.status().role == Role::Leader).then_some(Office { epoch: None, until: None })
-    }
-
-    fn says(_: &Message) -> Says {
-        Says::Other
-    }
-
-    fn granted(durable: &Nothing) -> Option<Granted> {
-        match *durable {}
-    }
-
-    fn drift_ppm() -> i64 {
-        10_000
     }
 
     /// The highest node leads, or misses its leader within a watch or waits for a winner, and then

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::garcia_molina::{
-    Computed, Config, GarciaMolina as Core, Message, Timing,
-};
-use bellwether::protocol::{Members, Node, NodeId, Role};
+use bellwether::protocol::garcia_molina::{Config, GarciaMolina as Core, Timing};
+use bellwether::protocol::{Members, NodeId};
 
-use super::{Granted, Office, Says, Subject};
+use super::Subject;
 use crate::wrong::Wrong;
 
 /// The bully of 1982 with its usual configuration.
@@ -23,22 +21,6 @@ impl Subject for GarciaMolina {
 
     fn config(members: &Members, id: NodeId, _: Option<Wrong>) -> Config {
         Config { id, members: members.clone(), timing: Timing::DEFAULT }
-    }
-
-    fn office(node: &Node<Core>) -> Option<Office> {
-        (node.status().role == Role::Leader).then_some(Office { epoch: None, until: None })
-    }
-
-    fn says(_: &Message) -> Says {
-        Says::Other
-    }
-
-    fn granted(_: &Computed) -> Option<Granted> {
-        None
-    }
-
-    fn drift_ppm() -> i64 {
-        10_000
     }
 
     /// The check of the highest node goes round all others, one call after the other, and so does

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::{Core, Members, Node, NodeId, Time};
+use bellwether::protocol::{Core, Members, Node, NodeId, Role, Time};
 
 use crate::wrong::Wrong;
 
@@ -31,17 +31,26 @@ pub trait Subject: Send + Sync + 'static {
     /// The configuration of one node.
     fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> <Self::Core as Core>::Config;
 
-    /// What a node holds that believes to lead.
-    fn office(node: &Node<Self::Core>) -> Option<Office>;
+    /// The leadership that a node believes to have. Without a word of the subject's own it has
+    /// neither an epoch nor an end.
+    fn leadership(node: &Node<Self::Core>) -> Option<Leadership> {
+        (node.status().role == Role::Leader).then_some(Leadership { epoch: None, until: None })
+    }
 
-    /// What a message says to an observer.
-    fn says(message: &<Self::Core as Core>::Message) -> Says;
+    /// What a message says to an observer: of grants and epochs, nothing.
+    fn says(_: &<Self::Core as Core>::Message) -> Says {
+        Says::Other
+    }
 
-    /// What a node has granted, by its durable data.
-    fn granted(durable: &<Self::Core as Core>::Durable) -> Option<Granted>;
+    /// What a node has granted, by its durable data: nothing.
+    fn granted(_: &<Self::Core as Core>::Durable) -> Option<Granted> {
+        None
+    }
 
-    /// By how much the rate of a clock may be wrong, in parts per million.
-    fn drift_ppm() -> i64;
+    /// By how much the rate of a clock may be wrong, in parts per million: one percent.
+    fn drift_ppm() -> i64 {
+        10_000
+    }
 
     /// How long after the last fault all nodes agree on one leader, at the latest, if no message
     /// takes longer than `delay` and no sync.
@@ -50,7 +59,7 @@ pub trait Subject: Send + Sync + 'static {
 
 /// A node believes that it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Office {
+pub struct Leadership {
     /// In this epoch, if the protocol has epochs.
     pub epoch: Option<u64>,
     /// Until its lease is over by its own clock, if the protocol has leases.

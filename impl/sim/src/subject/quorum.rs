@@ -5,7 +5,7 @@ use std::time::Duration;
 use bellwether::protocol::quorum::{Config, Durable, Message, Preemption, Quorum as Core, Timing};
 use bellwether::protocol::{Members, Node, NodeId};
 
-use super::{Granted, Office, Says, Subject};
+use super::{Granted, Leadership, Says, Subject};
 use crate::wrong::Wrong;
 
 const ALWAYS: &[&str] = &[
@@ -34,9 +34,9 @@ macro_rules! subjects {
                 config($timing, members, id, wrong)
             }
 
-            fn office(node: &Node<Core>) -> Option<Office> {
+            fn leadership(node: &Node<Core>) -> Option<Leadership> {
                 let lease = node.lease()?;
-                Some(Office { epoch: Some(lease.epoch.number()), until: Some(lease.until) })
+                Some(Leadership { epoch: Some(lease.epoch.number()), until: Some(lease.until) })
             }
 
             fn says(message: &Message) -> Says {

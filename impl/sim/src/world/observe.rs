@@ -15,16 +15,16 @@ impl<S: Subject> World<S> {
     pub(super) fn observe(&mut self, node: usize) {
         let host = &self.hosts[node];
         let status = host.node.as_ref().map(Node::status);
-        let office = host.node.as_ref().and_then(S::office);
+        let leadership = host.node.as_ref().and_then(S::leadership);
         let until = |until| host.clock.when(until);
         let face = Face {
             id: host.id,
             up: status.is_some(),
             role: status.map_or(Role::NotStarted, |status| status.role),
             leader: status.and_then(|status| status.leader),
-            term: office.map(|office| Term {
-                epoch: office.epoch,
-                until: office.until.map_or(Moment(u64::MAX), until),
+            term: leadership.map(|leadership| Term {
+                epoch: leadership.epoch,
+                until: leadership.until.map_or(Moment(u64::MAX), until),
             }),
             durable: host.disk.synced.as_ref().and_then(S::granted),
         };
