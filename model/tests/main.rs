@@ -16,7 +16,6 @@ mod garcia_molina;
 mod invitation;
 mod lease;
 mod liveness;
-mod liveness_speed;
 mod ospf_dr;
 mod packed;
 mod queue;
