@@ -4,7 +4,7 @@
 //! use bellwether::{Config, Election};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+//! let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
 //! let config = Config::new("orders", 2, members)?.with_directory("/var/lib/orders");
 //! let election = Election::join(config).await?;
 //! let mut leadership = election.leadership();

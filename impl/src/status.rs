@@ -3,16 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use futures::{SinkExt, StreamExt};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_util::codec::Framed;
 
-use crate::config::{Address, ClusterId};
+use crate::config::{Address, ClusterId, Credentials};
 use crate::protocol::{NodeId, Role};
-use crate::transport::frame::{self, FrameError, Opening, Reply};
+use crate::transport::frame::{Opening, Reply};
+use crate::transport::handshake::{self, Failure};
 use crate::transport::socket;
 
 /// How a node is at one moment.
@@ -24,8 +23,9 @@ pub struct StatusReport {
     pub protocol: String,
     /// Its id.
     pub node: NodeId,
-    /// Which run of the node this is: the time of its start, in nanoseconds since 1970.
-    pub incarnation: u64,
+    /// Which run of the node this is: the time of its start, in nanoseconds since 1970. `None` if
+    /// the node does not tell, as it cannot know who asks.
+    pub incarnation: Option<u64>,
     /// What it is doing.
     pub role: Role,
     /// Which node it takes for the leader.
@@ -126,37 +126,52 @@ pub enum QueryError {
     },
 }
 
-/// Asks the node at `address` how it is, and waits at most `limit` for the answer.
+/// Asks the node at `address` how it is, and waits at most `limit` for the answer. It needs the
+/// credentials of a node of that cluster.
 ///
 /// # Errors
 ///
 /// A [`QueryError`] when there is no answer in time, or none that makes sense.
-pub async fn query(address: &Address, limit: Duration) -> Result<StatusReport, QueryError> {
-    match timeout(limit, ask(address)).await {
-        Ok(answer) => answer,
+pub async fn query(
+    address: &Address,
+    credentials: &Credentials,
+    limit: Duration,
+) -> Result<StatusReport, QueryError> {
+    let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
+    match timeout(limit, ask(address, credentials, &Opening::StatusRequest)).await {
+        Ok(Ok(Reply::Status(report))) => Ok(*report),
+        Ok(Ok(_)) => Err(nonsense("it answers something else".to_owned())),
+        Ok(Err(failure @ Failure::HungUp)) => {
+            Err(nonsense(format!("{failure}; is it a bellwether node?")))
+        }
+        Ok(Err(Failure::Io(cause))) => {
+            Err(QueryError::Unreachable { address: address.clone(), cause })
+        }
+        Ok(Err(failure)) => Err(nonsense(failure.to_string())),
         Err(_) => Err(QueryError::Silent { address: address.clone(), limit }),
     }
 }
 
-async fn ask(address: &Address) -> Result<StatusReport, QueryError> {
-    let unreachable = |cause| QueryError::Unreachable { address: address.clone(), cause };
-    let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
-    let malformed = |error: FrameError| nonsense(error.to_string());
-    let stream = TcpStream::connect(address.as_str()).await.map_err(unreachable)?;
+/// Whether this run of the node is at `address`.
+pub(crate) async fn is_there(
+    address: &Address,
+    credentials: &Credentials,
+    node: NodeId,
+    incarnation: u64,
+) -> bool {
+    let question = Opening::AreYou { node, incarnation };
+    matches!(ask(address, credentials, &question).await, Ok(Reply::Is(true)))
+}
+
+async fn ask(
+    address: &Address,
+    credentials: &Credentials,
+    question: &Opening,
+) -> Result<Reply, Failure> {
+    let stream = TcpStream::connect(address.as_str()).await.map_err(Failure::Io)?;
     if socket::met_itself(&stream) {
-        return Err(unreachable(std::io::ErrorKind::ConnectionRefused.into()));
+        return Err(Failure::Io(std::io::ErrorKind::ConnectionRefused.into()));
     }
-    let mut connection = Framed::new(stream, frame::codec());
-    let request = frame::encode_first(&Opening::StatusRequest).map_err(malformed)?;
-    connection.send(request).await.map_err(unreachable)?;
-    let answer = match connection.next().await {
-        Some(answer) => answer.map_err(|error| nonsense(error.to_string()))?,
-        None => return Err(nonsense("it hung up; is it a bellwether node?".to_owned())),
-    };
-    match frame::decode_first(&answer).map_err(malformed)? {
-        Reply::Status(report) => Ok(*report),
-        Reply::Hello(_) | Reply::Refused(_) => {
-            Err(nonsense("it answers something else".to_owned()))
-        }
-    }
+    let mut channel = handshake::call(credentials, stream).await?;
+    handshake::ask(&mut channel, question).await
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use bellwether::config::{Address, StollerSection};
+use bellwether::config::{Address, Credentials, StollerSection};
 use bellwether::protocol::stoller::Stoller;
 use bellwether::status::{StatusReport, query};
 use bellwether::storage::{Directory, Memory, Storage, StorageError};
@@ -36,7 +36,7 @@ impl Pair {
 
     async fn status(&self, node: usize) -> StatusReport {
         let address: Address = self.addresses[node - 1].parse().expect("an address");
-        query(&address, LIMIT).await.expect("it runs")
+        query(&address, &Credentials::none(), LIMIT).await.expect("it runs")
     }
 }
 

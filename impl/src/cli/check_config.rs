@@ -43,7 +43,9 @@ impl Visitor for Write {
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         config.directory()?;
-        if let Some(warning) = config::warning::<C>() {
+        config.check_security()?;
+        let open = config.security_warning();
+        for warning in config::warning::<C>().into_iter().chain(open) {
             eprintln!("warning: {warning}");
         }
         Ok(config.to_toml(log))

@@ -4,6 +4,7 @@ mod check_config;
 mod completions;
 #[cfg(target_os = "linux")]
 mod exec;
+mod keys;
 mod log;
 mod overrides;
 mod run;
@@ -45,6 +46,7 @@ enum Command {
     ExecKeeper(exec::keeper::Args),
     Status(status::Args),
     CheckConfig(check_config::Args),
+    Keys(keys::Args),
     Completions(completions::Args),
 }
 
@@ -81,6 +83,7 @@ pub(crate) fn main() -> ExitCode {
         Command::ExecKeeper(args) => exec::keeper::run(&args),
         Command::Status(args) => status::run(&args),
         Command::CheckConfig(args) => check_config::run(&args),
+        Command::Keys(args) => keys::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
     match result {

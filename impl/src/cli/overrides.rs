@@ -1,7 +1,7 @@
 //! The flags and variables that count more than the configuration file.
 
 use bellwether::NodeId;
-use bellwether::config::{Address, LogFormat, Overrides};
+use bellwether::config::{Address, LogFormat, Overrides, SecuritySettings};
 use clap::Args;
 use tracing::level_filters::LevelFilter;
 
@@ -33,6 +33,9 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "DIR", env = "BELLWETHER_DATA_DIR")]
     data_dir: Option<String>,
 
+    #[command(flatten)]
+    security: SecurityArgs,
+
     /// How much to log: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", env = "BELLWETHER_LOG_LEVEL", value_parser = level)]
     log_level: Option<LevelFilter>,
@@ -40,6 +43,32 @@ pub(crate) struct OverrideArgs {
     /// How to write the log
     #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
     log_format: Option<LogFormat>,
+}
+
+/// What counts more than `[security]`.
+#[derive(Debug, Args)]
+pub(crate) struct SecurityArgs {
+    /// How the nodes know each other: plain or secret
+    #[arg(long, value_name = "MODE", env = "BELLWETHER_SECURITY")]
+    security: Option<String>,
+
+    /// Run with nodes on several machines although nothing protects them
+    #[arg(long, env = "BELLWETHER_ALLOW_PLAIN")]
+    allow_plain: bool,
+
+    /// The secret of the cluster; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_SECRET_FILE")]
+    secret_file: Option<String>,
+}
+
+impl From<&SecurityArgs> for SecuritySettings {
+    fn from(args: &SecurityArgs) -> Self {
+        Self {
+            mode: args.security.clone(),
+            allow_plain: args.allow_plain.then_some(true),
+            secret_file: args.secret_file.clone(),
+        }
+    }
 }
 
 impl From<&OverrideArgs> for Overrides {
@@ -51,6 +80,7 @@ impl From<&OverrideArgs> for Overrides {
             settings: args.set.clone(),
             store: args.store,
             directory: args.data_dir.clone(),
+            security: SecuritySettings::from(&args.security),
             log_level: args.log_level,
             log_format: args.log_format,
         }

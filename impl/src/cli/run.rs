@@ -30,6 +30,9 @@ A configuration:
   3 = \"10.0.0.3:7000\"
   [storage]
   directory = \"/var/lib/orders\"
+  [security]
+  mode = \"secret\"
+  secret_file = \"/etc/orders.secret\"
 
 The protocol is quorum unless another is chosen: a majority grants one leader its lease. With every
 other one two nodes can lead at the same time; the daemon then warns at the start.
@@ -60,6 +63,7 @@ impl Visitor for Run {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         // Before anything is logged: what is missing in the configuration is told in one line.
         config.directory().map_err(Failure::configuration)?;
+        config.credentials().map_err(Failure::configuration)?;
         let lines = log::start(log, config.node())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =

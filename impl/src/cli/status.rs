@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use bellwether::NodeId;
-use bellwether::config::{self, Address, Overrides, Source};
+use bellwether::config::{self, Address, Credentials, Overrides, SecuritySettings, Source};
 use bellwether::status::{MemberReport, StatusReport, query};
 use humantime_serde::re::humantime::format_duration;
 
+use super::overrides::SecurityArgs;
 use super::{Failure, print};
 
 /// Ask a running node how it is
@@ -36,6 +38,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOST:PORT")]
     address: Option<Address>,
 
+    #[command(flatten)]
+    security: SecurityArgs,
+
     /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
@@ -46,11 +51,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let address = address(args)?;
+    let (address, credentials) = target(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let report = runtime
         .map_err(Failure::runtime)?
-        .block_on(query(&address, args.timeout))
+        .block_on(query(&address, &credentials, args.timeout))
         .map_err(Failure::unreachable)?;
     let text = if args.json {
         serde_json::to_string(&report).map_err(Failure::runtime)? + "\n"
@@ -61,14 +66,23 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(report.leader.is_none())))
 }
 
-fn address(args: &Args) -> Result<Address, Failure> {
-    if let Some(address) = &args.address {
-        return Ok(address.clone());
-    }
-    let path = args.config.clone().unwrap_or_default();
-    let overrides = Overrides { node: args.node, ..Overrides::default() };
-    let source = Source::read(&path, overrides).and_then(|source| source.address());
-    source.map_err(Failure::configuration)
+/// Where to ask, and with what to prove that this program may.
+fn target(args: &Args) -> Result<(Address, Credentials), Failure> {
+    let security = SecuritySettings::from(&args.security);
+    let Some(path) = &args.config else {
+        let address = args.address.clone().ok_or_else(|| anyhow!("no address is given"));
+        let credentials = security.resolve(None).and_then(|security| security.load());
+        let credentials = credentials.map_err(Failure::configuration)?;
+        return Ok((address.map_err(Failure::configuration)?, credentials));
+    };
+    let overrides = Overrides { node: args.node, security, ..Overrides::default() };
+    let source = Source::read(path, overrides).map_err(Failure::configuration)?;
+    let credentials = source.credentials().map_err(Failure::configuration)?;
+    let address = match &args.address {
+        Some(address) => address.clone(),
+        None => source.address().map_err(Failure::configuration)?,
+    };
+    Ok((address, credentials))
 }
 
 /// The report for people.
@@ -79,12 +93,14 @@ fn describe(report: &StatusReport) -> String {
         None => "none is known".to_owned(),
     };
     let time = |milliseconds| format_duration(Duration::from_millis(milliseconds));
-    let StatusReport { cluster, protocol, node, incarnation, role, seq, .. } = report;
+    let StatusReport { cluster, protocol, node, role, seq, .. } = report;
+    let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
     let mut text = format!(
-        "node      {node} of cluster {cluster} (protocol {protocol}, incarnation {incarnation})\n\
+        "node      {node} of cluster {cluster} (protocol {protocol}{})\n\
          role      {role} for {} (change {seq})\n\
          leader    {leader}\n\
          up for    {}\n",
+        incarnation.unwrap_or_default(),
         time(report.in_role_ms),
         time(report.uptime_ms),
     );

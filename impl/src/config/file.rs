@@ -11,15 +11,18 @@ use tracing::level_filters::LevelFilter;
 
 use super::fields::{self, Mistake};
 use super::log::{FileLog, Log};
-use super::{Address, ClusterId, Config, Detection, Error, Parts, Runnable, protocols};
+use super::security::{self, SecuritySettings};
+use super::{
+    Address, ClusterId, Config, Credentials, Detection, Error, Parts, Runnable, protocols,
+};
 use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 8] =
-    ["cluster", "protocol", "node", "listen", "members", "storage", "detector", "log"];
+const TOP: [&str; 9] =
+    ["cluster", "protocol", "node", "listen", "members", "storage", "security", "detector", "log"];
 
 /// The keys of `[storage]`.
 const STORAGE: [&str; 1] = ["directory"];
@@ -31,15 +34,22 @@ const LOG: [&str; 2] = ["level", "format"];
 /// that is empty if it has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections = ["members", "storage", "detector", "log"];
+    let sections = ["members", "storage", "security", "detector", "log"];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
-    let tables = [("members", &["ID"][..]), ("storage", &STORAGE), ("log", &LOG)];
+    let tables = [
+        ("members", &["ID"][..]),
+        ("storage", &STORAGE),
+        ("security", &security::KEYS),
+        ("log", &LOG),
+    ];
     let below = tables
         .into_iter()
         .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
     let value = |key: String| {
         let value = match key.as_str() {
             "protocol" => format!("\"{}\"", Recommended::NAME),
+            "security.mode" => format!("\"{}\"", super::Mode::Plain),
+            "security.allow_plain" => "false".to_owned(),
             "log.level" => format!("\"{}\"", LevelFilter::INFO),
             "log.format" => format!("\"{}\"", super::LogFormat::default()),
             _ => String::new(),
@@ -67,6 +77,8 @@ pub struct Overrides {
     pub store: bool,
     /// Where to keep durable state.
     pub directory: Option<String>,
+    /// How the nodes know each other.
+    pub security: SecuritySettings,
     /// How much to log.
     pub log_level: Option<LevelFilter>,
     /// How to write the log.
@@ -90,6 +102,8 @@ struct File {
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
+    #[serde(default)]
+    security: SecuritySettings,
     #[serde(default)]
     log: FileLog,
 }
@@ -195,6 +209,17 @@ impl Source {
         Ok(address.clone())
     }
 
+    /// What the node proves itself with to others, whatever it runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Source::address`], and [`Error::Security`] when the security cannot be had.
+    pub fn credentials(&self) -> Result<Credentials, Error> {
+        let Sections { file, .. } = self.sections()?;
+        let node = self.node(&file)?;
+        self.overrides.security.clone().or(file.security).resolve(Some(node))?.load()
+    }
+
     fn node(&self, file: &File) -> Result<NodeId, Error> {
         let node = self.overrides.node.or(file.node.as_ref().map(|node| node.0));
         node.ok_or(Error::NoNode)
@@ -235,6 +260,7 @@ impl Source {
             section,
             directory,
             detection,
+            security: self.overrides.security.clone().or(file.security).resolve(Some(node))?,
         })?;
         Ok((config, file.log.resolve(*log_level, *log_format)))
     }
@@ -266,7 +292,9 @@ impl Source {
             }
         }
         let detection = take_table(&mut root, "detector")?.map(Detection::read).transpose()?;
-        for (section, known) in [("storage", &STORAGE[..]), ("log", &LOG)] {
+        for (section, known) in
+            [("storage", &STORAGE[..]), ("security", &security::KEYS), ("log", &LOG)]
+        {
             if let Some(DeValue::Table(table)) = root.get(section).map(Spanned::get_ref) {
                 fields::check(table, section, known)?;
             }

@@ -11,6 +11,7 @@ mod file;
 mod log;
 mod names;
 mod protocols;
+mod security;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub use self::file::{Overrides, Source, reference};
 pub use self::log::{Log, LogFormat};
 pub use self::names::{Address, ClusterId};
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
+pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
+pub(crate) use self::security::{Kind, Mode, Secret};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 
@@ -38,6 +41,7 @@ pub struct Config<C: Runnable = Recommended> {
     core: C::Config,
     directory: Option<PathBuf>,
     detection: Detection,
+    security: Security,
 }
 
 /// What a configuration is made of.
@@ -49,6 +53,7 @@ struct Parts<C: Runnable> {
     section: C::Section,
     directory: Option<String>,
     detection: Detection,
+    security: Security,
 }
 
 impl Config {
@@ -60,7 +65,7 @@ impl Config {
     ///
     /// ```
     /// use bellwether::Config;
-    /// let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+    /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let config = Config::new("orders", 2, members)?.with_directory("/var/lib/orders");
     /// # Ok::<(), bellwether::config::Error>(())
     /// ```
@@ -84,7 +89,7 @@ impl<C: Runnable> Config<C> {
     /// use bellwether::Config;
     /// use bellwether::config::StollerSection;
     /// use bellwether::protocol::stoller::Stoller;
-    /// let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+    /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
     /// let section = StollerSection::default();
     /// let config = Config::<Stoller>::for_protocol("orders", 2, members, section)?
     ///     .with_directory("/var/lib/orders");
@@ -115,6 +120,7 @@ impl<C: Runnable> Config<C> {
             section,
             directory: None,
             detection: Detection::default(),
+            security: Security::default(),
         })
     }
 
@@ -157,8 +163,17 @@ impl<C: Runnable> Config<C> {
         Ok(self)
     }
 
+    /// The same configuration with another security. Without any, the addresses of all members must
+    /// be those of one machine.
+    #[must_use]
+    pub fn with_security(mut self, security: Security) -> Self {
+        self.security = security;
+        self
+    }
+
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
-        let Parts { cluster, node, members, listen, section, directory, detection } = parts;
+        let Parts { cluster, node, members, listen, section, directory, detection, security } =
+            parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
@@ -176,7 +191,7 @@ impl<C: Runnable> Config<C> {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
         let directory = directory.map(fill);
-        Ok(Self { cluster, listen, addresses, node, section, core, directory, detection })
+        Ok(Self { cluster, listen, addresses, node, section, core, directory, detection, security })
     }
 
     /// The cluster the node belongs to.
@@ -228,6 +243,43 @@ impl<C: Runnable> Config<C> {
         }
     }
 
+    /// How the node and the others know each other.
+    #[must_use]
+    pub fn security(&self) -> &Security {
+        &self.security
+    }
+
+    /// What the node proves itself with to others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::check_security`], and [`Error::Security`] when a file cannot be used.
+    pub fn credentials(&self) -> Result<Credentials, Error> {
+        self.check_security()?;
+        self.security.load()
+    }
+
+    /// Whether the security suits the addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unprotected`] when nothing protects the nodes, and an address is that of another
+    /// machine.
+    pub fn check_security(&self) -> Result<(), Error> {
+        self.security.check(self.all_addresses())
+    }
+
+    /// The warning about a node that believes what other machines say; none if it does not.
+    #[must_use]
+    pub fn security_warning(&self) -> Option<String> {
+        self.security.warning(self.all_addresses())
+    }
+
+    /// The addresses of all members, and the one at which the node listens.
+    fn all_addresses(&self) -> impl Iterator<Item = &Address> {
+        self.addresses.values().chain([&self.listen])
+    }
+
     /// Whose durable state it is.
     #[must_use]
     pub fn owner(&self) -> Owner {
@@ -256,9 +308,10 @@ impl<C: Runnable> Config<C> {
         let Log { level, format } = log;
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{detector}\n\
+             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{detector}\n\
              [log]\nlevel = \"{level}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
+            security = self.security.write(),
         )
     }
 }
@@ -370,6 +423,22 @@ pub enum Error {
     #[error("detector.{problem}")]
     Detector {
         /// Which, and what is wrong.
+        problem: String,
+    },
+    /// The addresses are those of several machines, and nothing protects the nodes.
+    #[error(
+        "{address} is not an address of this machine alone, and nothing protects the nodes: any \
+         process that reaches them can decide which one leads. Set `mode` under [security] to \
+         \"tls\" or \"secret\"; or, in a network that you trust, set `allow_plain = true`"
+    )]
+    Unprotected {
+        /// The first such address.
+        address: Address,
+    },
+    /// The security cannot be had.
+    #[error("security: {problem}")]
+    Security {
+        /// What is wrong, with the remedy.
         problem: String,
     },
     /// The members make no sense.

@@ -50,6 +50,18 @@ impl Address {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether only processes of this machine reach it. A name other than `localhost` may be any
+    /// machine's.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        let host = self.0.rsplit_once(':').map_or("", |(host, _)| host);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        match bare.parse::<std::net::IpAddr>() {
+            Ok(address) => address.to_canonical().is_loopback(),
+            Err(_) => host.eq_ignore_ascii_case("localhost"),
+        }
+    }
 }
 
 impl FromStr for Address {

@@ -172,6 +172,7 @@ impl Election {
         mut storage: Option<Box<dyn Storage<C::Durable>>>,
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
+        let credentials = config.credentials()?;
         let durable = storage.as_mut().map(|storage| storage.load()).transpose()?.flatten();
         let node = Node::<C>::new(config.core().clone(), durable, rand::random())
             .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
@@ -198,13 +199,13 @@ impl Election {
         let links = Links::new(others, lifetime, clock);
         let report = reporter(hello.clone(), &leadership, &links, &ignored);
         let (connections, arrivals) =
-            transport::start(hello, lifetime, &links, listener, Box::new(report));
+            transport::start(hello, credentials, lifetime, &links, listener, Box::new(report));
         let protocol = C::NAME;
         let id = config.node();
         let number = id.get();
         tracing::info!(node = number, protocol, incarnation, %address, "taking part in elections");
-        if let Some(warning) = config::warning::<C>() {
-            tracing::warn!(node = id.get(), protocol, "{warning}");
+        for warning in config::warning::<C>().into_iter().chain(config.security_warning()) {
+            tracing::warn!(node = number, protocol, "{warning}");
         }
         let actor = Actor {
             node,
@@ -321,7 +322,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             cluster: hello.cluster.clone(),
             protocol: hello.protocol.clone(),
             node: hello.node,
-            incarnation: hello.incarnation,
+            incarnation: Some(hello.incarnation),
             role: now.role,
             leader: now.leader,
             seq: now.seq,

@@ -9,17 +9,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use futures::{SinkExt as _, StreamExt as _};
 use tokio::sync::mpsc;
-use tokio_util::codec::Framed;
 
 use super::actor::LONGEST_SLEEP;
 use super::*;
 use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};
 use crate::protocol::{self, Belief, Context, Core, Input, Members, Time};
-use crate::transport::Arrival;
 use crate::transport::frame::{self, Frame};
+use crate::transport::{Arrival, handshake};
 
 /// The core, which follows no node and watches node 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -369,12 +367,11 @@ async fn a_link_that_panics_ends_the_node() {
     let mut election = election.expect("it listens");
 
     let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
-    let mut two = Framed::new(stream, frame::codec());
+    let credentials = config::Credentials::none();
+    let mut two = handshake::call(&credentials, stream).await.expect("a greeting");
     let cluster = "orders".parse().expect("a name");
     let hello = Hello { cluster, protocol: "recorder".to_owned(), node: id(2), incarnation: 1 };
-    let opening = frame::encode_first(&frame::Opening::Hello(hello)).expect("fits");
-    two.send(opening).await.expect("sent");
-    two.next().await.expect("an answer").expect("a frame");
+    handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
     let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
     two.send(poison).await.expect("sent");
 

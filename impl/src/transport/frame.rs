@@ -1,12 +1,15 @@
 //! What travels on a connection, and how it is read from bytes that any process may have sent.
 //!
-//! A connection is a sequence of frames, each a length (four bytes, big endian, at most
-//! [`MAX_FRAME`]) and that many bytes. The first frame in each direction opens with a magic number
-//! and a version that will never move, so that any two versions can tell each other apart; the
-//! rest of it, and every later frame, is [postcard](https://postcard.jamesmunns.com/wire-format).
+//! A connection is a sequence of frames, each a length (four bytes, big endian) and that many bytes.
+//! The first one in each direction is a [`Greeting`]: a magic number, and the newest and the oldest
+//! version that the side speaks. They will never move, so that any two versions can tell each other
+//! apart. Both talk the newest version that both know. The rest, and every later frame, is
+//! [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
-//! The side that calls sends an [`Opening`] and gets one [`Reply`]. After a pair of `Hello`s the
-//! caller sends [`Frame`]s and the other side is silent; after a status report both hang up.
+//! After the greetings the side that has called sends an [`Opening`] and gets one [`Reply`]. After a
+//! pair of `Hello`s the caller sends [`Frame`]s and the other side is silent; after any other reply
+//! both hang up. Where the nodes share a secret, the side that was called sends an empty frame
+//! first, and every frame after the greetings is [sealed](super::seal).
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -14,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
-use crate::config::ClusterId;
+use crate::config::{ClusterId, Mode};
 use crate::protocol::NodeId;
 use crate::status::StatusReport;
 
@@ -25,22 +28,85 @@ pub(crate) const MAX_FRAME: usize = 128 * 1024;
 /// The largest frame after the first, in bytes: they are all tiny.
 pub(crate) const MAX_MESSAGE: usize = 256;
 
-/// The version of everything in this file. Two nodes talk only if theirs are the same.
-pub(crate) const VERSION: u16 = 3;
+/// The largest frame that is read from a side that is not known yet, in bytes.
+pub(crate) const MAX_OPENING: usize = 512;
+
+/// The versions of everything in this file that this release speaks. Whoever changes what a frame
+/// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
+/// Version 4 is the first that greets, and understands none before it.
+pub(crate) const VERSIONS: Versions = Versions { newest: 4, oldest: 4 };
 
 const MAGIC: [u8; 4] = *b"BLWR";
-const HEADER: usize = MAGIC.len() + 2;
 
-/// The first frame of the side that calls.
+/// A range of versions, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Versions {
+    pub(crate) newest: u16,
+    pub(crate) oldest: u16,
+}
+
+impl Versions {
+    /// The newest version in both ranges.
+    pub(crate) fn common(self, other: Self) -> Option<u16> {
+        let newest = self.newest.min(other.newest);
+        (newest >= self.oldest.max(other.oldest)).then_some(newest)
+    }
+}
+
+/// The first frame in each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    pub(crate) versions: Versions,
+    /// How the side proves itself.
+    pub(crate) mode: Mode,
+    /// Different in each connection.
+    pub(crate) nonce: [u8; 32],
+}
+
+impl Greeting {
+    /// A greeting with a fresh nonce.
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self { versions: VERSIONS, mode, nonce: rand::random() }
+    }
+
+    pub(crate) fn encode(&self) -> Bytes {
+        let Versions { newest, oldest } = self.versions;
+        let header = [&MAGIC[..], &newest.to_be_bytes(), &oldest.to_be_bytes()].concat();
+        [&header[..], &[self.mode.number()], &self.nonce].concat().into()
+    }
+
+    /// Reads a greeting of a side with which this one has a version in common. A later version may
+    /// say more in it.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+        let (magic, rest) = bytes.split_first_chunk().ok_or(FrameError::NotBellwether)?;
+        if *magic != MAGIC {
+            return Err(FrameError::NotBellwether);
+        }
+        let (newest, rest) = rest.split_first_chunk().ok_or(FrameError::NotBellwether)?;
+        let newest = u16::from_be_bytes(*newest);
+        // Versions before 4 have something else here, and need not be asked.
+        let (oldest, rest) = rest.split_first_chunk().unwrap_or((&[0; 2], &[]));
+        let versions = Versions { newest, oldest: u16::from_be_bytes(*oldest) };
+        VERSIONS.common(versions).ok_or(FrameError::Version { theirs: newest })?;
+        let (mode, rest) = rest.split_first().ok_or(FrameError::Malformed)?;
+        let mode = Mode::numbered(*mode).ok_or(FrameError::Malformed)?;
+        let (nonce, _) = rest.split_first_chunk().ok_or(FrameError::Malformed)?;
+        Ok(Self { versions, mode, nonce: *nonce })
+    }
+}
+
+/// The second frame of the side that calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Opening {
     /// "I am a node, and messages follow."
     Hello(Hello),
     /// "Tell me how you are."
     StatusRequest,
+    /// "Are you this run of this node?"
+    AreYou { node: NodeId, incarnation: u64 },
 }
 
-/// The first frame of the side that was called.
+/// The frame with which the side that was called answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reply {
     /// "So am I. Go on."
@@ -49,6 +115,8 @@ pub(crate) enum Reply {
     Refused(Refusal),
     /// The answer to a status request.
     Status(Box<StatusReport>),
+    /// Whether it is the run of the node that it was asked for.
+    Is(bool),
 }
 
 /// Every later frame of the side that calls.
@@ -69,7 +137,8 @@ pub(crate) struct Hello {
     pub(crate) protocol: String,
     /// Its id.
     pub(crate) node: NodeId,
-    /// Which run of the node this is: different after every start.
+    /// Which run of the node this is: different after every start. 0 where it is not told: a node
+    /// that answers a process that it does not know keeps it to itself.
     pub(crate) incarnation: u64,
 }
 
@@ -93,15 +162,10 @@ pub(crate) enum Refusal {
     SameId(NodeId),
     /// Another process with the caller's id is connected.
     #[error(
-        "two nodes with one id: another process runs as node {node} (incarnation {incarnation}); \
-         stop one of them, or give it another `node`"
+        "two nodes with one id: another process runs as node {0}; stop one of them, or give it \
+         another `node`"
     )]
-    Duplicate {
-        /// The id that both have.
-        node: NodeId,
-        /// The run that is connected.
-        incarnation: u64,
-    },
+    Duplicate(NodeId),
 }
 
 /// Why bytes are not a frame.
@@ -112,7 +176,9 @@ pub(crate) enum FrameError {
     NotBellwether,
     /// The other side is another release.
     #[error(
-        "it speaks version {theirs} of the wire format, this node version {VERSION}: upgrade one"
+        "it speaks version {theirs} of the wire format, this node {} to {}: upgrade one",
+        VERSIONS.oldest,
+        VERSIONS.newest
     )]
     Version {
         /// The version in its header.
@@ -124,30 +190,22 @@ pub(crate) enum FrameError {
 }
 
 /// Splits a stream of bytes into frames, and refuses those that are too large.
-pub(crate) fn codec() -> LengthDelimitedCodec {
-    LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME).new_codec()
+pub(crate) fn codec(longest: usize) -> LengthDelimitedCodec {
+    LengthDelimitedCodec::builder().max_frame_length(longest).new_codec()
 }
 
-/// The bytes of a first frame.
-pub(crate) fn encode_first(frame: &impl Serialize) -> Result<Bytes, FrameError> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend(VERSION.to_be_bytes());
-    let bytes = postcard::to_extend(frame, bytes).map_err(|_| FrameError::Malformed)?;
+/// The bytes of an [`Opening`] or a [`Reply`].
+pub(crate) fn encode(frame: &impl Serialize) -> Result<Bytes, FrameError> {
+    let bytes = postcard::to_stdvec(frame).map_err(|_| FrameError::Malformed)?;
     if bytes.len() > MAX_FRAME { Err(FrameError::Malformed) } else { Ok(bytes.into()) }
 }
 
-/// Reads a first frame: an [`Opening`] or a [`Reply`].
-pub(crate) fn decode_first<F: DeserializeOwned>(bytes: &[u8]) -> Result<F, FrameError> {
-    let (header, body) = bytes.split_at_checked(HEADER).ok_or(FrameError::NotBellwether)?;
-    let (magic, version) = header.split_at(MAGIC.len());
-    if magic != MAGIC {
-        return Err(FrameError::NotBellwether);
+/// Reads an [`Opening`] or a [`Reply`], which must take up all of the bytes.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok(_) | Err(_) => Err(FrameError::Malformed),
     }
-    let theirs = version.iter().fold(0, |number, &byte| number << 8 | u16::from(byte));
-    if theirs != VERSION {
-        return Err(FrameError::Version { theirs });
-    }
-    decode_whole(body)
 }
 
 /// The bytes of a later frame.
@@ -158,15 +216,7 @@ pub(crate) fn encode_frame(frame: &Frame<impl Serialize>) -> Result<Bytes, Frame
 
 /// Reads a later frame.
 pub(crate) fn decode_frame<M: DeserializeOwned>(bytes: &[u8]) -> Result<Frame<M>, FrameError> {
-    if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { decode_whole(bytes) }
-}
-
-/// Reads a value that must take up all of the bytes.
-fn decode_whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok(_) | Err(_) => Err(FrameError::Malformed),
-    }
+    if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { decode(bytes) }
 }
 
 #[cfg(test)]

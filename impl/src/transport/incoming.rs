@@ -5,21 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use futures::{SinkExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
-use super::frame::{self, Frame, FrameError, Hello, Opening, Refusal, Reply};
+use super::channel::{Broken, Channel};
+use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
+use super::handshake::{self, Failure};
+use super::limiter::Source;
 use super::peer::Peer;
 use super::{Arrival, Context, HANDSHAKE, socket};
 use crate::status;
-
-type Connection = Framed<TcpStream, LengthDelimitedCodec>;
 
 /// How many connections may be open besides two for each peer: people asking for the status, and
 /// strangers that are about to be sent away.
@@ -64,7 +63,7 @@ pub(super) async fn listen<M>(
         socket::tune(&stream, context.time_out());
         let (context, inbox) = (Arc::clone(&context), inbox.clone());
         connections.spawn(async move {
-            serve(&context, Framed::new(stream, frame::codec()), from, inbox).await;
+            serve(&context, stream, from, inbox).await;
             drop(permit);
         });
     }
@@ -73,38 +72,38 @@ pub(super) async fn listen<M>(
 /// One connection, from its first frame to its end.
 async fn serve<M: Serialize + DeserializeOwned>(
     context: &Context<M>,
-    mut connection: Connection,
+    stream: TcpStream,
     from: SocketAddr,
     inbox: mpsc::Sender<Arrival<M>>,
 ) {
-    let opening = match timeout(HANDSHAKE, connection.next()).await {
-        Ok(Some(Ok(bytes))) => frame::decode_first(&bytes),
-        Ok(Some(Err(_))) => Err(FrameError::NotBellwether),
-        // A look at whether the port is open.
-        Ok(None) => return,
+    let accepted = timeout(HANDSHAKE, handshake::accept(&context.credentials, stream)).await;
+    let (mut channel, opening) = match accepted {
+        Ok(Ok(Some(accepted))) => accepted,
+        Ok(Ok(None) | Err(Failure::HungUp | Failure::Io(_))) => return,
+        Ok(Err(failure)) => {
+            let counter = match failure {
+                Failure::Frame(_) => &context.bad_frames,
+                _ => &context.refused,
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+            return context.warn(from, &format!("connection closed: {failure}"));
+        }
         Err(_) => return context.warn(from, "no handshake in time: connection closed"),
     };
-    match opening {
-        Ok(Opening::Hello(hello)) => converse(context, connection, from, hello, inbox).await,
-        Ok(Opening::StatusRequest) => {
-            let report = Reply::Status(Box::new((context.report)()));
-            answer(context, &mut connection, &report).await;
+    let reply = match opening {
+        Opening::Hello(hello) => return converse(context, channel, from, hello, inbox).await,
+        Opening::StatusRequest => Reply::Status(Box::new(context.status())),
+        Opening::AreYou { node, incarnation } => {
+            Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
         }
-        Err(error) => {
-            context.bad_frames.fetch_add(1, Ordering::Relaxed);
-            context.warn(from, &format!("connection closed: {error}"));
-            if matches!(error, FrameError::Version { .. }) {
-                // Every version can read from the header which one this node speaks.
-                answer(context, &mut connection, &Reply::Hello(context.hello.clone())).await;
-            }
-        }
-    }
+    };
+    answer(context, &mut channel, &reply).await;
 }
 
 /// Shakes hands with a node, and hears it out.
 async fn converse<M: DeserializeOwned>(
     context: &Context<M>,
-    mut connection: Connection,
+    mut channel: Channel,
     from: SocketAddr,
     hello: Hello,
     inbox: mpsc::Sender<Arrival<M>>,
@@ -112,34 +111,36 @@ async fn converse<M: DeserializeOwned>(
     let incarnation = hello.incarnation;
     let admitted = match acceptable(context, &hello) {
         Ok(peer) => {
-            let admitted = peer.admit(incarnation, answers(peer)).await;
-            admitted.map(|session| (peer, session))
+            let admitted = peer.admit(incarnation, answers(context, peer, incarnation)).await;
+            let duplicate = |other| (Refusal::Duplicate(peer.id), Some(other));
+            admitted.map(|session| (peer, session)).map_err(duplicate)
         }
-        Err(refusal) => Err(refusal),
+        Err(refusal) => Err((refusal, None)),
     };
     let (peer, session) = match admitted {
         Ok(admitted) => admitted,
-        Err(refusal) => {
+        Err((refusal, other)) => {
             context.refused.fetch_add(1, Ordering::Relaxed);
-            context.warn(from, &warning(&hello, &refusal));
-            answer(context, &mut connection, &Reply::Refused(refusal)).await;
+            context.warn(from, &warning(&hello, &refusal, other));
+            answer(context, &mut channel, &Reply::Refused(refusal)).await;
             return;
         }
     };
-    if !answer(context, &mut connection, &Reply::Hello(context.hello.clone())).await {
+    if !answer(context, &mut channel, &Reply::Hello(context.introduction())).await {
         return;
     }
+    channel.settle();
     peer.called.notify_one();
     tokio::select! {
         () = session.replaced.cancelled() => {}
-        () = hear(context, &mut connection, peer, incarnation, &inbox) => {}
+        () = hear(context, &mut channel, peer, incarnation, &inbox) => {}
     }
 }
 
-/// The incarnation of the process that answers at the address of this peer, and is it.
-async fn answers<M>(peer: &Peer<M>) -> Option<u64> {
-    let report = status::query(&peer.address, PROBE).await.ok()?;
-    (report.node == peer.id).then_some(report.incarnation)
+/// Whether this run of the peer answers at its address.
+async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
+    let there = status::is_there(&peer.address, &context.credentials, peer.id, incarnation);
+    timeout(PROBE, there).await.unwrap_or_default()
 }
 
 /// Whether this node talks to that one.
@@ -156,8 +157,8 @@ fn acceptable<'a, M>(context: &'a Context<M>, hello: &Hello) -> Result<&'a Arc<P
     }
 }
 
-/// What the node that refuses writes into its own log.
-fn warning(hello: &Hello, refusal: &Refusal) -> String {
+/// What the node that refuses writes into its own log. `other` is the incarnation of a double.
+fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
     let Hello { node, cluster, incarnation, .. } = hello;
     match refusal {
         Refusal::Cluster(own) => format!(
@@ -176,10 +177,11 @@ fn warning(hello: &Hello, refusal: &Refusal) -> String {
             "two nodes with one id: another process is node {node} as well; give one of them \
              another `node`"
         ),
-        Refusal::Duplicate { incarnation: connected, .. } => format!(
-            "two nodes with one id: node {node} is connected (incarnation {connected}), and \
-             another process (incarnation {incarnation}) says it is node {node}; stop one of \
-             them, or give it another `node`"
+        Refusal::Duplicate(_) => format!(
+            "two nodes with one id: node {node} is connected (incarnation {}), and another process \
+             (incarnation {incarnation}) says it is node {node}; stop one of them, or give it \
+             another `node`",
+            other.unwrap_or_default()
         ),
     }
 }
@@ -187,21 +189,25 @@ fn warning(hello: &Hello, refusal: &Refusal) -> String {
 /// Passes on what a peer sends until it hangs up or makes no sense.
 async fn hear<M: DeserializeOwned>(
     context: &Context<M>,
-    connection: &mut Connection,
+    channel: &mut Channel,
     peer: &Peer<M>,
     incarnation: u64,
     inbox: &mpsc::Sender<Arrival<M>>,
 ) {
-    while let Some(Ok(bytes)) = connection.next().await {
-        let frame = match frame::decode_frame(&bytes) {
+    loop {
+        let read = match channel.next().await {
+            Some(Ok(bytes)) => frame::decode_frame(&bytes).map_err(|error| error.to_string()),
+            Some(Err(error @ Broken::Forged)) => Err(error.to_string()),
+            Some(Err(Broken::Io(_))) | None => return,
+        };
+        let frame = match read {
             Ok(frame) => frame,
-            Err(error) => {
+            Err(problem) => {
                 context.bad_frames.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(
-                    node = context.hello.node.get(),
-                    peer = peer.id.get(),
-                    "connection closed: {error}"
-                );
+                let text = format!("connection closed: {problem}");
+                if context.is_new(Source::Member(peer.id), &text) {
+                    tracing::warn!(node = context.hello.node.get(), peer = peer.id.get(), "{text}");
+                }
                 return;
             }
         };
@@ -216,10 +222,10 @@ async fn hear<M: DeserializeOwned>(
 }
 
 /// Sends a reply; false if the other side cannot be told.
-async fn answer<M>(context: &Context<M>, connection: &mut Connection, reply: &Reply) -> bool {
-    let Ok(bytes) = frame::encode_first(reply) else {
+async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -> bool {
+    let Ok(bytes) = frame::encode(reply) else {
         tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };
-    matches!(timeout(HANDSHAKE, connection.send(bytes)).await, Ok(Ok(())))
+    matches!(timeout(HANDSHAKE, channel.send(bytes)).await, Ok(Ok(())))
 }

@@ -1,8 +1,9 @@
 //! Messages between nodes, over TCP. Carries them; does not know what they mean.
 //!
 //! Every node keeps one connection to every other and speaks on it; it hears on those that others
-//! opened. A connection says nothing before both sides have shaken hands: same version, cluster and
-//! protocol, and the id that was expected. What is wrong with a connection ends that connection,
+//! opened. A connection says nothing before both sides have shaken hands: they have a version in
+//! common, have [proved](handshake) that they belong together, and are of the same cluster and
+//! protocol, with the id that was expected. What is wrong with a connection ends that connection,
 //! with one line in the log that names the remedy, and nothing else.
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
@@ -10,12 +11,15 @@
 //! [`incoming`] for the number of connections.
 
 mod backoff;
+mod channel;
 pub(crate) mod frame;
+pub(crate) mod handshake;
 mod incoming;
 mod limiter;
 mod outbox;
 mod outgoing;
 mod peer;
+mod seal;
 pub(crate) mod socket;
 
 use std::any::Any;
@@ -36,7 +40,7 @@ use self::limiter::{LogLimiter, Source};
 use self::outbox::Outbox;
 use self::peer::Peer;
 use crate::clock::Clock;
-use crate::config::Address;
+use crate::config::{Address, Credentials, Mode};
 use crate::protocol::NodeId;
 use crate::status::{Link, MemberReport, StatusReport};
 
@@ -53,6 +57,7 @@ const FLUSH_AGAIN: Duration = Duration::from_millis(2);
 /// What all connections of a node share.
 struct Context<M> {
     hello: Hello,
+    credentials: Credentials,
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
     /// How long a message is worth sending, as the protocol says.
     lifetime: Duration,
@@ -63,6 +68,25 @@ struct Context<M> {
 }
 
 impl<M> Context<M> {
+    /// What a node says of itself that was called. Who it is talking to may be anybody without
+    /// credentials, and needs no more than that.
+    fn introduction(&self) -> Hello {
+        let incarnation = self.tells_all().then_some(self.hello.incarnation);
+        Hello { incarnation: incarnation.unwrap_or_default(), ..self.hello.clone() }
+    }
+
+    /// How this node is.
+    fn status(&self) -> StatusReport {
+        let report = (self.report)();
+        let incarnation = report.incarnation.filter(|_| self.tells_all());
+        StatusReport { incarnation, ..report }
+    }
+
+    /// Whether all that gets as far as to ask has proved itself.
+    fn tells_all(&self) -> bool {
+        self.credentials.mode() != Mode::Plain
+    }
+
     fn time_out(&self) -> Duration {
         outgoing::time_out(self.lifetime)
     }
@@ -190,6 +214,7 @@ pub(crate) struct Arrival<M> {
 /// the set of tasks is dropped.
 pub(crate) fn start<M>(
     hello: Hello,
+    credentials: Credentials,
     lifetime: Duration,
     links: &Links<M>,
     listener: TcpListener,
@@ -201,6 +226,7 @@ where
     let (inbox, arrivals) = mpsc::channel(INBOX);
     let context = Arc::new(Context {
         hello,
+        credentials,
         peers: Arc::clone(&links.peers),
         lifetime,
         limiter: LogLimiter::default(),

@@ -4,23 +4,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures::{SinkExt, StreamExt};
 use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use super::backoff::Backoff;
+use super::channel::Channel;
 use super::frame::{self, Frame, Opening, Refusal, Reply};
+use super::handshake::{self, Failure};
 use super::limiter::Source;
 use super::peer::Peer;
 use super::{Context, socket};
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::status::Link;
-
-type Connection = Framed<TcpStream, LengthDelimitedCodec>;
 
 /// Keeps a connection to `peer` for as long as the task lives.
 pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
@@ -62,7 +59,7 @@ impl fmt::Display for Problem {
 }
 
 /// Opens a connection and shakes hands.
-async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Problem> {
+async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Problem> {
     let limit = context.time_out();
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
@@ -71,32 +68,33 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Connection, Pro
         return Err(Problem::Unreachable("no process listens there".to_owned()));
     }
     socket::tune(&stream, context.time_out());
-    let mut connection = Framed::new(stream, frame::codec());
-    let opening = Opening::Hello(context.hello.clone());
-    let opening =
-        frame::encode_first(&opening).map_err(|error| Problem::Wrong(error.to_string()))?;
     // The other side may wait for a moment before it refuses.
     let limit = limit + super::HANDSHAKE;
-    let reply = timeout(limit, exchange(&mut connection, opening)).await.map_err(late)??;
+    let (channel, reply) = timeout(limit, shake_hands(context, stream)).await.map_err(late)??;
     match reply {
-        Reply::Hello(hello) if hello.node == peer.id => Ok(connection),
+        Reply::Hello(hello) if hello.node == peer.id => Ok(channel),
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
         Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
-        Reply::Status(_) => {
+        Reply::Status(_) | Reply::Is(_) => {
             Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
         }
     }
 }
 
-async fn exchange(connection: &mut Connection, opening: Bytes) -> Result<Reply, Problem> {
-    let unreachable = |error: std::io::Error| Problem::Unreachable(error.to_string());
-    connection.send(opening).await.map_err(unreachable)?;
-    match connection.next().await {
-        Some(Ok(reply)) => {
-            frame::decode_first(&reply).map_err(|error| Problem::Wrong(error.to_string()))
-        }
-        Some(Err(error)) => Err(unreachable(error)),
-        None => Err(Problem::Unreachable("it hung up".to_owned())),
+async fn shake_hands<M>(
+    context: &Context<M>,
+    stream: TcpStream,
+) -> Result<(Channel, Reply), Failure> {
+    let mut channel = handshake::call(&context.credentials, stream).await?;
+    let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello.clone())).await?;
+    channel.settle();
+    Ok((channel, reply))
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        let problem = if failure.passes() { Self::Unreachable } else { Self::Wrong };
+        problem(failure.to_string())
     }
 }
 
@@ -109,7 +107,7 @@ fn refused(refusal: &Refusal) -> String {
 }
 
 /// Sends what is in the outbox until the connection ends.
-async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Connection) {
+async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Channel) {
     loop {
         let frame = tokio::select! {
             biased;

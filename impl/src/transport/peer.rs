@@ -9,7 +9,6 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::frame::Refusal;
 use super::outbox::Outbox;
 use crate::config::Address;
 use crate::protocol::NodeId;
@@ -100,11 +99,13 @@ impl<M> Peer<M> {
     /// in when the other's connection is gone; it may be late, so that gets a moment. Or when it is
     /// the one that `answers` at the address of the peer: then the other has vanished without a
     /// word, and its connection is all that is left of it.
+    ///
+    /// If it is refused, the incarnation of the other is returned.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         incarnation: u64,
-        answers: impl Future<Output = Option<u64>>,
-    ) -> Result<Session<M>, Refusal> {
+        answers: impl Future<Output = bool>,
+    ) -> Result<Session<M>, u64> {
         let deadline = Instant::now() + GRACE;
         let mut answers = pin!(answers);
         let mut asked = false;
@@ -117,13 +118,13 @@ impl<M> Peer<M> {
             tokio::select! {
                 () = left => {}
                 found = &mut answers, if !asked => {
-                    if found == Some(incarnation) {
+                    if found {
                         return Ok(self.replace(&mut self.caller(), incarnation));
                     }
                     asked = true;
                 }
                 () = sleep_until(deadline), if asked => {
-                    return Err(Refusal::Duplicate { node: self.id, incarnation: other });
+                    return Err(other);
                 }
             }
         }
@@ -183,8 +184,7 @@ mod tests {
     async fn a_second_process_with_one_id_is_refused_while_the_first_is_connected() {
         let peer = peer();
         let first = peer.admit(1, pending()).await.expect("free");
-        let refusal = peer.admit(2, ready(Some(1))).await.expect_err("taken");
-        assert_eq!(refusal, Refusal::Duplicate { node: peer.id, incarnation: 1 });
+        assert_eq!(peer.admit(2, ready(false)).await.err(), Some(1), "taken");
         assert!(!first.replaced.is_cancelled());
         drop(first);
         assert!(peer.admit(2, pending()).await.is_ok());
@@ -196,14 +196,12 @@ mod tests {
         let peer = peer();
         let vanished = peer.admit(1, pending()).await.expect("free");
         let before = Instant::now();
-        let restarted = peer.admit(2, ready(Some(2))).await.expect("it is there");
+        let restarted = peer.admit(2, ready(true)).await.expect("it is there");
         assert_eq!(before.elapsed(), Duration::ZERO);
         assert!(vanished.replaced.is_cancelled() && !restarted.replaced.is_cancelled());
         // The end of the old connection is noticed at some time. It is not the end of the new one.
         drop(vanished);
-        let double = peer.admit(3, ready(Some(2))).await.expect_err("taken");
-        assert_eq!(double, Refusal::Duplicate { node: peer.id, incarnation: 2 });
-        assert!(peer.admit(4, ready(None)).await.is_err(), "no process answers there");
+        assert_eq!(peer.admit(3, ready(false)).await.err(), Some(2), "taken");
     }
 
     #[tokio::test(start_paused = true)]
@@ -214,7 +212,7 @@ mod tests {
             tokio::time::sleep(GRACE / 2).await;
             drop(past);
         };
-        let (session, ()) = tokio::join!(peer.admit(2, ready(None)), leave);
+        let (session, ()) = tokio::join!(peer.admit(2, ready(false)), leave);
         assert!(session.is_ok());
     }
 
@@ -225,7 +223,7 @@ mod tests {
         let newer = peer.admit(1, pending()).await.expect("its own");
         assert!(older.replaced.is_cancelled());
         drop(older);
-        assert!(peer.admit(2, ready(None)).await.is_err(), "the newer connection is still there");
+        assert!(peer.admit(2, ready(false)).await.is_err(), "the newer connection is still there");
         drop(newer);
     }
 

@@ -1,18 +1,17 @@
 //! Connections on the loopback interface: one side is the transport, the other a test.
 
 use bytes::Bytes;
-use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
-use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
+use super::channel::Channel;
 use super::frame::{Opening, Refusal, Reply};
 use super::*;
 use crate::clock::SystemClock;
+use crate::config::{Kind, Secret};
 use crate::protocol::bully::Message;
 use crate::status::Link;
-
-type Connection = Framed<TcpStream, LengthDelimitedCodec>;
 
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -28,11 +27,16 @@ fn hello(node: u16) -> Hello {
 
 /// What node 1 knows, of which node 2 is the only peer, and is at this address.
 fn context(peer: SocketAddr) -> Arc<Context<Message>> {
+    with_credentials(peer, Credentials::none())
+}
+
+fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<Message>> {
     let lifetime = Duration::from_secs(10);
     let address = peer.to_string().parse().expect("an address");
     let links = Links::new([(id(2), &address)].into_iter(), lifetime, SystemClock);
     Arc::new(Context {
         hello: hello(1),
+        credentials,
         peers: links.peers,
         lifetime,
         limiter: LogLimiter::default(),
@@ -49,30 +53,31 @@ async fn bind() -> (TcpListener, SocketAddr) {
 }
 
 /// Waits for a call of node 1, and answers as node `node`.
-async fn answer(listener: &TcpListener, node: u16) -> Connection {
+async fn answer(listener: &TcpListener, node: u16) -> Channel {
     let (stream, _) = timeout(LIMIT, listener.accept()).await.expect("in time").expect("a call");
-    let mut connection = Framed::new(stream, frame::codec());
-    let opening = timeout(LIMIT, connection.next()).await.expect("in time").expect("a frame");
-    let opening = frame::decode_first(&opening.expect("a frame"));
-    assert_eq!(opening, Ok(Opening::Hello(hello(1))));
-    let reply = frame::encode_first(&Reply::Hello(hello(node))).expect("fits");
-    connection.send(reply).await.expect("sent");
-    connection
+    let accepted = timeout(LIMIT, handshake::accept(&Credentials::none(), stream)).await;
+    let (mut channel, opening) =
+        accepted.expect("in time").expect("a handshake").expect("a question");
+    assert_eq!(opening, Opening::Hello(hello(1)));
+    let reply = frame::encode(&Reply::Hello(hello(node))).expect("fits");
+    channel.send(reply).await.expect("sent");
+    channel
 }
 
-async fn next(connection: &mut Connection) -> Frame<Message> {
+async fn next(connection: &mut Channel) -> Frame<Message> {
     let bytes = timeout(LIMIT, connection.next()).await.expect("in time").expect("a frame");
     frame::decode_frame(&bytes.expect("a frame")).expect("makes sense")
 }
 
 /// Calls the node at this address, and says `hello`.
-async fn call(address: SocketAddr, hello: Hello) -> (Connection, Reply) {
+async fn call(address: SocketAddr, hello: Hello) -> (Channel, Reply) {
     let stream = TcpStream::connect(address).await.expect("it listens");
-    let mut connection = Framed::new(stream, frame::codec());
-    let opening = frame::encode_first(&Opening::Hello(hello)).expect("fits");
-    connection.send(opening).await.expect("sent");
-    let reply = timeout(LIMIT, connection.next()).await.expect("in time").expect("a reply");
-    (connection, frame::decode_first(&reply.expect("a frame")).expect("a reply"))
+    let called = async {
+        let mut channel = handshake::call(&Credentials::none(), stream).await?;
+        let reply = handshake::ask(&mut channel, &Opening::Hello(hello)).await?;
+        Ok::<_, handshake::Failure>((channel, reply))
+    };
+    timeout(LIMIT, called).await.expect("in time").expect("a reply")
 }
 
 #[tokio::test]
@@ -99,7 +104,7 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     peer.outbox.push(Message::Election);
     let mut connection = answer(&listener, 3).await;
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
-    assert!(!matches!(end, Some(Ok(_))), "it hangs up: {end:?}");
+    assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     drop(answer(&listener, 3).await);
     let (link, problem) = peer.link();
     assert_eq!(link, Link::Refused);
@@ -135,7 +140,8 @@ async fn a_peer_that_calls_is_called_back_at_once() {
     let mut tasks = JoinSet::new();
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
     let (_connection, reply) = call(address, hello(2)).await;
-    assert_eq!(reply, Reply::Hello(hello(1)));
+    let told = Hello { incarnation: 0, ..hello(1) };
+    assert_eq!(reply, Reply::Hello(told), "not which run it is: anybody may ask");
     // The task that calls it may be busy at this moment, and is told nevertheless.
     let called = context.peers[&id(2)].called.notified();
     timeout(LIMIT, called).await.expect("told");
@@ -154,7 +160,7 @@ async fn a_connection_with_a_frame_that_makes_no_sense_is_closed() {
         connection.send(bytes).await.expect("sent");
     }
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
-    assert!(!matches!(end, Some(Ok(_))), "it hangs up: {end:?}");
+    assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     let arrival = arrivals.recv().await.expect("the first");
     assert_eq!((arrival.from, arrival.frame), (id(2), Frame::Message(Message::Ok)));
     assert!(arrivals.try_recv().is_err(), "nothing after what makes no sense counts");
@@ -178,10 +184,62 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
         let (mut connection, reply) = call(address, caller).await;
         assert_eq!(reply, Reply::Refused(refusal));
         let end = timeout(LIMIT, connection.next()).await.expect("in time");
-        assert!(!matches!(end, Some(Ok(_))), "it hangs up: {end:?}");
+        assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     }
     assert_eq!(context.refused.load(Ordering::Relaxed), 4);
-    assert_eq!(call(address, hello(2)).await.1, Reply::Hello(hello(1)));
+    assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
+}
+
+/// What a node with the secret once said is worth nothing later: not one frame of it counts.
+#[tokio::test]
+async fn a_conversation_that_is_played_back_is_not_heard() {
+    let secret = Credentials(Kind::Secret(Secret::new(&[7; 32])));
+    let (listener, address) = bind().await;
+    let context = with_credentials(address, secret.clone());
+    let (inbox, mut arrivals) = mpsc::channel(16);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+
+    // Node 2 calls through a wire-tap.
+    let (tap, tapped) = bind().await;
+    let record = tokio::spawn(async move {
+        let (mut caller, _) = tap.accept().await.expect("a call");
+        let mut there = TcpStream::connect(address).await.expect("it listens");
+        let (mut from, mut to) = caller.split();
+        let (mut back, mut on) = there.split();
+        let mut said = Vec::new();
+        let listen = async {
+            let mut bytes = [0; 1024];
+            while let Ok(length @ 1..) = from.read(&mut bytes).await {
+                said.extend_from_slice(&bytes[..length]);
+                on.write_all(&bytes[..length]).await.expect("it listens");
+            }
+        };
+        tokio::select! {
+            () = listen => {}
+            _ = tokio::io::copy(&mut back, &mut to) => {}
+        }
+        said
+    });
+    let stream = TcpStream::connect(tapped).await.expect("it listens");
+    let mut two = handshake::call(&secret, stream).await.expect("the same secret");
+    let hello = Opening::Hello(hello(2));
+    let reply = handshake::ask(&mut two, &hello).await.expect("an answer");
+    assert!(matches!(reply, Reply::Hello(_)), "{reply:?}");
+    two.settle();
+    let claim = frame::encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
+    two.send(claim).await.expect("sent");
+    let arrival = timeout(LIMIT, arrivals.recv()).await.expect("in time").expect("one");
+    assert_eq!(arrival.frame, Frame::Message(Message::Coordinator));
+    drop(two);
+
+    let said = timeout(LIMIT, record).await.expect("in time").expect("no panic");
+    let mut again = TcpStream::connect(address).await.expect("it listens");
+    again.write_all(&said).await.expect("sent");
+    let mut answer = Vec::new();
+    let _ = timeout(LIMIT, again.read_to_end(&mut answer)).await.expect("it hangs up");
+    assert!(arrivals.try_recv().is_err(), "nothing has arrived");
+    assert_eq!(context.refused.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test(start_paused = true)]

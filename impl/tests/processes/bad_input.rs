@@ -49,6 +49,11 @@ fn configurations_that_cannot_be_are_refused() {
     run(&["--node", "1", "--protocol", "buly"], &["unknown protocol `buly`", "is `bully`"]);
     run(&["--node", "1", "--protocol", "lease"], &["needs a store", "under [lease]", "--store"]);
     run(&["--node", "1", "--log-level", "loud"], &["--log-level", "debug"]);
+    run(&["--node", "1", "--listen", "0.0.0.0:1"], &["0.0.0.0:1", "[security]", "allow_plain"]);
+    run(&["--node", "1", "--security", "secrt"], &["unknown mode `secrt`", "is `secret`"]);
+    run(&["--node", "1", "--security", "secret"], &["`secret_file`", "--secret-file", "_FILE"]);
+    let missing = ["--node", "1", "--security", "secret", "--secret-file", "/no/secret"];
+    run(&missing, &["/no/secret", "No such file"]);
     run(&["--node", "1", "--listen", "nowhere"], &["`nowhere` is not an address", "HOST:PORT"]);
     refuses(&["run", "--config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
     refuses(&["check-config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
@@ -60,6 +65,8 @@ fn configurations_that_cannot_be_are_refused() {
     text.push_str("speed = \"1s\"\n");
     std::fs::write(&path, &text).expect("writable");
     run(&["--node", "1"], &["unknown key `speed` in [bully]", "line ", "`heartbeat`"]);
+    std::fs::write(&path, cluster.text("test") + "[security]\nmod = \"tls\"").expect("writable");
+    run(&["--node", "1"], &["unknown key `mod` in [security]", "line ", "is `mode`"]);
     let old = cluster.text("test").replace("[bully]", "[timing]");
     std::fs::write(&path, old).expect("writable");
     run(&["--node", "1"], &["line ", "[timing]", "one of [bully], "]);
@@ -197,7 +204,7 @@ fn garbage_on_the_port_ends_that_connection_and_nothing_else() {
         &[0xff; 1000],
         b"\0\0\0\x03abc",
         b"\0\0\0\x08BLWR\0\x01\xff\xff",
-        b"\0\0\0\x08BLWR\0\x63\0\0",
+        b"\0\0\0\x08BLWR\0\x63\0\x63",
     ];
     for bytes in garbage {
         let mut stream = TcpStream::connect(("127.0.0.1", cluster.ports[&2])).expect("listens");

@@ -150,6 +150,11 @@ impl Cluster {
         cluster
     }
 
+    /// A cluster that runs the bully, in which `sections` say how the nodes know each other.
+    pub(crate) fn secured(size: u16, sections: &str) -> Self {
+        Self::running(size, "bully", &format!("{BULLY}{sections}"))
+    }
+
     /// The configuration of all nodes, as members of the cluster `name`.
     pub(crate) fn text(&self, name: &str) -> String {
         let member = |(node, port)| format!("{node} = \"127.0.0.1:{port}\"\n");

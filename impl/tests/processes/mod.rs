@@ -7,5 +7,6 @@ mod common;
 mod exec;
 mod logging;
 mod protocols;
+mod security;
 mod storage;
 mod vanished;

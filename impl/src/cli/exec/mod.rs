@@ -119,6 +119,7 @@ impl Visitor for Exec<'_> {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         let args = self.0;
         config.directory().map_err(Failure::configuration)?;
+        config.credentials().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         let cannot = |error| Failure { status: CANNOT, error };
         let lines = log::start(log, config.node())?;

@@ -24,7 +24,11 @@ fn hello() -> impl Strategy<Value = Hello> {
 }
 
 fn opening() -> impl Strategy<Value = Opening> {
-    prop_oneof![hello().prop_map(Opening::Hello), Just(Opening::StatusRequest)]
+    prop_oneof![
+        hello().prop_map(Opening::Hello),
+        Just(Opening::StatusRequest),
+        (id(), any::<u64>()).prop_map(|(node, incarnation)| Opening::AreYou { node, incarnation }),
+    ]
 }
 
 fn refusal() -> impl Strategy<Value = Refusal> {
@@ -33,8 +37,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         "[a-z]{0,20}".prop_map(Refusal::Protocol),
         id().prop_map(Refusal::UnknownNode),
         id().prop_map(Refusal::SameId),
-        (id(), any::<u64>())
-            .prop_map(|(node, incarnation)| Refusal::Duplicate { node, incarnation }),
+        id().prop_map(Refusal::Duplicate),
     ]
 }
 
@@ -64,7 +67,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 cluster,
                 protocol,
                 node,
-                incarnation,
+                incarnation: Some(incarnation).filter(|&number| number % 2 == 0),
                 role,
                 leader,
                 seq,
@@ -82,48 +85,55 @@ fn reply() -> impl Strategy<Value = Reply> {
         hello().prop_map(Reply::Hello),
         refusal().prop_map(Reply::Refused),
         report().prop_map(|report| Reply::Status(Box::new(report))),
+        any::<bool>().prop_map(Reply::Is),
     ]
 }
 
 proptest! {
     #[test]
-    fn first_frames_survive_a_round_trip(opening in opening(), reply in reply()) {
-        let bytes = encode_first(&opening).expect("fits");
-        prop_assert_eq!(decode_first::<Opening>(&bytes), Ok(opening));
-        let bytes = encode_first(&reply).expect("fits");
-        prop_assert_eq!(decode_first::<Reply>(&bytes), Ok(reply));
+    fn openings_and_replies_survive_a_round_trip(opening in opening(), reply in reply()) {
+        let bytes = encode(&opening).expect("fits");
+        prop_assert!(bytes.len() <= MAX_OPENING);
+        prop_assert_eq!(decode::<Opening>(&bytes), Ok(opening));
+        let bytes = encode(&reply).expect("fits");
+        prop_assert_eq!(decode::<Reply>(&bytes), Ok(reply));
     }
 
     #[test]
-    fn a_truncated_or_lengthened_first_frame_is_refused(
+    fn a_truncated_or_lengthened_opening_is_refused(
         opening in opening(), cut in any::<prop::sample::Index>(), more in any::<u8>(),
     ) {
-        let bytes = encode_first(&opening).expect("fits");
+        let bytes = encode(&opening).expect("fits");
         let cut = cut.index(bytes.len());
-        prop_assert!(decode_first::<Opening>(&bytes[..cut]).is_err());
+        prop_assert!(decode::<Opening>(&bytes[..cut]).is_err());
         let longer = [&bytes[..], &[more]].concat();
-        prop_assert_eq!(decode_first::<Opening>(&longer), Err(FrameError::Malformed));
+        prop_assert_eq!(decode::<Opening>(&longer), Err(FrameError::Malformed));
     }
 
     #[test]
     fn garbage_is_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        prop_assert!(decode_first::<Opening>(&bytes).is_err());
+        prop_assert_eq!(Greeting::decode(&bytes), Err(FrameError::NotBellwether));
         // Behind a good header it may mean something by chance; it must not panic.
-        let behind_header = [&MAGIC[..], &VERSION.to_be_bytes(), &bytes].concat();
-        let _ = decode_first::<Opening>(&behind_header);
-        let _ = decode_first::<Reply>(&behind_header);
+        let Versions { newest, oldest } = VERSIONS;
+        let header = [&MAGIC[..], &newest.to_be_bytes(), &oldest.to_be_bytes()].concat();
+        let behind_header = Greeting::decode(&[&header[..], &bytes].concat());
+        let mode = bytes.first().and_then(|&number| Mode::numbered(number));
+        prop_assert_eq!(behind_header.is_ok(), bytes.len() >= 33 && mode.is_some());
+        let _ = decode::<Opening>(&bytes);
+        let _ = decode::<Reply>(&bytes);
         let frame = decode_frame::<Message>(&bytes);
         prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1] | [0, 0..3]));
     }
 
     #[test]
-    fn another_version_is_told_apart(opening in opening(), theirs in any::<u16>()) {
-        let mut bytes = encode_first(&opening).expect("fits").to_vec();
-        bytes[4..6].copy_from_slice(&theirs.to_be_bytes());
-        let decoded = decode_first::<Opening>(&bytes);
-        prop_assert_eq!(decoded.is_ok(), theirs == VERSION);
-        if theirs != VERSION {
-            prop_assert_eq!(decoded, Err(FrameError::Version { theirs }));
+    fn another_version_is_told_apart(newest in any::<u16>(), oldest in any::<u16>()) {
+        let versions = Versions { newest, oldest };
+        let greeting = Greeting { versions, ..Greeting::new(Mode::Plain) };
+        let decoded = Greeting::decode(&greeting.encode());
+        if newest >= VERSIONS.oldest && oldest <= VERSIONS.newest && newest >= oldest {
+            prop_assert_eq!(decoded, Ok(greeting));
+        } else {
+            prop_assert_eq!(decoded, Err(FrameError::Version { theirs: newest }));
         }
     }
 
@@ -134,10 +144,10 @@ proptest! {
     ) {
         let mut stream = BytesMut::new();
         for frame in &frames {
-            codec().encode(Bytes::from(frame.clone()), &mut stream).expect("fits");
+            codec(MAX_FRAME).encode(Bytes::from(frame.clone()), &mut stream).expect("fits");
         }
         let rest = stream.split_off(cut.index(stream.len() + 1));
-        let (mut reader, mut read, mut buffer) = (codec(), Vec::new(), BytesMut::new());
+        let (mut reader, mut read, mut buffer) = (codec(MAX_FRAME), Vec::new(), BytesMut::new());
         for part in [stream, rest] {
             buffer.extend_from_slice(&part);
             while let Some(frame) = reader.decode(&mut buffer).expect("well-formed") {
@@ -147,6 +157,43 @@ proptest! {
         prop_assert!(buffer.is_empty(), "nothing is left over");
         prop_assert_eq!(read, frames);
     }
+}
+
+#[test]
+fn two_nodes_talk_the_newest_version_that_both_know() {
+    let versions = |oldest, newest| Versions { newest, oldest };
+    for (one, other, common) in [
+        ((4, 4), (4, 4), Some(4)),
+        ((4, 4), (4, 5), Some(4)),
+        ((4, 5), (4, 5), Some(5)),
+        ((5, 6), (4, 5), Some(5)),
+        ((5, 6), (4, 4), None),
+        ((4, 4), (6, 7), None),
+        // Turned round: no range at all.
+        ((4, 4), (5, 3), None),
+    ] {
+        let (one, other) = (versions(one.0, one.1), versions(other.0, other.1));
+        assert_eq!(one.common(other), common);
+        assert_eq!(other.common(one), common);
+    }
+}
+
+/// The next release says more in its greeting, and still speaks this version.
+#[test]
+fn a_greeting_of_the_next_version_is_understood() {
+    let versions = Versions { newest: VERSIONS.newest + 1, oldest: VERSIONS.newest };
+    let greeting = Greeting { versions, ..Greeting::new(Mode::Secret) };
+    let bytes = [&greeting.encode()[..], b"and more"].concat();
+    assert_eq!(Greeting::decode(&bytes), Ok(greeting));
+}
+
+/// Before version 4 a connection began with a header of six bytes and a value.
+#[test]
+fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
+    for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
+        assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
+    }
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x04", "where it looks");
 }
 
 #[test]
@@ -170,8 +217,10 @@ fn the_longest_list_of_a_ring_fits_into_a_frame() {
 #[test]
 fn oversized_frames_are_refused_before_they_are_read() {
     let announced = u32::try_from(MAX_FRAME + 1).expect("fits").to_be_bytes();
-    assert!(codec().decode(&mut BytesMut::from(&announced[..])).is_err());
-    assert!(codec().encode(Bytes::from(vec![0; MAX_FRAME + 1]), &mut BytesMut::new()).is_err());
+    assert!(codec(MAX_FRAME).decode(&mut BytesMut::from(&announced[..])).is_err());
+    assert!(
+        codec(MAX_FRAME).encode(Bytes::from(vec![0; MAX_FRAME + 1]), &mut BytesMut::new()).is_err()
+    );
     assert!(decode_frame::<Message>(&[0; MAX_MESSAGE + 1]).is_err());
 }
 
@@ -207,7 +256,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         cluster: "c".repeat(64).parse().expect("a name"),
         protocol: "bully".to_owned(),
         node: id(u16::MAX),
-        incarnation: u64::MAX,
+        incarnation: Some(u64::MAX),
         role: Role::Leader,
         leader: Some(id(u16::MAX)),
         seq: u64::MAX,
@@ -216,5 +265,5 @@ fn the_largest_status_report_fits_into_a_frame() {
         members,
         counters: Counters::default(),
     };
-    assert!(encode_first(&Reply::Status(Box::new(report))).is_ok());
+    assert!(encode(&Reply::Status(Box::new(report))).is_ok());
 }

@@ -1,0 +1,344 @@
+//! The section `[security]`: how the nodes of a cluster know each other.
+
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+use super::fields;
+use super::{Address, Error};
+use crate::protocol::NodeId;
+
+/// The keys of the section.
+pub(super) const KEYS: [&str; 3] = ["mode", "allow_plain", "secret_file"];
+
+/// The shortest secret, in bytes.
+pub const SHORTEST_SECRET: usize = 32;
+
+/// The largest file with a secret, a key or certificates, in bytes.
+const LARGEST: u64 = 64 * 1024;
+
+/// How the nodes of a cluster know each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// They believe what is said: for one machine.
+    Plain {
+        /// Whether that is wanted with addresses of other machines, too.
+        anywhere: bool,
+    },
+    /// They prove that they know a secret, and every frame has a code that depends on it.
+    Secret {
+        /// Where the secret is.
+        file: PathBuf,
+    },
+}
+
+/// The name of each kind of security.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Plain = 0,
+    Secret = 1,
+}
+
+impl Mode {
+    const ALL: [Self; 2] = [Self::Plain, Self::Secret];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Secret => "secret",
+        }
+    }
+
+    /// How a greeting says it.
+    pub(crate) fn number(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn numbered(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.number() == number)
+    }
+
+    fn read(text: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|mode| mode.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name);
+            Error::Security { problem: fields::unknown("mode", text, " of security", &names) }
+        })
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a file or flags say of it. What is not said is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct SecuritySettings {
+    /// The kind of security.
+    pub mode: Option<String>,
+    /// Whether nodes on several machines may do without.
+    pub allow_plain: Option<bool>,
+    /// Where the secret is.
+    pub secret_file: Option<String>,
+}
+
+impl SecuritySettings {
+    /// What holds if `self` counts more than `other`.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            mode: self.mode.or(other.mode),
+            allow_plain: self.allow_plain.or(other.allow_plain),
+            secret_file: self.secret_file.or(other.secret_file),
+        }
+    }
+
+    /// The security of the node with this id; or, without one, of a program that is no node.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Security`] when the mode does not exist, or needs more than is said.
+    pub fn resolve(self, node: Option<NodeId>) -> Result<Security, Error> {
+        let mode = self.mode.as_deref().map_or(Ok(Mode::Plain), Mode::read)?;
+        let node = node.map(|node| node.to_string());
+        let fill = |text: String| match &node {
+            Some(node) => PathBuf::from(text.replace("{node}", node)),
+            None => PathBuf::from(text),
+        };
+        Ok(match mode {
+            Mode::Plain => Security::Plain { anywhere: self.allow_plain.unwrap_or_default() },
+            Mode::Secret => {
+                let file = self.secret_file.map(fill);
+                Security::Secret { file: file.ok_or_else(|| missing(mode, "secret_file"))? }
+            }
+        })
+    }
+}
+
+fn missing(mode: Mode, key: &str) -> Error {
+    let (flag, variable) = (key.replace('_', "-"), key.to_uppercase());
+    Error::Security {
+        problem: format!(
+            "mode {mode} needs `{key}` under [security] in the file, --{flag}, or the environment \
+             variable BELLWETHER_{variable}"
+        ),
+    }
+}
+
+impl Default for Security {
+    /// Plain, on one machine only.
+    fn default() -> Self {
+        Self::Plain { anywhere: false }
+    }
+}
+
+impl Security {
+    fn mode(&self) -> Mode {
+        match self {
+            Self::Plain { .. } => Mode::Plain,
+            Self::Secret { .. } => Mode::Secret,
+        }
+    }
+
+    /// Whether it suits these addresses of members and listeners.
+    pub(super) fn check<'a>(
+        &self,
+        mut addresses: impl Iterator<Item = &'a Address>,
+    ) -> Result<(), Error> {
+        let closed = *self == Self::Plain { anywhere: false };
+        match addresses.find(|address| closed && !address.is_loopback()) {
+            Some(address) => Err(Error::Unprotected { address: address.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads what a node proves itself with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Security`] when a file cannot be used.
+    pub fn load(&self) -> Result<Credentials, Error> {
+        Ok(Credentials(match self {
+            Self::Plain { .. } => Kind::Plain,
+            Self::Secret { file } => Kind::Secret(Secret::read(file)?),
+        }))
+    }
+
+    /// The warning about a node that believes what other machines say; none if it does not.
+    pub(super) fn warning<'a>(
+        &self,
+        mut addresses: impl Iterator<Item = &'a Address>,
+    ) -> Option<String> {
+        let open = matches!(self, Self::Plain { anywhere: true });
+        let address = addresses.find(|address| open && !address.is_loopback())?;
+        Some(format!(
+            "NOTHING IS PROTECTED: whoever reaches {address} can decide which node leads; use \
+             `mode = \"tls\"` or `mode = \"secret\"` under [security]: docs/daemon.md#security"
+        ))
+    }
+
+    /// The section as a file has it.
+    pub(super) fn write(&self) -> String {
+        let mode = self.mode();
+        let path = |key: &str, path: &Path| {
+            let path = toml::Value::from(path.to_string_lossy().into_owned());
+            format!("{key} = {path}\n")
+        };
+        let rest = match self {
+            Self::Plain { anywhere } => format!("allow_plain = {anywhere}\n"),
+            Self::Secret { file } => path("secret_file", file),
+        };
+        format!("\n[security]\nmode = \"{mode}\"\n{rest}")
+    }
+}
+
+/// What a node proves itself with to others. It is not printed.
+#[derive(Clone, Debug)]
+pub struct Credentials(pub(crate) Kind);
+
+impl Credentials {
+    /// Those of a process that has none: enough for nodes whose security is plain.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Kind::Plain)
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match &self.0 {
+            Kind::Plain => Mode::Plain,
+            Kind::Secret(_) => Mode::Secret,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Plain,
+    Secret(Secret),
+}
+
+/// What only the nodes of a cluster know. Overwritten when dropped, and never printed.
+#[derive(Clone)]
+pub(crate) struct Secret(Arc<Zeroizing<Vec<u8>>>);
+
+impl Secret {
+    fn read(file: &Path) -> Result<Self, Error> {
+        let mut bytes = read_private(file)?;
+        // An editor ends the last line.
+        let end = bytes.trim_ascii_end().len();
+        bytes.truncate(end);
+        if end < SHORTEST_SECRET {
+            return Err(Error::Security {
+                problem: format!(
+                    "the secret in {} has {end} bytes: use at least {SHORTEST_SECRET}; \
+                     `bellwether keys secret FILE` makes one",
+                    file.display()
+                ),
+            });
+        }
+        Ok(Self(Arc::new(bytes)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        Self(Arc::new(Zeroizing::new(bytes.to_vec())))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// The content of a file that no other user can read.
+fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let wrong = |problem: String| Error::Security { problem };
+    let cannot = |error| wrong(format!("cannot read {}: {error}", path.display()));
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    let about = file.metadata().map_err(cannot)?;
+    if let Some(mode) = open_to_others(&about) {
+        return Err(wrong(format!(
+            "{path} can be read by others (mode {mode:04o}): `chmod 600 {path}`, and think of \
+             another secret",
+            path = path.display()
+        )));
+    }
+    // Room for all: a vector that grows leaves copies behind.
+    let room = usize::try_from(about.len().min(LARGEST)).unwrap_or_default() + 1;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn open_to_others(about: &std::fs::Metadata) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = about.permissions().mode() & 0o7777;
+    (about.is_file() && mode & 0o077 != 0).then_some(mode)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &std::fs::Metadata) -> Option<u32> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(bytes: &[u8], mode: u32) -> tempfile::NamedTempFile {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(&file, bytes).expect("writable");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("ours");
+        file
+    }
+
+    #[test]
+    fn a_secret_is_long_and_its_file_is_nobody_elses() {
+        let good = file(b"0123456789abcdef0123456789abcdef\n", 0o600);
+        let secret = Secret::read(good.path()).expect("good");
+        assert_eq!(secret.bytes(), b"0123456789abcdef0123456789abcdef");
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        let short = file(b"0123456789abcdef0123456789abcde\n\n", 0o600);
+        let error = Secret::read(short.path()).expect_err("short").to_string();
+        assert!(error.contains("31 bytes") && error.contains("keys secret"), "{error}");
+        for mode in [0o640, 0o604, 0o620, 0o602] {
+            let open = file(&[b'x'; 40], mode);
+            let error = Secret::read(open.path()).expect_err("open").to_string();
+            assert!(error.contains("chmod 600"), "{error}");
+        }
+        let error = Secret::read(Path::new("/no/such/file")).expect_err("none").to_string();
+        assert!(error.contains("cannot read /no/such/file"), "{error}");
+    }
+
+    #[test]
+    fn nodes_on_several_machines_need_security_or_a_word_that_they_do_not() {
+        let addresses = |text: &str| -> Vec<Address> {
+            text.split(' ').map(|address| address.parse().expect("an address")).collect()
+        };
+        let check =
+            |anywhere, text: &str| Security::Plain { anywhere }.check(addresses(text).iter());
+        assert!(check(false, "127.0.0.1:1 [::1]:2 localhost:3 127.3.2.1:4").is_ok());
+        for other in ["10.0.0.1:1", "0.0.0.0:1", "[::]:1", "db-1:1", "localhost.evil.org:1"] {
+            let error = check(false, &format!("127.0.0.1:1 {other}")).expect_err(other).to_string();
+            for part in [other, "[security]", "secret", "tls", "allow_plain"] {
+                assert!(error.contains(part), "{error}");
+            }
+            assert!(check(true, other).is_ok());
+            let warning = |anywhere| Security::Plain { anywhere }.warning(addresses(other).iter());
+            assert!(warning(true).is_some_and(|text| text.contains(other)));
+            assert!(warning(false).is_none());
+        }
+    }
+}

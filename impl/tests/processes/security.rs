@@ -1,0 +1,180 @@
+//! Processes that do not belong to the cluster, or that anybody has started to do harm to it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::bad_input::{logs, refuses};
+use super::common::{Cluster, LIMIT, bellwether, free_port};
+
+/// Makes a secret with `bellwether keys secret`.
+fn make_secret(file: &Path) {
+    let made = bellwether().args(["keys", "secret"]).arg(file).output().expect("it runs");
+    assert!(made.status.success());
+}
+
+/// A cluster whose nodes share a secret.
+fn secret_cluster(size: u16) -> Cluster {
+    let secrets = tempfile::tempdir().expect("a directory").keep();
+    let file = secrets.join("secret");
+    make_secret(&file);
+    let section = format!("[security]\nmode = \"secret\"\nsecret_file = \"{}\"\n", file.display());
+    Cluster::secured(size, &section)
+}
+
+/// A process that speaks the wire format, and knows nothing but the configuration.
+struct Forger(TcpStream);
+
+impl Forger {
+    /// The greeting of a node, and what it answers.
+    fn greet(port: u16, mode: u8) -> std::io::Result<(Self, Vec<u8>)> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        let mut forger = Self(stream);
+        let mut greeting = b"BLWR\0\x04\0\x04".to_vec();
+        greeting.push(mode);
+        greeting.extend([7; 32]);
+        forger.send(&greeting)?;
+        let answer = forger.read()?;
+        Ok((forger, answer))
+    }
+
+    fn send(&mut self, frame: &[u8]) -> std::io::Result<()> {
+        let length = u32::try_from(frame.len()).expect("short").to_be_bytes();
+        self.0.write_all(&[&length, frame].concat())
+    }
+
+    fn read(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length)?;
+        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+        self.0.read_exact(&mut frame)?;
+        Ok(frame)
+    }
+
+    /// "I am node `node`, which started just now", and ten claims to lead a second.
+    fn lead(port: u16, node: u8, mode: u8, until: Instant) {
+        while Instant::now() < until {
+            let claims = || {
+                let (mut forger, _) = Self::greet(port, mode)?;
+                let hello = [&[0, 4][..], b"test", &[5], b"bully", &[node, 99]].concat();
+                forger.send(&hello)?;
+                while Instant::now() < until {
+                    forger.send(&[0, 2])?;
+                    thread::sleep(Duration::from_millis(100));
+                }
+                Ok::<_, std::io::Error>(())
+            };
+            let _ = claims();
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The changes of role that were logged.
+fn changes(cluster: &Cluster, node: u16) -> usize {
+    cluster.log_of(&node.to_string()).matches("role changed").count()
+}
+
+/// Lets a forger claim for two seconds, on the port of each of the other nodes, that it is node 3,
+/// which is down. Returns whether one of them ever followed it.
+fn forge(cluster: &Cluster, mode: u8) -> bool {
+    let until = Instant::now() + Duration::from_secs(2);
+    let forgers: Vec<_> = [1, 2]
+        .map(|node| {
+            let port = cluster.ports[&node];
+            thread::spawn(move || Forger::lead(port, 3, mode, until))
+        })
+        .into();
+    let mut followed = false;
+    while Instant::now() < until {
+        for node in [1, 2] {
+            let status = cluster.status(node).expect("it answers");
+            followed |= status["leader"] == 3;
+        }
+    }
+    forgers.into_iter().for_each(|forger| forger.join().expect("no panic"));
+    followed
+}
+
+#[test]
+fn a_forger_has_no_effect_on_nodes_with_a_secret() {
+    let mut cluster = secret_cluster(3);
+    (1..=2).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(2);
+    let before = [1, 2].map(|node| changes(&cluster, node));
+    // As a node that has the secret, and as one that has not heard of any.
+    for mode in [1, 0] {
+        assert!(!forge(&cluster, mode));
+    }
+    assert_eq!([1, 2].map(|node| changes(&cluster, node)), before, "not one change of role");
+    logs(&cluster, "1", &["does not know the secret", "its security is `plain`"]);
+    // The node whose place it wanted is let in.
+    cluster.start(3);
+    cluster.wait_for_leader(3);
+}
+
+/// That the forger is a good one.
+#[test]
+fn a_forger_leads_nodes_that_nothing_protects() {
+    let mut cluster = Cluster::new(3);
+    (1..=2).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(2);
+    let status = cluster.status(2).expect("it answers anybody");
+    assert!(status["incarnation"].is_null(), "a forger could be the same run of node 2: {status}");
+    assert!(forge(&cluster, 0));
+}
+
+#[test]
+fn nodes_with_another_secret_or_none_are_refused_on_both_sides() {
+    let mut cluster = secret_cluster(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let other = cluster.directory.path().join("other");
+    make_secret(&other);
+    let _other = cluster.run("other", 1, &["--secret-file", other.to_str().expect("plain text")]);
+    let remedy = ["WARN", "does not know the secret", "give every node the same secret"];
+    logs(&cluster, "other", &remedy);
+    logs(&cluster, "2", &remedy);
+    let remedy = ["give every node the same [security]"];
+    let listen = format!("127.0.0.1:{}", free_port());
+    let _plain = cluster.run("plain", 1, &["--security", "plain", "--listen", &listen]);
+    logs(&cluster, "plain", &remedy);
+    logs(&cluster, "2", &remedy);
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
+    let mut cluster = secret_cluster(2);
+    (1..=2).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(2);
+    let status = cluster.status(2).expect("it answers its own kind");
+    assert!(status["incarnation"].is_u64(), "{status}");
+    let address = format!("127.0.0.1:{}", cluster.ports[&2]);
+    refuses(&["status", "--address", &address], 3, &["its security is `secret`", "`plain`"]);
+    // The greeting says what every node of this release says, a number, and nothing else.
+    let (mut forger, greeting) = Forger::greet(cluster.ports[&2], 1).expect("it answers");
+    assert_eq!(greeting[..9], *b"BLWR\0\x04\0\x04\x01");
+    assert_eq!(greeting.len(), 9 + 32);
+    assert_eq!(forger.read().expect("a proof").len(), 16, "of nothing");
+    forger.send(&[&[1][..], &[0; 16]].concat()).expect("sent");
+    assert!(forger.read().is_err(), "it hangs up");
+}
+
+#[test]
+fn a_secret_is_made_once_and_is_nobody_elses() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (file, again) = (directory.path().join("secret"), directory.path().join("again"));
+    make_secret(&file);
+    make_secret(&again);
+    let read = |file: &Path| std::fs::read_to_string(file).expect("readable");
+    assert!(read(&file).len() > 64 && read(&file) != read(&again));
+    let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let path = file.to_str().expect("plain text");
+    refuses(&["keys", "secret", path], 1, &["cannot write", path, "exists"]);
+}
