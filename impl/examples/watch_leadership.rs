@@ -14,8 +14,7 @@ async fn serve(config: Config, listener: TcpListener) -> Result<Election> {
     let election = Election::join_with(config, listener, Memory::default())?;
     let mut leadership = election.leadership();
     tokio::spawn(async move {
-        while leadership.changed().await.is_ok() {
-            let now = *leadership.borrow_and_update();
+        while let Some(now) = leadership.changed().await {
             let leader =
                 now.leader.map_or("no leader".to_owned(), |leader| format!("leader {leader}"));
             println!("node {} is {:<11}: {leader}", now.node, now.role);
@@ -40,14 +39,16 @@ async fn main() -> Result<()> {
         elections.push(serve(Config::new("example", node, members.clone())?, listener).await?);
     }
     let mut seen_by_one = elections[0].leadership();
-    let first = seen_by_one.wait_for(|now| now.leader.is_some()).await?.leader;
-    let position = elections.iter().position(|node| Some(node.leadership().borrow().node) == first);
+    let seen = seen_by_one.wait_for(|now| now.leader.is_some()).await;
+    let first = seen.ok_or("it takes part")?.leader;
+    let position = elections.iter().position(|node| Some(node.leadership().now().node) == first);
     let leader = elections.remove(position.ok_or("the leader is one of them")?);
     let guard = leader.guard().ok_or("it leads with a lease")?;
     println!("-- the leader of epoch {} leaves --", guard.epoch());
     leader.leave().await?;
     let mut seen = elections[0].leadership();
-    seen.wait_for(|now| now.leader.is_some() && now.leader != first).await?;
+    let other = seen.wait_for(|now| now.leader.is_some() && now.leader != first).await;
+    other.ok_or("it takes part")?;
     println!("-- another has taken over --");
     Ok(())
 }

@@ -8,8 +8,7 @@
 //! let config = Config::new("orders", 2, members)?.with_directory("/var/lib/orders");
 //! let election = Election::join(config).await?;
 //! let mut leadership = election.leadership();
-//! while leadership.changed().await.is_ok() {
-//!     let now = *leadership.borrow_and_update();
+//! while let Some(now) = leadership.changed().await {
 //!     match now.leader {
 //!         Some(_) if now.is_self() => println!("this node leads"),
 //!         Some(leader) => println!("node {leader} leads"),
@@ -66,5 +65,7 @@ pub mod storage;
 mod transport;
 
 pub use config::Config;
-pub use driver::{Election, Guard, JoinError, Leadership, RequestError, Stopped};
+pub use driver::{
+    Election, Guard, Handle, JoinError, LeadError, Leadership, OwnChange, RequestError, Stopped,
+};
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

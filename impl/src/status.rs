@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::config::{Address, ClusterId, Credentials};
-use crate::protocol::{NodeId, Role};
+use crate::protocol::{Epoch, NodeId, Role};
 use crate::transport::frame::{Opening, Reply};
 use crate::transport::handshake::{self, Failure};
 use crate::transport::socket;
@@ -30,6 +30,12 @@ pub struct StatusReport {
     pub role: Role,
     /// Which node it takes for the leader.
     pub leader: Option<NodeId>,
+    /// The epoch of that leader, if the protocol has epochs.
+    pub epoch: Option<Epoch>,
+    /// Milliseconds until its own lease is over if it is not renewed, if it leads with a lease.
+    pub lease_ms: Option<u64>,
+    /// Why its role or leader changed last.
+    pub reason: Option<String>,
     /// How many times its role or leader has changed.
     pub seq: u64,
     /// Milliseconds since it started.

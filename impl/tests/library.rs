@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use bellwether::driver::LeadershipWatch;
 use bellwether::protocol::bully::{self, Bully};
 use bellwether::storage::Memory;
-use bellwether::{Config, Election, JoinError, Leadership, NodeId, RequestError, Role, Timing};
+use bellwether::{
+    Config, Election, Guard, JoinError, LeadError, Leadership, NodeId, Reason, RequestError, Role,
+    Timing,
+};
 use futures::StreamExt;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// No wait is longer.
@@ -30,10 +34,7 @@ async fn cluster(size: u16) -> Vec<Election> {
 }
 
 /// Waits until the node takes another than `not` for the leader.
-async fn wait_for_leader(
-    leadership: &mut watch::Receiver<Leadership>,
-    not: Option<NodeId>,
-) -> NodeId {
+async fn wait_for_leader(leadership: &mut LeadershipWatch, not: Option<NodeId>) -> NodeId {
     let wanted = |now: &Leadership| now.leader.is_some() && now.leader != not;
     let now = timeout(LIMIT, leadership.wait_for(wanted)).await;
     now.expect("within the limit").expect("takes part").leader.expect("waited for")
@@ -45,13 +46,13 @@ async fn take_leader(nodes: &mut Vec<Election>) -> Election {
     let agree = async {
         while leader.is_none() {
             let seen = wait_for_leader(&mut nodes[0].leadership(), None).await;
-            let follows = |node: &Election| node.leadership().borrow().leader == Some(seen);
+            let follows = |node: &Election| node.leadership().now().leader == Some(seen);
             leader = nodes.iter().all(follows).then_some(seen);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     timeout(LIMIT, agree).await.expect("within the limit");
-    let leads = |node: &Election| Some(node.leadership().borrow().node) == leader;
+    let leads = |node: &Election| Some(node.leadership().now().node) == leader;
     nodes.remove(nodes.iter().position(leads).expect("it is one of them"))
 }
 
@@ -60,16 +61,16 @@ async fn a_node_that_left_leads_no_longer_and_another_takes_over() {
     let mut nodes = cluster(3).await;
     let leader = take_leader(&mut nodes).await;
     let (leadership, address) = (leader.leadership(), leader.address());
-    let first = *leadership.borrow();
+    let first = leadership.now();
     assert!(first.is_self());
-    assert!(!nodes[0].leadership().borrow().is_self());
+    assert!(!nodes[0].leadership().now().is_self());
 
     let guard = leader.guard().expect("it leads with a lease");
     assert!(guard.is_valid_now() && nodes.iter().all(|other| other.guard().is_none()));
     leader.leave().await.expect("no storage to fail");
     assert!(!guard.is_valid_now());
-    let last = *leadership.borrow();
-    assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, None));
+    let last = leadership.now();
+    assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, Some(Reason::LEFT)));
     assert!(TcpListener::bind(address).await.is_ok(), "the port is free again");
     wait_for_leader(&mut nodes[0].leadership(), first.leader).await;
     let second = take_leader(&mut nodes).await.guard().expect("it leads with a lease");
@@ -81,11 +82,11 @@ async fn dropping_an_election_leaves_it() {
     let mut nodes = cluster(3).await;
     let leader = take_leader(&mut nodes).await;
     let mut leadership = leader.leadership();
-    let (first, guard) = (leadership.borrow().leader, leader.guard().expect("it leads"));
+    let (first, guard) = (leadership.now().leader, leader.guard().expect("it leads"));
     drop(leader);
-    let ended = async { while leadership.changed().await.is_ok() {} };
+    let ended = async { while leadership.changed().await.is_some() {} };
     timeout(LIMIT, ended).await.expect("within the limit");
-    assert_eq!(leadership.borrow().leader, None);
+    assert_eq!(leadership.now().leader, None);
     assert!(!guard.is_valid_now());
     wait_for_leader(&mut nodes[0].leadership(), first).await;
 }
@@ -106,7 +107,7 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     let mut nodes = cluster(3).await;
     let leader = take_leader(&mut nodes).await;
     let guard = leader.guard().expect("it leads with a lease");
-    let [node, to] = [&leader, &nodes[0]].map(|election| election.leadership().borrow().node);
+    let [node, to] = [&leader, &nodes[0]].map(|election| election.leadership().now().node);
     let itself = RequestError::NoSuccessor { node, to: node };
     assert_eq!(leader.transfer(node).await, Err(itself));
     assert_eq!(nodes[0].transfer(node).await, Err(RequestError::NotLeading { node: to }));
@@ -116,11 +117,73 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     assert!(!guard.is_valid_now(), "it does not lead when it says that it has handed over");
     let leads = |now: &Leadership| now.leader == Some(to);
     let (mut leadership, mut other) = (leader.leadership(), nodes[1].leadership());
-    let both =
-        async { (leadership.wait_for(leads).await.is_ok(), other.wait_for(leads).await.is_ok()) };
+    let both = async {
+        (leadership.wait_for(leads).await.is_some(), other.wait_for(leads).await.is_some())
+    };
     assert_eq!(timeout(LIMIT, both).await.expect("within the limit"), (true, true));
     let second = nodes[0].guard().expect("it leads with a lease");
     assert_eq!(second.epoch(), guard.epoch().next(), "without a canvass, at once");
+}
+
+/// Work that notes the epoch in which it runs, and that it ends.
+struct Working {
+    guard: Guard,
+    log: mpsc::UnboundedSender<(NodeId, u64, bool)>,
+    node: NodeId,
+}
+
+impl Working {
+    fn start(node: NodeId, guard: Guard, log: mpsc::UnboundedSender<(NodeId, u64, bool)>) -> Self {
+        let _ = log.send((node, guard.epoch().number(), true));
+        Self { guard, log, node }
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let _ = self.log.send((self.node, self.guard.epoch().number(), false));
+    }
+}
+
+#[tokio::test]
+async fn work_of_the_leader_moves_with_the_leadership() {
+    let nodes = cluster(3).await;
+    let (log, mut seen) = mpsc::unbounded_channel();
+    for election in &nodes {
+        let (handle, log) = (election.handle(), log.clone());
+        tokio::spawn(async move {
+            let node = handle.leadership().now().node;
+            let work = |guard: Guard| {
+                let working = Working::start(node, guard, log.clone());
+                async move {
+                    let _working = working;
+                    std::future::pending::<()>().await;
+                }
+            };
+            assert_eq!(handle.run_while_leader(work).await, Err(LeadError::Stopped));
+        });
+    }
+    let mut next =
+        async || timeout(LIMIT, seen.recv()).await.expect("within the limit").expect("a task");
+    let (first, epoch, starts) = next().await;
+    assert!(starts);
+    for round in 1..=3 {
+        // Until both others have acknowledged its rounds.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let leader = nodes.iter().find(|node| node.leadership().now().is_self()).expect("leads");
+        let own = leader.leadership().now();
+        let to = if own.node == first { 2 } else { first.get() };
+        let to = NodeId::new(if to == own.node.get() { 1 } else { to }).expect("not zero");
+        leader.transfer(to).await.expect("it leads");
+        let number = own.epoch.expect("the protocol has epochs").number();
+        assert_eq!(next().await, (own.node, number, false), "round {round}: first the one ends");
+        let (node, later, starts) = next().await;
+        assert!(starts && node == to && later > number && number >= epoch);
+    }
+    let last = nodes.iter().find(|node| node.leadership().now().is_self()).expect("leads");
+    let history = last.history().since(0);
+    assert!(history.windows(2).all(|pair| pair[1].seq == pair[0].seq + 1));
+    assert_eq!(history.last().map(|change| change.role), Some(Role::Leader));
 }
 
 #[tokio::test]
@@ -130,15 +193,15 @@ async fn a_node_that_steps_down_or_is_not_healthy_leaves_the_lead_to_others() {
     // Until both others have acknowledged its rounds.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let next = first.step_down(LIMIT).await.expect("it can").expect("both others follow");
-    let highest = nodes.iter().map(|election| election.leadership().borrow().node).max();
+    let highest = nodes.iter().map(|election| election.leadership().now().node).max();
     assert_eq!(Some(next), highest);
     let mut leadership = first.leadership();
-    let itself = leadership.borrow().node;
+    let itself = leadership.now().node;
     assert_eq!(wait_for_leader(&mut leadership, Some(itself)).await, next);
     let second = take_leader(&mut nodes).await;
     second.set_healthy(false).await.expect("it can");
     // The first is away, and the second is not fit.
-    let third = nodes[0].leadership().borrow().node;
+    let third = nodes[0].leadership().now().node;
     assert_eq!(wait_for_leader(&mut leadership, Some(next)).await, third);
     assert_eq!(second.resign().await, Err(RequestError::NotLeading { node: next }));
 }

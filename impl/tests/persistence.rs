@@ -9,7 +9,7 @@ use bellwether::config::{Address, Credentials, StollerSection};
 use bellwether::protocol::stoller::Stoller;
 use bellwether::status::{StatusReport, query};
 use bellwether::storage::{Directory, Memory, Storage, StorageError};
-use bellwether::{Config, Election, JoinError, NodeId, Role, Stopped};
+use bellwether::{Config, Election, JoinError, NodeId, Reason, Role, Stopped};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
@@ -104,7 +104,7 @@ async fn nothing_is_sent_before_it_is_durable() {
     // Node 1 has long found that node 2 is silent.
     follows(&one, 1).await;
     assert_eq!(sent(&pair.status(2).await), 0);
-    assert_eq!(two.leadership().borrow().role, Role::NotStarted);
+    assert_eq!(two.leadership().now().role, Role::NotStarted);
 
     go_on.send(()).expect("it waits");
     follows(&two, 2).await;
@@ -126,9 +126,9 @@ async fn a_write_that_fails_stops_the_node_and_nothing_is_sent() {
     assert!(matches!(stopped, Stopped::Storage(_)));
     let text = stopped.to_string();
     assert!(text.contains("/the/disk") && text.contains("make room there"), "{text}");
-    let last = *leadership.borrow_and_update();
-    assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, None));
-    assert!(leadership.changed().await.is_err(), "there is no next value");
+    let last = leadership.changed().await.expect("the last value");
+    assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, Some(Reason::LEFT)));
+    assert!(leadership.changed().await.is_none(), "there is no next value");
     follows(&one, 1).await;
     let received = pair.status(1).await.members[0].received;
     assert_eq!(received, 0, "nothing was sent");

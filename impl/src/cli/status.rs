@@ -93,6 +93,11 @@ fn describe(report: &StatusReport) -> String {
         None => "none is known".to_owned(),
     };
     let time = |milliseconds| format_duration(Duration::from_millis(milliseconds));
+    let leader = match (report.epoch, report.lease_ms) {
+        (Some(epoch), Some(left)) => format!("{leader}, epoch {epoch}, lease for {}", time(left)),
+        (Some(epoch), None) => format!("{leader}, epoch {epoch}"),
+        (None, _) => leader,
+    };
     let StatusReport { cluster, protocol, node, role, seq, .. } = report;
     let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
     let mut text = format!(

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Leadership;
 use super::guard::Lessee;
+use super::leadership::{News, Publisher};
 use super::order::{Order, RequestError, What};
+use super::pause::Awake;
 use super::watch::Watch;
 use crate::clock::Clock;
 use crate::protocol::{
-    Core, Event, Input, Membership as _, Node, NodeId, Output, Reason, Request, Role, Status, Time,
+    Core, Epoch, Event, Input, Membership as _, Node, NodeId, Output, Reason, Request, Role,
+    Status, Time,
 };
 use crate::storage::{Storage, StorageError};
 use crate::transport::frame::Frame;
@@ -40,6 +42,18 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) incarnation: u64,
     pub(super) clock: K,
     pub(super) wake: Option<Time>,
+    pub(super) awake: Awake,
+    /// It leads, and was paused: until it says again that it does.
+    pub(super) resume: Option<Time>,
+    /// It leads, and is not to run again before that once it does not.
+    pub(super) frozen: Option<Time>,
+}
+
+/// What ends a wait of the loop.
+enum Happened<M> {
+    Asked(Order),
+    Arrived(Arrival<M>),
+    Nothing,
 }
 
 impl<C: Core, K: Clock> Actor<C, K> {
@@ -56,22 +70,32 @@ impl<C: Core, K: Clock> Actor<C, K> {
     ) -> Result<(), StorageError> {
         self.step(Input::Boot).await?;
         loop {
-            let input = tokio::select! {
+            // What it did took its time: a disk can be slow.
+            self.look();
+            let longest = self.until_wake();
+            self.awake.waits(self.clock.now(), longest);
+            let happened = tokio::select! {
                 biased;
                 () = stop.cancelled() => return self.retire().await,
-                Some(order) = orders.recv() => {
+                Some(order) = orders.recv() => Happened::Asked(order),
+                // However many arrive, no deadline is missed: the node looks at them first.
+                arrival = arrivals.recv() => match arrival {
+                    Some(arrival) => Happened::Arrived(arrival),
+                    None => return Ok(()),
+                },
+                () = tokio::time::sleep(longest) => Happened::Nothing,
+            };
+            // Before anything else: this is where a pause of this process is noticed.
+            self.look();
+            self.beat();
+            let input = match happened {
+                Happened::Asked(order) => {
                     self.obey(order).await?;
                     None
                 }
-                // However many arrive, no deadline is missed: the node looks at them first.
-                arrival = arrivals.recv() => match arrival {
-                    Some(arrival) => self.hear(arrival),
-                    None => return Ok(()),
-                },
-                () = tokio::time::sleep(self.until_wake()) => Some(Input::Wake),
+                Happened::Arrived(arrival) => self.hear(arrival),
+                Happened::Nothing => Some(Input::Wake),
             };
-            // Before any node is suspected: this is where a pause of this process is noticed.
-            self.beat();
             if let Some(input) = input {
                 self.step(input).await?;
             }
@@ -90,11 +114,17 @@ impl<C: Core, K: Clock> Actor<C, K> {
         self.step(Input::Wake).await?;
         let result = match self.refusal(what) {
             Some(refusal) => Err(refusal),
-            None => {
-                let (request, next) = what.request(self.node.successor());
-                self.step(Input::Request(request)).await?;
-                Ok(next)
-            }
+            None => match what {
+                What::Freeze(time) if self.node.status().role == Role::Leader => {
+                    self.frozen = Some(self.clock.now() + time);
+                    Ok(None)
+                }
+                _ => {
+                    let (request, next) = what.request(self.node.successor());
+                    self.step(Input::Request(request)).await?;
+                    Ok(next)
+                }
+            },
         };
         // One that does not wait for the answer any more needs none.
         let _ = answer.send(result);
@@ -109,7 +139,27 @@ impl<C: Core, K: Clock> Actor<C, K> {
             _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
             What::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
             What::HandOver(Some(to)) if !other(to) => Some(RequestError::NoSuccessor { node, to }),
-            What::HandOver(_) | What::StepDown(_) | What::Healthy(_) => None,
+            What::HandOver(_) | What::StepDown(_) | What::Freeze(_) | What::Healthy(_) => None,
+        }
+    }
+
+    /// Notices a pause. The others may follow another leader by now, also where the protocol does
+    /// not tell this one: its program is told that it leads no longer. If it leads still when the
+    /// others have had the time to hear so, it is told that.
+    pub(super) fn look(&mut self) {
+        let now = self.clock.now();
+        let again = now + self.awake.silence();
+        if self.awake.runs(now) {
+            if self.publisher.latest().is_self() {
+                self.announce(Role::Waiting, None, Reason::PAUSED);
+                self.resume = Some(again);
+            }
+            self.resume = self.resume.map(|_| again);
+        }
+        if self.resume.is_some_and(|resume| resume <= now) {
+            self.resume = None;
+            let Status { role, leader, .. } = self.node.status();
+            self.announce(role, leader, Reason::RESUMED);
         }
     }
 
@@ -125,14 +175,27 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
     pub(super) fn until_wake(&self) -> Duration {
         let deadline = self.watch.as_ref().map(Watch::deadline);
-        let next = self.wake.into_iter().chain(deadline).min();
+        let next = self.wake.into_iter().chain(deadline).chain(self.resume).min();
         let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
     }
 
-    /// One input, and every effect it has, in the order in which they come: what must be durable
-    /// is so before anything later is carried out.
+    /// One input, and every effect it has. A leader that was frozen, and leads no longer, does not
+    /// run until the time is over.
     pub(super) async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
+        self.carry_out(input).await?;
+        if self.node.status().role != Role::Leader
+            && let Some(until) = self.frozen.take()
+        {
+            let rest = until.since(self.clock.now());
+            self.carry_out(Input::Request(Request::StepDown(None, rest))).await?;
+        }
+        Ok(())
+    }
+
+    /// The effects in the order in which they come: what must be durable is so before anything
+    /// later is carried out.
+    async fn carry_out(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         self.node.handle(self.clock.now(), input);
         // First: when others are told that this node leads no longer, its program knows.
         self.lessee.hold(self.node.lease());
@@ -144,6 +207,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 Output::WakeAt(wake) => self.wake = wake,
             }
         }
+        let now = self.publisher.latest();
+        if now.leader.is_some() && now.epoch != self.epoch(now.leader) {
+            self.announce(now.role, now.leader, Reason::NEXT_EPOCH);
+        }
+        self.publisher.renew(self.node.lease());
         if let Some(watch) = &mut self.watch {
             watch.look(self.node.watched(), self.clock.now());
         }
@@ -189,56 +257,36 @@ impl<C: Core, K: Clock> Actor<C, K> {
     }
 
     fn tell(&mut self, event: Event) {
-        let node = self.node.status().id.get();
-        let incarnation = self.incarnation;
         match event {
-            Event::RoleChanged { from: was, to: role, leader, reason } => {
-                let seq = self.publisher.publish(role, leader, Some(reason));
-                let leader = leader.map(NodeId::get);
-                let epoch = self.node.lease().map(|lease| lease.epoch.number());
-                tracing::info!(
-                    node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),
-                    "role changed: {reason}"
-                );
+            Event::RoleChanged { to, leader, reason, .. } => {
+                self.resume = None;
+                self.announce(to, leader, reason);
             }
             Event::Ignored { from, cause } => {
                 self.ignored.fetch_add(1, Ordering::Relaxed);
+                let (node, incarnation) = (self.node.status().id.get(), self.incarnation);
                 let (peer, reason) = (from.get(), cause.name());
                 tracing::debug!(node, incarnation, peer, reason, "message ignored: {cause}");
             }
         }
     }
-}
 
-/// The one place where the program learns which node leads.
-pub(super) struct Publisher(watch::Sender<Leadership>);
-
-impl Publisher {
-    pub(super) fn new(node: NodeId) -> (Self, watch::Receiver<Leadership>) {
-        let (role, since) = (Role::NotStarted, Instant::now());
-        let none = Leadership { node, role, leader: None, reason: None, seq: 0, since };
-        let (sender, receiver) = watch::channel(none);
-        (Self(sender), receiver)
+    /// The epoch of this leader; it is known of the one that the node follows now, or is.
+    fn epoch(&self, leader: Option<NodeId>) -> Option<Epoch> {
+        leader.filter(|_| self.node.status().leader == leader).and_then(|_| self.node.epoch())
     }
 
-    /// Publishes a change, and returns its number.
-    pub(super) fn publish(
-        &self,
-        role: Role,
-        leader: Option<NodeId>,
-        reason: Option<Reason>,
-    ) -> u64 {
-        self.0.send_modify(|now| {
-            let seq = now.seq + 1;
-            *now = Leadership { node: now.node, role, leader, reason, seq, since: Instant::now() };
-        });
-        self.0.borrow().seq
-    }
-}
-
-/// Whatever ends the actor, be it a panic: a program must not go on believing that it leads.
-impl Drop for Publisher {
-    fn drop(&mut self) {
-        self.publish(Role::NotStarted, None, None);
+    /// Tells the program and the log what is so from now on.
+    fn announce(&self, role: Role, leader: Option<NodeId>, reason: Reason) {
+        let (node, incarnation) = (self.node.status().id.get(), self.incarnation);
+        let was = self.publisher.latest().role;
+        let epoch = self.epoch(leader);
+        let lease = self.node.lease();
+        let seq = self.publisher.publish(News { role, leader, epoch, lease, reason });
+        let (leader, epoch) = (leader.map(NodeId::get), epoch.map(Epoch::number));
+        tracing::info!(
+            node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),
+            "role changed: {reason}"
+        );
     }
 }

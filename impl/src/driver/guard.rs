@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::protocol::{Epoch, Lease, Time};
@@ -16,7 +17,7 @@ use crate::protocol::{Epoch, Lease, Time};
 ///
 /// A guard is valid while the node leads that epoch and its lease lasts, by a clock that does not
 /// stop while the machine sleeps. Once invalid it stays invalid; a later leadership has another
-/// epoch, and is another [`Election::guard`](super::Election::guard). Asking never blocks.
+/// epoch, and is another [`Handle::guard`](super::Handle::guard). Asking never blocks.
 ///
 /// Between the answer and what is done upon it, a pause may always come. So send the
 /// [`epoch`](Guard::epoch) along as a fencing token, to something that refuses lower ones.
@@ -45,6 +46,13 @@ impl Guard {
     #[must_use]
     pub fn until(&self) -> Option<Time> {
         self.lessor.lasting().filter(|lease| lease.epoch == self.epoch).map(|lease| lease.until)
+    }
+}
+
+impl Guard {
+    /// How long it stays valid if the lease is not renewed. None if it is not valid now.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.until().map(|until| until.since(self.lessor.clock.now()))
     }
 }
 
@@ -97,6 +105,11 @@ impl Drop for Lessee {
 }
 
 impl Lessor {
+    /// How long the lease lasts if it is not renewed.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.lasting().map(|lease| lease.until.since(self.clock.now()))
+    }
+
     pub(super) fn guard(&self) -> Option<Guard> {
         Some(Guard { epoch: self.lasting()?.epoch, lessor: self.clone() })
     }
@@ -113,8 +126,6 @@ impl Lessor {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::clock::tests::ManualClock;
 

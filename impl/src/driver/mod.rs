@@ -8,70 +8,49 @@
 
 mod actor;
 mod guard;
+mod handle;
+mod history;
+mod leadership;
 mod order;
+mod pause;
 mod watch;
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use futures::Stream;
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::sync::watch::Receiver;
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::actor::{Actor, Publisher};
+use self::actor::Actor;
 pub use self::guard::Guard;
 use self::guard::{Lessee, Lessor};
-use self::order::Order;
+pub use self::handle::{Handle, LeadError};
+pub use self::history::{Change, History};
+use self::leadership::Publisher;
+pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
 pub use self::order::RequestError;
+use self::pause::Awake;
 use self::watch::Watch;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Runnable};
 use crate::log;
-use crate::protocol::{Node, NodeId, Reason, Role};
+use crate::protocol::{Node, Time};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Links};
 
-/// Which node leads, as one node sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leadership {
-    /// The node that sees it so.
-    pub node: NodeId,
-    /// What that node is doing; [`Role::NotStarted`] before it takes part and after it left.
-    pub role: Role,
-    /// Which node it takes for the leader; `None` if it knows none.
-    pub leader: Option<NodeId>,
-    /// Why this is so; `None` before the node takes part and after it left.
-    pub reason: Option<Reason>,
-    /// The number of the change, from 1. Watching only the latest value, you may miss some.
-    pub seq: u64,
-    /// When the node learned it.
-    pub since: Instant,
-}
-
-impl Leadership {
-    /// Whether the node itself leads.
-    #[must_use]
-    pub fn is_self(&self) -> bool {
-        self.leader == Some(self.node)
-    }
-}
-
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
-/// dropped.
+/// dropped. What can be done with it meanwhile can be done with its [`Handle`], which can be
+/// cloned.
 #[derive(Debug)]
 pub struct Election {
-    leadership: Receiver<Leadership>,
-    lessor: Lessor,
-    orders: mpsc::Sender<Order>,
+    handle: Handle,
     address: SocketAddr,
     task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: DropGuard,
@@ -177,13 +156,8 @@ impl Election {
         let node = Node::<C>::new(config.core().clone(), durable, rand::random())
             .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
         let clock = SystemClock;
-        let watch = if C::DETECTOR {
-            let parameters = config.detection().check()?;
-            Some(Watch::new(config.detection(), parameters, clock.now()))
-        } else {
-            None
-        };
-        let (publisher, leadership) = Publisher::new(config.node());
+        let (watch, silence) = watching(&config, clock.now())?;
+        let (publisher, leadership, history) = Publisher::new(config.node());
         let (lessee, lessor) = Lessee::new(clock);
         let (orders, ordered) = order::channel();
         let ignored = Arc::new(AtomicU64::new(0));
@@ -197,16 +171,20 @@ impl Election {
         let lifetime = C::message_lifetime(config.core());
         let others = config.addresses().filter(|&(id, _)| id != config.node());
         let links = Links::new(others, lifetime, clock);
-        let report = reporter(hello.clone(), &leadership, &links, &ignored);
-        let (connections, arrivals) =
-            transport::start(hello, credentials, lifetime, &links, listener, Box::new(report));
-        let protocol = C::NAME;
+        let report = reporter(hello.clone(), &leadership, &lessor, &links, &ignored);
+        let shared = Arc::clone(&report);
+        let (connections, arrivals) = transport::start(
+            hello,
+            credentials,
+            lifetime,
+            &links,
+            listener,
+            Box::new(move || shared()),
+        );
+        let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
+        let handle = Handle { leadership, history, lessor, orders, report, without_lease };
         let id = config.node();
-        let number = id.get();
-        tracing::info!(node = number, protocol, incarnation, %address, "taking part in elections");
-        for warning in config::warning::<C>().into_iter().chain(config.security_warning()) {
-            tracing::warn!(node = number, protocol, "{warning}");
-        }
+        greet(&config, incarnation, address);
         let actor = Actor {
             node,
             links,
@@ -218,6 +196,9 @@ impl Election {
             incarnation,
             clock,
             wake: None,
+            awake: Awake::new(silence, clock.now()),
+            resume: None,
+            frozen: None,
         };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
@@ -240,27 +221,13 @@ impl Election {
             result
         });
         let stop = stop.drop_guard();
-        Ok(Self { leadership, lessor, orders, address, task: Some(task), stop })
+        Ok(Self { handle, address, task: Some(task), stop })
     }
 
-    /// The latest value of which node leads. `changed` on it waits for the next one, and fails once
-    /// this node takes part no longer; the last value then names no leader.
+    /// What can be done with this node while it takes part, to be shared with other tasks.
     #[must_use]
-    pub fn leadership(&self) -> Receiver<Leadership> {
-        self.leadership.clone()
-    }
-
-    /// Which node leads, now and whenever it changes, as a stream that skips what is out of date by
-    /// the time it is asked for. It ends when this node takes part no longer.
-    pub fn changes(&self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
-        WatchStream::new(self.leadership())
-    }
-
-    /// A guard of the leadership that this node has now; `None` if it does not lead, if its lease
-    /// is over, and with protocols whose leaders have no lease. It never blocks.
-    #[must_use]
-    pub fn guard(&self) -> Option<Guard> {
-        self.lessor.guard()
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
     }
 
     /// Where the node listens.
@@ -284,7 +251,7 @@ impl Election {
 
     /// Takes part no longer, and returns when the port is free again and the storage closed.
     ///
-    /// If it leads by a protocol that can hand over, it [resigns](Election::resign) first. With
+    /// If it leads by a protocol that can hand over, it [resigns](Handle::resign) first. With
     /// other protocols the others notice its silence, and elect another after their time-out.
     ///
     /// # Errors
@@ -298,6 +265,38 @@ impl Election {
     }
 }
 
+impl Deref for Election {
+    type Target = Handle;
+
+    fn deref(&self) -> &Handle {
+        &self.handle
+    }
+}
+
+/// Says in the log that the node takes part, and what its configuration risks.
+fn greet<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr) {
+    let (node, protocol) = (config.node().get(), C::NAME);
+    tracing::info!(node, protocol, incarnation, %address, "taking part in elections");
+    for warning in config::warning::<C>().into_iter().chain(config.security_warning()) {
+        tracing::warn!(node, protocol, "{warning}");
+    }
+}
+
+/// The failure detectors, if the protocol has some, and for how long a leader may do nothing: with
+/// detectors no longer than a few of their heartbeats.
+fn watching<C: Runnable>(
+    config: &Config<C>,
+    now: Time,
+) -> Result<(Option<Watch>, Duration), JoinError> {
+    let silence = C::silence(config.core());
+    if !C::DETECTOR {
+        return Ok((None, silence));
+    }
+    let detection = config.detection();
+    let watch = Watch::new(detection, detection.check()?, now);
+    Ok((Some(watch), silence.min(detection.heartbeat * 3)))
+}
+
 /// Which run of the node this is. Two processes that started within a nanosecond on clocks that
 /// agree would have the same one; nothing worse follows than a less clear message.
 fn incarnation() -> u64 {
@@ -308,16 +307,17 @@ fn incarnation() -> u64 {
 /// What answers the question how the node is.
 fn reporter<M: Copy + Send + Sync + 'static>(
     hello: Hello,
-    leadership: &Receiver<Leadership>,
+    leadership: &LeadershipWatch,
+    lessor: &Lessor,
     links: &Links<M>,
     ignored: &Arc<AtomicU64>,
-) -> impl Fn() -> StatusReport + Send + Sync + 'static {
-    let (leadership, links, ignored) = (leadership.clone(), links.clone(), Arc::clone(ignored));
+) -> Arc<dyn Fn() -> StatusReport + Send + Sync> {
+    let (leadership, lessor) = (leadership.clone(), lessor.clone());
+    let (links, ignored) = (links.clone(), Arc::clone(ignored));
     let start = Instant::now();
-    move || {
-        let now = *leadership.borrow();
-        let milliseconds =
-            |since: Instant| u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Arc::new(move || {
+        let now = leadership.now();
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         StatusReport {
             cluster: hello.cluster.clone(),
             protocol: hello.protocol.clone(),
@@ -325,9 +325,12 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             incarnation: Some(hello.incarnation),
             role: now.role,
             leader: now.leader,
+            epoch: now.epoch,
+            lease_ms: lessor.left().map(milliseconds),
+            reason: now.reason.map(|reason| reason.name().to_owned()),
             seq: now.seq,
-            uptime_ms: milliseconds(start),
-            in_role_ms: milliseconds(now.since),
+            uptime_ms: milliseconds(start.elapsed()),
+            in_role_ms: milliseconds(now.since.elapsed()),
             members: links.report(),
             counters: Counters {
                 refused_handshakes: links.refused(),
@@ -336,7 +339,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
                 dropped_log_lines: log::dropped(),
             },
         }
-    }
+    })
 }
 
 #[cfg(test)]

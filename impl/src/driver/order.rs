@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
-use super::Election;
+use super::Handle;
 use crate::protocol::{NodeId, Request};
 
 /// Something that is asked of the loop around the node.
@@ -23,6 +23,8 @@ pub(super) enum What {
     HandOver(Option<NodeId>),
     /// To hand over if it leads, and not to run for so long.
     StepDown(Duration),
+    /// Not to run for so long, but to go on leading if it does.
+    Freeze(Duration),
     /// To be told whether the machine is fit to lead.
     Healthy(bool),
 }
@@ -63,7 +65,7 @@ pub enum RequestError {
 /// What can be asked of a node. The answer comes when the node has done its part, and tells which
 /// node is next, if any. Whether that one comes to lead is another matter: if it does not within a
 /// time-out, the others start an election, so a handover always ends.
-impl Election {
+impl Handle {
     /// Leads no longer. The highest node that has acknowledged this leader's latest rounds is next;
     /// if there is none, the others start an election at once.
     ///
@@ -93,6 +95,17 @@ impl Election {
         self.order(What::StepDown(time)).await
     }
 
+    /// Does not run for `time` from now on. A node that leads goes on leading, and keeps its lease;
+    /// if it loses it within that time, it does not run either until the time is over. The node
+    /// follows and votes as ever, and is no successor. A restart forgets it.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
+    pub async fn freeze(&self, time: Duration) -> Result<(), RequestError> {
+        self.order(What::Freeze(time)).await.map(drop)
+    }
+
     /// Says whether this node is fit to lead: whether its disk answers, or a check passes. A node
     /// that is not does not run, and stops leading at its next round. A restart forgets it.
     ///
@@ -120,6 +133,7 @@ impl What {
                 (Request::Yield(next), next)
             }
             Self::StepDown(time) => (Request::StepDown(follower, time), follower),
+            Self::Freeze(time) => (Request::StepDown(None, time), None),
             Self::Healthy(healthy) => (Request::Healthy(healthy), None),
         }
     }

@@ -180,6 +180,11 @@ impl Core for Bully {
         config.timing.election
     }
 
+    /// A claim may be as old as a heartbeat when the leader falls silent.
+    fn silence(config: &Config) -> Duration {
+        config.timing.watch.saturating_sub(config.timing.heartbeat)
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,

@@ -151,6 +151,11 @@ impl Core for ChangRoberts {
         config.timing.hop
     }
 
+    /// A claim may be as old as a heartbeat when the leader falls silent.
+    fn silence(config: &Config) -> Duration {
+        config.timing.watch.saturating_sub(config.timing.heartbeat)
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,

@@ -52,6 +52,12 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// How long a message is worth sending: the protocol has given up on one that is older.
     fn message_lifetime(config: &Self::Config) -> Duration;
 
+    /// How long a leader may do nothing at all: after that the others may have started an election,
+    /// or may have elected another.
+    fn silence(config: &Self::Config) -> Duration {
+        Self::message_lifetime(config)
+    }
+
     /// Whether a node may go from one role to the other. The shell asserts it of every change. No
     /// input can make that fail, only a mistake in the core, and then stopping is better than two
     /// leaders. A change of the leader alone is one from a role to the same.
@@ -92,6 +98,12 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// have no lease.
     fn lease(&self) -> Option<(Epoch, Self::Timer)> {
         None
+    }
+
+    /// The epoch of the leader that the node follows or is. None if it knows no leader, or not its
+    /// epoch, and for a core without epochs.
+    fn epoch(&self) -> Option<Epoch> {
+        self.lease().map(|(epoch, _)| epoch)
     }
 
     /// The nodes that a failure detector outside the core watches; see

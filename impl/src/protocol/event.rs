@@ -61,6 +61,16 @@ impl Reason {
     /// A message whose sender has this node's own id.
     pub const OWN_ID: Self = Self::new("own_id", "the sender has this node's own id");
 
+    /// The process or its machine stood still while it led, for longer than the others wait.
+    pub const PAUSED: Self =
+        Self::new("paused", "the process stood still for longer than the others wait");
+    /// A leader that was paused leads still.
+    pub const RESUMED: Self = Self::new("resumed", "it leads still, after a pause");
+    /// The leader is the same, and leads another epoch.
+    pub const NEXT_EPOCH: Self = Self::new("next_epoch", "the leader leads another epoch");
+    /// The node takes part no longer.
+    pub const LEFT: Self = Self::new("left", "the node takes part no longer");
+
     /// A reason with this name, in snake case, and this text, a clause without a full stop.
     #[must_use]
     pub const fn new(name: &'static str, text: &'static str) -> Self {

@@ -175,6 +175,11 @@ impl Core for GarciaMolina {
         config.timing.call
     }
 
+    /// The last check may be as old as the time between two.
+    fn silence(config: &Config) -> Duration {
+        config.timing.silence.saturating_sub(config.timing.check)
+    }
+
     /// A leader or a follower that is halted stops working first. The lowest node, which has no
     /// other to halt, becomes the leader at once.
     fn may_become(from: Role, to: Role) -> bool {

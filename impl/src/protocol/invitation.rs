@@ -422,6 +422,11 @@ impl Core for Invitation {
         config.timing.answer
     }
 
+    /// A member asks then.
+    fn silence(config: &Config) -> Duration {
+        config.timing.silence
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,

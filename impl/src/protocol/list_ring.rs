@@ -171,6 +171,11 @@ impl Core for ListRing {
         config.timing.hop
     }
 
+    /// A claim may be as old as a heartbeat when the leader falls silent.
+    fn silence(config: &Config) -> Duration {
+        config.timing.watch.saturating_sub(config.timing.heartbeat)
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted | Role::Waiting => false,

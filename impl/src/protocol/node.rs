@@ -156,6 +156,12 @@ impl<C: Core> Node<C> {
         self.lease().filter(|lease| lease.until > now).map(|lease| lease.epoch)
     }
 
+    /// The epoch of the leader that the node follows or is, if its protocol has epochs.
+    #[must_use]
+    pub fn epoch(&self) -> Option<Epoch> {
+        self.core.as_ref()?.epoch()
+    }
+
     /// The timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].
     pub fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> + '_ {
         self.shell.timers.armed()

@@ -276,6 +276,11 @@ impl Core for Quorum {
         config.timing.election
     }
 
+    /// Its lease is over by then.
+    fn silence(config: &Config) -> Duration {
+        config.timing.lease
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,
@@ -344,6 +349,12 @@ impl Core for Quorum {
             State::Leader { .. } => (Role::Leader, Some(config.id)),
         };
         Belief { role, leader }
+    }
+
+    fn epoch(&self) -> Option<Epoch> {
+        let known =
+            matches!(self.state, State::Leader { .. } | State::Follower { heard: true, .. });
+        known.then_some(self.durable.epoch)
     }
 
     fn lease(&self) -> Option<(Epoch, Timer)> {

@@ -6,6 +6,7 @@ mod common;
 #[cfg(target_os = "linux")]
 mod exec;
 mod logging;
+mod paused;
 mod protocols;
 mod security;
 mod storage;

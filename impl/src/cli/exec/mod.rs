@@ -223,7 +223,7 @@ async fn wait(election: &Election, signals: &mut Signals, least: Duration) -> Wa
             _ = tick.tick() => {}
             signal = signals.last() => return Waited::Signal(signal),
         }
-        if leadership.has_changed().is_err() {
+        if leadership.is_over() {
             return Waited::Stopped;
         }
         let enough = |until: u64| until.saturating_sub(keeper::now()) >= nanoseconds(least);

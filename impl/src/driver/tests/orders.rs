@@ -1,6 +1,7 @@
 //! What the loop does when its node is asked to lead no longer, or leaves while it leads. The core
 //! is the quorum bully's.
 
+use futures::StreamExt as _;
 use tokio::sync::oneshot;
 
 use super::*;
@@ -12,7 +13,7 @@ use crate::storage::Memory;
 /// Node 3 of three, which leads epoch 1, and which node 2 follows.
 struct Leader {
     actor: Actor<Quorum, ManualClock>,
-    leadership: Receiver<Leadership>,
+    leadership: LeadershipWatch,
     lessor: Lessor,
     clock: ManualClock,
 }
@@ -22,7 +23,7 @@ async fn leader() -> Leader {
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
-    let (publisher, leadership) = Publisher::new(id(3));
+    let (publisher, leadership, _) = Publisher::new(id(3));
     let (lessee, lessor) = Lessee::new(clock.clone());
     let mut actor = Actor {
         node,
@@ -35,6 +36,9 @@ async fn leader() -> Leader {
         incarnation: 1,
         clock: clock.clone(),
         wake: None,
+        awake: Awake::new(Timing::DEFAULT.lease, clock.now()),
+        resume: None,
+        frozen: None,
     };
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);
@@ -50,10 +54,17 @@ async fn leader() -> Leader {
         clock.sleep(ms(later));
         actor.step(input).await.expect("it is in memory");
     }
+    // It has run all the time.
+    actor.awake.waits(clock.now(), ms(200));
+    actor.awake.runs(clock.now());
     Leader { actor, leadership, lessor, clock }
 }
 
 impl Leader {
+    fn until(&self) -> Option<Time> {
+        self.lessor.guard().and_then(|guard| guard.until())
+    }
+
     async fn asked(&mut self, what: What) -> Result<Option<NodeId>, RequestError> {
         let (answer, answered) = oneshot::channel();
         self.actor.obey(Order { what, answer }).await.expect("it is in memory");
@@ -98,13 +109,81 @@ async fn a_leader_that_is_not_healthy_leads_until_its_next_round() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_told_to_stop_hands_over_first() {
     let Leader { actor, leadership, lessor, .. } = leader().await;
-    let before = leadership.borrow().seq;
+    let before = leadership.now().seq;
     let (_, inbox) = mpsc::channel(1);
     let (_, orders) = order::channel();
     let stop = CancellationToken::new();
     stop.cancel();
     actor.run(inbox, orders, stop).await.expect("it is in memory");
-    let after = *leadership.borrow();
+    let after = leadership.now();
     assert_eq!((after.seq, after.role), (before + 2, Role::NotStarted), "it waits, then is gone");
     assert!(lessor.guard().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_lost() {
+    let mut leader = leader().await;
+    let guard = leader.lessor.guard().expect("it leads");
+    assert_eq!(leader.asked(What::Freeze(ms(10_000))).await, Ok(None));
+    assert!(guard.is_valid_now(), "it leads as before");
+    // No node acknowledges its rounds.
+    for _ in 0..30 {
+        leader.clock.sleep(ms(200));
+        leader.actor.step(Input::Wake).await.expect("it is in memory");
+    }
+    let now = leader.leadership.now();
+    assert_eq!((now.role, now.reason.map(Reason::name)), (Role::Follower, Some("lease_over")));
+    let mut runs = false;
+    for _ in 0..30 {
+        leader.clock.sleep(ms(200));
+        leader.actor.step(Input::Wake).await.expect("it is in memory");
+        runs |= leader.leadership.now().role == Role::Candidate;
+    }
+    assert!(runs, "the time is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_was_paused_has_lost_before_anything_else_happens() {
+    let mut leader = leader().await;
+    let before = leader.leadership.now();
+    assert_eq!((before.epoch, before.lease_until), (Some(Epoch::new(1)), leader.until()));
+    leader.clock.sleep(ms(1_500));
+    leader.actor.look();
+    let lost = leader.leadership.now();
+    assert_eq!((lost.leader, lost.reason), (None, Some(Reason::PAUSED)));
+    assert_eq!((lost.seq, lost.epoch, lost.lease_until), (before.seq + 1, None, None));
+    leader.actor.step(Input::Wake).await.expect("it is in memory");
+    let after = leader.leadership.now();
+    assert_eq!(after.reason.map(Reason::name), Some("lease_over"), "what the node says follows");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_loop_of_a_leader_says_so_before_its_lease_is_found_to_be_over() {
+    let Leader { actor, leadership, clock, .. } = leader().await;
+    let (_arrivals, inbox) = mpsc::channel(1);
+    let (_, orders) = order::channel();
+    let mut own = leadership.own_changes();
+    let _actor = tokio::spawn(actor.run(inbox, orders, CancellationToken::new()));
+    tokio::time::sleep(ms(50)).await;
+    assert!(matches!(own.next().await, Some(OwnChange::Acquired(_))));
+    clock.sleep(ms(1_500));
+    // The node finds its lease over in the same moment, which is the reason of nothing.
+    let lost = own.next().await;
+    assert!(matches!(lost, Some(OwnChange::Lost { reason: Some(Reason::PAUSED), .. })), "{lost:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewed_lease_is_seen_and_wakes_no_reader() {
+    let mut leader = leader().await;
+    let mut leadership = leader.leadership.clone();
+    leadership.seen();
+    let before = leadership.now();
+    leader.clock.sleep(ms(200));
+    leader.actor.step(Input::Wake).await.expect("it is in memory");
+    let ack = Input::Receive { from: id(2), message: Message::Ack(Epoch::new(1), 2) };
+    leader.actor.step(ack).await.expect("it is in memory");
+    let after = leadership.now();
+    assert_eq!((after.seq, after.lease_until), (before.seq, leader.until()));
+    assert!(after.lease_until > before.lease_until);
+    assert!(tokio::time::timeout(ms(10), leadership.changed()).await.is_err(), "no change");
 }

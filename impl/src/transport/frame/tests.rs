@@ -6,7 +6,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::*;
 use crate::protocol::bully::Message;
-use crate::protocol::{Members, Role, list_ring};
+use crate::protocol::{Epoch, Members, Role, list_ring};
 use crate::status::{Counters, Link, MemberReport};
 
 fn id() -> impl Strategy<Value = NodeId> {
@@ -70,6 +70,9 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 incarnation: Some(incarnation).filter(|&number| number % 2 == 0),
                 role,
                 leader,
+                epoch: leader.map(|_| Epoch::new(refused)),
+                lease_ms: leader.map(|_| bad),
+                reason: leader.map(|_| "claimed".to_owned()),
                 seq,
                 uptime_ms,
                 in_role_ms,
@@ -259,6 +262,9 @@ fn the_largest_status_report_fits_into_a_frame() {
         incarnation: Some(u64::MAX),
         role: Role::Leader,
         leader: Some(id(u16::MAX)),
+        epoch: Some(Epoch::new(u64::MAX)),
+        lease_ms: Some(u64::MAX),
+        reason: Some("r".repeat(64)),
         seq: u64::MAX,
         uptime_ms: u64::MAX,
         in_role_ms: u64::MAX,

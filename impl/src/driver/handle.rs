@@ -1,0 +1,192 @@
+//! What a program does with a node that takes part: look, wait, lead, and ask.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures::Stream;
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+use super::actor::LONGEST_SLEEP;
+use super::guard::{Guard, Lessor};
+use super::history::History;
+use super::leadership::{Leadership, LeadershipWatch, OwnChange};
+use super::order::Order;
+use crate::status::StatusReport;
+
+/// What a program does with a node that takes part: a handle to an [`Election`](super::Election). A
+/// clone is one more; the node goes on for as long as the election, not for as long as its handles.
+#[derive(Clone)]
+pub struct Handle {
+    pub(super) leadership: LeadershipWatch,
+    pub(super) history: History,
+    pub(super) lessor: Lessor,
+    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
+    /// The protocol, if its leaders have no lease.
+    pub(super) without_lease: Option<&'static str>,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("leadership", &self.leadership.now()).finish_non_exhaustive()
+    }
+}
+
+/// Why a node does not lead, and will not.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LeadError {
+    /// No leader of the protocol has a lease, so none can be sure that it leads.
+    #[error("leaders have no lease with the protocol {protocol}: run the protocol quorum")]
+    NoLease {
+        /// Which protocol.
+        protocol: &'static str,
+    },
+    /// The node takes part no longer.
+    #[error("the node takes part no longer")]
+    Stopped,
+}
+
+impl Handle {
+    /// The latest value of which node leads, and a way to wait for the next.
+    #[must_use]
+    pub fn leadership(&self) -> LeadershipWatch {
+        self.leadership.clone()
+    }
+
+    /// Which node leads, now and whenever it changes, as a stream that skips what is out of date by
+    /// the time it is asked for. It ends when this node takes part no longer.
+    pub fn changes(&self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
+        self.leadership().changes()
+    }
+
+    /// Whether this node leads, now and whenever that changes. [`OwnChange::Acquired`] and
+    /// [`OwnChange::Lost`] strictly alternate, however slow the reader: a leadership that was lost
+    /// and acquired again meanwhile is seen as lost, then acquired with the new term. It ends when
+    /// this node takes part no longer, with a loss if it led.
+    pub fn own_changes(&self) -> impl Stream<Item = OwnChange> + Send + Unpin + use<> {
+        self.leadership().own_changes()
+    }
+
+    /// The last changes.
+    #[must_use]
+    pub fn history(&self) -> History {
+        self.history.clone()
+    }
+
+    /// A guard of the leadership that this node has now; `None` if it does not lead, if its lease
+    /// is over, and with protocols whose leaders have no lease. It never blocks.
+    #[must_use]
+    pub fn guard(&self) -> Option<Guard> {
+        self.lessor.guard()
+    }
+
+    /// How the node is.
+    #[must_use]
+    pub fn status(&self) -> StatusReport {
+        (self.report)()
+    }
+
+    /// Runs the future that `work` makes while this node leads with a valid lease. When the lease
+    /// is over, or the leadership lost, the future is dropped; at the next leadership `work` makes
+    /// another. Returns what the future returns, if it comes to its end.
+    ///
+    /// The future is dropped before it is polled again once the lease is over, also if the process
+    /// was paused. It runs in the task that calls this. What it has spawned is not dropped, and
+    /// what it does between two awaits is not interrupted: there, ask the [`Guard`].
+    ///
+    /// ```no_run
+    /// # async fn example(election: bellwether::Election) -> Result<(), bellwether::LeadError> {
+    /// election
+    ///     .run_while_leader(|guard| async move {
+    ///         let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
+    ///         loop {
+    ///             tick.tick().await;
+    ///             println!("the work of the leader of epoch {}", guard.epoch());
+    ///         }
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LeadError::NoLease`] with a protocol whose leaders have none, and [`LeadError::Stopped`]
+    /// once the node takes part no longer.
+    pub async fn run_while_leader<W, F>(&self, mut work: W) -> Result<F::Output, LeadError>
+    where
+        W: FnMut(Guard) -> F,
+        F: Future,
+    {
+        loop {
+            if let Some(output) = self.run_one_term(&mut work).await? {
+                return Ok(output);
+            }
+        }
+    }
+
+    /// As [`Handle::run_while_leader`], for the next leadership only. `None` if that was lost
+    /// before the future came to its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Handle::run_while_leader`].
+    pub async fn run_one_term<W, F>(&self, work: W) -> Result<Option<F::Output>, LeadError>
+    where
+        W: FnOnce(Guard) -> F,
+        F: Future,
+    {
+        let guard = self.lead().await?;
+        let mut lost = pin!(guard.lost(self.leadership()));
+        let mut work = pin!(work(guard.clone()));
+        Ok(poll_fn(|context| {
+            // The timer may be late; the clock is not.
+            if !guard.is_valid_now() || lost.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            work.as_mut().poll(context).map(Some)
+        })
+        .await)
+    }
+
+    /// Waits until this node leads with a valid lease.
+    ///
+    /// # Errors
+    ///
+    /// As [`Handle::run_while_leader`].
+    pub async fn lead(&self) -> Result<Guard, LeadError> {
+        if let Some(protocol) = self.without_lease {
+            return Err(LeadError::NoLease { protocol });
+        }
+        let mut leadership = self.leadership();
+        loop {
+            leadership.seen();
+            if let Some(guard) = self.guard() {
+                return Ok(guard);
+            }
+            leadership.changed().await.ok_or(LeadError::Stopped)?;
+        }
+    }
+}
+
+impl Guard {
+    /// Returns when the guard is not valid any more, at the latest a moment after that.
+    async fn lost(&self, mut leadership: LeadershipWatch) {
+        while let Some(left) = self.left() {
+            tokio::select! {
+                () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}
+                changed = leadership.changed() => if changed.is_none() {
+                    return;
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/handle.rs"]
+mod tests;

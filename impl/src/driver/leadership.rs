@@ -1,0 +1,248 @@
+//! Which node leads, as one node sees it: the latest value, the changes of this node's own
+//! leadership, and the one place where both are written.
+//!
+//! A reader copies the latest value out and holds nothing, so no reader keeps the loop waiting, and
+//! none sees a queue of what was true once. What a slow reader skips it can still tell: the value
+//! has the number of the change, and the number of the node's own leadership, its *term*.
+
+use std::cell::Cell;
+use std::time::{Instant, SystemTime};
+
+use futures::Stream;
+use tokio::sync::watch;
+
+use super::history::{Change, History};
+use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
+
+/// Which node leads, as one node sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leadership {
+    /// The node that sees it so.
+    pub node: NodeId,
+    /// What that node is doing; [`Role::NotStarted`] before it takes part and after it left.
+    pub role: Role,
+    /// Which node it takes for the leader; `None` if it knows none.
+    pub leader: Option<NodeId>,
+    /// The epoch of that leader; `None` without a leader, and if the protocol has no epochs.
+    pub epoch: Option<Epoch>,
+    /// When this node's own lease is over if it is not renewed, by the clock of
+    /// [`Guard::until`](super::Guard::until). `None` if it does not lead, or leads without a lease.
+    /// It moves on while the lease is renewed, which is no change that a reader is woken for.
+    pub lease_until: Option<Time>,
+    /// Why this is so; `None` before the node takes part.
+    pub reason: Option<Reason>,
+    /// The number of the change, from 1. Watching only the latest value, you may miss some.
+    pub seq: u64,
+    /// When the node learned it.
+    pub since: Instant,
+    /// How often this node has come to lead.
+    term: u64,
+    /// Which of its terms ended last, and why.
+    lost: Option<(u64, Reason)>,
+}
+
+impl Leadership {
+    /// Whether the node itself leads.
+    #[must_use]
+    pub fn is_self(&self) -> bool {
+        self.leader == Some(self.node)
+    }
+
+    /// The term of the node itself, if it leads.
+    fn term(&self) -> Option<Term> {
+        self.is_self().then_some(Term { number: self.term, epoch: self.epoch })
+    }
+}
+
+/// One leadership of this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Term {
+    /// The how manieth it is since the node started, from 1.
+    pub number: u64,
+    /// Its epoch, if the protocol has epochs.
+    pub epoch: Option<Epoch>,
+}
+
+/// A change of this node's own leadership. The two strictly alternate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OwnChange {
+    /// The node leads.
+    Acquired(Term),
+    /// The node leads no longer, or leads another term.
+    Lost {
+        /// The term that was acquired before this.
+        term: Term,
+        /// Why; `None` if the reader was so slow that a later term was lost as well meanwhile.
+        reason: Option<Reason>,
+    },
+}
+
+/// The latest value of which node leads, and a way to wait for the next. A clone is another reader.
+#[derive(Clone, Debug)]
+pub struct LeadershipWatch(watch::Receiver<Leadership>);
+
+impl LeadershipWatch {
+    /// The value now. It never waits, and the node never waits for it.
+    #[must_use]
+    pub fn now(&self) -> Leadership {
+        *self.0.borrow()
+    }
+
+    /// Waits for a change since this reader waited last, and returns the latest value. `None` once
+    /// the node takes part no longer; the value before that names no leader.
+    pub async fn changed(&mut self) -> Option<Leadership> {
+        self.0.changed().await.ok()?;
+        Some(self.seen())
+    }
+
+    /// Waits until the latest value is one that is `wanted`, which it may be already. `None` if the
+    /// node takes part no longer before it is.
+    pub async fn wait_for(
+        &mut self,
+        mut wanted: impl FnMut(&Leadership) -> bool,
+    ) -> Option<Leadership> {
+        loop {
+            let now = self.seen();
+            if wanted(&now) {
+                return Some(now);
+            }
+            self.0.changed().await.ok()?;
+        }
+    }
+
+    /// Whether the node takes part no longer.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.0.has_changed().is_err()
+    }
+
+    /// The value now, which [`LeadershipWatch::changed`] does not return again.
+    pub(super) fn seen(&mut self) -> Leadership {
+        *self.0.borrow_and_update()
+    }
+
+    /// The latest values as a stream.
+    pub(super) fn changes(self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
+        tokio_stream::wrappers::WatchStream::new(self.0)
+    }
+
+    /// What became of this node's own leadership, from its state now on.
+    pub(super) fn own_changes(self) -> impl Stream<Item = OwnChange> + Send + Unpin + use<> {
+        let next = |(mut watch, mut held): (Self, Option<Term>)| async move {
+            loop {
+                let now = watch.seen();
+                let change = match (held, now.term()) {
+                    (Some(term), now_held) if now_held != held => {
+                        held = None;
+                        let lost = now.lost.filter(|&(number, _)| number == term.number);
+                        OwnChange::Lost { term, reason: lost.map(|(_, reason)| reason) }
+                    }
+                    (None, Some(term)) => {
+                        held = Some(term);
+                        OwnChange::Acquired(term)
+                    }
+                    _ => {
+                        watch.0.changed().await.ok()?;
+                        continue;
+                    }
+                };
+                return Some((change, (watch, held)));
+            }
+        };
+        Box::pin(futures::stream::unfold((self, None), next))
+    }
+}
+
+/// What is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct News {
+    pub(super) role: Role,
+    pub(super) leader: Option<NodeId>,
+    pub(super) epoch: Option<Epoch>,
+    pub(super) lease: Option<Lease>,
+    pub(super) reason: Reason,
+}
+
+/// The one place where the program learns which node leads.
+pub(super) struct Publisher {
+    latest: watch::Sender<Leadership>,
+    history: History,
+    lease_until: Cell<Option<Time>>,
+}
+
+impl Publisher {
+    pub(super) fn new(node: NodeId) -> (Self, LeadershipWatch, History) {
+        let none = Leadership {
+            node,
+            role: Role::NotStarted,
+            leader: None,
+            epoch: None,
+            lease_until: None,
+            reason: None,
+            seq: 0,
+            since: Instant::now(),
+            term: 0,
+            lost: None,
+        };
+        let (latest, receiver) = watch::channel(none);
+        let history = History::default();
+        let publisher = Self { latest, history: history.clone(), lease_until: Cell::new(None) };
+        (publisher, LeadershipWatch(receiver), history)
+    }
+
+    /// What was published last.
+    pub(super) fn latest(&self) -> Leadership {
+        *self.latest.borrow()
+    }
+
+    /// Publishes a change, and returns its number. A program that has seen it finds it in the
+    /// history.
+    pub(super) fn publish(&self, news: News) -> u64 {
+        let News { role, leader, epoch, lease, reason } = news;
+        let before = self.latest();
+        let mut now = Leadership { role, leader, epoch, ..before };
+        now.lease_until = lease.map(|lease| lease.until).filter(|_| now.is_self());
+        now.reason = Some(reason);
+        now.seq = before.seq + 1;
+        now.since = Instant::now();
+        if let Some(Term { number, .. }) = before.term()
+            && (!now.is_self() || epoch != before.epoch)
+        {
+            now.lost = Some((number, reason));
+        }
+        if now.is_self() && (!before.is_self() || epoch != before.epoch) {
+            now.term += 1;
+        }
+        let seq = now.seq;
+        self.history.push(Change { seq, time: SystemTime::now(), role, leader, epoch, reason });
+        self.lease_until.set(now.lease_until);
+        self.latest.send_replace(now);
+        seq
+    }
+
+    /// The node's own lease lasts until then. No reader is woken for that.
+    pub(super) fn renew(&self, lease: Option<Lease>) {
+        let until = lease.map(|lease| lease.until);
+        if self.lease_until.replace(until) != until {
+            self.latest.send_if_modified(|now| {
+                now.lease_until = until.filter(|_| now.is_self());
+                false
+            });
+        }
+    }
+}
+
+/// Whatever ends the actor, be it a panic: a program must not go on believing that it leads.
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        let (role, reason) = (Role::NotStarted, Reason::LEFT);
+        self.publish(News { role, leader: None, epoch: None, lease: None, reason });
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/leadership.rs"]
+mod tests;
