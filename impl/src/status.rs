@@ -133,7 +133,8 @@ pub enum QueryError {
 }
 
 /// Asks the node at `address` how it is, and waits at most `limit` for the answer. It needs the
-/// credentials of a node of that cluster.
+/// credentials of a node of that cluster; with certificates, these must say which node is
+/// [asked](Credentials::asking).
 ///
 /// # Errors
 ///
@@ -166,7 +167,8 @@ pub(crate) async fn is_there(
     incarnation: u64,
 ) -> bool {
     let question = Opening::AreYou { node, incarnation };
-    matches!(ask(address, credentials, &question).await, Ok(Reply::Is(true)))
+    let credentials = credentials.clone().asking(node);
+    matches!(ask(address, &credentials, &question).await, Ok(Reply::Is(true)))
 }
 
 async fn ask(
@@ -178,6 +180,6 @@ async fn ask(
     if socket::met_itself(&stream) {
         return Err(Failure::Io(std::io::ErrorKind::ConnectionRefused.into()));
     }
-    let mut channel = handshake::call(credentials, stream).await?;
+    let mut channel = handshake::call(credentials, credentials.asked, stream).await?;
     handshake::ask(&mut channel, question).await
 }

@@ -48,7 +48,7 @@ pub(crate) struct OverrideArgs {
 /// What counts more than `[security]`.
 #[derive(Debug, Args)]
 pub(crate) struct SecurityArgs {
-    /// How the nodes know each other: plain or secret
+    /// How the nodes know each other: plain, secret or tls
     #[arg(long, value_name = "MODE", env = "BELLWETHER_SECURITY")]
     security: Option<String>,
 
@@ -59,6 +59,18 @@ pub(crate) struct SecurityArgs {
     /// The secret of the cluster; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_SECRET_FILE")]
     secret_file: Option<String>,
+
+    /// The certificates of the authorities that have signed those of the nodes
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CA_FILE")]
+    ca_file: Option<String>,
+
+    /// The certificate of this node; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CERTIFICATE_FILE")]
+    certificate_file: Option<String>,
+
+    /// The private key of this node; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_KEY_FILE")]
+    key_file: Option<String>,
 }
 
 impl From<&SecurityArgs> for SecuritySettings {
@@ -67,6 +79,9 @@ impl From<&SecurityArgs> for SecuritySettings {
             mode: args.security.clone(),
             allow_plain: args.allow_plain.then_some(true),
             secret_file: args.secret_file.clone(),
+            ca_file: args.ca_file.clone(),
+            certificate_file: args.certificate_file.clone(),
+            key_file: args.key_file.clone(),
         }
     }
 }

@@ -71,8 +71,7 @@ fn target(args: &Args) -> Result<(Address, Credentials), Failure> {
     let security = SecuritySettings::from(&args.security);
     let Some(path) = &args.config else {
         let address = args.address.clone().ok_or_else(|| anyhow!("no address is given"));
-        let credentials = security.resolve(None).and_then(|security| security.load());
-        let credentials = credentials.map_err(Failure::configuration)?;
+        let credentials = security.standalone().map_err(Failure::configuration)?;
         return Ok((address.map_err(Failure::configuration)?, credentials));
     };
     let overrides = Overrides { node: args.node, security, ..Overrides::default() };

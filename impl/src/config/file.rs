@@ -209,7 +209,7 @@ impl Source {
         Ok(address.clone())
     }
 
-    /// What the node proves itself with to others, whatever it runs.
+    /// What proves to the node that a program may ask it, whatever it runs: its own credentials.
     ///
     /// # Errors
     ///
@@ -217,7 +217,8 @@ impl Source {
     pub fn credentials(&self) -> Result<Credentials, Error> {
         let Sections { file, .. } = self.sections()?;
         let node = self.node(&file)?;
-        self.overrides.security.clone().or(file.security).resolve(Some(node))?.load()
+        let security = self.overrides.security.clone().or(file.security).resolve(node)?;
+        Ok(security.load(&file.cluster)?.asking(node))
     }
 
     fn node(&self, file: &File) -> Result<NodeId, Error> {
@@ -260,7 +261,7 @@ impl Source {
             section,
             directory,
             detection,
-            security: self.overrides.security.clone().or(file.security).resolve(Some(node))?,
+            security: self.overrides.security.clone().or(file.security).resolve(node)?,
         })?;
         Ok((config, file.log.resolve(*log_level, *log_format)))
     }

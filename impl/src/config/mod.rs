@@ -25,6 +25,8 @@ pub use self::file::{Overrides, Source, reference};
 pub use self::log::{Log, LogFormat};
 pub use self::names::{Address, ClusterId};
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
+pub use self::security::tls::certified_name;
+pub(crate) use self::security::tls::{Tls, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
 pub(crate) use self::security::{Kind, Mode, Secret};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
@@ -256,7 +258,9 @@ impl<C: Runnable> Config<C> {
     /// As [`Config::check_security`], and [`Error::Security`] when a file cannot be used.
     pub fn credentials(&self) -> Result<Credentials, Error> {
         self.check_security()?;
-        self.security.load()
+        let credentials = self.security.load(&self.cluster)?;
+        credentials.check(self.node)?;
+        Ok(credentials)
     }
 
     /// Whether the security suits the addresses.

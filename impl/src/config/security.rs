@@ -1,5 +1,7 @@
 //! The section `[security]`: how the nodes of a cluster know each other.
 
+pub(crate) mod tls;
+
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,12 +10,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use self::tls::Tls;
 use super::fields;
-use super::{Address, Error};
+use super::{Address, ClusterId, Error};
 use crate::protocol::NodeId;
 
 /// The keys of the section.
-pub(super) const KEYS: [&str; 3] = ["mode", "allow_plain", "secret_file"];
+pub(super) const KEYS: [&str; 6] =
+    ["mode", "allow_plain", "secret_file", "ca_file", "certificate_file", "key_file"];
 
 /// The shortest secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;
@@ -34,6 +38,15 @@ pub enum Security {
         /// Where the secret is.
         file: PathBuf,
     },
+    /// They show each other certificates (mutual TLS 1.3), each for one node of one cluster.
+    Tls {
+        /// Where the certificates of the authorities are.
+        ca: PathBuf,
+        /// Where that of this node is.
+        certificate: PathBuf,
+        /// Where its private key is.
+        key: PathBuf,
+    },
 }
 
 /// The name of each kind of security.
@@ -41,15 +54,17 @@ pub enum Security {
 pub(crate) enum Mode {
     Plain = 0,
     Secret = 1,
+    Tls = 2,
 }
 
 impl Mode {
-    const ALL: [Self; 2] = [Self::Plain, Self::Secret];
+    const ALL: [Self; 3] = [Self::Plain, Self::Secret, Self::Tls];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Secret => "secret",
+            Self::Tls => "tls",
         }
     }
 
@@ -86,6 +101,12 @@ pub struct SecuritySettings {
     pub allow_plain: Option<bool>,
     /// Where the secret is.
     pub secret_file: Option<String>,
+    /// Where the certificates of the authorities are.
+    pub ca_file: Option<String>,
+    /// Where the certificate of the node is.
+    pub certificate_file: Option<String>,
+    /// Where its private key is.
+    pub key_file: Option<String>,
 }
 
 impl SecuritySettings {
@@ -95,27 +116,52 @@ impl SecuritySettings {
             mode: self.mode.or(other.mode),
             allow_plain: self.allow_plain.or(other.allow_plain),
             secret_file: self.secret_file.or(other.secret_file),
+            ca_file: self.ca_file.or(other.ca_file),
+            certificate_file: self.certificate_file.or(other.certificate_file),
+            key_file: self.key_file.or(other.key_file),
         }
     }
 
-    /// The security of the node with this id; or, without one, of a program that is no node.
+    /// What a program proves itself with that has no configuration.
     ///
     /// # Errors
     ///
-    /// [`Error::Security`] when the mode does not exist, or needs more than is said.
-    pub fn resolve(self, node: Option<NodeId>) -> Result<Security, Error> {
-        let mode = self.mode.as_deref().map_or(Ok(Mode::Plain), Mode::read)?;
-        let node = node.map(|node| node.to_string());
-        let fill = |text: String| match &node {
-            Some(node) => PathBuf::from(text.replace("{node}", node)),
-            None => PathBuf::from(text),
+    /// [`Error::Security`] when the mode does not exist, needs more than is said, or needs to know
+    /// the cluster; and when a file cannot be used.
+    pub fn standalone(self) -> Result<Credentials, Error> {
+        match self.mode()? {
+            Mode::Plain => Ok(Credentials::none()),
+            Mode::Secret => {
+                let file = self.secret_file.ok_or_else(|| missing(Mode::Secret, "secret_file"))?;
+                Ok(Credentials::new(Kind::Secret(Secret::read(Path::new(&file))?)))
+            }
+            Mode::Tls => Err(Error::Security {
+                problem: "mode tls needs a configuration (--config): it says which cluster and \
+                          node is asked"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    fn mode(&self) -> Result<Mode, Error> {
+        self.mode.as_deref().map_or(Ok(Mode::Plain), Mode::read)
+    }
+
+    /// The security of the node with this id.
+    pub(super) fn resolve(self, node: NodeId) -> Result<Security, Error> {
+        let mode = self.mode()?;
+        let fill = |key: &str, path: Option<String>| {
+            let path = path.ok_or_else(|| missing(mode, key))?;
+            Ok::<_, Error>(PathBuf::from(path.replace("{node}", &node.to_string())))
         };
         Ok(match mode {
             Mode::Plain => Security::Plain { anywhere: self.allow_plain.unwrap_or_default() },
-            Mode::Secret => {
-                let file = self.secret_file.map(fill);
-                Security::Secret { file: file.ok_or_else(|| missing(mode, "secret_file"))? }
-            }
+            Mode::Secret => Security::Secret { file: fill("secret_file", self.secret_file)? },
+            Mode::Tls => Security::Tls {
+                ca: fill("ca_file", self.ca_file)?,
+                certificate: fill("certificate_file", self.certificate_file)?,
+                key: fill("key_file", self.key_file)?,
+            },
         })
     }
 }
@@ -142,6 +188,7 @@ impl Security {
         match self {
             Self::Plain { .. } => Mode::Plain,
             Self::Secret { .. } => Mode::Secret,
+            Self::Tls { .. } => Mode::Tls,
         }
     }
 
@@ -157,15 +204,18 @@ impl Security {
         }
     }
 
-    /// Reads what a node proves itself with.
+    /// Reads what a node of the cluster proves itself with.
     ///
     /// # Errors
     ///
     /// [`Error::Security`] when a file cannot be used.
-    pub fn load(&self) -> Result<Credentials, Error> {
-        Ok(Credentials(match self {
+    pub fn load(&self, cluster: &ClusterId) -> Result<Credentials, Error> {
+        Ok(Credentials::new(match self {
             Self::Plain { .. } => Kind::Plain,
             Self::Secret { file } => Kind::Secret(Secret::read(file)?),
+            Self::Tls { ca, certificate, key } => {
+                Kind::Tls(Tls::load(cluster, ca, certificate, key)?)
+            }
         }))
     }
 
@@ -192,6 +242,11 @@ impl Security {
         let rest = match self {
             Self::Plain { anywhere } => format!("allow_plain = {anywhere}\n"),
             Self::Secret { file } => path("secret_file", file),
+            Self::Tls { ca, certificate, key } => {
+                path("ca_file", ca)
+                    + &path("certificate_file", certificate)
+                    + &path("key_file", key)
+            }
         };
         format!("\n[security]\nmode = \"{mode}\"\n{rest}")
     }
@@ -199,19 +254,42 @@ impl Security {
 
 /// What a node proves itself with to others. It is not printed.
 #[derive(Clone, Debug)]
-pub struct Credentials(pub(crate) Kind);
+pub struct Credentials {
+    pub(crate) kind: Kind,
+    /// Which node is asked, where only that one may answer.
+    pub(crate) asked: Option<NodeId>,
+}
 
 impl Credentials {
     /// Those of a process that has none: enough for nodes whose security is plain.
     #[must_use]
     pub fn none() -> Self {
-        Self(Kind::Plain)
+        Self::new(Kind::Plain)
+    }
+
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, asked: None }
+    }
+
+    /// The same, to ask this node. With certificates, no other one may answer.
+    #[must_use]
+    pub fn asking(self, node: NodeId) -> Self {
+        Self { asked: Some(node), ..self }
+    }
+
+    /// Whether the others will believe that this is node `node`.
+    pub(super) fn check(&self, node: NodeId) -> Result<(), Error> {
+        match &self.kind {
+            Kind::Tls(tls) => tls.check(node),
+            Kind::Plain | Kind::Secret(_) => Ok(()),
+        }
     }
 
     pub(crate) fn mode(&self) -> Mode {
-        match &self.0 {
+        match &self.kind {
             Kind::Plain => Mode::Plain,
             Kind::Secret(_) => Mode::Secret,
+            Kind::Tls(_) => Mode::Tls,
         }
     }
 }
@@ -220,6 +298,7 @@ impl Credentials {
 pub(crate) enum Kind {
     Plain,
     Secret(Secret),
+    Tls(Tls),
 }
 
 /// What only the nodes of a cluster know. Overwritten when dropped, and never printed.
@@ -262,22 +341,38 @@ impl fmt::Debug for Secret {
 
 /// The content of a file that no other user can read.
 fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let wrong = |problem: String| Error::Security { problem };
-    let cannot = |error| wrong(format!("cannot read {}: {error}", path.display()));
-    let file = std::fs::File::open(path).map_err(cannot)?;
-    let about = file.metadata().map_err(cannot)?;
+    let (file, about) = open(path)?;
     if let Some(mode) = open_to_others(&about) {
-        return Err(wrong(format!(
-            "{path} can be read by others (mode {mode:04o}): `chmod 600 {path}`, and think of \
-             another secret",
-            path = path.display()
-        )));
+        return Err(Error::Security {
+            problem: format!(
+                "{path} can be read by others (mode {mode:04o}): `chmod 600 {path}`, and think of \
+                 another secret",
+                path = path.display()
+            ),
+        });
     }
     // Room for all: a vector that grows leaves copies behind.
     let room = usize::try_from(about.len().min(LARGEST)).unwrap_or_default() + 1;
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(cannot)?;
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| cannot_read(path, &error))?;
     Ok(bytes)
+}
+
+/// The content of a file that need not be private.
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let (file, _) = open(path)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| cannot_read(path, &error))?;
+    Ok(bytes)
+}
+
+fn open(path: &Path) -> Result<(std::fs::File, std::fs::Metadata), Error> {
+    let open = std::fs::File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    open.map(|(about, file)| (file, about)).map_err(|error| cannot_read(path, &error))
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> Error {
+    Error::Security { problem: format!("cannot read {}: {error}", path.display()) }
 }
 
 #[cfg(unix)]

@@ -355,7 +355,7 @@ async fn a_link_that_panics_ends_the_node() {
 
     let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
     let credentials = config::Credentials::none();
-    let mut two = handshake::call(&credentials, stream).await.expect("a greeting");
+    let mut two = handshake::call(&credentials, None, stream).await.expect("a greeting");
     let cluster = "orders".parse().expect("a name");
     let hello = Hello { cluster, protocol: "recorder".to_owned(), node: id(2), incarnation: 1 };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");

@@ -160,6 +160,11 @@ pub(crate) enum Refusal {
     /// The caller has the id of the one it calls.
     #[error("two nodes with one id: it is node {0} as well; give one of them another `node`")]
     SameId(NodeId),
+    /// The caller's certificate is not that of the node that it says it is.
+    #[error(
+        "it says that the certificate of this node is not that of node {0}: give each node its own"
+    )]
+    Certificate(NodeId),
     /// Another process with the caller's id is connected.
     #[error(
         "two nodes with one id: another process runs as node {0}; stop one of them, or give it \

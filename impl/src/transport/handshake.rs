@@ -1,19 +1,21 @@
 //! The first frames of a connection: which version is spoken, and that both belong together.
 //!
-//! Each side greets; with a shared secret, the side that was called then proves that it knows it,
+//! With certificates, all of it is inside TLS. Each side greets; with a shared secret, the side that was called then proves that it knows it,
 //! and the caller does with its first frame. A caller that does not is told nothing about the node,
 //! or by it.
 
 use bytes::Bytes;
+use rustls::pki_types::CertificateDer;
 use thiserror::Error;
 use tokio::net::TcpStream;
 
-use super::channel::{Broken, Channel};
+use super::channel::{Broken, Channel, Stream};
 use super::frame::{self, FrameError, Greeting, Opening, Reply};
 use super::seal::{Seal, Side, TAG};
-use crate::config::{Credentials, Kind, Mode};
+use crate::config::{self, Credentials, Kind, Mode, Tls};
+use crate::protocol::NodeId;
 
-/// The first byte of whoever speaks TLS.
+/// The first byte of each side that speaks TLS.
 const TLS: u8 = 22;
 
 /// Why two processes do not understand each other.
@@ -42,6 +44,15 @@ pub(crate) enum Failure {
     /// It speaks TLS, and this side does not.
     #[error("it speaks TLS, and this node does not: give every node the same [security]")]
     Tls,
+    /// It does not speak TLS, and this side does.
+    #[error("it does not speak TLS, and this node does: give every node the same [security]")]
+    Unencrypted,
+    /// With certificates, it must be known which node is asked.
+    #[error("with certificates, it must be known which node it is")]
+    Unnamed,
+    /// One does not accept the certificate of the other.
+    #[error("{0}")]
+    Certificate(String),
     /// The two know different secrets.
     #[error("it does not know the secret of this node: give every node the same secret")]
     Secret,
@@ -54,16 +65,28 @@ impl Failure {
     }
 }
 
-/// Greets the node that was called, and lets it prove itself.
-pub(crate) async fn call(credentials: &Credentials, stream: TcpStream) -> Result<Channel, Failure> {
+/// Greets the node that was called, which must be this one where that can be proved, and lets it
+/// prove itself.
+pub(crate) async fn call(
+    credentials: &Credentials,
+    node: Option<NodeId>,
+    stream: TcpStream,
+) -> Result<Channel, Failure> {
     let own = Greeting::new(credentials.mode());
-    let mut channel = Channel::new(Box::new(stream), frame::MAX_OPENING);
+    let stream: Box<dyn Stream> = match &credentials.kind {
+        Kind::Tls(tls) => {
+            let name = node.and_then(|node| tls.name(node)).ok_or(Failure::Unnamed)?;
+            Box::new(tls.connector.connect(name, stream).await.map_err(told)?)
+        }
+        Kind::Plain | Kind::Secret(_) => Box::new(stream),
+    };
+    let mut channel = Channel::new(stream, frame::MAX_OPENING);
     let said = own.encode();
     send(&mut channel, said.clone()).await?;
     let heard = receive(&mut channel).await?;
     let theirs = Greeting::decode(&heard)?;
     same_mode(own.mode, theirs.mode)?;
-    if let Kind::Secret(secret) = &credentials.0 {
+    if let Kind::Secret(secret) = &credentials.kind {
         channel.protect(Seal::new(secret, Side::Caller, [&said, &heard]));
         receive(&mut channel).await?;
     }
@@ -78,20 +101,47 @@ pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Repl
     Ok(frame::decode(&receive(channel).await?)?)
 }
 
+/// Who has called, as far as that is proved.
+pub(crate) enum Caller {
+    /// One that may say that it is any node of the cluster.
+    Any,
+    /// One with a certificate.
+    Certified(Box<(CertificateDer<'static>, Tls)>),
+}
+
+impl Caller {
+    /// Whether it may say that it is this node.
+    pub(crate) fn may_be(&self, node: NodeId) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Certified(certified) => certified.1.is(&certified.0, node),
+        }
+    }
+}
+
 /// Greets a caller, and returns what it wants. `None` if it wants nothing.
 pub(crate) async fn accept(
     credentials: &Credentials,
     stream: TcpStream,
-) -> Result<Option<(Channel, Opening)>, Failure> {
+) -> Result<Option<(Channel, Caller, Opening)>, Failure> {
     let mut first = [0];
-    match stream.peek(&mut first).await {
+    let encrypted = match stream.peek(&mut first).await {
         // A look at whether the port is open.
         Ok(0) => return Ok(None),
-        Ok(_) if first == [TLS] => return Err(Failure::Tls),
-        Ok(_) => {}
+        Ok(_) => first == [TLS],
         Err(error) => return Err(Failure::Io(error)),
-    }
-    let mut channel = Channel::new(Box::new(stream), frame::MAX_OPENING);
+    };
+    let (stream, caller): (Box<dyn Stream>, _) = match (&credentials.kind, encrypted) {
+        (Kind::Tls(tls), true) => {
+            let stream = tls.acceptor.accept(stream).await.map_err(told)?;
+            let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+            let shown = shown.ok_or(Failure::Unnamed)?.clone().into_owned();
+            (Box::new(stream), Caller::Certified(Box::new((shown, tls.clone()))))
+        }
+        (_, true) => return Err(Failure::Tls),
+        (_, false) => (Box::new(stream), Caller::Any),
+    };
+    let mut channel = Channel::new(stream, frame::MAX_OPENING);
     let heard = receive(&mut channel).await.map_err(|failure| match failure {
         // An announced length that no greeting has.
         Failure::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
@@ -106,29 +156,39 @@ pub(crate) async fn accept(
         // Every version can read from it which ones this node speaks.
         send(&mut channel, said.clone()).await?;
     }
-    same_mode(own.mode, theirs?.mode)?;
-    if let Kind::Secret(secret) = &credentials.0 {
+    let theirs = theirs?;
+    if own.mode == Mode::Tls && !encrypted {
+        // Whatever it says.
+        return Err(Failure::Unencrypted);
+    }
+    same_mode(own.mode, theirs.mode)?;
+    if let Kind::Secret(secret) = &credentials.kind {
         channel.protect(Seal::new(secret, Side::Listener, [&heard, &said]));
         send(&mut channel, Bytes::new()).await?;
     }
     let opening = frame::decode(&receive(&mut channel).await?)?;
     channel.expect(frame::MAX_MESSAGE + TAG);
-    Ok(Some((channel, opening)))
+    Ok(Some((channel, caller, opening)))
 }
 
 fn same_mode(own: Mode, theirs: Mode) -> Result<(), Failure> {
     if own == theirs { Ok(()) } else { Err(Failure::Mode { theirs, own }) }
 }
 
+/// What an error says about certificates, if it is one about them.
+fn told(error: std::io::Error) -> Failure {
+    config::explain(&error).map_or(Failure::Io(error), Failure::Certificate)
+}
+
 async fn send(channel: &mut Channel, frame: Bytes) -> Result<(), Failure> {
-    channel.send(frame).await.map_err(Failure::Io)
+    channel.send(frame).await.map_err(told)
 }
 
 async fn receive(channel: &mut Channel) -> Result<Bytes, Failure> {
     match channel.next().await {
         Some(Ok(frame)) => Ok(frame),
         Some(Err(Broken::Forged)) => Err(Failure::Secret),
-        Some(Err(Broken::Io(error))) => Err(Failure::Io(error)),
+        Some(Err(Broken::Io(error))) => Err(told(error)),
         None => Err(Failure::HungUp),
     }
 }

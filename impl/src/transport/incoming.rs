@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::channel::{Broken, Channel};
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
-use super::handshake::{self, Failure};
+use super::handshake::{self, Caller, Failure};
 use super::limiter::Source;
 use super::peer::Peer;
 use super::{Arrival, Context, HANDSHAKE, socket};
@@ -77,7 +77,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
     inbox: mpsc::Sender<Arrival<M>>,
 ) {
     let accepted = timeout(HANDSHAKE, handshake::accept(&context.credentials, stream)).await;
-    let (mut channel, opening) = match accepted {
+    let (mut channel, caller, opening) = match accepted {
         Ok(Ok(Some(accepted))) => accepted,
         Ok(Ok(None) | Err(Failure::HungUp | Failure::Io(_))) => return,
         Ok(Err(failure)) => {
@@ -91,7 +91,13 @@ async fn serve<M: Serialize + DeserializeOwned>(
         Err(_) => return context.warn(from, "no handshake in time: connection closed"),
     };
     let reply = match opening {
-        Opening::Hello(hello) => return converse(context, channel, from, hello, inbox).await,
+        Opening::Hello(hello) => {
+            return converse(context, channel, from, caller, hello, inbox).await;
+        }
+        _ if !is_member(context, &caller) => {
+            context.refused.fetch_add(1, Ordering::Relaxed);
+            return context.warn(from, "connection closed: its certificate is of another cluster");
+        }
         Opening::StatusRequest => Reply::Status(Box::new(context.status())),
         Opening::AreYou { node, incarnation } => {
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
@@ -105,11 +111,12 @@ async fn converse<M: DeserializeOwned>(
     context: &Context<M>,
     mut channel: Channel,
     from: SocketAddr,
+    caller: Caller,
     hello: Hello,
     inbox: mpsc::Sender<Arrival<M>>,
 ) {
     let incarnation = hello.incarnation;
-    let admitted = match acceptable(context, &hello) {
+    let admitted = match acceptable(context, &caller, &hello) {
         Ok(peer) => {
             let admitted = peer.admit(incarnation, answers(context, peer, incarnation)).await;
             let duplicate = |other| (Refusal::Duplicate(peer.id), Some(other));
@@ -143,8 +150,18 @@ async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> b
     timeout(PROBE, there).await.unwrap_or_default()
 }
 
+/// Whether it is a node of this cluster that asks.
+fn is_member<M>(context: &Context<M>, caller: &Caller) -> bool {
+    let own = context.hello.node;
+    caller.may_be(own) || context.peers.keys().any(|&peer| caller.may_be(peer))
+}
+
 /// Whether this node talks to that one.
-fn acceptable<'a, M>(context: &'a Context<M>, hello: &Hello) -> Result<&'a Arc<Peer<M>>, Refusal> {
+fn acceptable<'a, M>(
+    context: &'a Context<M>,
+    caller: &Caller,
+    hello: &Hello,
+) -> Result<&'a Arc<Peer<M>>, Refusal> {
     let own = &context.hello;
     if hello.cluster != own.cluster {
         Err(Refusal::Cluster(own.cluster.clone()))
@@ -152,6 +169,8 @@ fn acceptable<'a, M>(context: &'a Context<M>, hello: &Hello) -> Result<&'a Arc<P
         Err(Refusal::Protocol(own.protocol.clone()))
     } else if hello.node == own.node {
         Err(Refusal::SameId(own.node))
+    } else if !caller.may_be(hello.node) {
+        Err(Refusal::Certificate(hello.node))
     } else {
         context.peers.get(&hello.node).ok_or(Refusal::UnknownNode(hello.node))
     }
@@ -173,6 +192,10 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         Refusal::UnknownNode(_) => {
             format!("node {node} is not configured here: list the same [members] on every node")
         }
+        Refusal::Certificate(_) => format!(
+            "a process says it is node {node} of cluster {cluster}, and its certificate is another \
+             one's: give each node its own certificate"
+        ),
         Refusal::SameId(_) => format!(
             "two nodes with one id: another process is node {node} as well; give one of them \
              another `node`"

@@ -70,7 +70,8 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Proble
     socket::tune(&stream, context.time_out());
     // The other side may wait for a moment before it refuses.
     let limit = limit + super::HANDSHAKE;
-    let (channel, reply) = timeout(limit, shake_hands(context, stream)).await.map_err(late)??;
+    let (channel, reply) =
+        timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
     match reply {
         Reply::Hello(hello) if hello.node == peer.id => Ok(channel),
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
@@ -83,9 +84,10 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Proble
 
 async fn shake_hands<M>(
     context: &Context<M>,
+    peer: NodeId,
     stream: TcpStream,
 ) -> Result<(Channel, Reply), Failure> {
-    let mut channel = handshake::call(&context.credentials, stream).await?;
+    let mut channel = handshake::call(&context.credentials, Some(peer), stream).await?;
     let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello.clone())).await?;
     channel.settle();
     Ok((channel, reply))

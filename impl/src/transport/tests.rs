@@ -1,6 +1,8 @@
 //! Connections on the loopback interface: one side is the transport, the other a test.
 
 use bytes::Bytes;
+mod certificates;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
@@ -56,7 +58,7 @@ async fn bind() -> (TcpListener, SocketAddr) {
 async fn answer(listener: &TcpListener, node: u16) -> Channel {
     let (stream, _) = timeout(LIMIT, listener.accept()).await.expect("in time").expect("a call");
     let accepted = timeout(LIMIT, handshake::accept(&Credentials::none(), stream)).await;
-    let (mut channel, opening) =
+    let (mut channel, _, opening) =
         accepted.expect("in time").expect("a handshake").expect("a question");
     assert_eq!(opening, Opening::Hello(hello(1)));
     let reply = frame::encode(&Reply::Hello(hello(node))).expect("fits");
@@ -73,7 +75,7 @@ async fn next(connection: &mut Channel) -> Frame<Message> {
 async fn call(address: SocketAddr, hello: Hello) -> (Channel, Reply) {
     let stream = TcpStream::connect(address).await.expect("it listens");
     let called = async {
-        let mut channel = handshake::call(&Credentials::none(), stream).await?;
+        let mut channel = handshake::call(&Credentials::none(), None, stream).await?;
         let reply = handshake::ask(&mut channel, &Opening::Hello(hello)).await?;
         Ok::<_, handshake::Failure>((channel, reply))
     };
@@ -193,7 +195,7 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
 /// What a node with the secret once said is worth nothing later: not one frame of it counts.
 #[tokio::test]
 async fn a_conversation_that_is_played_back_is_not_heard() {
-    let secret = Credentials(Kind::Secret(Secret::new(&[7; 32])));
+    let secret = Credentials::new(Kind::Secret(Secret::new(&[7; 32])));
     let (listener, address) = bind().await;
     let context = with_credentials(address, secret.clone());
     let (inbox, mut arrivals) = mpsc::channel(16);
@@ -222,7 +224,7 @@ async fn a_conversation_that_is_played_back_is_not_heard() {
         said
     });
     let stream = TcpStream::connect(tapped).await.expect("it listens");
-    let mut two = handshake::call(&secret, stream).await.expect("the same secret");
+    let mut two = handshake::call(&secret, None, stream).await.expect("the same secret");
     let hello = Opening::Hello(hello(2));
     let reply = handshake::ask(&mut two, &hello).await.expect("an answer");
     assert!(matches!(reply, Reply::Hello(_)), "{reply:?}");

@@ -3,26 +3,39 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::bad_input::{logs, refuses};
 use super::common::{Cluster, LIMIT, bellwether, free_port};
 
-/// Makes a secret with `bellwether keys secret`.
-fn make_secret(file: &Path) {
-    let made = bellwether().args(["keys", "secret"]).arg(file).output().expect("it runs");
-    assert!(made.status.success());
-}
-
 /// A cluster whose nodes share a secret.
 fn secret_cluster(size: u16) -> Cluster {
     let secrets = tempfile::tempdir().expect("a directory").keep();
     let file = secrets.join("secret");
-    make_secret(&file);
+    keys(&["secret", file.to_str().expect("plain text")]);
     let section = format!("[security]\nmode = \"secret\"\nsecret_file = \"{}\"\n", file.display());
     Cluster::secured(size, &section)
+}
+
+/// Runs `bellwether keys` in the directory of the keys.
+fn keys(arguments: &[&str]) {
+    let output = bellwether().arg("keys").args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A cluster whose nodes have certificates, and where these are.
+fn certified_cluster(size: u16) -> (Cluster, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory").keep();
+    let path = directory.to_str().expect("plain text");
+    let ids: Vec<_> = (1..=size).map(|id| id.to_string()).collect();
+    keys(&["init", path, "--cluster", "test", "--nodes", &ids.join(",")]);
+    let section = format!(
+        "[security]\nmode = \"tls\"\nca_file = \"{path}/ca.pem\"\n\
+         certificate_file = \"{path}/node-{{node}}.pem\"\nkey_file = \"{path}/node-{{node}}.key\"\n"
+    );
+    (Cluster::secured(size, &section), directory)
 }
 
 /// A process that speaks the wire format, and knows nothing but the configuration.
@@ -134,7 +147,7 @@ fn nodes_with_another_secret_or_none_are_refused_on_both_sides() {
     cluster.start(2);
     cluster.wait_for_leader(2);
     let other = cluster.directory.path().join("other");
-    make_secret(&other);
+    keys(&["secret", other.to_str().expect("plain text")]);
     let _other = cluster.run("other", 1, &["--secret-file", other.to_str().expect("plain text")]);
     let remedy = ["WARN", "does not know the secret", "give every node the same secret"];
     logs(&cluster, "other", &remedy);
@@ -166,11 +179,90 @@ fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
 }
 
 #[test]
+fn nodes_with_certificates_elect_and_answer_each_other_alone() {
+    let (mut cluster, _) = certified_cluster(3);
+    (1..=3).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(3);
+    cluster.take(3).kill();
+    cluster.wait_for_leader(2);
+    let before = [1, 2].map(|node| changes(&cluster, node));
+    for mode in [2, 0] {
+        assert!(!forge(&cluster, mode));
+    }
+    assert_eq!([1, 2].map(|node| changes(&cluster, node)), before, "not one change of role");
+    logs(&cluster, "1", &["it does not speak TLS, and this node does"]);
+    let address = format!("127.0.0.1:{}", cluster.ports[&2]);
+    refuses(&["status", "--address", &address], 3, &["its security is `tls`", "[security]"]);
+    let alone = ["status", "--address", &address, "--security", "tls"];
+    refuses(&alone, 2, &["mode tls needs a configuration"]);
+    cluster.start(3);
+    cluster.wait_for_leader(3);
+}
+
+/// Node 1 with something wrong, for each thing: a line in both logs, and in the status.
+#[test]
+fn certificates_that_cannot_be_used_are_told_with_the_remedy() {
+    let (mut cluster, keys_at) = certified_cluster(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let other = keys_at.join("other");
+    let other = other.to_str().expect("plain text");
+    keys(&["init", other, "--cluster", "test", "--nodes", "1"]);
+    let [certificate, key] = ["pem", "key"].map(|end| format!("{other}/node-1.{end}"));
+    let foreign = ["--certificate-file", &certificate, "--key-file", &key];
+    let listen = format!("127.0.0.1:{}", free_port());
+    let _foreign = cluster.run("foreign", 1, &[&foreign[..], &["--listen", &listen]].concat());
+    logs(&cluster, "foreign", &["certificate of this node is from another authority", "`ca_file`"]);
+    logs(&cluster, "2", &["its certificate is from another authority", "`ca_file`"]);
+
+    let ours = keys_at.to_str().expect("plain text");
+    for end in ["pem", "key"] {
+        std::fs::remove_file(keys_at.join(format!("node-1.{end}"))).expect("it is there");
+    }
+    // Valid until now.
+    keys(&["node", ours, "--cluster", "test", "--node", "1", "--days", "0"]);
+    thread::sleep(Duration::from_secs(2));
+    let _expired = cluster.run("1", 1, &[]);
+    logs(&cluster, "1", &["the certificate of this node has expired", "replace it"]);
+    logs(&cluster, "2", &["its certificate has expired", "replace it"]);
+    cluster.wait_for(2, "shows the problem", |status| {
+        let member = &status["members"][0];
+        let problem = member["problem"].as_str().unwrap_or_default();
+        member["link"] == "refused" && problem.contains("its certificate has expired")
+    });
+    cluster.wait_for_leader(2);
+}
+
+#[test]
+fn a_node_with_the_files_of_another_does_not_start() {
+    let (cluster, keys_at) = certified_cluster(2);
+    let path = cluster.config();
+    let run = |more: &[&str], parts: &[&str]| {
+        let file = path.to_str().expect("plain text");
+        refuses(&[&["run", "--config", file, "--node", "1"][..], more].concat(), 2, parts);
+    };
+    let [own, certificate, key] =
+        ["node-1.key", "node-2.pem", "node-2.key"].map(|name| keys_at.join(name));
+    let [own, certificate, key] = [&own, &certificate, &key].map(|p| p.to_str().expect("plain"));
+    let other = ["--certificate-file", certificate, "--key-file", key];
+    run(&other, &["is not that of node 1", "node-1.test.bellwether", "keys node"]);
+    run(&["--key-file", key], &["node-1.pem: does not fit to", "node-2.key"]);
+    run(&["--certificate-file", own], &["has no certificate in PEM format"]);
+    run(&["--ca-file", "/no/ca.pem"], &["cannot read /no/ca.pem"]);
+    std::fs::set_permissions(own, std::fs::Permissions::from_mode(0o644)).expect("ours");
+    run(&[], &["node-1.key can be read by others", "chmod 600"]);
+    let directory = keys_at.to_str().expect("plain text");
+    let again = ["keys", "init", directory, "--cluster", "test", "--nodes", "1"];
+    refuses(&again, 1, &["cannot write", "ca.key", "exists"]);
+    refuses(&["keys", "node", "/no", "--cluster", "test", "--node", "1"], 1, &["/no/ca.key"]);
+}
+
+#[test]
 fn a_secret_is_made_once_and_is_nobody_elses() {
     let directory = tempfile::tempdir().expect("a directory");
     let (file, again) = (directory.path().join("secret"), directory.path().join("again"));
-    make_secret(&file);
-    make_secret(&again);
+    keys(&["secret", file.to_str().expect("plain text")]);
+    keys(&["secret", again.to_str().expect("plain text")]);
     let read = |file: &Path| std::fs::read_to_string(file).expect("readable");
     assert!(read(&file).len() > 64 && read(&file) != read(&again));
     let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();

@@ -37,6 +37,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         "[a-z]{0,20}".prop_map(Refusal::Protocol),
         id().prop_map(Refusal::UnknownNode),
         id().prop_map(Refusal::SameId),
+        id().prop_map(Refusal::Certificate),
         id().prop_map(Refusal::Duplicate),
     ]
 }

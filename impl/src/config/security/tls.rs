@@ -1,0 +1,195 @@
+//! Certificates: that a node is the one that it says, and what to do if one cannot be used.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::{Resumption, verify_server_name};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
+use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig, crypto, version};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::{read, read_private};
+use crate::config::{ClusterId, Error};
+use crate::protocol::NodeId;
+
+/// What is spoken inside, as far as TLS is concerned.
+const INSIDE: &[u8] = b"bellwether";
+
+/// What a node needs to show a certificate, and to check that of another.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    cluster: ClusterId,
+    /// The certificate of this node, and where it is from.
+    own: (CertificateDer<'static>, PathBuf),
+    pub(crate) acceptor: TlsAcceptor,
+    pub(crate) connector: TlsConnector,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tls(..)")
+    }
+}
+
+/// The name that the certificate of a node is for: `node-ID.CLUSTER.bellwether`.
+///
+/// # Errors
+///
+/// [`Error::Security`] when the name of the cluster cannot be a part of such a name.
+pub fn certified_name(cluster: &ClusterId, node: NodeId) -> Result<String, Error> {
+    let lower = !cluster.as_str().chars().any(|c| c.is_ascii_uppercase());
+    let name = format!("node-{node}.{cluster}.bellwether");
+    match ServerName::try_from(name.as_str()) {
+        Ok(ServerName::DnsName(_)) if lower => Ok(name),
+        _ => Err(Error::Security {
+            problem: format!(
+                "mode tls: `{cluster}` cannot be part of the name in a certificate; use a \
+                 `cluster` of lower-case letters, digits, and dashes between them"
+            ),
+        }),
+    }
+}
+
+impl Tls {
+    pub(super) fn load(
+        cluster: &ClusterId,
+        ca: &Path,
+        certificate: &Path,
+        key: &Path,
+    ) -> Result<Self, Error> {
+        let wrong = |path: &Path, problem: &str| Error::Security {
+            problem: format!("{}: {problem}", path.display()),
+        };
+        let pem = |path: &Path| -> Result<Vec<CertificateDer<'static>>, Error> {
+            let text = read(path)?;
+            let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+            read.ok()
+                .filter(|certificates| !certificates.is_empty())
+                .ok_or_else(|| wrong(path, "has no certificate in PEM format"))
+        };
+        let mut roots = RootCertStore::empty();
+        for root in pem(ca)? {
+            roots.add(root).map_err(|error| wrong(ca, &error.to_string()))?;
+        }
+        let roots = Arc::new(roots);
+        let chain = pem(certificate)?;
+        let own = (chain[0].clone(), certificate.to_owned());
+        let read_key = || {
+            PrivateKeyDer::from_pem_slice(&read_private(key)?)
+                .map_err(|_| wrong(key, "has no private key in PEM format"))
+        };
+        let unfit = |error: &dyn fmt::Display| {
+            wrong(certificate, &format!("does not fit to {}: {error}", key.display()))
+        };
+        let provider = Arc::new(crypto::ring::default_provider());
+        let verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
+                .build()
+                .map_err(|error| wrong(ca, &error.to_string()))?;
+        let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(|error| unfit(&error))?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain.clone(), read_key()?)
+            .map_err(|error| unfit(&error))?;
+        let mut client = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&version::TLS13])
+            .map_err(|error| unfit(&error))?
+            .with_root_certificates(roots)
+            .with_client_auth_cert(chain, read_key()?)
+            .map_err(|error| unfit(&error))?;
+        // Every connection is verified anew, and nobody is told which node is called.
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        server.send_tls13_tickets = 0;
+        client.resumption = Resumption::disabled();
+        client.enable_sni = false;
+        server.alpn_protocols = vec![INSIDE.to_vec()];
+        client.alpn_protocols = vec![INSIDE.to_vec()];
+        Ok(Self {
+            cluster: cluster.clone(),
+            own,
+            acceptor: Arc::new(server).into(),
+            connector: Arc::new(client).into(),
+        })
+    }
+
+    /// Whether the own certificate is that of this node, so that the others will believe it.
+    pub(super) fn check(&self, node: NodeId) -> Result<(), Error> {
+        let name = certified_name(&self.cluster, node)?;
+        if self.is(&self.own.0, node) {
+            return Ok(());
+        }
+        Err(Error::Security {
+            problem: format!(
+                "the certificate {} is not that of node {node} of cluster {}: it must be for the \
+                 DNS name {name}; `bellwether keys node` makes one",
+                self.own.1.display(),
+                self.cluster
+            ),
+        })
+    }
+
+    /// The name that the certificate of this node must be for.
+    pub(crate) fn name(&self, node: NodeId) -> Option<ServerName<'static>> {
+        ServerName::try_from(certified_name(&self.cluster, node).ok()?).ok()
+    }
+
+    /// Whether a certificate, which a known authority has signed, is that of this node.
+    pub(crate) fn is(&self, certificate: &CertificateDer<'_>, node: NodeId) -> bool {
+        let (Ok(parsed), Some(name)) = (ParsedCertificate::try_from(certificate), self.name(node))
+        else {
+            return false;
+        };
+        verify_server_name(&parsed, &name).is_ok()
+    }
+}
+
+/// What is wrong with the certificate of the other side, and what to do; or what it says is wrong
+/// with that of this side. `None` if it is something else, such as the end of the connection.
+pub(crate) fn explain(error: &std::io::Error) -> Option<String> {
+    use rustls::{AlertDescription as Alert, Error as Tls};
+    const CA: &str = "give every node the same `ca_file`, and a certificate from it";
+    const RENEW: &str = "replace it, or set the clocks right";
+    let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match error {
+        Tls::InvalidCertificate(problem) => match problem {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                format!("its certificate has expired: {RENEW}")
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                format!("its certificate is not valid yet: {RENEW}")
+            }
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                format!("its certificate is from another authority: {CA}")
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "its certificate is that of another node or cluster: correct the addresses in \
+                 [members], or give each node its own certificate"
+                    .to_owned()
+            }
+            other => format!("its certificate cannot be used: {other}"),
+        },
+        Tls::NoCertificatesPresented => {
+            "it shows no certificate: give every node the same [security]".to_owned()
+        }
+        Tls::AlertReceived(alert) => match alert {
+            Alert::CertificateExpired => {
+                format!("it says that the certificate of this node has expired: {RENEW}")
+            }
+            Alert::UnknownCA | Alert::DecryptError => {
+                format!("it says that the certificate of this node is from another authority: {CA}")
+            }
+            Alert::CertificateRequired | Alert::NoApplicationProtocol => {
+                "it asks for a certificate of the cluster".to_owned()
+            }
+            other => format!("it ended the TLS handshake: {other:?}"),
+        },
+        Tls::InvalidMessage(_) => {
+            "it does not speak TLS: give every node the same [security]".to_owned()
+        }
+        other => format!("TLS: {other}"),
+    })
+}
