@@ -48,6 +48,6 @@ impl Visitor for Write {
         for warning in config::warning::<C>().into_iter().chain(open) {
             eprintln!("warning: {warning}");
         }
-        Ok(config.to_toml(log))
+        Ok(config.to_toml(&log))
     }
 }

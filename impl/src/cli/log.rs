@@ -8,8 +8,12 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::NodeId;
-use bellwether::config::{Log, LogFormat};
+use bellwether::config::{Levels, Log, LogFormat};
 use bellwether::log::Lines;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, Registry, reload};
 
 use super::Failure;
 
@@ -19,9 +23,23 @@ pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// The exit status after a panic: Rust's own.
 const PANICKED: i32 = 101;
 
+/// The log of the process.
+pub(crate) struct Started {
+    pub(crate) lines: Lines,
+    levels: reload::Handle<Targets, Registry>,
+}
+
+impl Started {
+    /// Logs from these levels on.
+    pub(crate) fn set(&self, levels: &Levels) {
+        // It fails only if there is no subscriber any more.
+        let _ = self.levels.reload(levels.filter());
+    }
+}
+
 /// Logs to standard error from here on. A panic in any thread is logged, and ends the process: a
 /// node that has lost a part of itself is worse than one that is gone.
-pub(crate) fn start(log: Log, node: NodeId) -> Result<Lines, Failure> {
+pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {
     let node = node.get();
     let notice = move |dropped| {
         tracing::warn!(node, dropped, "lines of this log were dropped: it was full, or stalled");
@@ -30,19 +48,20 @@ pub(crate) fn start(log: Log, node: NodeId) -> Result<Lines, Failure> {
     let lines = lines.map_err(|error| Failure::runtime(anyhow!("cannot log: {error}")))?;
     lines.count_in_status();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(log.level)
+    let (filter, levels) = reload::Layer::new(log.levels.filter());
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(lines.clone())
         // They would be printed, and a print that fails is a panic.
         .log_internal_errors(false)
         .with_ansi(!plain && std::io::stderr().is_terminal());
-    match log.format {
-        LogFormat::Text => subscriber.init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).init(),
-    }
+    let layer = match log.format {
+        LogFormat::Text => layer.boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(filter).with(layer).init();
     let theirs = lines.clone();
     std::panic::set_hook(Box::new(move |panic| end(panic, node, &theirs)));
-    Ok(lines)
+    Ok(Started { lines, levels })
 }
 
 /// Ends the process, with the reason in its log.

@@ -6,8 +6,11 @@ mod completions;
 mod exec;
 mod keys;
 mod log;
+mod man;
 mod overrides;
+mod reload;
 mod run;
+mod service;
 mod status;
 
 use std::process::ExitCode;
@@ -48,6 +51,7 @@ enum Command {
     CheckConfig(check_config::Args),
     Keys(keys::Args),
     Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Why a command failed: the text to print, and the exit status that goes with it.
@@ -85,6 +89,7 @@ pub(crate) fn main() -> ExitCode {
         Command::CheckConfig(args) => check_config::run(&args),
         Command::Keys(args) => keys::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match result {
         Ok(status) => status,

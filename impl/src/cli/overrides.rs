@@ -1,9 +1,8 @@
 //! The flags and variables that count more than the configuration file.
 
 use bellwether::NodeId;
-use bellwether::config::{Address, LogFormat, Overrides, SecuritySettings};
+use bellwether::config::{Address, Levels, LogFormat, Overrides, SecuritySettings};
 use clap::Args;
-use tracing::level_filters::LevelFilter;
 
 /// Each of these counts more than the file; the flag counts more than the variable.
 #[derive(Debug, Args)]
@@ -36,9 +35,10 @@ pub(crate) struct OverrideArgs {
     #[command(flatten)]
     security: SecurityArgs,
 
-    /// How much to log: off, error, warn, info, debug or trace
-    #[arg(long, value_name = "LEVEL", env = "BELLWETHER_LOG_LEVEL", value_parser = level)]
-    log_level: Option<LevelFilter>,
+    /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma for
+    /// modules with another level
+    #[arg(long, value_name = "LEVEL", env = "BELLWETHER_LOG_LEVEL")]
+    log_level: Option<Levels>,
 
     /// How to write the log
     #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
@@ -96,7 +96,7 @@ impl From<&OverrideArgs> for Overrides {
             store: args.store,
             directory: args.data_dir.clone(),
             security: SecuritySettings::from(&args.security),
-            log_level: args.log_level,
+            log_levels: args.log_level.clone(),
             log_format: args.log_format,
         }
     }
@@ -105,8 +105,4 @@ impl From<&OverrideArgs> for Overrides {
 fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in skew=200ms")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
-}
-
-fn level(text: &str) -> Result<LevelFilter, String> {
-    text.parse().map_err(|_| "use off, error, warn, info, debug or trace".to_owned())
 }

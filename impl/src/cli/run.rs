@@ -1,19 +1,23 @@
 //! `bellwether run`: take part in elections until told to stop.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 use bellwether::{Config, Election};
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use super::overrides::OverrideArgs;
-use super::{Failure, log};
+use super::reload::Reload;
+use super::{Failure, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
 /// Logs to standard error; every change of role or leader is one line. Settings count in this
-/// order: flags, environment, file, defaults.
+/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level` may change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,67 +54,101 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overrides = Overrides::from(&args.overrides);
-    config::load(&args.config, overrides, Run).map_err(Failure::configuration)??;
+    config::load(&args.config, overrides, Run(args)).map_err(Failure::configuration)??;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Takes part until the end.
-struct Run;
+struct Run<'a>(&'a Args);
 
-impl Visitor for Run {
+impl Visitor for Run<'_> {
     type Output = Result<(), Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
+        let Args { config: path, overrides } = self.0;
         // Before anything is logged: what is missing in the configuration is told in one line.
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
-        let lines = log::start(log, config.node())?;
+        let started = log::start(&log, config.node())?;
+        let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
-        let result = runtime.block_on(take_part(config)).map_err(Failure::runtime);
+        let part = take_part(config, &started, reload);
+        let result = runtime.block_on(part).map_err(Failure::runtime);
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
-        lines.flush(log::LAST_WORDS);
+        started.lines.flush(log::LAST_WORDS);
         result
     }
 }
 
-async fn take_part<C: Runnable>(config: Config<C>) -> anyhow::Result<()> {
+async fn take_part<C: Runnable>(
+    config: Config<C>,
+    started: &log::Started,
+    mut reload: Reload,
+) -> anyhow::Result<()> {
     let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
-    let signal = stop_signal().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
+    let mut signals =
+        Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let mut election = Election::join(config).await?;
-    tokio::select! {
-        signal = signal => tracing::info!(node, signal, "leaving"),
-        stopped = election.stopped() => return Ok(stopped?),
+    let mut leadership = election.leadership();
+    service::ready();
+    service::leadership(&leadership.now());
+    let mut watchdog = pin!(service::watchdog(election.handle()));
+    loop {
+        tokio::select! {
+            signal = signals.next() => match signal {
+                Asked::ToReload => {
+                    service::reloading();
+                    reload.reload(node, started);
+                    service::ready();
+                }
+                Asked::ToEnd(signal) => {
+                    tracing::info!(node, signal, "leaving");
+                    break;
+                }
+            },
+            stopped = election.stopped() => return Ok(stopped?),
+            Some(now) = leadership.changed() => service::leadership(&now),
+            () = &mut watchdog => {}
+        }
     }
+    service::stopping();
     election.leave().await?;
     tracing::info!(node, "left");
     Ok(())
 }
 
-/// Resolves to the name of the signal that asks this program to end.
-#[cfg(unix)]
-fn stop_signal() -> std::io::Result<impl Future<Output = &'static str>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-        }
-    })
+/// What a signal asks of this program.
+enum Asked {
+    ToReload,
+    /// By the signal of this name.
+    ToEnd(&'static str),
 }
 
-/// Resolves to the name of the signal that asks this program to end.
-#[cfg(not(unix))]
-fn stop_signal() -> std::io::Result<impl Future<Output = &'static str>> {
-    Ok(async {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => "Ctrl-C",
-            Err(_) => std::future::pending().await,
+/// The signals that mean something here.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::ToEnd("SIGTERM"),
+            _ = self.interrupt.recv() => Asked::ToEnd("SIGINT"),
+            _ = self.hangup.recv() => Asked::ToReload,
         }
-    })
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::CommandFactory;
+use clap::{CommandFactory, Parser};
 
 use super::Cli;
 
@@ -59,6 +59,24 @@ fn the_page_lists_every_exit_status_and_every_protocol() {
     assert_eq!(listed, bellwether::protocol::NAMES);
 }
 
+/// What starts the daemon elsewhere uses commands and variables that there are.
+#[test]
+fn the_unit_and_the_container_start_what_there_is() {
+    let unit = include_str!("../../../packaging/systemd/bellwether@.service");
+    let container = include_str!("../../../packaging/Containerfile");
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it starts");
+    Cli::try_parse_from(start.split(' ')).expect("a command line");
+    let word = |c: char| c.is_ascii_uppercase() || c == '_';
+    for text in [unit, container] {
+        let names = text.split(|c| !word(c)).filter(|name| name.starts_with("BELLWETHER_"));
+        let names: Vec<_> = names.collect();
+        assert!(names.len() > 1);
+        for name in names {
+            assert!(PAGE.contains(&format!("`{name}`")), "{name} is no variable");
+        }
+    }
+}
+
 /// What tells this test, when it runs itself, to panic.
 const PANIC: &str = "BELLWETHER_TEST_PANIC";
 
@@ -69,10 +87,10 @@ fn a_panic_ends_the_process_with_a_reason() {
     use std::time::Duration;
     if std::env::var_os(PANIC).is_some() {
         let log = bellwether::config::Log {
-            level: tracing::level_filters::LevelFilter::INFO,
+            levels: bellwether::config::Levels::default(),
             format: bellwether::config::LogFormat::Text,
         };
-        let _lines = super::log::start(log, bellwether::NodeId::new(1).expect("not zero"))
+        let _lines = super::log::start(&log, bellwether::NodeId::new(1).expect("not zero"))
             .expect("a thread");
         let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("threads");
         runtime.spawn(async { panic!("on purpose") });

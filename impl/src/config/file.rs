@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use tracing::level_filters::LevelFilter;
 
 use super::fields::{self, Mistake};
-use super::log::{FileLog, Log};
+use super::log::{FileLog, Levels, Log};
 use super::security::{self, SecuritySettings};
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Parts, Runnable, protocols,
@@ -50,7 +49,7 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
             "security.allow_plain" => "false".to_owned(),
-            "log.level" => format!("\"{}\"", LevelFilter::INFO),
+            "log.level" => format!("\"{}\"", Levels::default()),
             "log.format" => format!("\"{}\"", super::LogFormat::default()),
             _ => String::new(),
         };
@@ -80,7 +79,7 @@ pub struct Overrides {
     /// How the nodes know each other.
     pub security: SecuritySettings,
     /// How much to log.
-    pub log_level: Option<LevelFilter>,
+    pub log_levels: Option<Levels>,
     /// How to write the log.
     pub log_format: Option<super::LogFormat>,
 }
@@ -239,7 +238,7 @@ impl Source {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
         let node = self.node(&file)?;
-        let Overrides { listen, settings, store, directory, log_level, log_format, .. } =
+        let Overrides { listen, settings, store, directory, log_levels, log_format, .. } =
             &self.overrides;
         let mut section = C::Section::default();
         if let Some(table) = protocols.remove(C::NAME) {
@@ -263,7 +262,7 @@ impl Source {
             detection,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
         })?;
-        Ok((config, file.log.resolve(*log_level, *log_format)))
+        Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
 
     /// Takes the file apart, and refuses keys that do not exist.

@@ -1,17 +1,83 @@
 //! The section `[log]`: what the daemon logs, and how.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 
 /// What the daemon logs, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
-    /// Nothing below this level is logged.
-    pub level: LevelFilter,
+    /// Nothing below these levels is logged.
+    pub levels: Levels,
     /// How it is written.
     pub format: LogFormat,
+}
+
+/// The level from which on lines are logged, and others for some modules.
+///
+/// ```
+/// let levels: bellwether::config::Levels = "info,bellwether::transport=debug".parse()?;
+/// assert_eq!(levels.to_string(), "info,bellwether::transport=debug");
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    default: LevelFilter,
+    /// Modules and their levels, in the order in which they were given.
+    modules: Vec<(String, LevelFilter)>,
+}
+
+impl Levels {
+    /// What a subscriber needs to keep to them.
+    #[must_use]
+    pub fn filter(&self) -> Targets {
+        Targets::new().with_default(self.default).with_targets(self.modules.iter().cloned())
+    }
+}
+
+impl Default for Levels {
+    fn default() -> Self {
+        Self { default: LevelFilter::INFO, modules: Vec::new() }
+    }
+}
+
+impl fmt::Display for Levels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.default)?;
+        self.modules.iter().try_for_each(|(module, level)| write!(f, ",{module}={level}"))
+    }
+}
+
+impl FromStr for Levels {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut levels = Self::default();
+        for (at, part) in text.split(',').map(str::trim).enumerate() {
+            match part.split_once('=') {
+                Some((module, level)) if !module.trim().is_empty() => {
+                    levels.modules.push((module.trim().to_owned(), parse(level.trim())?));
+                }
+                None if at == 0 => levels.default = parse(part)?,
+                _ => {
+                    return Err(format!(
+                        "`{part}` makes no sense here: write a level, then MODULE=LEVEL for each \
+                         module that has another, as in info,bellwether::transport=debug"
+                    ));
+                }
+            }
+        }
+        Ok(levels)
+    }
+}
+
+fn parse(level: &str) -> Result<LevelFilter, String> {
+    let unknown =
+        |_| format!("unknown level `{level}`: use off, error, warn, info, debug or trace");
+    level.parse().map_err(unknown)
 }
 
 /// How the log is written.
@@ -37,15 +103,15 @@ impl fmt::Display for LogFormat {
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct FileLog {
-    level: Option<Level>,
+    level: Option<FileLevels>,
     format: Option<LogFormat>,
 }
 
 impl FileLog {
     /// What holds if these flags were given.
-    pub(super) fn resolve(self, level: Option<LevelFilter>, format: Option<LogFormat>) -> Log {
+    pub(super) fn resolve(self, levels: Option<Levels>, format: Option<LogFormat>) -> Log {
         Log {
-            level: level.or(self.level.map(|level| level.0)).unwrap_or(LevelFilter::INFO),
+            levels: levels.or(self.level.map(|level| level.0)).unwrap_or_default(),
             format: format.or(self.format).unwrap_or_default(),
         }
     }
@@ -53,14 +119,12 @@ impl FileLog {
 
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
-struct Level(LevelFilter);
+struct FileLevels(Levels);
 
-impl TryFrom<String> for Level {
+impl TryFrom<String> for FileLevels {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let unknown =
-            |_| format!("unknown level `{text}`: use off, error, warn, info, debug or trace");
-        text.parse().map(Self).map_err(unknown)
+        text.parse().map(Self)
     }
 }

@@ -22,7 +22,7 @@ use thiserror::Error;
 pub use self::detector::{Detection, Settings as DetectorSettings};
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
-pub use self::log::{Log, LogFormat};
+pub use self::log::{Levels, Log, LogFormat};
 pub use self::names::{Address, ClusterId};
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
 pub use self::security::tls::certified_name;
@@ -298,7 +298,7 @@ impl<C: Runnable> Config<C> {
 
     /// The configuration as a file that says everything, defaults included.
     #[must_use]
-    pub fn to_toml(&self, log: Log) -> String {
+    pub fn to_toml(&self, log: &Log) -> String {
         let Self { cluster, listen, node, .. } = self;
         let protocol = C::NAME;
         let members: String =
@@ -309,11 +309,11 @@ impl<C: Runnable> Config<C> {
             format!("\n[storage]\ndirectory = {directory}\n")
         });
         let detector = if C::DETECTOR { self.detection.write() } else { String::new() };
-        let Log { level, format } = log;
+        let Log { levels, format } = log;
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{detector}\n\
-             [log]\nlevel = \"{level}\"\nformat = \"{format}\"\n",
+             [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
         )

@@ -121,7 +121,9 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 }
                 _ => {
                     let (request, next) = what.request(self.node.successor());
-                    self.step(Input::Request(request)).await?;
+                    if let Some(request) = request {
+                        self.step(Input::Request(request)).await?;
+                    }
                     Ok(next)
                 }
             },
@@ -136,6 +138,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let Status { id: node, role, .. } = self.node.status();
         let other = |to: NodeId| to != node && self.node.config().hears(to);
         match what {
+            What::Answer => None,
             _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
             What::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
             What::HandOver(Some(to)) if !other(to) => Some(RequestError::NoSuccessor { node, to }),

@@ -27,6 +27,8 @@ pub(super) enum What {
     Freeze(Duration),
     /// To be told whether the machine is fit to lead.
     Healthy(bool),
+    /// Only to answer.
+    Answer,
 }
 
 /// Orders that wait. One at a time is answered.
@@ -116,6 +118,16 @@ impl Handle {
         self.order(What::Healthy(healthy)).await.map(drop)
     }
 
+    /// Waits until the loop around the node has come to this question: until it runs, and its disk
+    /// does not keep it waiting. For a watchdog, with a time-out.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError::Stopped`].
+    pub async fn responds(&self) -> Result<(), RequestError> {
+        self.order(What::Answer).await.map(drop)
+    }
+
     async fn order(&self, what: What) -> Result<Option<NodeId>, RequestError> {
         let (answer, answered) = oneshot::channel();
         let stopped = |_| RequestError::Stopped;
@@ -125,16 +137,18 @@ impl Handle {
 }
 
 impl What {
-    /// What the core is asked, and which node is next, if `follower` is the one that would be.
-    pub(super) fn request(self, follower: Option<NodeId>) -> (Request, Option<NodeId>) {
+    /// What the core is asked, if anything, and which node is next, if `follower` is the one that
+    /// would be.
+    pub(super) fn request(self, follower: Option<NodeId>) -> (Option<Request>, Option<NodeId>) {
         match self {
             Self::HandOver(to) => {
                 let next = to.or(follower);
-                (Request::Yield(next), next)
+                (Some(Request::Yield(next)), next)
             }
-            Self::StepDown(time) => (Request::StepDown(follower, time), follower),
-            Self::Freeze(time) => (Request::StepDown(None, time), None),
-            Self::Healthy(healthy) => (Request::Healthy(healthy), None),
+            Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
+            Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
+            Self::Healthy(healthy) => (Some(Request::Healthy(healthy)), None),
+            Self::Answer => (None, None),
         }
     }
 }

@@ -9,5 +9,6 @@ mod logging;
 mod paused;
 mod protocols;
 mod security;
+mod service;
 mod storage;
 mod vanished;

@@ -122,12 +122,12 @@ impl Visitor for Exec<'_> {
         config.credentials().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         let cannot = |error| Failure { status: CANNOT, error };
-        let lines = log::start(log, config.node())?;
+        let started = log::start(&log, config.node())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
         let ended = runtime.block_on(take_part(args, config)).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
-        lines.flush(log::LAST_WORDS);
+        started.lines.flush(log::LAST_WORDS);
         Ok(ExitCode::from(ended?))
     }
 }

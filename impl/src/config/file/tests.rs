@@ -41,7 +41,7 @@ impl Visitor for Written {
     type Output = String;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> String {
-        config.to_toml(log)
+        config.to_toml(&log)
     }
 }
 
@@ -63,7 +63,7 @@ fn what_is_not_said_has_a_default() {
     let (config, log) = read_back(GOOD, Overrides::default()).expect("good");
     assert_eq!(config.listen().as_str(), "127.0.0.1:7002");
     assert_eq!(config.section(), &Timing::DEFAULT);
-    assert_eq!(log, Log { level: LevelFilter::INFO, format: LogFormat::Text });
+    assert_eq!(log, Log { levels: Levels::default(), format: LogFormat::Text });
     let ids: Vec<u16> = config.addresses().map(|(id, _)| id.get()).collect();
     assert_eq!(ids, [1, 2, 10], "ascending by number, not by spelling");
     let text = written(GOOD, Overrides::default()).expect("good");
@@ -77,14 +77,14 @@ fn overrides_count_more_than_the_file() {
     let text = format!("{GOOD}[bully]\nwatch = \"2s\"\nheartbeat = \"300ms\"\n");
     let overrides = Overrides {
         node: NodeId::new(10),
-        log_level: Some(LevelFilter::TRACE),
+        log_levels: "trace,bellwether::transport=off".parse().ok(),
         ..with_settings(&[("watch", "3s")])
     };
     let (config, log) = read_back(&text, overrides).expect("good");
     assert_eq!(config.node().get(), 10);
     assert_eq!(config.section().watch, Duration::from_secs(3));
     assert_eq!(config.section().heartbeat, Duration::from_millis(300));
-    assert_eq!(log.level, LevelFilter::TRACE);
+    assert_eq!(log.levels.to_string(), "trace,bellwether::transport=off");
     let preempts = with_settings(&[("preemption", "at-once"), ("dwell", "3s")]);
     let quorum = written(&text, preempts).expect("good");
     assert!(quorum.contains("preemption = \"at-once\"\ndwell = \"3s\""), "{quorum}");

@@ -1,0 +1,133 @@
+//! What SIGHUP does: the configuration is read again, and what may change while a node runs is
+//! replaced, all of it or nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bellwether::Config;
+use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+
+use super::log;
+
+/// The keys that may change while a node runs. Its protocol, its timing and its members are what
+/// the others count on.
+const RELOADABLE: [&str; 1] = ["log.level"];
+
+/// Where a running node has its configuration from, and what it is.
+pub(crate) struct Reload {
+    path: PathBuf,
+    overrides: Overrides,
+    current: Keys,
+}
+
+/// Keys and values of a configuration, every default included.
+type Keys = BTreeMap<String, String>;
+
+impl Reload {
+    /// What the node runs with now.
+    pub(crate) fn new<C: Runnable>(
+        path: PathBuf,
+        overrides: Overrides,
+        config: &Config<C>,
+        log: &Log,
+    ) -> Self {
+        Self { path, overrides, current: keys(&config.to_toml(log)) }
+    }
+
+    /// Reads the configuration again, and replaces what has changed. Says so in the log, or why
+    /// nothing is replaced.
+    pub(crate) fn reload(&mut self, node: u16, started: &log::Started) {
+        match self.read() {
+            Ok(read) => {
+                started.set(&read.log.levels);
+                let changed = difference(&self.current, &read.keys).join(", ");
+                let changed = if changed.is_empty() { "nothing" } else { &changed };
+                tracing::info!(node, changed, "the configuration was read again");
+                self.current = read.keys;
+            }
+            Err(error) => tracing::error!(
+                node,
+                error,
+                "the configuration was read again, and nothing of it is used"
+            ),
+        }
+    }
+
+    fn read(&self) -> Result<Read, String> {
+        let read = config::load(&self.path, self.overrides.clone(), Reading);
+        let read = read.map_err(|error| error.to_string())?;
+        let changed = difference(&self.current, &read.keys);
+        let fixed = changed.into_iter().filter(|key| !RELOADABLE.contains(&key.as_str()));
+        let fixed: Vec<_> = fixed.map(|key| format!("`{key}`")).collect();
+        if fixed.is_empty() {
+            return Ok(read);
+        }
+        let (keys, cannot) =
+            (fixed.join(", "), RELOADABLE.map(|key| format!("`{key}`")).join(", "));
+        Err(format!(
+            "{keys} cannot change while the node runs: restart it, or change that back; what can \
+             change is {cannot}"
+        ))
+    }
+}
+
+/// A configuration that was read.
+struct Read {
+    keys: Keys,
+    log: Log,
+}
+
+struct Reading;
+
+impl Visitor for Reading {
+    type Output = Read;
+
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
+        Read { keys: keys(&config.to_toml(&log)), log }
+    }
+}
+
+/// The keys whose values differ.
+fn difference(before: &Keys, after: &Keys) -> Vec<String> {
+    let all = before.iter().chain(after);
+    let differ = all.filter(|&(key, _)| before.get(key) != after.get(key));
+    let mut names: Vec<String> = differ.map(|(key, _)| key.clone()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A file that says everything, as keys with their sections.
+fn keys(file: &str) -> Keys {
+    fn collect(keys: &mut Keys, path: &str, value: &toml::Value) {
+        match value {
+            toml::Value::Table(table) => table.iter().for_each(|(key, value)| {
+                let dot = if path.is_empty() { "" } else { "." };
+                collect(keys, &format!("{path}{dot}{key}"), value);
+            }),
+            value => drop(keys.insert(path.to_owned(), value.to_string())),
+        }
+    }
+    let mut keys = Keys::new();
+    // What the program has written itself is well-formed.
+    if let Ok(table) = file.parse() {
+        collect(&mut keys, "", &toml::Value::Table(table));
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_named_with_its_section() {
+        let before = keys("node = 1\n[log]\nlevel = \"info\"\n[members]\n1 = \"a:1\"\n");
+        let after =
+            keys("node = 1\n[log]\nlevel = \"warn\"\n[members]\n1 = \"a:1\"\n2 = \"b:1\"\n");
+        assert_eq!(before.len(), 3);
+        assert_eq!(difference(&before, &after), ["log.level", "members.2"]);
+        assert_eq!(difference(&after, &before), ["log.level", "members.2"]);
+        assert!(difference(&after, &after).is_empty());
+    }
+}

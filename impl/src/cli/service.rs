@@ -1,0 +1,64 @@
+//! What a service manager is told: that the node is ready, reads its configuration again, or ends;
+//! which node leads; and that the loop around the node still runs.
+//!
+//! It is systemd's protocol (sd_notify(3)), and nothing happens without its variables in the
+//! environment. A notice that cannot be sent is logged once: the node goes on.
+
+use std::sync::Once;
+use std::time::Duration;
+
+use bellwether::{Handle, Leadership};
+use sd_notify::NotifyState;
+
+/// Sends notices.
+fn tell(states: &[NotifyState<'_>]) {
+    static WARNED: Once = Once::new();
+    if let Err(error) = sd_notify::notify(states) {
+        WARNED.call_once(|| {
+            tracing::warn!(%error, "the service manager cannot be told how the node is");
+        });
+    }
+}
+
+/// The node takes part in elections.
+pub(crate) fn ready() {
+    tell(&[NotifyState::Ready]);
+}
+
+/// The configuration is read again; [`ready`] says when that is over.
+pub(crate) fn reloading() {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => tell(&[NotifyState::Reloading, now]),
+        Err(_) => tell(&[NotifyState::Reloading]),
+    }
+}
+
+/// The node is about to leave.
+pub(crate) fn stopping() {
+    tell(&[NotifyState::Stopping]);
+}
+
+/// Which node leads.
+pub(crate) fn leadership(now: &Leadership) {
+    let status = match now.leader {
+        Some(leader) if now.is_self() => format!("node {leader}: leads"),
+        Some(leader) => format!("node {}: follows node {leader}", now.node),
+        None => format!("node {}: no leader is known", now.node),
+    };
+    tell(&[NotifyState::Status(&status)]);
+}
+
+/// Tells the service manager again and again that the node runs, if it wants to know: twice in the
+/// time after which it ends a node that does not. A loop that does not respond is not told of; a
+/// disk that stalls for so long is a reason to end the node, so that another one leads.
+pub(crate) async fn watchdog(node: Handle) {
+    let Some(limit) = sd_notify::watchdog_enabled() else { return std::future::pending().await };
+    let mut due = tokio::time::interval((limit / 2).max(Duration::from_millis(1)));
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        due.tick().await;
+        if node.responds().await.is_ok() {
+            tell(&[NotifyState::Watchdog]);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The daemon as a service: what it tells its service manager, and what SIGHUP changes.
+
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use super::common::{Cluster, LIMIT, Process, bellwether, wait_until};
+
+/// A service manager that listens, and a node that tells it how it is.
+fn managed(cluster: &Cluster, more: &[(&str, &str)]) -> (UnixDatagram, Process) {
+    let path = cluster.directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket.set_read_timeout(Some(LIMIT)).expect("a limit");
+    let mut command = bellwether();
+    command.arg("run").arg("--config").arg(cluster.config()).args(["--node", "1"]);
+    command.env("NOTIFY_SOCKET", &path).envs(more.iter().copied());
+    (socket, Process::start(&mut command))
+}
+
+/// Reads notices until one has this line.
+fn told(socket: &UnixDatagram, line: &str) {
+    let mut buffer = [0; 4096];
+    let mut heard = Vec::new();
+    while !heard.iter().any(|notice: &String| notice.lines().any(|told| told == line)) {
+        let length = socket.recv(&mut buffer);
+        let length = length.unwrap_or_else(|error| panic!("{error}: no `{line}` in {heard:?}"));
+        heard.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
+    }
+}
+
+#[test]
+fn a_service_manager_is_told_of_the_start_the_leader_a_reload_and_the_end() {
+    let cluster = Cluster::new(2);
+    let (socket, mut process) = managed(&cluster, &[]);
+    told(&socket, "READY=1");
+    told(&socket, "STATUS=node 1: leads");
+    process.send("-HUP");
+    told(&socket, "RELOADING=1");
+    told(&socket, "READY=1");
+    process.ask_to_end();
+    told(&socket, "STOPPING=1");
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+/// Every half of the time; and not while the process stands still.
+#[test]
+fn a_watchdog_hears_of_the_loop_around_the_node() {
+    let cluster = Cluster::new(2);
+    let (socket, mut process) = managed(&cluster, &[("WATCHDOG_USEC", "200000")]);
+    told(&socket, "READY=1");
+    for _ in 0..5 {
+        told(&socket, "WATCHDOG=1");
+    }
+    process.send("-STOP");
+    socket.set_read_timeout(Some(Duration::from_millis(500))).expect("a limit");
+    while socket.recv(&mut [0; 4096]).is_ok() {}
+    socket.set_read_timeout(Some(LIMIT)).expect("a limit");
+    process.send("-CONT");
+    told(&socket, "WATCHDOG=1");
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+/// A socket that no process reads, or that is gone, is no reason not to elect.
+#[test]
+fn a_service_manager_that_is_gone_disturbs_nothing() {
+    let mut cluster = Cluster::new(2);
+    let nowhere = cluster.directory.path().join("nowhere");
+    let mut command = bellwether();
+    command.arg("run").arg("--config").arg(cluster.config()).args(["--node", "1"]);
+    let mut process = Process::start(command.env("NOTIFY_SOCKET", nowhere));
+    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+    cluster.start(1);
+    cluster.wait_for_leader(1);
+}
+
+/// Waits until the log of node 1 has all of these.
+fn logs(cluster: &Cluster, parts: &[&str]) {
+    let look = || parts.iter().all(|part| cluster.log_of("1").contains(part));
+    wait_until(&format!("the log has {parts:?}"), look, || cluster.log_of("1"));
+}
+
+fn write(cluster: &Cluster, text: &str) {
+    std::fs::write(cluster.config(), text).expect("writable");
+}
+
+#[test]
+fn the_level_of_the_log_changes_while_the_node_runs() {
+    let cluster = Cluster::new(2);
+    let mut process = cluster.run("1", 1, &[]);
+    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    let before = cluster.text("test");
+    write(&cluster, &format!("{before}[log]\nlevel = \"info,bellwether::transport=debug\"\n"));
+    process.send("-HUP");
+    logs(&cluster, &["was read again", "log.level"]);
+    write(&cluster, &format!("{before}[log]\nlevel = \"error\"\n"));
+    process.send("-HUP");
+    // What says so is itself not logged any more; neither is the end.
+    std::thread::sleep(Duration::from_millis(500));
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+    assert!(!cluster.log_of("1").contains("leaving"), "{}", cluster.log_of("1"));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_changes_nothing() {
+    let cluster = Cluster::new(2);
+    let mut process = cluster.run("1", 1, &[]);
+    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    let before = cluster.text("test");
+    let refused = [
+        (format!("{before}[log]\nlevl = \"error\"\n"), "the nearest is `level`"),
+        (format!("{before}[log]\nlevel = \"loud\"\n"), "unknown level `loud`"),
+        (
+            cluster.text("another").replace("400ms", "401ms") + "[log]\nlevel = \"error\"\n",
+            "`bully.watch`, `cluster` cannot change while the node runs",
+        ),
+    ];
+    for (text, complaint) in refused {
+        write(&cluster, &text);
+        process.send("-HUP");
+        logs(&cluster, &[complaint]);
+    }
+    std::fs::remove_file(cluster.config()).expect("it is there");
+    process.send("-HUP");
+    logs(&cluster, &["cannot read the configuration"]);
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+    logs(&cluster, &["leaving"]);
+}
