@@ -51,6 +51,7 @@
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
 //! - [`status`]: asking a node how it is;
+//! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;
 //! - [`log`]: a log that is never in the way.
 
 mod clock;
@@ -58,6 +59,8 @@ pub mod config;
 pub mod detector;
 pub mod driver;
 pub mod fence;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod log;
 pub mod protocol;
 pub mod status;

@@ -4,6 +4,7 @@ mod check_config;
 mod completions;
 #[cfg(target_os = "linux")]
 mod exec;
+mod http;
 mod keys;
 mod log;
 mod man;

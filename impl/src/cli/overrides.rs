@@ -1,7 +1,7 @@
 //! The flags and variables that count more than the configuration file.
 
 use bellwether::NodeId;
-use bellwether::config::{Address, Levels, LogFormat, Overrides, SecuritySettings};
+use bellwether::config::{Address, HttpSettings, Levels, LogFormat, Overrides, SecuritySettings};
 use clap::Args;
 
 /// Each of these counts more than the file; the flag counts more than the variable.
@@ -34,6 +34,14 @@ pub(crate) struct OverrideArgs {
 
     #[command(flatten)]
     security: SecurityArgs,
+
+    /// Where to say by HTTP how the node is
+    #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
+    http: Option<Address>,
+
+    /// The token that lets a process ask something of the node by HTTP; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
+    token_file: Option<String>,
 
     /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma for
     /// modules with another level
@@ -96,6 +104,7 @@ impl From<&OverrideArgs> for Overrides {
             store: args.store,
             directory: args.data_dir.clone(),
             security: SecuritySettings::from(&args.security),
+            http: HttpSettings { listen: args.http.clone(), token_file: args.token_file.clone() },
             log_levels: args.log_level.clone(),
             log_format: args.log_format,
         }

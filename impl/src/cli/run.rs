@@ -10,6 +10,7 @@ use bellwether::{Config, Election};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::http::Http;
 use super::overrides::OverrideArgs;
 use super::reload::Reload;
 use super::{Failure, log, service};
@@ -69,6 +70,7 @@ impl Visitor for Run<'_> {
         // Before anything is logged: what is missing in the configuration is told in one line.
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
+        config.http().token().map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -92,7 +94,9 @@ async fn take_part<C: Runnable>(
     // Asked for first, so that a signal during the start is not lost.
     let mut signals =
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
+    let http = Http::listen(&config).await?;
     let mut election = Election::join(config).await?;
+    http.serve(&election);
     let mut leadership = election.leadership();
     service::ready();
     service::leadership(&leadership.now());

@@ -12,10 +12,15 @@ fn the_command_line_is_consistent() {
 }
 
 const PAGE: &str = include_str!("../../../docs/daemon.md");
+const HTTP_PAGE: &str = include_str!("../../../docs/http.md");
 
-/// The rows of all tables under a heading, each as its cells.
 fn rows(heading: &str) -> Vec<Vec<String>> {
-    let (_, text) = PAGE.split_once(&format!("\n## {heading}\n")).expect("a heading");
+    rows_of(PAGE, heading)
+}
+
+/// The rows of all tables under a heading of a page, each as its cells.
+fn rows_of(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let (_, text) = page.split_once(&format!("\n## {heading}\n")).expect("a heading");
     let text = text.split("\n## ").next().expect("there is a first part");
     let cells = |line: &str| {
         let line = line.trim_matches('|');
@@ -75,6 +80,16 @@ fn the_unit_and_the_container_start_what_there_is() {
             assert!(PAGE.contains(&format!("`{name}`")), "{name} is no variable");
         }
     }
+}
+
+#[test]
+fn the_page_lists_every_endpoint_and_every_metric() {
+    let first = |heading: &str| -> Vec<String> {
+        rows_of(HTTP_PAGE, heading).into_iter().map(|row| row[0].clone()).collect()
+    };
+    let endpoints = bellwether::http::ENDPOINTS.map(|(method, path)| format!("{method} {path}"));
+    assert_eq!(first("Endpoints"), endpoints);
+    assert_eq!(first("Metrics"), bellwether::http::metrics());
 }
 
 /// What tells this test, when it runs itself, to panic.

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{self, Mistake};
+use super::http::{self, HttpSettings};
 use super::log::{FileLog, Levels, Log};
 use super::security::{self, SecuritySettings};
 use super::{
@@ -20,8 +21,10 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 9] =
-    ["cluster", "protocol", "node", "listen", "members", "storage", "security", "detector", "log"];
+const TOP: [&str; 10] = [
+    "cluster", "protocol", "node", "listen", "members", "storage", "security", "http", "detector",
+    "log",
+];
 
 /// The keys of `[storage]`.
 const STORAGE: [&str; 1] = ["directory"];
@@ -33,12 +36,13 @@ const LOG: [&str; 2] = ["level", "format"];
 /// that is empty if it has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections = ["members", "storage", "security", "detector", "log"];
+    let sections = ["members", "storage", "security", "http", "detector", "log"];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
     let tables = [
         ("members", &["ID"][..]),
         ("storage", &STORAGE),
         ("security", &security::KEYS),
+        ("http", &http::KEYS),
         ("log", &LOG),
     ];
     let below = tables
@@ -78,6 +82,8 @@ pub struct Overrides {
     pub directory: Option<String>,
     /// How the nodes know each other.
     pub security: SecuritySettings,
+    /// Where to say by HTTP how the node is.
+    pub http: HttpSettings,
     /// How much to log.
     pub log_levels: Option<Levels>,
     /// How to write the log.
@@ -103,6 +109,8 @@ struct File {
     storage: FileStorage,
     #[serde(default)]
     security: SecuritySettings,
+    #[serde(default)]
+    http: HttpSettings,
     #[serde(default)]
     log: FileLog,
 }
@@ -220,6 +228,17 @@ impl Source {
         Ok(security.load(&file.cluster)?.asking(node))
     }
 
+    /// Where the node says by HTTP how it is, whatever it runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Source::address`].
+    pub fn http(&self) -> Result<super::Http, Error> {
+        let Sections { file, .. } = self.sections()?;
+        let node = self.node(&file)?;
+        Ok(self.overrides.http.clone().or(file.http).resolve(node))
+    }
+
     fn node(&self, file: &File) -> Result<NodeId, Error> {
         let node = self.overrides.node.or(file.node.as_ref().map(|node| node.0));
         node.ok_or(Error::NoNode)
@@ -261,6 +280,7 @@ impl Source {
             directory,
             detection,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
+            http: self.overrides.http.clone().or(file.http).resolve(node),
         })?;
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
@@ -292,9 +312,12 @@ impl Source {
             }
         }
         let detection = take_table(&mut root, "detector")?.map(Detection::read).transpose()?;
-        for (section, known) in
-            [("storage", &STORAGE[..]), ("security", &security::KEYS), ("log", &LOG)]
-        {
+        for (section, known) in [
+            ("storage", &STORAGE[..]),
+            ("security", &security::KEYS),
+            ("http", &http::KEYS),
+            ("log", &LOG),
+        ] {
             if let Some(DeValue::Table(table)) = root.get(section).map(Spanned::get_ref) {
                 fields::check(table, section, known)?;
             }

@@ -8,6 +8,7 @@
 mod detector;
 mod fields;
 mod file;
+mod http;
 mod log;
 mod names;
 mod protocols;
@@ -22,6 +23,7 @@ use thiserror::Error;
 pub use self::detector::{Detection, Settings as DetectorSettings};
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
+pub use self::http::{Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::names::{Address, ClusterId};
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
@@ -44,6 +46,7 @@ pub struct Config<C: Runnable = Recommended> {
     directory: Option<PathBuf>,
     detection: Detection,
     security: Security,
+    http: Http,
 }
 
 /// What a configuration is made of.
@@ -56,6 +59,7 @@ struct Parts<C: Runnable> {
     directory: Option<String>,
     detection: Detection,
     security: Security,
+    http: Http,
 }
 
 impl Config {
@@ -123,6 +127,7 @@ impl<C: Runnable> Config<C> {
             directory: None,
             detection: Detection::default(),
             security: Security::default(),
+            http: Http::default(),
         })
     }
 
@@ -174,8 +179,8 @@ impl<C: Runnable> Config<C> {
     }
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
-        let Parts { cluster, node, members, listen, section, directory, detection, security } =
-            parts;
+        let Parts { cluster, node, members, listen, section, directory, .. } = parts;
+        let Parts { detection, security, http, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
@@ -193,7 +198,18 @@ impl<C: Runnable> Config<C> {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
         let directory = directory.map(fill);
-        Ok(Self { cluster, listen, addresses, node, section, core, directory, detection, security })
+        Ok(Self {
+            cluster,
+            listen,
+            addresses,
+            node,
+            section,
+            core,
+            directory,
+            detection,
+            security,
+            http,
+        })
     }
 
     /// The cluster the node belongs to.
@@ -243,6 +259,12 @@ impl<C: Runnable> Config<C> {
             None if C::durable(&self.core) => Err(Error::NoDirectory { protocol: C::NAME }),
             _ => Ok(None),
         }
+    }
+
+    /// Where the node says by HTTP how it is, if it does.
+    #[must_use]
+    pub fn http(&self) -> &Http {
+        &self.http
     }
 
     /// How the node and the others know each other.
@@ -312,10 +334,11 @@ impl<C: Runnable> Config<C> {
         let Log { levels, format } = log;
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{detector}\n\
-             [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
+             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\
+             {detector}\n[log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
+            http = self.http.write(),
         )
     }
 }

@@ -28,6 +28,8 @@ pub struct Handle {
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
     /// The protocol, if its leaders have no lease.
     pub(super) without_lease: Option<&'static str>,
+    /// Which run of the node it is.
+    pub(super) incarnation: u64,
 }
 
 impl fmt::Debug for Handle {
@@ -83,6 +85,22 @@ impl Handle {
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
         self.lessor.guard()
+    }
+
+    /// Whether this node leads at this moment: with a valid lease; if leaders have none, as far as
+    /// it knows.
+    #[must_use]
+    pub fn leads_now(&self) -> bool {
+        match self.without_lease {
+            Some(_) => self.leadership.now().is_self(),
+            None => self.guard().is_some(),
+        }
+    }
+
+    /// Which run of the node this is: the time of its start, in nanoseconds since 1970.
+    #[must_use]
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
     }
 
     /// How the node is.

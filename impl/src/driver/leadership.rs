@@ -120,7 +120,7 @@ impl LeadershipWatch {
     }
 
     /// The value now, which [`LeadershipWatch::changed`] does not return again.
-    pub(super) fn seen(&mut self) -> Leadership {
+    pub fn seen(&mut self) -> Leadership {
         *self.0.borrow_and_update()
     }
 

@@ -162,12 +162,7 @@ impl Election {
         let (orders, ordered) = order::channel();
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
-        let hello = Hello {
-            cluster: config.cluster().clone(),
-            protocol: C::NAME.to_owned(),
-            node: config.node(),
-            incarnation,
-        };
+        let hello = hello(&config, incarnation);
         let lifetime = C::message_lifetime(config.core());
         let others = config.addresses().filter(|&(id, _)| id != config.node());
         let links = Links::new(others, lifetime, clock);
@@ -182,7 +177,8 @@ impl Election {
             Box::new(move || shared()),
         );
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
-        let handle = Handle { leadership, history, lessor, orders, report, without_lease };
+        let handle =
+            Handle { leadership, history, lessor, orders, report, without_lease, incarnation };
         let id = config.node();
         greet(&config, incarnation, address);
         let actor = Actor {
@@ -271,6 +267,12 @@ impl Deref for Election {
     fn deref(&self) -> &Handle {
         &self.handle
     }
+}
+
+/// What the node says of itself to others.
+fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
+    let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
+    Hello { cluster, protocol, node: config.node(), incarnation }
 }
 
 /// Says in the log that the node takes part, and what its configuration risks.

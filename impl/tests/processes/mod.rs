@@ -1,10 +1,12 @@
 //! Real processes of the daemon on loopback: clusters whose leaders are killed, and bad input.
 
 mod bad_input;
+mod browser;
 mod cluster;
 mod common;
 #[cfg(target_os = "linux")]
 mod exec;
+mod http;
 mod logging;
 mod paused;
 mod protocols;

@@ -22,6 +22,7 @@ use humantime_serde::re::humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::running::{Ended, Running};
+use super::http::Http;
 use super::overrides::OverrideArgs;
 use super::{Failure, log};
 
@@ -120,6 +121,7 @@ impl Visitor for Exec<'_> {
         let args = self.0;
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
+        config.http().token().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;
@@ -170,7 +172,9 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
     let node = config.node();
     let mut signals = Signals::new().map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
+    let http = Http::listen(&config).await?;
     let mut election = Election::join(config).await?;
+    http.serve(&election);
     let mut backoff = BACKOFF[0];
     let code = loop {
         let guard = match wait(&election, &mut signals, args.least()).await {

@@ -127,7 +127,8 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
     }
     for (key, _) in reference() {
         let optional = ["node", "listen", "members.ID"].contains(&key.as_str())
-            || key.starts_with("security.") && key.ends_with("_file");
+            || key.starts_with("security.") && key.ends_with("_file")
+            || key.starts_with("http.");
         let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));
         let (section, last) = key.rsplit_once('.').unwrap_or(("", &key));
         let (_, body) = example.split_once(&format!("[{section}]\n")).unwrap_or(("", example));

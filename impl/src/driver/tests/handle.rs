@@ -29,7 +29,9 @@ impl Node {
         let (orders, _) = order::channel();
         let report = Arc::new(|| unreachable!("no test asks"));
         let without_lease = None;
-        let handle = Handle { leadership, history, lessor, orders, report, without_lease };
+        let incarnation = 1;
+        let handle =
+            Handle { leadership, history, lessor, orders, report, without_lease, incarnation };
         Self { handle, publisher, lessee, clock }
     }
 

@@ -1,0 +1,210 @@
+//! What Prometheus collects: made of the status of the node when it is asked for.
+
+use std::fmt;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+
+use super::{Shared, refuse};
+use crate::driver::Handle;
+use crate::protocol::Role;
+use crate::status::{Link, MemberReport, StatusReport};
+
+/// How many of something there have been, or how something is.
+enum Kind {
+    /// Counters of the node.
+    Count(fn(&StatusReport) -> u64),
+    /// Counters of each other member.
+    CountEach(fn(&MemberReport) -> u64),
+    /// One value of the node; none if it has none.
+    Value(fn(&Seen) -> Option<f64>),
+    /// One value of each other member.
+    ValueEach(fn(&MemberReport) -> f64),
+    /// 1 for the role that the node has, 0 for the others.
+    Role,
+    /// 1, with what does not change as labels.
+    Info,
+}
+
+/// What the metrics are made of.
+struct Seen {
+    status: StatusReport,
+    leads: bool,
+}
+
+/// A metric: its name, what it says, and how.
+struct Metric(&'static str, &'static str, Kind);
+
+/// All metrics. The name of a counter ends with `_total` when it is written.
+const METRICS: [Metric; 17] = {
+    use Kind::{Count, CountEach, Info, Role, Value, ValueEach};
+    [
+        Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
+        Metric(
+            "bellwether_leads",
+            "1 if the node leads and its lease lasts",
+            Value(|seen| Some(flag(seen.leads))),
+        ),
+        Metric("bellwether_role", "1 for the role that the node has", Role),
+        Metric(
+            "bellwether_leader",
+            "The id of the leader; 0 if none is known",
+            Value(|seen| Some(seen.status.leader.map_or(0.0, |leader| f64::from(leader.get())))),
+        ),
+        Metric(
+            "bellwether_epoch",
+            "The epoch of the leader",
+            Value(|seen| seen.status.epoch.map(|epoch| epoch.number() as f64)),
+        ),
+        Metric(
+            "bellwether_lease_seconds",
+            "How long the node's own lease lasts if it is not renewed",
+            Value(|seen| seen.status.lease_ms.map(|ms| ms as f64 / 1_000.0)),
+        ),
+        Metric(
+            "bellwether_uptime_seconds",
+            "How long the node has taken part",
+            Value(|seen| Some(seen.status.uptime_ms as f64 / 1_000.0)),
+        ),
+        Metric("bellwether_changes", "Changes of role or leader", Count(|status| status.seq)),
+        Metric(
+            "bellwether_refused_handshakes",
+            "Handshakes that the node refused",
+            Count(|status| status.counters.refused_handshakes),
+        ),
+        Metric(
+            "bellwether_bad_frames",
+            "Frames that made no sense",
+            Count(|status| status.counters.bad_frames),
+        ),
+        Metric(
+            "bellwether_ignored_messages",
+            "Messages that the protocol ignored",
+            Count(|status| status.counters.ignored_messages),
+        ),
+        Metric(
+            "bellwether_dropped_log_lines",
+            "Lines of the log that were dropped",
+            Count(|status| status.counters.dropped_log_lines),
+        ),
+        Metric(
+            "bellwether_member_connected",
+            "1 if there is a connection to the member",
+            ValueEach(|member| flag(member.link == Link::Connected)),
+        ),
+        Metric(
+            "bellwether_member_refused",
+            "1 if the member and the node must not talk",
+            ValueEach(|member| flag(member.link == Link::Refused)),
+        ),
+        Metric(
+            "bellwether_member_sent_messages",
+            "Messages handed to the network for the member",
+            CountEach(|member| member.sent),
+        ),
+        Metric(
+            "bellwether_member_received_messages",
+            "Messages received from the member",
+            CountEach(|member| member.received),
+        ),
+        Metric(
+            "bellwether_member_dropped_messages",
+            "Messages for the member that were dropped",
+            CountEach(|member| member.dropped),
+        ),
+    ]
+};
+
+fn flag(set: bool) -> f64 {
+    f64::from(u8::from(set))
+}
+
+/// The names of all metrics, as they are written.
+#[must_use]
+pub fn names() -> Vec<String> {
+    let name = |Metric(name, _, kind): &Metric| match kind {
+        Kind::Count(_) | Kind::CountEach(_) => format!("{name}_total"),
+        Kind::Info => format!("{name}_info"),
+        Kind::Value(_) | Kind::ValueEach(_) | Kind::Role => (*name).to_owned(),
+    };
+    METRICS.iter().map(name).collect()
+}
+
+/// Collects from one node.
+#[derive(Debug)]
+struct Collected(Handle);
+
+impl Collector for Collected {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let seen = Seen { status: self.0.status(), leads: self.0.leads_now() };
+        for Metric(name, help, kind) in &METRICS {
+            encode(&mut encoder, name, help, kind, &seen)?;
+        }
+        Ok(())
+    }
+}
+
+fn encode(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    kind: &Kind,
+    seen: &Seen,
+) -> Result<(), fmt::Error> {
+    let status = &seen.status;
+    let of = match kind {
+        Kind::Count(_) | Kind::CountEach(_) => MetricType::Counter,
+        Kind::Value(_) | Kind::ValueEach(_) | Kind::Role => MetricType::Gauge,
+        Kind::Info => MetricType::Info,
+    };
+    let mut metric = encoder.encode_descriptor(name, help, None, of)?;
+    match kind {
+        Kind::Count(count) => ConstCounter::new(count(status)).encode(metric),
+        Kind::Value(value) => match value(seen) {
+            Some(value) => ConstGauge::new(value).encode(metric),
+            None => Ok(()),
+        },
+        Kind::CountEach(count) => status.members.iter().try_for_each(|member| {
+            let labels = [("member", member.node.to_string())];
+            ConstCounter::new(count(member)).encode(metric.encode_family(&labels)?)
+        }),
+        Kind::ValueEach(value) => status.members.iter().try_for_each(|member| {
+            let labels = [("member", member.node.to_string())];
+            ConstGauge::new(value(member)).encode(metric.encode_family(&labels)?)
+        }),
+        Kind::Role => ROLES.iter().try_for_each(|role| {
+            let labels = [("role", role.to_string())];
+            ConstGauge::new(flag(status.role == *role)).encode(metric.encode_family(&labels)?)
+        }),
+        Kind::Info => metric.encode_info(&[
+            ("cluster", status.cluster.to_string()),
+            ("node", status.node.to_string()),
+            ("protocol", status.protocol.clone()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ]),
+    }
+}
+
+const ROLES: [Role; 5] =
+    [Role::NotStarted, Role::Follower, Role::Candidate, Role::Waiting, Role::Leader];
+
+/// The metrics in the text format of OpenMetrics.
+pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Collected(shared.handle)));
+    let mut text = String::new();
+    match prometheus_client::encoding::text::encode(&mut text, &registry) {
+        Ok(()) => {
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            ([(header::CONTENT_TYPE, kind)], text).into_response()
+        }
+        Err(error) => refuse(StatusCode::INTERNAL_SERVER_ERROR, &error),
+    }
+}

@@ -1,0 +1,125 @@
+//! How a node is, by HTTP, and a way to ask something of it: for load balancers, probes, Prometheus
+//! and people.
+//!
+//! A program that has an axum server of its own nests the [`router`]. Any other calls [`serve`],
+//! which has limits on connections, headers and time. What is only read needs no permission; what
+//! changes something needs the token of the [`Options`], and without one is refused.
+//!
+//! ```no_run
+//! # async fn example(election: bellwether::Election) {
+//! let options = bellwether::http::Options::default();
+//! let app: axum::Router = axum::Router::new()
+//!     .nest("/election", bellwether::http::router(election.handle(), options));
+//! # }
+//! ```
+
+mod control;
+mod events;
+mod look;
+mod metrics;
+mod server;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+pub use self::metrics::names as metrics;
+pub use self::server::serve;
+use crate::config::Token;
+use crate::driver::Handle;
+
+/// Every endpoint: its method and its path.
+pub const ENDPOINTS: [(&str, &str); 11] = [
+    ("GET", "/"),
+    ("GET", "/leader"),
+    ("GET", "/livez"),
+    ("GET", "/readyz"),
+    ("GET", "/cluster"),
+    ("GET", "/history"),
+    ("GET", "/events"),
+    ("GET", "/metrics"),
+    ("POST", "/transfer"),
+    ("POST", "/step-down"),
+    ("POST", "/freeze"),
+];
+
+/// How many processes can follow the events of a node at a time.
+const FOLLOWERS: usize = 32;
+
+/// What the page may do: run what stands in it, and ask this node.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+                      connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// What an administrator of the node decides.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    token: Option<Token>,
+}
+
+impl Options {
+    /// A process that shows this token may ask something of the node.
+    #[must_use]
+    pub fn with_token(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+}
+
+/// What every endpoint can use.
+#[derive(Clone, Debug)]
+struct Shared {
+    handle: Handle,
+    token: Option<Token>,
+    followers: Arc<Semaphore>,
+}
+
+/// The endpoints of a node, to be served as they are or below another path.
+pub fn router(handle: Handle, options: Options) -> Router {
+    let followers = Arc::new(Semaphore::new(FOLLOWERS));
+    let shared = Shared { handle, token: options.token, followers };
+    Router::new()
+        .route("/", get(page))
+        .route("/leader", get(look::leader))
+        .route("/livez", get(look::livez))
+        .route("/readyz", get(look::readyz))
+        .route("/cluster", get(look::cluster))
+        .route("/history", get(look::history))
+        .route("/events", get(events::events))
+        .route("/metrics", get(metrics::metrics))
+        .route("/transfer", post(control::transfer))
+        .route("/step-down", post(control::step_down))
+        .route("/freeze", post(control::freeze))
+        .fallback(async || refuse(StatusCode::NOT_FOUND, "there is no such endpoint"))
+        .with_state(shared)
+        .layer(axum::middleware::map_response(fresh))
+}
+
+/// The status page.
+async fn page() -> Response {
+    let policy = (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    ([policy], Html(include_str!("page.html"))).into_response()
+}
+
+/// No answer is true for long.
+async fn fresh(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let name = HeaderName::from_static("x-content-type-options");
+    headers.insert(name, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// An answer that is a refusal, with the reason.
+fn refuse(status: StatusCode, error: &(impl ToString + ?Sized)) -> Response {
+    (status, axum::Json(json!({ "error": error.to_string() }))).into_response()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! What the endpoints answer, asked as a router and as a server. The nodes are real, on ports that
+//! the system chose.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use futures::StreamExt as _;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tower::ServiceExt as _;
+
+use super::*;
+use crate::storage::Memory;
+use crate::{Config, Election};
+
+const LIMIT: Duration = Duration::from_secs(30);
+const TOKEN: &str = "a-token-of-the-tests";
+
+/// Three nodes in this process, the leader first.
+async fn cluster() -> Vec<Election> {
+    let mut listeners = Vec::new();
+    let mut members = Vec::new();
+    for node in 1..=3 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        members.push((node, listener.local_addr().expect("an address").to_string()));
+        listeners.push(listener);
+    }
+    let join = |(node, listener)| {
+        let config = Config::new("http", node, members.clone()).expect("valid");
+        Election::join_with(config, listener, Memory::default()).expect("can join")
+    };
+    let mut nodes: Vec<Election> = (1..).zip(listeners).map(join).collect();
+    let agree = async {
+        loop {
+            let seen = |node: &Election| node.leadership().now().leader;
+            let leader = seen(&nodes[0]);
+            if leader.is_some() && nodes.iter().all(|node| seen(node) == leader) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LIMIT, agree).await.expect("within the limit");
+    nodes.sort_by_key(|node| !node.leadership().now().is_self());
+    nodes
+}
+
+fn allowed() -> Options {
+    Options::default().with_token(Token::new(TOKEN.as_bytes()).expect("long enough"))
+}
+
+async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, String) {
+    let response = router.clone().oneshot(request).await.expect("a router does not fail");
+    let status = response.status();
+    assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
+    let body = axum::body::to_bytes(response.into_body(), 1 << 20).await.expect("a body");
+    (status, String::from_utf8(body.to_vec()).expect("text"))
+}
+
+async fn get_json(router: &Router, path: &str) -> (StatusCode, Value) {
+    let (status, text) = ask(router, Request::get(path).body(Body::empty()).expect("valid")).await;
+    (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {text}")))
+}
+
+async fn post_json(router: &Router, path: &str, token: &str) -> (StatusCode, Value) {
+    let mut request = Request::post(path);
+    if !token.is_empty() {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let (status, text) = ask(router, request.body(Body::empty()).expect("valid")).await;
+    (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {text}")))
+}
+
+#[tokio::test]
+async fn only_the_leader_is_the_leader_and_the_others_say_which_node_leads() {
+    let nodes = cluster().await;
+    let [leader, follower] = [0, 1].map(|at| router(nodes[at].handle(), Options::default()));
+    let (status, answer) = get_json(&leader, "/leader").await;
+    assert_eq!((status, &answer["leads"]), (StatusCode::OK, &true.into()));
+    assert!(answer["lease_ms"].as_u64().is_some_and(|left| left <= 1_000), "{answer}");
+    let id = answer["node"].clone();
+    let (status, other) = get_json(&follower, "/leader").await;
+    assert_eq!((status, &other["leader"]), (StatusCode::SERVICE_UNAVAILABLE, &id));
+    assert_eq!(other["epoch"], answer["epoch"]);
+    assert!(other["address"].as_str().is_some_and(|text| text.starts_with("127.0.0.1:")));
+    for node in [&leader, &follower] {
+        assert_eq!(get_json(node, "/livez").await.0, StatusCode::OK);
+        assert_eq!(get_json(node, "/readyz").await.0, StatusCode::OK);
+    }
+    let (_, cluster) = get_json(&follower, "/cluster").await;
+    assert_eq!((&cluster["leader"], &cluster["role"]), (&id, &"follower".into()));
+    assert_eq!(cluster["members"].as_array().map(Vec::len), Some(2));
+
+    let (_, history) = get_json(&follower, "/history").await;
+    let history = history.as_array().expect("a list");
+    assert_eq!((&history[0]["seq"], &history[0]["reason"]), (&1.into(), &"booted".into()));
+    let (_, rest) = get_json(&follower, "/history?since=1").await;
+    assert_eq!(rest.as_array().map(Vec::len), Some(history.len() - 1));
+    let (status, _) = get_json(&follower, "/nonsense").await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+
+    for node in nodes {
+        node.leave().await.expect("nothing failed");
+    }
+    assert_eq!(get_json(&leader, "/leader").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(get_json(&leader, "/livez").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(get_json(&leader, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn what_changes_something_needs_the_token() {
+    let nodes = cluster().await;
+    let open = router(nodes[0].handle(), Options::default());
+    let [leader, follower] = [0, 1].map(|at| router(nodes[at].handle(), allowed()));
+    for path in ["/transfer?to=1", "/step-down?for=1s", "/freeze?for=1s", "/transfer"] {
+        assert_eq!(post_json(&open, path, TOKEN).await.0, StatusCode::FORBIDDEN, "{path}");
+        for wrong in ["", "wrong", "a-token-of-the-test", "a-token-of-the-testsX"] {
+            let (status, _) = post_json(&leader, path, wrong).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{path} {wrong}");
+        }
+    }
+    let bad = ["/transfer", "/transfer?to=x", "/transfer?to=9", "/step-down", "/step-down?for=x"];
+    for path in bad.into_iter().chain(["/freeze?for=0s", "/freeze?for=1year", "/freeze?to=1"]) {
+        let (status, answer) = post_json(&leader, path, TOKEN).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {answer}");
+        assert!(answer["error"].is_string(), "{path}: {answer}");
+    }
+    assert!(nodes[0].guard().is_some(), "nothing has happened");
+
+    assert_eq!(post_json(&leader, "/freeze?for=1s", TOKEN).await.0, StatusCode::OK);
+    assert!(nodes[0].guard().is_some(), "it keeps its lease");
+    let to = nodes[1].leadership().now().node;
+    let (status, answer) = post_json(&leader, &format!("/transfer?to={to}"), TOKEN).await;
+    assert_eq!((status, &answer["next"]), (StatusCode::OK, &to.get().into()), "{answer}");
+    let leads = nodes[1].leadership().wait_for(crate::Leadership::is_self).await.is_some();
+    assert!(leads);
+    let (status, answer) = post_json(&leader, &format!("/transfer?to={to}"), TOKEN).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    assert_eq!(post_json(&follower, "/step-down?for=5s", TOKEN).await.0, StatusCode::OK);
+    assert!(nodes[1].guard().is_none());
+}
+
+#[tokio::test]
+async fn events_are_sent_as_they_come_and_can_be_resumed() {
+    let nodes = cluster().await;
+    let node = router(nodes[1].handle(), Options::default());
+    let follow = async |id: Option<String>| {
+        let mut request = Request::get("/events");
+        if let Some(id) = id {
+            request = request.header("last-event-id", id);
+        }
+        let request = request.body(Body::empty()).expect("valid");
+        let response = node.clone().oneshot(request).await.expect("a router does not fail");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream");
+        response
+            .into_body()
+            .into_data_stream()
+            .map(|text| String::from_utf8(text.expect("sent").to_vec()).expect("text"))
+    };
+    let mut events = follow(None).await;
+    let first = events.next().await.expect("the latest change");
+    assert!(first.contains("event: change\n"), "{first}");
+    let status = events.next().await.expect("the status");
+    assert!(status.starts_with("event: status\ndata: {"), "{status}");
+    nodes[0].step_down(LIMIT).await.expect("it leads");
+    let changed = async {
+        loop {
+            let event = events.next().await.expect("goes on");
+            if event.contains("event: change\n") {
+                return event;
+            }
+        }
+    };
+    let second = timeout(LIMIT, changed).await.expect("within the limit");
+    let id = |event: &str| event.split(['\n', ' ']).nth(1).expect("an id").to_owned();
+    let number = |id: &str| id.split_once('-').expect("two").1.parse::<u64>().expect("a number");
+    assert_eq!(number(&id(&second)), number(&id(&first)) + 1);
+
+    let mut resumed = follow(Some(id(&first))).await;
+    assert_eq!(resumed.next().await.expect("what was missed"), second);
+    let mut other = follow(Some("17-3".to_owned())).await;
+    let all = other.next().await.expect("everything");
+    assert_eq!(number(&id(&all)), 1, "another run of the node");
+    let mut nonsense = follow(Some("x".to_owned())).await;
+    assert!(nonsense.next().await.is_some());
+}
+
+#[tokio::test]
+async fn the_number_of_followers_is_limited() {
+    let nodes = cluster().await;
+    let node = router(nodes[0].handle(), Options::default());
+    let request = || Request::get("/events").body(Body::empty()).expect("valid");
+    let mut followers = Vec::new();
+    for _ in 0..FOLLOWERS {
+        followers.push(node.clone().oneshot(request()).await.expect("answers"));
+    }
+    let (status, _) = ask(&node, request()).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    followers.pop();
+    let again = node.clone().oneshot(request()).await.expect("answers");
+    assert_eq!(again.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn every_metric_is_written() {
+    let nodes = cluster().await;
+    let node = router(nodes[0].handle(), Options::default());
+    let request = Request::get("/metrics").body(Body::empty()).expect("valid");
+    let (status, text) = ask(&node, request).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    for name in metrics() {
+        let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
+        let labelled = text.lines().find(|line| line.starts_with(&format!("{name}{{")));
+        assert!(line.or(labelled).is_some(), "{name} is missing in\n{text}");
+    }
+    let written: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+    assert_eq!(written.len(), metrics().len());
+    assert!(text.contains("bellwether_leads 1"), "{text}");
+    assert!(text.contains("bellwether_role{role=\"leader\"} 1"), "{text}");
+}
+
+#[tokio::test]
+async fn every_endpoint_is_there_and_no_other_method() {
+    let nodes = cluster().await;
+    let node = router(nodes[0].handle(), Options::default());
+    for (method, path) in ENDPOINTS {
+        let other = if method == "GET" { "POST" } else { "GET" };
+        let request = |method| {
+            Request::builder().method(method).uri(path).body(Body::empty()).expect("valid")
+        };
+        let answer = node.clone().oneshot(request(method)).await.expect("answers").status();
+        assert_ne!(answer, StatusCode::NOT_FOUND, "{path}");
+        let answer = node.clone().oneshot(request(other)).await.expect("answers").status();
+        assert_eq!(answer, StatusCode::METHOD_NOT_ALLOWED, "{other} {path}");
+    }
+    let (_, page) = ask(&node, Request::get("/").body(Body::empty()).expect("valid")).await;
+    for outside in ["http://", "https://", "//cdn", "@import", "innerHTML"] {
+        assert!(!page.contains(outside), "the page loads nothing from elsewhere: {outside}");
+    }
+}
+
+#[tokio::test]
+async fn slow_and_large_requests_are_cut_off_and_others_are_answered() {
+    let nodes = cluster().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = tokio::spawn(serve(listener, router(nodes[0].handle(), Options::default())));
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(TcpStream::connect(address).await.expect("it listens"));
+    }
+    let mut large = TcpStream::connect(address).await.expect("it listens");
+    let _ = large.write_all(&[b'x'; 64 * 1024]).await;
+    let mut good = TcpStream::connect(address).await.expect("it listens");
+    let request = b"GET /leader HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    good.write_all(request).await.expect("sent");
+    let mut answer = String::new();
+    let read = timeout(Duration::from_secs(4), good.read_to_string(&mut answer)).await;
+    read.expect("at once").expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Each of the others is closed after a time.
+    let mut rest = Vec::new();
+    let _ = timeout(LIMIT, large.read_to_end(&mut rest)).await.expect("it is closed");
+    for mut stream in silent {
+        let _ = timeout(LIMIT, stream.read_to_end(&mut rest)).await.expect("it is closed");
+    }
+    server.abort();
+}

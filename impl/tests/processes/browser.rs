@@ -1,0 +1,112 @@
+//! A headless browser, driven through its debugging protocol: messages in JSON, each ended by a
+//! zero byte, through a pair of pipes.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::common::wait_until;
+
+const CHROMIUM: [&str; 2] = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
+
+/// One page in a browser, which ends when this is dropped.
+pub(crate) struct Page {
+    browser: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    session: Value,
+    sent: u64,
+    _profile: TempDir,
+}
+
+impl Page {
+    /// Opens this page; none, with a notice, where there is no browser.
+    pub(crate) fn open(url: &str) -> Option<Self> {
+        let Some(path) = CHROMIUM.into_iter().find(|path| Path::new(path).exists()) else {
+            eprintln!("skipped: there is no Chromium here");
+            return None;
+        };
+        let profile = tempfile::tempdir().expect("a directory");
+        let mut browser = Command::new("sh")
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 >/dev/null", "sh", path])
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
+            .arg("--window-size=800,900")
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the browser starts");
+        let input = browser.stdin.take().expect("piped");
+        let output = BufReader::new(browser.stdout.take().expect("piped"));
+        let (session, sent) = (Value::Null, 0);
+        let mut page = Self { browser, input, output, session, sent, _profile: profile };
+        let target = page.ask("Target.createTarget", &json!({ "url": url }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        page.session = page.ask("Target.attachToTarget", &attach)["sessionId"].clone();
+        Some(page)
+    }
+
+    /// Sends a command, and returns its result. Events in between are of no interest.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.sent += 1;
+        let mut message = json!({ "id": self.sent, "method": method, "params": params });
+        if !self.session.is_null() {
+            message["sessionId"] = self.session.clone();
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.input.write_all(&bytes).expect("the browser listens");
+        loop {
+            let mut bytes = Vec::new();
+            self.output.read_until(0, &mut bytes).expect("the browser answers");
+            assert_eq!(bytes.pop(), Some(0), "the browser has ended");
+            let answer: Value = serde_json::from_slice(&bytes).expect("an answer");
+            if answer["id"] == self.sent {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].clone();
+            }
+        }
+    }
+
+    /// What this expression is in the page.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let params = json!({ "expression": expression, "returnByValue": true });
+        let result = self.ask("Runtime.evaluate", &params);
+        assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
+        result["result"]["value"].clone()
+    }
+
+    /// The page is shown on dark, or on light.
+    pub(crate) fn prefer(&mut self, scheme: &str) {
+        let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.ask("Emulation.setEmulatedMedia", &json!({ "features": feature }));
+    }
+
+    /// A key is pressed.
+    pub(crate) fn press(&mut self, key: &str, code: u32) {
+        for kind in ["keyDown", "keyUp"] {
+            let params = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
+            self.ask("Input.dispatchKeyEvent", &params);
+        }
+    }
+
+    /// Waits until this expression is true in the page, which may not be loaded yet.
+    pub(crate) fn wait_for(&mut self, expression: &str) {
+        let expression = &format!("(() => {{ try {{ return {expression} }} catch {{}} }})()");
+        let page = std::cell::RefCell::new(self);
+        let look = || page.borrow_mut().value(expression) == true;
+        let text = || page.borrow_mut().value("document.body.innerText").to_string();
+        wait_until(expression, look, text);
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.browser.kill();
+        let _ = self.browser.wait();
+    }
+}
