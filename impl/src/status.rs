@@ -42,6 +42,8 @@ pub struct StatusReport {
     pub uptime_ms: u64,
     /// Milliseconds since its role or leader changed last.
     pub in_role_ms: u64,
+    /// What is wrong with it as a whole: it leads, and no other member listens to it.
+    pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,
     /// What has gone wrong so far.

@@ -108,6 +108,9 @@ fn describe(report: &StatusReport) -> String {
         time(report.in_role_ms),
         time(report.uptime_ms),
     );
+    if let Some(problem) = &report.problem {
+        let _ = writeln!(text, "problem   {problem}");
+    }
     for member in &report.members {
         describe_member(&mut text, member);
     }

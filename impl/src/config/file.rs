@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -21,10 +22,13 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 10] = [
-    "cluster", "protocol", "node", "listen", "members", "storage", "security", "http", "detector",
-    "log",
+const TOP: [&str; 11] = [
+    "cluster", "protocol", "node", "listen", "members", "storage", "security", "http", "network",
+    "detector", "log",
 ];
+
+/// The keys of `[network]`.
+const NETWORK: [&str; 1] = ["timeout"];
 
 /// The keys of `[storage]`.
 const STORAGE: [&str; 1] = ["directory"];
@@ -36,13 +40,14 @@ const LOG: [&str; 2] = ["level", "format"];
 /// that is empty if it has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections = ["members", "storage", "security", "http", "detector", "log"];
+    let sections = ["members", "storage", "security", "http", "network", "detector", "log"];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
     let tables = [
         ("members", &["ID"][..]),
         ("storage", &STORAGE),
         ("security", &security::KEYS),
         ("http", &http::KEYS),
+        ("network", &NETWORK),
         ("log", &LOG),
     ];
     let below = tables
@@ -112,12 +117,20 @@ struct File {
     #[serde(default)]
     http: HttpSettings,
     #[serde(default)]
+    network: FileNetwork,
+    #[serde(default)]
     log: FileLog,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct FileStorage {
     directory: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct FileNetwork {
+    #[serde(default, with = "humantime_serde")]
+    timeout: Option<Duration>,
 }
 
 /// A node id that stands as a number: `node = 3`.
@@ -281,6 +294,7 @@ impl Source {
             detection,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
+            network_timeout: file.network.timeout,
         })?;
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
@@ -316,6 +330,7 @@ impl Source {
             ("storage", &STORAGE[..]),
             ("security", &security::KEYS),
             ("http", &http::KEYS),
+            ("network", &NETWORK),
             ("log", &LOG),
         ] {
             if let Some(DeValue::Table(table)) = root.get(section).map(Spanned::get_ref) {

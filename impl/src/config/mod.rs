@@ -6,6 +6,7 @@
 //! said.
 
 mod detector;
+mod error;
 mod fields;
 mod file;
 mod http;
@@ -16,11 +17,10 @@ mod security;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-use humantime_serde::re::humantime;
-use thiserror::Error;
+use std::time::Duration;
 
 pub use self::detector::{Detection, Settings as DetectorSettings};
+pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
 pub use self::http::{Http, HttpSettings, SHORTEST_TOKEN, Token};
@@ -33,6 +33,14 @@ pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySetting
 pub(crate) use self::security::{Kind, Mode, Secret};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
+use humantime_serde::re::humantime;
+
+/// The longest time-out of the network.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+/// Those that follow from the protocol; a configuration may have others.
+const SHORTEST_USUAL: Duration = Duration::from_secs(1);
+const LONGEST_USUAL: Duration = Duration::from_secs(5);
 
 /// Everything a node must know before it can take part in elections by the protocol `C`.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +55,7 @@ pub struct Config<C: Runnable = Recommended> {
     detection: Detection,
     security: Security,
     http: Http,
+    network_timeout: Option<Duration>,
 }
 
 /// What a configuration is made of.
@@ -60,6 +69,7 @@ struct Parts<C: Runnable> {
     detection: Detection,
     security: Security,
     http: Http,
+    network_timeout: Option<Duration>,
 }
 
 impl Config {
@@ -128,6 +138,7 @@ impl<C: Runnable> Config<C> {
             detection: Detection::default(),
             security: Security::default(),
             http: Http::default(),
+            network_timeout: None,
         })
     }
 
@@ -178,9 +189,20 @@ impl<C: Runnable> Config<C> {
         self
     }
 
+    /// The same configuration with another [time-out of the network](Config::network_timeout).
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when it is zero, or longer than an hour.
+    pub fn with_network_timeout(mut self, timeout: Duration) -> Result<Self, Error> {
+        check_timeout(timeout)?;
+        self.network_timeout = Some(timeout);
+        Ok(self)
+    }
+
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
-        let Parts { detection, security, http, .. } = parts;
+        let Parts { detection, security, http, network_timeout, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
@@ -194,6 +216,7 @@ impl<C: Runnable> Config<C> {
         let listen = listen.unwrap_or(own);
         let core = core::<C>(node, &ids, &section)?;
         detection.check()?;
+        network_timeout.map_or(Ok(()), check_timeout)?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
@@ -209,6 +232,7 @@ impl<C: Runnable> Config<C> {
             detection,
             security,
             http,
+            network_timeout,
         })
     }
 
@@ -306,6 +330,16 @@ impl<C: Runnable> Config<C> {
         self.addresses.values().chain([&self.listen])
     }
 
+    /// How long a connection may take until it stands; a third of what a handshake may take; and how
+    /// long what was sent may stay unacknowledged. If nothing is configured, it follows from how long
+    /// a message of the protocol is worth sending.
+    #[must_use]
+    pub fn network_timeout(&self) -> Duration {
+        // There and back, within reason.
+        let usual = || (C::message_lifetime(&self.core) * 2).clamp(SHORTEST_USUAL, LONGEST_USUAL);
+        self.network_timeout.unwrap_or_else(usual)
+    }
+
     /// Whose durable state it is.
     #[must_use]
     pub fn owner(&self) -> Owner {
@@ -332,10 +366,12 @@ impl<C: Runnable> Config<C> {
         });
         let detector = if C::DETECTOR { self.detection.write() } else { String::new() };
         let Log { levels, format } = log;
+        let timeout = humantime::format_duration(self.network_timeout());
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\
-             {detector}\n[log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
+             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\n\
+             [network]\ntimeout = \"{timeout}\"\n{detector}\n\
+             [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
             http = self.http.write(),
@@ -354,124 +390,20 @@ fn core<C: Runnable>(
     Ok(core)
 }
 
+fn check_timeout(timeout: Duration) -> Result<(), Error> {
+    if timeout.is_zero() || timeout > LONGEST_TIMEOUT {
+        let problem = format!("network.timeout is {timeout:?}: use more than 0s and at most 1h");
+        return Err(Error::Setting { problem });
+    }
+    Ok(())
+}
+
 /// A length of time as people write it: 300ms, 1s 500ms, 2min.
 ///
 /// # Errors
 ///
 /// What is wrong with the text, and how to write it.
-pub fn duration(text: &str) -> Result<std::time::Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let remedy = |error| format!("{error}; write a number and a unit, as in 300ms or 2s");
     humantime::parse_duration(text).map_err(remedy)
-}
-
-/// What is wrong with a configuration, with the remedy.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// The file cannot be read.
-    #[error("cannot read the configuration {path}: {cause}", path = path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// What the system says.
-        cause: std::io::Error,
-    },
-    /// The file does not say what it should.
-    #[error("{path}: {problem}", path = path.display())]
-    Parse {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        problem: String,
-    },
-    /// A flag or a variable does not say what it should.
-    #[error("{problem}")]
-    Setting {
-        /// What is wrong, and which.
-        problem: String,
-    },
-    /// The file is for another protocol than the program runs.
-    #[error("the configuration is for protocol `{asked}`, this program runs `{runs}`")]
-    OtherProtocol {
-        /// What the file says.
-        asked: String,
-        /// What the program runs.
-        runs: &'static str,
-    },
-    /// Nothing says which node this is.
-    #[error(
-        "no node id: set `node` in the file, pass --node, or set the environment variable \
-         BELLWETHER_NODE"
-    )]
-    NoNode,
-    /// Nothing says where to keep durable state.
-    #[error(
-        "protocol {protocol} must remember things through restarts, and nothing says where: set \
-         `directory` under [storage] in the file, pass --data-dir, or set the environment variable \
-         BELLWETHER_DATA_DIR"
-    )]
-    NoDirectory {
-        /// Which protocol.
-        protocol: &'static str,
-    },
-    /// Nothing says which member is the store of the lease, or one that is no member.
-    #[error(
-        "protocol lease needs a store: set `store` under [lease] to one of the members \
-         ({members}), on every node, or start that node with --store"
-    )]
-    NoStore {
-        /// Those that are listed.
-        members: Members,
-    },
-    /// Not the name of a cluster.
-    #[error(
-        "`{text}` is not a cluster name: use 1 to 64 letters, digits, dots, dashes, underscores"
-    )]
-    Cluster {
-        /// What was given instead.
-        text: String,
-    },
-    /// Not an address.
-    #[error("`{text}` is not an address: use HOST:PORT, as in 10.0.0.1:7000 or [::1]:7000")]
-    Address {
-        /// What was given instead.
-        text: String,
-    },
-    /// Two members would have to share a port.
-    #[error("members {first} and {second} have the same address {address}: give each its own")]
-    SharedAddress {
-        /// One of them.
-        first: NodeId,
-        /// The other.
-        second: NodeId,
-        /// What they share.
-        address: Address,
-    },
-    /// The settings of the failure detector make no sense.
-    #[error("detector.{problem}")]
-    Detector {
-        /// Which, and what is wrong.
-        problem: String,
-    },
-    /// The addresses are those of several machines, and nothing protects the nodes.
-    #[error(
-        "{address} is not an address of this machine alone, and nothing protects the nodes: any \
-         process that reaches them can decide which one leads. Set `mode` under [security] to \
-         \"tls\" or \"secret\"; or, in a network that you trust, set `allow_plain = true`"
-    )]
-    Unprotected {
-        /// The first such address.
-        address: Address,
-    },
-    /// The security cannot be had.
-    #[error("security: {problem}")]
-    Security {
-        /// What is wrong, with the remedy.
-        problem: String,
-    },
-    /// The members make no sense.
-    #[error(transparent)]
-    Members(#[from] MemberError),
-    /// The section of the protocol contradicts itself.
-    #[error(transparent)]
-    Contradiction(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -235,6 +235,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let Arrival { from, incarnation, frame } = arrival;
         match frame {
             Frame::Message(message) => Some(Input::Receive { from, message }),
+            Frame::Quiet => None,
             Frame::Heartbeat => {
                 let now = self.clock.now();
                 self.watch.as_mut()?.heard(from, incarnation, now);

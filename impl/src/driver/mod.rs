@@ -43,7 +43,7 @@ use crate::protocol::{Node, Time};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
-use crate::transport::{self, Links};
+use crate::transport::{self, Limits, Links, Terms};
 
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
 /// dropped. What can be done with it meanwhile can be done with its [`Handle`], which can be
@@ -168,10 +168,10 @@ impl Election {
         let links = Links::new(others, lifetime, clock);
         let report = reporter(hello.clone(), &leadership, &lessor, &links, &ignored);
         let shared = Arc::clone(&report);
+        let limits = Limits::new(config.network_timeout());
         let (connections, arrivals) = transport::start(
             hello,
-            credentials,
-            lifetime,
+            Terms { credentials, lifetime, limits },
             &links,
             listener,
             Box::new(move || shared()),
@@ -333,6 +333,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             seq: now.seq,
             uptime_ms: milliseconds(start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
+            problem: links.isolation(now.role),
             members: links.report(),
             counters: Counters {
                 refused_handshakes: links.refused(),

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use super::frame;
-use super::seal::Seal;
+use super::seal::{Seal, TAG};
 
 /// What carries bytes in both directions.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -18,6 +18,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 pub(crate) struct Channel {
     framed: Framed<Box<dyn Stream>, LengthDelimitedCodec>,
     seal: Option<Seal>,
+    /// How many bytes a frame that is read may have.
+    longest: usize,
 }
 
 /// Why nothing more can be read.
@@ -34,7 +36,7 @@ pub(crate) enum Broken {
 impl Channel {
     /// A connection on which frames of at most `longest` bytes are read.
     pub(crate) fn new(stream: Box<dyn Stream>, longest: usize) -> Self {
-        Self { framed: Framed::new(stream, frame::codec(longest)), seal: None }
+        Self { framed: Framed::new(stream, frame::codec(longest)), seal: None, longest }
     }
 
     /// From now on every frame is sealed.
@@ -44,6 +46,7 @@ impl Channel {
 
     /// From now on frames of up to so many bytes are read.
     pub(crate) fn expect(&mut self, longest: usize) {
+        self.longest = longest;
         self.framed.codec_mut().set_max_frame_length(longest);
     }
 
@@ -59,7 +62,12 @@ impl Channel {
             Some(seal) => seal.close(&frame),
             None => frame,
         };
-        self.framed.send(frame).await
+        // What may be sent has nothing to do with what is expected.
+        self.framed.codec_mut().set_max_frame_length(frame::MAX_FRAME + TAG);
+        let fed = self.framed.feed(frame).await;
+        self.framed.codec_mut().set_max_frame_length(self.longest);
+        fed?;
+        SinkExt::<Bytes>::flush(&mut self.framed).await
     }
 
     /// The next frame; none at the end. No frame is lost when the future is dropped.
@@ -72,5 +80,25 @@ impl Channel {
             Some(seal) => seal.open(frame).ok_or(Broken::Forged),
             None => Ok(frame),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_side_that_expects_little_may_say_much() {
+        let (here, there) = tokio::io::duplex(1024);
+        let mut small = Channel::new(Box::new(here), 16);
+        let mut large = Channel::new(Box::new(there), frame::MAX_FRAME + TAG);
+        let much = Bytes::from(vec![7; frame::MAX_FRAME]);
+        let (sent, read) = tokio::join!(small.send(much.clone()), large.next());
+        sent.expect("it fits");
+        assert_eq!(read.expect("one").expect("whole"), much);
+        // And still reads no more than it expects.
+        let (sent, read) = tokio::join!(large.send(Bytes::from(vec![7; 17])), small.next());
+        sent.expect("it fits");
+        assert!(matches!(read, Some(Err(Broken::Io(_)))), "{read:?}");
     }
 }

@@ -126,6 +126,8 @@ pub(crate) enum Frame<M> {
     Message(M),
     /// "I am up." For the failure detector; no core sees it.
     Heartbeat,
+    /// "I have nothing to say." For the connection, which would be taken for dead.
+    Quiet,
 }
 
 /// Who a node is.

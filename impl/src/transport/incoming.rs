@@ -16,19 +16,20 @@ use super::channel::{Broken, Channel};
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Caller, Failure};
 use super::limiter::Source;
-use super::peer::Peer;
-use super::{Arrival, Context, HANDSHAKE, socket};
+use super::lobby::{Lobby, Place};
+use super::peer::{Peer, Session};
+use super::{Arrival, Context, Terms, socket};
 use crate::status;
 
-/// How many connections may be open besides two for each peer: people asking for the status, and
-/// strangers that are about to be sent away.
-const SPARE: usize = 32;
+/// How many questions are answered at a time.
+const QUESTIONS: usize = 8;
 
 /// How long to wait when the system has no file or memory left for another connection.
 const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// How long a process may take to say that it is there, when another says it is the same node.
-/// The caller waits [`HANDSHAKE`] for its answer.
+/// The caller waits
+/// [`ADMISSION`](super::ADMISSION) for its answer.
 const PROBE: Duration = Duration::from_secs(1);
 
 /// Serves every connection, for as long as the task lives.
@@ -39,7 +40,8 @@ pub(super) async fn listen<M>(
 ) where
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    let free = Arc::new(Semaphore::new(2 * context.peers.len() + SPARE));
+    let lobby = Lobby::default();
+    let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();
     loop {
@@ -56,67 +58,108 @@ pub(super) async fn listen<M>(
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&free).try_acquire_owned() else {
-            context.warn(from, "too many connections are open; this one is closed");
-            continue;
-        };
-        socket::tune(&stream, context.time_out());
+        let (place, crowded) = lobby.enter(from.ip());
+        if crowded {
+            context.warn(from, "too many connections say nothing: the oldest one is closed");
+        }
+        socket::tune(&stream, context.terms.limits.step);
+        let guest = Guest { from, place, questions: Arc::clone(&questions) };
         let (context, inbox) = (Arc::clone(&context), inbox.clone());
-        connections.spawn(async move {
-            serve(&context, stream, from, inbox).await;
-            drop(permit);
-        });
+        connections.spawn(async move { serve(&context, stream, guest, inbox).await });
     }
+}
+
+/// Where a connection comes from, and what it has of what there is for all.
+struct Guest {
+    from: SocketAddr,
+    place: Place,
+    questions: Arc<Semaphore>,
 }
 
 /// One connection, from its first frame to its end.
 async fn serve<M: Serialize + DeserializeOwned>(
     context: &Context<M>,
     stream: TcpStream,
-    from: SocketAddr,
+    Guest { from, place, questions }: Guest,
     inbox: mpsc::Sender<Arrival<M>>,
 ) {
-    let accepted = timeout(HANDSHAKE, handshake::accept(&context.credentials, stream)).await;
+    let over = place.over.clone();
+    let admitted = tokio::select! {
+        biased;
+        () = over.cancelled() => return,
+        admitted = receive(context, stream, from, place, &questions) => admitted,
+    };
+    let Some((mut channel, peer, session, incarnation)) = admitted else { return };
+    peer.called.notify_one();
+    tokio::select! {
+        () = session.replaced.cancelled() => {}
+        () = hear(context, &mut channel, &peer, incarnation, &inbox) => {}
+    }
+}
+
+/// A peer that may speak: how, which one, for how long, and which run of it.
+type Admitted<M> = (Channel, Arc<Peer<M>>, Session<M>, u64);
+
+/// Shakes hands, and answers questions. Returns the peer that has called, if it was one. The place
+/// is kept until it is known who has called.
+async fn receive<M>(
+    context: &Context<M>,
+    stream: TcpStream,
+    from: SocketAddr,
+    place: Place,
+    questions: &Semaphore,
+) -> Option<Admitted<M>> {
+    let Terms { credentials, limits, .. } = &context.terms;
+    let accepted = timeout(limits.handshake, handshake::accept(credentials, stream)).await;
     let (mut channel, caller, opening) = match accepted {
-        Ok(Ok(Some(accepted))) => accepted,
-        Ok(Ok(None) | Err(Failure::HungUp | Failure::Io(_))) => return,
+        Ok(Ok(accepted)) => accepted?,
+        Ok(Err(Failure::HungUp | Failure::Io(_))) => return None,
         Ok(Err(failure)) => {
             let counter = match failure {
                 Failure::Frame(_) => &context.bad_frames,
                 _ => &context.refused,
             };
             counter.fetch_add(1, Ordering::Relaxed);
-            return context.warn(from, &format!("connection closed: {failure}"));
+            context.warn(from, &format!("connection closed: {failure}"));
+            return None;
         }
-        Err(_) => return context.warn(from, "no handshake in time: connection closed"),
+        Err(_) => {
+            context.warn(from, "no handshake in time: connection closed");
+            return None;
+        }
     };
-    let reply = match opening {
-        Opening::Hello(hello) => {
-            return converse(context, channel, from, caller, hello, inbox).await;
-        }
-        _ if !is_member(context, &caller) => {
-            context.refused.fetch_add(1, Ordering::Relaxed);
-            return context.warn(from, "connection closed: its certificate is of another cluster");
-        }
-        Opening::StatusRequest => Reply::Status(Box::new(context.status())),
+    let asked = match opening {
+        Opening::Hello(hello) => return admit(context, channel, from, &caller, hello).await,
+        asked => asked,
+    };
+    if !is_member(context, &caller) {
+        context.refused.fetch_add(1, Ordering::Relaxed);
+        context.warn(from, "connection closed: its certificate is of another cluster");
+        return None;
+    }
+    // From here on no stranger can push it out; and the questions push out nobody else.
+    drop(place);
+    let _permit = timeout(limits.handshake, questions.acquire()).await.ok()?.ok()?;
+    let reply = match asked {
         Opening::AreYou { node, incarnation } => {
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
         }
+        _ => Reply::Status(Box::new(context.status())),
     };
     answer(context, &mut channel, &reply).await;
+    None
 }
 
-/// Shakes hands with a node, and hears it out.
-async fn converse<M: DeserializeOwned>(
+/// Lets a node speak, or says why not.
+async fn admit<M>(
     context: &Context<M>,
     mut channel: Channel,
     from: SocketAddr,
-    caller: Caller,
+    caller: &Caller,
     hello: Hello,
-    inbox: mpsc::Sender<Arrival<M>>,
-) {
+) -> Option<Admitted<M>> {
     let incarnation = hello.incarnation;
-    let admitted = match acceptable(context, &caller, &hello) {
+    let admitted = match acceptable(context, caller, &hello) {
         Ok(peer) => {
             let admitted = peer.admit(incarnation, answers(context, peer, incarnation)).await;
             let duplicate = |other| (Refusal::Duplicate(peer.id), Some(other));
@@ -130,23 +173,17 @@ async fn converse<M: DeserializeOwned>(
             context.refused.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &warning(&hello, &refusal, other));
             answer(context, &mut channel, &Reply::Refused(refusal)).await;
-            return;
+            return None;
         }
     };
-    if !answer(context, &mut channel, &Reply::Hello(context.introduction())).await {
-        return;
-    }
+    let told = answer(context, &mut channel, &Reply::Hello(context.introduction())).await;
     channel.settle();
-    peer.called.notify_one();
-    tokio::select! {
-        () = session.replaced.cancelled() => {}
-        () = hear(context, &mut channel, peer, incarnation, &inbox) => {}
-    }
+    told.then(|| (channel, Arc::clone(peer), session, incarnation))
 }
 
 /// Whether this run of the peer answers at its address.
 async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
-    let there = status::is_there(&peer.address, &context.credentials, peer.id, incarnation);
+    let there = status::is_there(&peer.address, &context.terms.credentials, peer.id, incarnation);
     timeout(PROBE, there).await.unwrap_or_default()
 }
 
@@ -209,7 +246,7 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
     }
 }
 
-/// Passes on what a peer sends until it hangs up or makes no sense.
+/// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long.
 async fn hear<M: DeserializeOwned>(
     context: &Context<M>,
     channel: &mut Channel,
@@ -218,7 +255,8 @@ async fn hear<M: DeserializeOwned>(
     inbox: &mpsc::Sender<Arrival<M>>,
 ) {
     loop {
-        let read = match channel.next().await {
+        let next = timeout(context.terms.limits.idle, channel.next()).await;
+        let read = match next.unwrap_or_default() {
             Some(Ok(bytes)) => frame::decode_frame(&bytes).map_err(|error| error.to_string()),
             Some(Err(error @ Broken::Forged)) => Err(error.to_string()),
             Some(Err(Broken::Io(_))) | None => return,
@@ -234,8 +272,10 @@ async fn hear<M: DeserializeOwned>(
                 return;
             }
         };
-        if matches!(frame, Frame::Message(_)) {
-            Peer::<M>::count(&peer.received);
+        match frame {
+            Frame::Message(_) => Peer::<M>::count(&peer.received),
+            Frame::Heartbeat => {}
+            Frame::Quiet => continue,
         }
         let arrival = Arrival { from: peer.id, incarnation, frame };
         if inbox.send(arrival).await.is_err() {
@@ -250,5 +290,5 @@ async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -
         tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };
-    matches!(timeout(HANDSHAKE, channel.send(bytes)).await, Ok(Ok(())))
+    matches!(timeout(context.terms.limits.step, channel.send(bytes)).await, Ok(Ok(())))
 }

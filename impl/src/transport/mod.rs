@@ -7,8 +7,8 @@
 //! with one line in the log that names the remedy, and nothing else.
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
-//! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, and
-//! [`incoming`] for the number of connections.
+//! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`lobby`] for
+//! the number of connections, and [`limits`] for times.
 
 mod backoff;
 mod channel;
@@ -16,6 +16,8 @@ pub(crate) mod frame;
 pub(crate) mod handshake;
 mod incoming;
 mod limiter;
+mod limits;
+mod lobby;
 mod outbox;
 mod outgoing;
 mod peer;
@@ -37,15 +39,19 @@ use tokio::task::{JoinError, JoinSet};
 
 use self::frame::{Frame, Hello};
 use self::limiter::{LogLimiter, Source};
+pub(crate) use self::limits::Limits;
 use self::outbox::Outbox;
 use self::peer::Peer;
 use crate::clock::Clock;
 use crate::config::{Address, Credentials, Mode};
-use crate::protocol::NodeId;
+use crate::protocol::{NodeId, Role};
 use crate::status::{Link, MemberReport, StatusReport};
 
-/// How long the other side may take for its part of a handshake.
-pub(crate) const HANDSHAKE: Duration = Duration::from_secs(2);
+/// How long a node that is called may take to find out whether the caller is a double.
+pub(crate) const ADMISSION: Duration = Duration::from_secs(2);
+
+/// How often a leader looks whether it is alone.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How many messages that have arrived wait for the driver. When they are too many, connections
 /// are no longer read, and the senders' outboxes drop what gets too old.
@@ -54,13 +60,26 @@ const INBOX: usize = 1024;
 /// How long between two looks whether all is sent.
 const FLUSH_AGAIN: Duration = Duration::from_millis(2);
 
+/// On what terms a node talks to others.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    /// What it proves itself with.
+    pub(crate) credentials: Credentials,
+    /// How long a message is worth sending, as the protocol says.
+    pub(crate) lifetime: Duration,
+    /// How long the others may take.
+    pub(crate) limits: Limits,
+}
+
+/// The longest description of a leader that is alone, in bytes.
+#[cfg(test)]
+const LONGEST_ISOLATION: usize = peer::LONGEST_PROBLEM + 100;
+
 /// What all connections of a node share.
 struct Context<M> {
     hello: Hello,
-    credentials: Credentials,
+    terms: Terms,
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
-    /// How long a message is worth sending, as the protocol says.
-    lifetime: Duration,
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
@@ -84,11 +103,7 @@ impl<M> Context<M> {
 
     /// Whether all that gets as far as to ask has proved itself.
     fn tells_all(&self) -> bool {
-        self.credentials.mode() != Mode::Plain
-    }
-
-    fn time_out(&self) -> Duration {
-        outgoing::time_out(self.lifetime)
+        self.terms.credentials.mode() != Mode::Plain
     }
 
     /// Logs what is wrong with a connection from outside, once for each machine.
@@ -188,6 +203,24 @@ impl<M> Links<M> {
         self.peers.values().map(member).collect()
     }
 
+    /// What is wrong with a leader that no other member listens to, or speaks to.
+    pub(crate) fn isolation(&self, role: Role) -> Option<String> {
+        let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
+        if role != Role::Leader || !self.peers.values().all(alone) {
+            return None;
+        }
+        let problem = |peer: &Arc<Peer<M>>| match peer.link() {
+            (Link::Refused, Some(problem)) => Some((peer.id, problem)),
+            _ => None,
+        };
+        Some(match self.peers.values().find_map(problem) {
+            Some((peer, problem)) => {
+                format!("this node leads, and is refused: node {peer}: {problem}")
+            }
+            None => "this node leads, and can neither reach nor hear any other".to_owned(),
+        })
+    }
+
     /// How many handshakes were refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
@@ -214,8 +247,7 @@ pub(crate) struct Arrival<M> {
 /// the set of tasks is dropped.
 pub(crate) fn start<M>(
     hello: Hello,
-    credentials: Credentials,
-    lifetime: Duration,
+    terms: Terms,
     links: &Links<M>,
     listener: TcpListener,
     report: Box<dyn Fn() -> StatusReport + Send + Sync>,
@@ -226,9 +258,8 @@ where
     let (inbox, arrivals) = mpsc::channel(INBOX);
     let context = Arc::new(Context {
         hello,
-        credentials,
+        terms,
         peers: Arc::clone(&links.peers),
-        lifetime,
         limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),
@@ -239,7 +270,24 @@ where
     for peer in context.peers.values() {
         tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)));
     }
+    tasks.spawn(isolation(context));
     (tasks, arrivals)
+}
+
+/// Says so when this node leads alone, and when that is over.
+async fn isolation<M>(context: Arc<Context<M>>) {
+    let node = context.hello.node.get();
+    let mut told = None;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let problem = (context.report)().problem;
+        match &problem {
+            Some(problem) if told.is_none() => tracing::warn!(node, "{problem}"),
+            None if told.is_some() => tracing::info!(node, "this node is no longer alone"),
+            _ => {}
+        }
+        told = problem;
+    }
 }
 
 /// Waits until one of these tasks panics, and returns what it panicked with.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use tokio::net::TcpStream;
@@ -14,7 +13,7 @@ use super::frame::{self, Frame, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
 use super::limiter::Source;
 use super::peer::Peer;
-use super::{Context, socket};
+use super::{Context, Limits, socket};
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::status::Link;
@@ -23,7 +22,7 @@ use crate::status::Link;
 pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
     let node = context.hello.node.get();
     let seed = context.hello.incarnation ^ u64::from(peer.id.get());
-    let mut backoff = Backoff::new(context.lifetime, seed);
+    let mut backoff = Backoff::new(context.terms.lifetime, seed);
     loop {
         match dial(&context, &peer).await {
             Ok(connection) => {
@@ -60,16 +59,17 @@ impl fmt::Display for Problem {
 
 /// Opens a connection and shakes hands.
 async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Problem> {
-    let limit = context.time_out();
+    let Limits { step: limit, handshake, .. } = context.terms.limits;
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
     if socket::met_itself(&stream) {
         return Err(Problem::Unreachable("no process listens there".to_owned()));
     }
-    socket::tune(&stream, context.time_out());
+    socket::tune(&stream, limit);
     // The other side may wait for a moment before it refuses.
-    let limit = limit + super::HANDSHAKE;
+    let limit = handshake + super::ADMISSION;
+    let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
     match reply {
@@ -87,7 +87,7 @@ async fn shake_hands<M>(
     peer: NodeId,
     stream: TcpStream,
 ) -> Result<(Channel, Reply), Failure> {
-    let mut channel = handshake::call(&context.credentials, Some(peer), stream).await?;
+    let mut channel = handshake::call(&context.terms.credentials, Some(peer), stream).await?;
     let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello.clone())).await?;
     channel.settle();
     Ok((channel, reply))
@@ -120,6 +120,7 @@ async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to:
             // The process at the other end has vanished, and another has its place.
             () = peer.renewed.notified() => return,
             message = peer.outbox.next() => Frame::Message(message),
+            () = tokio::time::sleep(context.terms.limits.quiet) => Frame::Quiet,
         };
         let Ok(bytes) = frame::encode_frame(&frame) else {
             tracing::error!(
@@ -129,7 +130,7 @@ async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to:
             );
             continue;
         };
-        match timeout(context.time_out(), to.send(bytes)).await {
+        match timeout(context.terms.limits.step, to.send(bytes)).await {
             Ok(Ok(())) if matches!(frame, Frame::Message(_)) => Peer::<M>::count(&peer.sent),
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,
@@ -154,9 +155,4 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
             tracing::debug!(node, peer = id, %address, "cannot reach peer: {text}");
         }
     }
-}
-
-/// How long to wait for a peer: as long as a message to it is worth sending, within reason.
-pub(super) fn time_out(lifetime: Duration) -> Duration {
-    lifetime.clamp(Duration::from_millis(500), Duration::from_secs(2))
 }

@@ -89,6 +89,11 @@ impl<M> Peer<M> {
         news
     }
 
+    /// Whether the peer has a connection to this node.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.caller().is_some()
+    }
+
     pub(crate) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
     }

@@ -32,15 +32,29 @@ fn context(peer: SocketAddr) -> Arc<Context<Message>> {
     with_credentials(peer, Credentials::none())
 }
 
+/// Limits that a test can wait for.
+const SHORT: Limits = Limits {
+    step: Duration::from_secs(2),
+    handshake: Duration::from_millis(300),
+    quiet: Duration::from_millis(100),
+    idle: Duration::from_millis(300),
+};
+
+fn with_limits(peer: SocketAddr, limits: Limits) -> Arc<Context<Message>> {
+    let context = context(peer);
+    let mut context = Arc::into_inner(context).expect("not shared yet");
+    context.terms.limits = limits;
+    Arc::new(context)
+}
+
 fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<Message>> {
     let lifetime = Duration::from_secs(10);
     let address = peer.to_string().parse().expect("an address");
     let links = Links::new([(id(2), &address)].into_iter(), lifetime, SystemClock);
     Arc::new(Context {
         hello: hello(1),
-        credentials,
+        terms: Terms { credentials, lifetime, limits: Limits::new(Duration::from_secs(2)) },
         peers: links.peers,
-        lifetime,
         limiter: LogLimiter::default(),
         refused: links.refused,
         bad_frames: links.bad_frames,
@@ -167,6 +181,64 @@ async fn a_connection_with_a_frame_that_makes_no_sense_is_closed() {
     assert_eq!((arrival.from, arrival.frame), (id(2), Frame::Message(Message::Ok)));
     assert!(arrivals.try_recv().is_err(), "nothing after what makes no sense counts");
     assert_eq!(context.bad_frames.load(Ordering::Relaxed), 1);
+}
+
+/// Its machine is gone, or it never was one: nothing says so but that it is silent.
+#[tokio::test]
+async fn a_peer_that_is_silent_for_too_long_is_gone() {
+    let (listener, address) = bind().await;
+    let context = with_limits(address, SHORT);
+    let (inbox, _arrivals) = mpsc::channel(16);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let (mut connection, _) = call(address, hello(2)).await;
+    let quiet = frame::encode_frame(&Frame::<Message>::Quiet).expect("fits");
+    for _ in 0..4 {
+        tokio::time::sleep(SHORT.idle / 2).await;
+        connection.send(quiet.clone()).await.expect("sent");
+    }
+    assert!(context.peers[&id(2)].is_heard(), "it says that it has nothing to say");
+    let end = timeout(LIMIT, connection.next()).await.expect("in time");
+    assert!(!matches!(end, Some(Ok(_))), "it hangs up");
+    assert!(!context.peers[&id(2)].is_heard());
+    assert_eq!(context.peers[&id(2)].received.load(Ordering::Relaxed), 0, "no messages");
+}
+
+#[tokio::test]
+async fn a_node_that_has_nothing_to_say_says_so() {
+    let (listener, address) = bind().await;
+    let context = with_limits(address, SHORT);
+    let peer = Arc::clone(&context.peers[&id(2)]);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
+    let mut connection = answer(&listener, 2).await;
+    for _ in 0..3 {
+        assert_eq!(next(&mut connection).await, Frame::Quiet);
+    }
+    assert_eq!(peer.sent.load(Ordering::Relaxed), 0, "no messages");
+}
+
+#[tokio::test]
+async fn a_handshake_may_not_take_for_ever_however_much_is_said() {
+    let (listener, address) = bind().await;
+    let context = with_limits(address, SHORT);
+    let (inbox, _arrivals) = mpsc::channel(16);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let mut slow = TcpStream::connect(address).await.expect("it listens");
+    let started = Instant::now();
+    // A byte at a time of a greeting that has no end.
+    while slow.write_all(&[0]).await.is_ok() {
+        assert!(started.elapsed() < LIMIT, "it is still there");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if let Ok(0) | Err(_) = slow.try_read(&mut [0]).map_err(|error| error.kind())
+            && started.elapsed() > SHORT.handshake
+        {
+            break;
+        }
+    }
+    let mut rest = Vec::new();
+    let _ = timeout(LIMIT, slow.read_to_end(&mut rest)).await.expect("it hangs up");
 }
 
 #[tokio::test]

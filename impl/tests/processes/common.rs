@@ -210,6 +210,12 @@ impl Cluster {
         serde_json::from_slice(&self.ask(node, &["--json"]).stdout).ok()
     }
 
+    /// The status of the node at this address.
+    pub(crate) fn ask_at(&self, address: &str) -> Value {
+        let output = self.ask(1, &["--json", "--address", address]);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no status: {output:?}"))
+    }
+
     /// Waits until the status of `node` satisfies `wanted`.
     pub(crate) fn wait_for(&self, node: u16, what: &str, wanted: impl Fn(&Value) -> bool) {
         let look = || self.status(node).is_some_and(|status| wanted(&status));

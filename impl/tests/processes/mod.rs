@@ -13,4 +13,5 @@ mod protocols;
 mod security;
 mod service;
 mod storage;
+mod strangers;
 mod vanished;

@@ -77,6 +77,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 seq,
                 uptime_ms,
                 in_role_ms,
+                problem: leader.map(|leader| format!("{leader} is wrong")),
                 members,
                 counters,
             }
@@ -126,7 +127,7 @@ proptest! {
         let _ = decode::<Opening>(&bytes);
         let _ = decode::<Reply>(&bytes);
         let frame = decode_frame::<Message>(&bytes);
-        prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1] | [0, 0..3]));
+        prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1 | 2] | [0, 0..3]));
     }
 
     #[test]
@@ -203,7 +204,7 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
 #[test]
 fn every_frame_survives_a_round_trip() {
     let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
-    for frame in messages.into_iter().chain([Frame::Heartbeat]) {
+    for frame in messages.into_iter().chain([Frame::Heartbeat, Frame::Quiet]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));
         assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
@@ -269,6 +270,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         seq: u64::MAX,
         uptime_ms: u64::MAX,
         in_role_ms: u64::MAX,
+        problem: Some("p".repeat(crate::transport::LONGEST_ISOLATION)),
         members,
         counters: Counters::default(),
     };

@@ -1,0 +1,120 @@
+//! What can be wrong with a configuration.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::Address;
+use crate::protocol::{MemberError, Members, NodeId};
+
+/// What is wrong with a configuration, with the remedy.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {path}: {cause}", path = path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The file does not say what it should.
+    #[error("{path}: {problem}", path = path.display())]
+    Parse {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// A flag or a variable does not say what it should.
+    #[error("{problem}")]
+    Setting {
+        /// What is wrong, and which.
+        problem: String,
+    },
+    /// The file is for another protocol than the program runs.
+    #[error("the configuration is for protocol `{asked}`, this program runs `{runs}`")]
+    OtherProtocol {
+        /// What the file says.
+        asked: String,
+        /// What the program runs.
+        runs: &'static str,
+    },
+    /// Nothing says which node this is.
+    #[error(
+        "no node id: set `node` in the file, pass --node, or set the environment variable \
+         BELLWETHER_NODE"
+    )]
+    NoNode,
+    /// Nothing says where to keep durable state.
+    #[error(
+        "protocol {protocol} must remember things through restarts, and nothing says where: set \
+         `directory` under [storage] in the file, pass --data-dir, or set the environment variable \
+         BELLWETHER_DATA_DIR"
+    )]
+    NoDirectory {
+        /// Which protocol.
+        protocol: &'static str,
+    },
+    /// Nothing says which member is the store of the lease, or one that is no member.
+    #[error(
+        "protocol lease needs a store: set `store` under [lease] to one of the members \
+         ({members}), on every node, or start that node with --store"
+    )]
+    NoStore {
+        /// Those that are listed.
+        members: Members,
+    },
+    /// Not the name of a cluster.
+    #[error(
+        "`{text}` is not a cluster name: use 1 to 64 letters, digits, dots, dashes, underscores"
+    )]
+    Cluster {
+        /// What was given instead.
+        text: String,
+    },
+    /// Not an address.
+    #[error("`{text}` is not an address: use HOST:PORT, as in 10.0.0.1:7000 or [::1]:7000")]
+    Address {
+        /// What was given instead.
+        text: String,
+    },
+    /// Two members would have to share a port.
+    #[error("members {first} and {second} have the same address {address}: give each its own")]
+    SharedAddress {
+        /// One of them.
+        first: NodeId,
+        /// The other.
+        second: NodeId,
+        /// What they share.
+        address: Address,
+    },
+    /// The settings of the failure detector make no sense.
+    #[error("detector.{problem}")]
+    Detector {
+        /// Which, and what is wrong.
+        problem: String,
+    },
+    /// The addresses are those of several machines, and nothing protects the nodes.
+    #[error(
+        "{address} is not an address of this machine alone, and nothing protects the nodes: any \
+         process that reaches them can decide which one leads. Set `mode` under [security] to \
+         \"tls\" or \"secret\"; or, in a network that you trust, set `allow_plain = true`"
+    )]
+    Unprotected {
+        /// The first such address.
+        address: Address,
+    },
+    /// The security cannot be had.
+    #[error("security: {problem}")]
+    Security {
+        /// What is wrong, with the remedy.
+        problem: String,
+    },
+    /// The members make no sense.
+    #[error(transparent)]
+    Members(#[from] MemberError),
+    /// The section of the protocol contradicts itself.
+    #[error(transparent)]
+    Contradiction(Box<dyn std::error::Error + Send + Sync>),
+}
