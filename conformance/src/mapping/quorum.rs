@@ -17,8 +17,10 @@ use std::time::Duration;
 /// |------------------------------------------|-----------------------------------------|
 /// | not started                              | down                                    |
 /// | follower that has promised, has heard    | follower, the same promise, as leader   |
-/// | deferring, canvassing, claiming, leader  | the same role                           |
+/// | deferring, canvassing, claiming,         | the same role                           |
+/// | succeeding, leader                       |                                         |
 /// | supports, grants, acknowledgements       | granted                                 |
+/// | has challenged                           | the same, where a process can be next   |
 /// | epoch and to which node it is granted    | the same, stable                        |
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QuorumMapping<V = Recommended>(PhantomData<V>);
@@ -31,6 +33,9 @@ pub trait Variant: Copy + Debug + Default {
     const PREEMPTION: program::Preemption = program::Preemption::Never;
     /// What the first leader is asked, if anything. It is asked nothing from a cold start.
     const ASKED: Option<Request> = None;
+    /// Whether a process can be next.
+    const HANDS_OVER: bool = Self::RULES.transfer.is_some()
+        || !matches!(Self::RULES.preemption, spec::Preemption::Never);
 }
 
 /// The recommended rules.
@@ -119,10 +124,11 @@ impl<V: Variant> QuorumMapping<V> {
     /// The process that a node stands for.
     #[must_use]
     pub fn stands_for(node: &Node<program::Quorum>) -> spec::Process {
-        use program::State::{Canvassing, Claiming, Deferring, Follower, Leader};
+        use program::State::{Canvassing, Claiming, Deferring, Follower, Leader, Succeeding};
         let idle = spec::Process::default();
-        let process = |role, granted| spec::Process { role, granted, ..idle };
         let Some(core) = node.core() else { return idle };
+        let idle = spec::Process { challenged: V::HANDS_OVER && core.challenged(), ..idle };
+        let process = |role, granted| spec::Process { role, granted, ..idle };
         match core.state() {
             Follower { promised, heard } => {
                 let promised = promised.and_then(process_id);
@@ -131,10 +137,13 @@ impl<V: Variant> QuorumMapping<V> {
             Deferring => process(spec::Role::Deferring, Ids::NONE),
             Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
             Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
-            Leader { round, acks, .. } => {
+            Succeeding(grants) => process(spec::Role::Succeeding, ids(grants)),
+            Leader { round, acks, invited, .. } => {
                 let leader = node.status().leader.and_then(process_id);
                 let round = u16::try_from(*round).unwrap_or(u16::MAX);
-                spec::Process { leader, round, ..process(spec::Role::Leader, ids(acks)) }
+                let invited = invited.and_then(process_id);
+                let leads = process(spec::Role::Leader, ids(acks));
+                spec::Process { leader, round, invited, ..leads }
             }
         }
     }
@@ -196,7 +205,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             }
             spec::Message::Challenge(of) => program::Message::Challenge(epoch(of)),
             spec::Message::Yield(of, next) => program::Message::Yield(epoch(of), next.map(node_id)),
-            spec::Message::Succeed(of) => program::Message::Succeed(epoch(of)),
+            spec::Message::Entrust(of) => program::Message::Entrust(epoch(of)),
+            spec::Message::Invite(of) => program::Message::Invite(epoch(of)),
         })
     }
 
@@ -218,7 +228,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             program::Message::Yield(of, next) => {
                 spec::Message::Yield(epoch(of), next.and_then(process_id))
             }
-            program::Message::Succeed(of) => spec::Message::Succeed(epoch(of)),
+            program::Message::Entrust(of) => spec::Message::Entrust(epoch(of)),
+            program::Message::Invite(of) => spec::Message::Invite(epoch(of)),
         }
     }
 
@@ -272,39 +283,50 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn unread(&self) -> &'static [(&'static str, &'static str)] {
         const ASKED: &str =
             "it is told to a program that asks which node is next, and read by no step";
-        &[("followers", ASKED)]
+        const NEVER_NEXT: &str = "by these rules no process is to be next, and no step reads it";
+        if V::HANDS_OVER {
+            &[("followers", ASKED)]
+        } else {
+            &[("followers", ASKED), ("challenged", NEVER_NEXT)]
+        }
     }
 
     fn memory(&self, _: &Node<program::Quorum>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Outrank, Refuse};
-        use spec::Message::{Succeed, Support, Yield};
+        use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
+        use spec::Message::{Outrank, Refuse, Support, Yield};
         let of_epoch = |epoch| {
             let rounds = [1, 2].map(|round| [Coordinator(epoch, round), Ack(epoch, round)]);
             let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
             let questions = [Canvass(epoch), Support(epoch), Outrank(epoch), Claim(epoch)];
             let refusals = holders.map(|holder| Refuse(epoch, holder));
             let yields = holders.map(|next| Yield(epoch, next));
-            let claims = [Grant(epoch), Challenge(epoch), Succeed(epoch)];
-            [&questions[..], &claims, rounds.as_flattened(), &refusals, &yields].concat()
+            let claims = [Grant(epoch), Challenge(epoch), Entrust(epoch)];
+            let invitations = [Invite(epoch)];
+            let invitations = if V::HANDS_OVER { &invitations[..] } else { &[] };
+            [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields]
+                .concat()
         };
         (0..4).flat_map(of_epoch).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
+        let leads = |process: &spec::Process| process.role == spec::Role::Leader;
         Some(match step.happening {
             Happening::Boot => "booted",
             Happening::Receive { message, .. } => match message {
                 spec::Message::Canvass(_) => "canvassed",
                 spec::Message::Outrank(_) => "outranked",
-                spec::Message::Claim(_) | spec::Message::Succeed(_) => "claimed_by",
+                spec::Message::Claim(_) => "claimed_by",
                 spec::Message::Challenge(_) => "handed_over",
-                spec::Message::Yield(..) => "yielded",
-                spec::Message::Grant(_) => "granted",
-                spec::Message::Coordinator(..) if step.before.role == spec::Role::Leader => {
-                    "higher_epoch"
+                spec::Message::Yield(..) | spec::Message::Entrust(_) if !leads(step.after) => {
+                    "yielded"
                 }
+                spec::Message::Grant(_) | spec::Message::Yield(..) | spec::Message::Entrust(_) => {
+                    "granted"
+                }
+                spec::Message::Coordinator(..) if leads(step.before) => "higher_epoch",
                 spec::Message::Coordinator(..) => "leader_heard",
                 spec::Message::Refuse(..) => "higher_epoch",
                 _ => return None,
@@ -315,7 +337,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
                 spec::Timer::Coordinator => "no_winner",
                 spec::Timer::Election | spec::Timer::Asked => "no_majority",
-                spec::Timer::Request => "asked_to_yield",
+                // No process is unfit here, so a leader that does not start its round was asked.
+                spec::Timer::Request | spec::Timer::Round => "asked_to_yield",
                 _ => return None,
             },
             Happening::Crash => return None,
@@ -324,7 +347,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     /// What belongs to an epoch, a round or a question that is over.
     fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
-        use spec::Role::{Canvassing, Claiming, Leader};
+        use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
         let Happening::Receive { from, message } = step.happening else { return None };
         let (role, own) = (step.before.role, step.stable.epoch);
         let counts = match message {
@@ -339,9 +362,22 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 epoch > own && matches!(role, Canvassing | Claiming | Leader)
             }
             spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
-            spec::Message::Challenge(epoch) => role == Leader && epoch == own && from > step.id,
-            spec::Message::Yield(epoch, _) => epoch == own && step.before.promised == Some(from),
-            spec::Message::Canvass(_) | spec::Message::Claim(_) | spec::Message::Succeed(_) => true,
+            spec::Message::Challenge(epoch) => {
+                let next = from > step.id || step.before.invited == Some(from);
+                role == Leader && epoch == own && next
+            }
+            spec::Message::Yield(epoch, next) => {
+                let counts = role == Succeeding && next == Some(step.id) && epoch + 1 == own;
+                counts || (epoch == own && step.before.promised == Some(from))
+            }
+            // Only one that is prepared becomes another than it was.
+            spec::Message::Entrust(epoch) => {
+                (role == Succeeding && epoch == own) || step.before != step.after
+            }
+            spec::Message::Invite(epoch) => {
+                role == Follower && epoch == own && step.before.leader == Some(from)
+            }
+            spec::Message::Canvass(_) | spec::Message::Claim(_) => true,
         };
         (!counts).then_some("stale")
     }
@@ -377,7 +413,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Message::Ack(..) => &["rounds", "count"],
                 spec::Message::Refuse(..) => &["deposed"],
                 spec::Message::Challenge(_) => &["preemption"],
-                spec::Message::Yield(..) | spec::Message::Succeed(_) => &["handover"],
+                spec::Message::Invite(_) => &["heir"],
+                spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
             },
             Happening::Expire(timer) => match timer {
                 spec::Timer::Lease => &["expiry"],

@@ -120,7 +120,8 @@ fn failover<S: Subject>(nodes: usize, seed: u64) -> Cost {
 }
 
 /// How long no node leads while a leader of a calm group hands over to the next lower node: from
-/// the moment at which it stops to the one at which the other leads. None if the protocol does not.
+/// the moment at which it stops, which it chooses, to the one at which the other leads. None if the
+/// protocol does not.
 #[must_use]
 pub fn handover(protocol: &str, nodes: usize, seed: u64) -> Option<Duration> {
     with(protocol, HandsOver { nodes, seed })?
@@ -138,12 +139,13 @@ impl Visitor for HandsOver {
         let mut world = calm::<S>(self.nodes, self.seed);
         let (_, leader) = world.agreed()?;
         let next = NodeId::new(leader.get() - 1)?;
-        let asked = world.now();
         world.ask(usize::from(leader.get()) - 1, Request::Yield(Some(next)));
+        let leads = |world: &World<S>| world.faces().iter().any(|face| face.role == Role::Leader);
+        let stopped = wait(&mut world, |world| !leads(world));
         let is_next = |face: &Face| face.id == next && face.role == Role::Leader;
-        let leads = wait(&mut world, |world| world.faces().iter().any(is_next));
+        let began = wait(&mut world, |world| world.faces().iter().any(is_next));
         let led = world.counts().leaders == 2;
-        led.then(|| leads.since(asked))
+        led.then(|| began.since(stopped))
     }
 }
 

@@ -49,13 +49,14 @@ fn a_new_leader_comes_within_two_delays_of_the_time_for_higher_nodes() {
 }
 
 #[test]
-fn a_handover_takes_one_delay_and_a_round_trip() {
+fn no_node_leads_for_a_round_trip_at_most_while_a_leader_hands_over() {
     let gaps = (1..=50).filter_map(|seed| handover("quorum", 5, seed));
     let gaps: Vec<_> = gaps.collect();
     assert_eq!(gaps.len(), 50, "all of them hand over");
     let longest = gaps.into_iter().max().expect("there are some");
     println!("{longest:?}");
-    assert!(longest <= DELAY * 3 + SYNC * 2, "{longest:?}");
+    // The leader, another voter and the successor each sync once.
+    assert!(longest <= DELAY * 2 + SYNC * 3, "{longest:?}");
 }
 
 /// A takeover needs the dwell time, and ends one leadership and begins another.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::guard::Lessee;
 use super::leadership::{News, Publisher};
-use super::order::{Order, RequestError, What};
+use super::order::{Answer, Order, RequestError, What};
 use super::pause::Awake;
 use super::watch::Watch;
 use crate::clock::Clock;
@@ -28,6 +28,9 @@ pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// How long a leader that leaves waits until what it said last is with the network.
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 
+/// An answer that waits, and the node that is next.
+pub(super) type Handover = (Answer, Option<NodeId>);
+
 /// A node and its hands.
 pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) node: Node<C>,
@@ -40,6 +43,8 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) lessee: Lessee,
     pub(super) ignored: Arc<AtomicU64>,
     pub(super) incarnation: u64,
+    /// Answers that are given once it leads no longer.
+    pub(super) handovers: Vec<Handover>,
     pub(super) clock: K,
     pub(super) wake: Option<Time>,
     pub(super) awake: Awake,
@@ -51,13 +56,15 @@ pub(super) struct Actor<C: Core, K: Clock> {
 
 /// What ends a wait of the loop.
 enum Happened<M> {
+    Stopped,
     Asked(Order),
     Arrived(Arrival<M>),
     Nothing,
 }
 
 impl<C: Core, K: Clock> Actor<C, K> {
-    /// Takes part until it is told to stop, or nothing can arrive any more.
+    /// Takes part until it is told to stop, or nothing can arrive any more. A leader that is told
+    /// to stop hands over first.
     ///
     /// # Errors
     ///
@@ -69,14 +76,20 @@ impl<C: Core, K: Clock> Actor<C, K> {
         stop: CancellationToken,
     ) -> Result<(), StorageError> {
         self.step(Input::Boot).await?;
+        let mut leaves = false;
         loop {
+            self.answer();
+            if leaves && !self.leads() {
+                self.links.flush(LONGEST_FLUSH).await;
+                return Ok(());
+            }
             // What it did took its time: a disk can be slow.
             self.look();
             let longest = self.until_wake();
             self.awake.waits(self.clock.now(), longest);
             let happened = tokio::select! {
                 biased;
-                () = stop.cancelled() => return self.retire().await,
+                () = stop.cancelled(), if !leaves => Happened::Stopped,
                 Some(order) = orders.recv() => Happened::Asked(order),
                 // However many arrive, no deadline is missed: the node looks at them first.
                 arrival = arrivals.recv() => match arrival {
@@ -89,6 +102,12 @@ impl<C: Core, K: Clock> Actor<C, K> {
             self.look();
             self.beat();
             let input = match happened {
+                Happened::Stopped if !C::REQUESTS || !self.leads() => return Ok(()),
+                // No node is to wait for its lease to run out.
+                Happened::Stopped => {
+                    leaves = true;
+                    Some(Input::Request(Request::Yield(self.node.successor())))
+                }
                 Happened::Asked(order) => {
                     self.obey(order).await?;
                     None
@@ -112,21 +131,24 @@ impl<C: Core, K: Clock> Actor<C, K> {
     pub(super) async fn obey(&mut self, Order { what, answer }: Order) -> Result<(), StorageError> {
         // A node that leads no longer, and has not noticed yet, refuses.
         self.step(Input::Wake).await?;
-        let result = match self.refusal(what) {
-            Some(refusal) => Err(refusal),
-            None => match what {
-                What::Freeze(time) if self.node.status().role == Role::Leader => {
-                    self.frozen = Some(self.clock.now() + time);
-                    Ok(None)
+        let result = match (self.refusal(what), what) {
+            (Some(refusal), _) => Err(refusal),
+            (None, What::Freeze(time)) if self.leads() => {
+                self.frozen = Some(self.clock.now() + time);
+                Ok(None)
+            }
+            (None, _) => {
+                let (request, next) = what.request(self.node.successor());
+                if let Some(request) = request {
+                    self.step(Input::Request(request)).await?;
                 }
-                _ => {
-                    let (request, next) = what.request(self.node.successor());
-                    if let Some(request) = request {
-                        self.step(Input::Request(request)).await?;
-                    }
-                    Ok(next)
+                if matches!(what, What::HandOver(_) | What::StepDown(_)) {
+                    self.handovers.push((answer, next));
+                    self.answer();
+                    return Ok(());
                 }
-            },
+                Ok(next)
+            }
         };
         // One that does not wait for the answer any more needs none.
         let _ = answer.send(result);
@@ -166,14 +188,17 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
     }
 
-    /// The last that it does: a leader hands over, so that no node waits for its lease to run out.
-    async fn retire(mut self) -> Result<(), StorageError> {
-        if C::REQUESTS && self.node.status().role == Role::Leader {
-            let next = self.node.successor();
-            self.step(Input::Request(Request::Yield(next))).await?;
-            self.links.flush(LONGEST_FLUSH).await;
+    /// Answers those that have asked it to lead no longer, once it does not.
+    pub(super) fn answer(&mut self) {
+        if !self.leads() {
+            for (answer, next) in self.handovers.drain(..) {
+                let _ = answer.send(Ok(next));
+            }
         }
-        Ok(())
+    }
+
+    fn leads(&self) -> bool {
+        self.node.status().role == Role::Leader
     }
 
     pub(super) fn until_wake(&self) -> Duration {

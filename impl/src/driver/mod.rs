@@ -190,6 +190,7 @@ impl Election {
             lessee,
             ignored,
             incarnation,
+            handovers: Vec::new(),
             clock,
             wake: None,
             awake: Awake::new(silence, clock.now()),

@@ -8,12 +8,15 @@ use tokio::sync::{mpsc, oneshot};
 use super::Handle;
 use crate::protocol::{NodeId, Request};
 
+/// Where an answer goes.
+pub(super) type Answer = oneshot::Sender<Result<Option<NodeId>, RequestError>>;
+
 /// Something that is asked of the loop around the node.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) what: What,
     /// Where the answer goes: the node that is next, if there is one.
-    pub(super) answer: oneshot::Sender<Result<Option<NodeId>, RequestError>>,
+    pub(super) answer: Answer,
 }
 
 /// What is asked.
@@ -65,8 +68,10 @@ pub enum RequestError {
 }
 
 /// What can be asked of a node. The answer comes when the node has done its part, and tells which
-/// node is next, if any. Whether that one comes to lead is another matter: if it does not within a
-/// time-out, the others start an election, so a handover always ends.
+/// node was to be next, if any. A leader that hands over leads on until that one is prepared, but
+/// for no longer than the time between two rounds; it leads no longer when it answers. Whether the
+/// other comes to lead is another matter: if it does not within a time-out, the others start an
+/// election, so a handover always ends.
 impl Handle {
     /// Leads no longer. The highest node that has acknowledged this leader's latest rounds is next;
     /// if there is none, the others start an election at once.

@@ -192,6 +192,7 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
         lessee: Lessee::new(clock.clone()).0,
         ignored: Arc::default(),
         incarnation: 1,
+        handovers: Vec::new(),
         clock: clock.clone(),
         wake: None,
         awake: Awake::new(ms(1_000), clock.now()),

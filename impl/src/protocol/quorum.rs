@@ -23,7 +23,8 @@
 //!   Fault-Tolerant Mechanism for Distributed File Cache Consistency*, SOSP 1989.
 //! - **A node that finds no majority is not electable for a while:** ours. It supports others
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
-//! - **A leader hands over by stopping first, and its successor proves that with its claim:** ours.
+//! - **A leader hands over by stopping first; then the others grant the next epoch without being
+//!   asked:** ours. The successor said before that it is ready, and counts its lease from there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -61,18 +62,23 @@ pub enum Message {
     Ack(Epoch, u64),
     /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
     Refuse(Epoch, Option<NodeId>),
-    /// "I am higher than you, and take over the epoch after this one."
+    /// "I am higher than you, or invited, and take over the epoch after this one."
     Challenge(Epoch),
-    /// "I have stopped leading this epoch, all promises to me are void, and this node is next."
+    /// "I have stopped leading this epoch, all promises to me are void, and this node is next: it
+    /// has my grant of the next epoch."
     Yield(Epoch, Option<NodeId>),
-    /// "Grant me this epoch: the leader of the one before has yielded to me."
-    Succeed(Epoch),
+    /// "This epoch is yours, as the leader of the one before has yielded to you." Durable before it
+    /// is sent.
+    Entrust(Epoch),
+    /// "I lead this epoch: take over from me."
+    Invite(Epoch),
 }
 
 /// What a node waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// Until when what it has asked for would last: the lease that a claim or a round would give.
+    /// Until when what it has asked for would last: the lease that a claim, a round or a challenge
+    /// would give.
     Asked,
     /// Leader: until its lease is over.
     Lease,
@@ -141,6 +147,8 @@ pub enum State {
     Canvassing(BTreeSet<NodeId>),
     /// It has asked for its epoch; these have granted it, itself included.
     Claiming(BTreeSet<NodeId>),
+    /// Its leader has yielded to it; these have granted it its epoch, itself included.
+    Succeeding(BTreeSet<NodeId>),
     /// It leads its epoch.
     Leader {
         /// The number of its latest round.
@@ -149,6 +157,8 @@ pub enum State {
         acks: BTreeSet<NodeId>,
         /// The latest round that each node has acknowledged.
         followers: BTreeMap<NodeId, u64>,
+        /// The node that it has asked to take over.
+        invited: Option<NodeId>,
     },
 }
 
@@ -157,6 +167,8 @@ pub enum State {
 pub struct Quorum {
     durable: Durable,
     state: State,
+    /// Whether it has challenged the leader of its epoch, or may have in an earlier life.
+    challenged: bool,
     /// Whether its machine is fit to lead.
     healthy: bool,
 }
@@ -174,6 +186,12 @@ impl Quorum {
         self.durable.granted_to
     }
 
+    /// Whether it has challenged the leader of its epoch, or may have in an earlier life.
+    #[must_use]
+    pub fn challenged(&self) -> bool {
+        self.challenged
+    }
+
     /// Whether it was told that its machine is fit to lead.
     #[must_use]
     pub fn healthy(&self) -> bool {
@@ -189,6 +207,7 @@ impl Quorum {
     /// Makes an epoch durable before anything is sent that follows from it.
     fn keep(&mut self, cx: &mut Context<'_, Self>, epoch: Epoch, granted_to: Option<NodeId>) {
         let durable = Durable { epoch, granted_to };
+        self.challenged &= epoch == self.durable.epoch;
         if durable != self.durable {
             self.durable = durable;
             cx.persist(durable);
@@ -297,7 +316,8 @@ impl Core for Quorum {
         cx.because(Reason::BOOTED);
         cx.arm(Timer::Quiet);
         let state = State::Follower { promised: None, heard: false };
-        Self { durable: durable.unwrap_or_default(), state, healthy: true }
+        let durable = durable.unwrap_or_default();
+        Self { durable, state, challenged: true, healthy: true }
     }
 
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
@@ -312,7 +332,8 @@ impl Core for Quorum {
             Message::Refuse(epoch, _) => self.on_refuse(cx, from, epoch),
             Message::Challenge(epoch) => self.on_challenge(cx, from, epoch),
             Message::Yield(epoch, next) => self.on_yield(cx, from, epoch, next),
-            Message::Succeed(epoch) => self.on_succeed(cx, from, epoch),
+            Message::Entrust(epoch) => self.on_entrust(cx, from, epoch),
+            Message::Invite(epoch) => self.on_invite(cx, from, epoch),
         }
     }
 
@@ -345,7 +366,9 @@ impl Core for Quorum {
             State::Follower { promised, heard: true } => (Role::Follower, promised),
             State::Follower { heard: false, .. } => (Role::Follower, None),
             State::Deferring => (Role::Waiting, None),
-            State::Canvassing(_) | State::Claiming(_) => (Role::Candidate, None),
+            State::Canvassing(_) | State::Claiming(_) | State::Succeeding(_) => {
+                (Role::Candidate, None)
+            }
             State::Leader { .. } => (Role::Leader, Some(config.id)),
         };
         Belief { role, leader }

@@ -311,9 +311,9 @@ impl Tested for quorum::Quorum {
 
     fn messages() -> BoxedStrategy<quorum::Message> {
         use quorum::Message::{
-            Ack, Canvass, Challenge, Claim, Coordinator, Grant, Outrank, Refuse,
+            Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite,
         };
-        use quorum::Message::{Succeed, Support, Yield};
+        use quorum::Message::{Outrank, Refuse, Support, Yield};
         let epoch = || prop_oneof![0..5_u64, Just(u64::MAX)].prop_map(quorum::Epoch::new);
         let round = || prop_oneof![0..5_u64, Just(u64::MAX)];
         prop_oneof![
@@ -327,7 +327,8 @@ impl Tested for quorum::Quorum {
             1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Refuse(epoch, to)),
             1 => epoch().prop_map(Challenge),
             1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Yield(epoch, to)),
-            1 => epoch().prop_map(Succeed),
+            2 => epoch().prop_map(Entrust),
+            1 => epoch().prop_map(Invite),
         ]
         .boxed()
     }
@@ -344,6 +345,9 @@ impl Tested for quorum::Quorum {
                 let takes_over = fit && *heard && *promised < Some(me);
                 prop_assert_eq!(takes_over, armed.contains(&Timer::Dwell));
                 armed.retain(|&timer| timer != Timer::Dwell);
+                let prepared = armed.contains(&Timer::Asked);
+                prop_assert!(!prepared || (*heard && core.challenged()), "it has challenged");
+                armed.retain(|&timer| timer != Timer::Asked);
                 let runs = [Timer::Watch, Timer::Backoff].iter().any(|timer| armed.contains(timer));
                 prop_assert!(fit || !runs, "it does not run");
                 // One that may not lead waits to be asked, or for its promise to be over.
@@ -352,7 +356,7 @@ impl Tested for quorum::Quorum {
             }
             State::Deferring => prop_assert_eq!(armed, [Timer::Coordinator]),
             State::Canvassing(_) => prop_assert_eq!(armed, [Timer::Election]),
-            State::Claiming(_) => {
+            State::Claiming(_) | State::Succeeding(_) => {
                 prop_assert!(armed.contains(&Timer::Election));
                 prop_assert_eq!(core.granted_to(), Some(me), "it claims what it granted itself");
             }

@@ -30,8 +30,8 @@ mod voter;
 
 pub use crate::terms::Term as Epoch;
 use crate::terms::majority;
-pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Late, Preemption, Promises};
-pub use rules::{Quorum, Rounds, Storage};
+pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Heir, Late, Preemption};
+pub use rules::{Promises, Quorum, Rounds, Storage};
 
 use durations::{T_BACKOFF, T_COORD, T_DWELL, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
 
@@ -51,6 +51,8 @@ pub enum Role {
     Canvassing,
     /// It asks for an epoch.
     Claiming,
+    /// The leader has yielded to it: it waits for what others entrust to it.
+    Succeeding,
     /// It leads its epoch.
     Leader,
     /// Its lease has run out, but it goes on with its rounds ([`Expiry::KeepsRenewing`]).
@@ -72,6 +74,10 @@ pub struct Process {
     pub granted: Ids,
     /// A leader's latest round.
     pub round: Round,
+    /// The process that a leader has asked to take over from it.
+    pub invited: Option<Id>,
+    /// Whether it has challenged the leader of its epoch, or may have before a crash.
+    pub challenged: bool,
     /// What it has written to stable storage, but not synced ([`Storage::SyncsLate`]).
     pub written: Option<Stable>,
     /// Whether it has just acted as a leader although its lease had run out by its own clock.
@@ -107,12 +113,16 @@ pub enum Message {
     Ack(Epoch, Round),
     /// "No: this is the highest epoch that I know, and this process holds my promise", if any.
     Refuse(Epoch, Option<Id>),
-    /// "I am higher than you and take over."
+    /// "I lead this epoch: take over from me."
+    Invite(Epoch),
+    /// "I am higher than you, or invited, and take over."
     Challenge(Epoch),
-    /// "I have stopped leading this epoch, your promises to me are void, and this one is next."
+    /// "I have stopped leading this epoch, your promises to me are void, and this one is next: it
+    /// has the next epoch from me."
     Yield(Epoch, Option<Id>),
-    /// "Grant me this epoch: the leader of the one before has yielded to me."
-    Succeed(Epoch),
+    /// "This epoch is yours: the leader of the one before has yielded to you." Durable before it is
+    /// sent.
+    Entrust(Epoch),
 }
 
 impl Message {
@@ -126,9 +136,10 @@ impl Message {
             | Message::Coordinator(epoch, _)
             | Message::Ack(epoch, _)
             | Message::Refuse(epoch, _)
+            | Message::Invite(epoch)
             | Message::Challenge(epoch)
             | Message::Yield(epoch, _)
-            | Message::Succeed(epoch) => epoch,
+            | Message::Entrust(epoch) => epoch,
         }
     }
 }
@@ -137,7 +148,8 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
-    /// The lease of what a process has asked for, a claim or a round, if it is granted.
+    /// The lease of what a process has asked for, a claim, a round or a challenge, if it is
+    /// granted.
     Asked,
     /// A leader's lease.
     Lease,
@@ -180,9 +192,8 @@ impl Protocol for Quorum {
         TimerRow::fixed(Timer::Quiet, &T_PROMISE).armed_if(|rules| rules.quiet),
         TimerRow::fixed(Timer::Watch, &T_SKEW).staggered(&T_SKEW, higher),
         TimerRow::fixed(Timer::Election, &T_ELEC),
-        TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| {
-            rules.outrank || rules.preemption != Preemption::Never || rules.transfer.is_some()
-        }),
+        TimerRow::fixed(Timer::Coordinator, &T_COORD)
+            .armed_if(|rules| rules.outrank || rules.handover == Handover::Unaided),
         TimerRow::fixed(Timer::Backoff, &T_BACKOFF)
             .periodic(timing::is_refused_anyway)
             .armed_if(|rules| rules.backoff),
@@ -245,6 +256,7 @@ impl Protocol for Quorum {
             Storage::ForgetsGrant => p.persist(Stable { granted_to: None, ..p.stable() }),
             Storage::ForgetsAll => p.persist(Stable::default()),
         }
+        p.state.challenged = self.hands_over();
         if self.quiet {
             p.arm(Timer::Quiet);
         } else {
@@ -263,9 +275,10 @@ impl Protocol for Quorum {
             Message::Coordinator(epoch, round) => self.on_coordinator(p, from, epoch, round),
             Message::Ack(epoch, round) => self.on_ack(p, from, epoch, round),
             Message::Refuse(epoch, _) => self.on_refuse(p, epoch),
+            Message::Invite(epoch) => self.on_invite(p, from, epoch),
             Message::Challenge(epoch) => self.on_challenge(p, from, epoch),
             Message::Yield(epoch, next) => self.on_yield(p, from, epoch, next),
-            Message::Succeed(epoch) => self.on_succeed(p, from, epoch),
+            Message::Entrust(epoch) => self.on_entrust(p, from, epoch),
         }
     }
 
@@ -310,6 +323,7 @@ impl Protocol for Quorum {
             Role::Deferring => "deferring",
             Role::Canvassing => "canvassing",
             Role::Claiming => "claiming",
+            Role::Succeeding => "succeeding",
             Role::Leader => "leader",
             Role::Lapsed => "lapsed leader",
         }
@@ -325,6 +339,7 @@ impl Quorum {
     /// Makes what it promises durable before it sends anything that follows from it: the rule
     /// `storage`.
     fn keep(&self, p: &mut Local<'_, Self>, value: Stable) {
+        p.state.challenged &= value.epoch == Self::kept(p).epoch;
         match self.storage {
             _ if value == Self::kept(p) => {}
             Storage::SyncsLate => {
@@ -337,12 +352,19 @@ impl Quorum {
 
     /// It is in this role from now on, and waits for nothing.
     fn turn(p: &mut Local<'_, Self>, role: Role) {
+        p.cancel(Timer::Asked);
+        Self::turn_asked(p, role);
+    }
+
+    /// The same, but for what it has asked for.
+    fn turn_asked(p: &mut Local<'_, Self>, role: Role) {
         for timer in p.timers().iter::<Self>() {
-            if !OUTLAST_ROLES.contains(&timer) {
+            if timer != Timer::Asked && !OUTLAST_ROLES.contains(&timer) {
                 p.cancel(timer);
             }
         }
-        *p.state = Process { role, written: p.state.written, ..Process::default() };
+        let Process { challenged, written, .. } = *p.state;
+        *p.state = Process { role, challenged, written, ..Process::default() };
     }
 }
 
@@ -357,13 +379,11 @@ fn higher(_: &Quorum, id: Id, nodes: usize) -> u8 {
     u8::try_from(nodes - 1 - id.index()).unwrap_or(u8::MAX)
 }
 
-/// A process that asks for an epoch is in an election, from its canvass on.
-fn begins_election(before: &Process, _: &Process, effects: &[Effect<Quorum>]) -> bool {
+/// A process that asks for an epoch, or is to succeed a leader, is in an election.
+fn begins_election(before: &Process, after: &Process, effects: &[Effect<Quorum>]) -> bool {
     effects.iter().any(|effect| match effect {
         Effect::Send { message: Message::Canvass(_), .. } => true,
-        Effect::Send { message: Message::Claim(_) | Message::Succeed(_), .. } => {
-            before.role != Role::Canvassing
-        }
+        Effect::Send { message: Message::Claim(_), .. } => before.role != Role::Canvassing,
         _ => false,
-    })
+    }) || (after.role == Role::Succeeding && before.role != Role::Succeeding)
 }

@@ -91,6 +91,12 @@ fn cut() -> Scenario {
     hub(Faults { cuts: 1, ..Faults::NONE }, 3)
 }
 
+/// A leader between two others, of which one may miss that it yields, and the other be cut off.
+fn apart() -> Scenario {
+    let faults = Faults { cuts: 1, losses: 1.into(), ..Faults::NONE };
+    Scenario { missing: "1-2".parse().expect("a link"), ..hub(faults, 3) }
+}
+
 /// Two processes, of which one is paused.
 fn paused() -> Scenario {
     let faults = Faults { pauses: 1, ..Faults::NONE };
@@ -202,7 +208,13 @@ const CONTROLS: &[Control] = &[
         from: ("recommended", &["transfer=1"]),
         scenario: || Scenario::calm(4),
         flags: "--nodes 4 --crashes 0",
-        ..bare("handover=plain", "a successor proves that the leader has yielded", "hands-over")
+        ..bare("handover=unaided", "voters grant the next epoch when a leader yields", "hands-over")
+    },
+    Control {
+        from: ("recommended", &["outrank=false", "transfer=1"]),
+        scenario: apart,
+        flags: "--crashes 0 --cuts 1 --losses 1",
+        ..timed("heir=from-yield", "a successor's lease counts from before the leader yields")
     },
     Control {
         from: ("preemptive", &[]),

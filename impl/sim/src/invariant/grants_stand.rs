@@ -18,6 +18,7 @@ impl Invariant for GrantsStand {
         let me = view.nodes[from].id;
         let (epoch, to) = match says {
             Says::Grants(epoch) => (epoch, to),
+            Says::Gives(epoch, to) => (epoch, to),
             Says::Claims(epoch) => (epoch, me),
             Says::Leads(_) | Says::Other => return Ok(()),
         };

@@ -80,6 +80,8 @@ pub struct Granted {
 pub enum Says {
     /// That its sender grants this epoch to the receiver.
     Grants(u64),
+    /// That its sender has granted this epoch to that node, whichever it tells.
+    Gives(u64, NodeId),
     /// That its sender has granted this epoch to itself.
     Claims(u64),
     /// That its sender leads this epoch, and what only a leader may say.

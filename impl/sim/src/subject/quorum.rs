@@ -81,8 +81,9 @@ fn config(timing: Timing, members: &Members, id: NodeId, wrong: Option<Wrong>) -
 
 fn says(message: &Message) -> Says {
     match message {
-        Message::Grant(epoch) => Says::Grants(epoch.number()),
-        Message::Claim(epoch) | Message::Succeed(epoch) => Says::Claims(epoch.number()),
+        Message::Grant(epoch) | Message::Entrust(epoch) => Says::Grants(epoch.number()),
+        Message::Yield(epoch, Some(next)) => Says::Gives(epoch.next().number(), *next),
+        Message::Claim(epoch) => Says::Claims(epoch.number()),
         Message::Coordinator(epoch, _) => Says::Leads(epoch.number()),
         _ => Says::Other,
     }

@@ -34,6 +34,7 @@ async fn leader() -> Leader {
         lessee,
         ignored: Arc::default(),
         incarnation: 1,
+        handovers: Vec::new(),
         clock: clock.clone(),
         wake: None,
         awake: Awake::new(Timing::DEFAULT.lease, clock.now()),
@@ -65,10 +66,22 @@ impl Leader {
         self.lessor.guard().and_then(|guard| guard.until())
     }
 
-    async fn asked(&mut self, what: What) -> Result<Option<NodeId>, RequestError> {
-        let (answer, answered) = oneshot::channel();
+    /// Asks, and lets this node answer the invitation, if there is one.
+    async fn asked(
+        &mut self,
+        what: What,
+        invited: Option<u16>,
+    ) -> Result<Option<NodeId>, RequestError> {
+        let (answer, mut answered) = oneshot::channel();
         self.actor.obey(Order { what, answer }).await.expect("it is in memory");
-        answered.await.expect("answered")
+        if let Some(from) = invited {
+            assert!(answered.try_recv().is_err() && self.lessor.guard().is_some(), "it leads on");
+            let challenge = Message::Challenge(Epoch::new(1));
+            let input = Input::Receive { from: id(from), message: challenge };
+            self.actor.step(input).await.expect("it is in memory");
+            self.actor.answer();
+        }
+        answered.try_recv().expect("answered")
     }
 }
 
@@ -77,11 +90,26 @@ async fn a_leader_that_hands_over_does_not_lead_when_it_answers() {
     let mut leader = leader().await;
     let guard = leader.lessor.guard().expect("it leads");
     assert!(guard.is_valid_now());
-    assert_eq!(leader.asked(What::HandOver(None)).await, Ok(Some(id(2))), "it has followed");
+    assert_eq!(leader.asked(What::HandOver(None), Some(2)).await, Ok(Some(id(2))), "it followed");
     assert!(!guard.is_valid_now());
     let not = RequestError::NotLeading { node: id(3) };
-    assert_eq!(leader.asked(What::HandOver(None)).await, Err(not));
-    assert_eq!(leader.asked(What::StepDown(ms(1_000))).await, Ok(None), "it leads no longer");
+    assert_eq!(leader.asked(What::HandOver(None), None).await, Err(not));
+    let steps_down = What::StepDown(ms(1_000));
+    assert_eq!(leader.asked(steps_down, None).await, Ok(None), "it leads no longer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_waits_for_a_successor_for_no_longer_than_a_round() {
+    let mut leader = leader().await;
+    let (answer, mut answered) = oneshot::channel();
+    let what = What::HandOver(Some(id(1)));
+    leader.actor.obey(Order { what, answer }).await.expect("it is in memory");
+    assert!(answered.try_recv().is_err());
+    leader.clock.sleep(ms(200));
+    leader.actor.step(Input::Wake).await.expect("it is in memory");
+    leader.actor.answer();
+    assert_eq!(answered.try_recv().expect("answered"), Ok(Some(id(1))));
+    assert!(leader.lessor.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,17 +117,17 @@ async fn a_leader_hands_over_to_no_stranger_and_not_to_itself() {
     let mut leader = leader().await;
     for to in [3, 9].map(id) {
         let refused = RequestError::NoSuccessor { node: id(3), to };
-        assert_eq!(leader.asked(What::HandOver(Some(to))).await, Err(refused));
+        assert_eq!(leader.asked(What::HandOver(Some(to)), None).await, Err(refused));
     }
     assert!(leader.lessor.guard().is_some());
-    assert_eq!(leader.asked(What::HandOver(Some(id(1)))).await, Ok(Some(id(1))));
+    assert_eq!(leader.asked(What::HandOver(Some(id(1))), Some(1)).await, Ok(Some(id(1))));
     assert!(leader.lessor.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_not_healthy_leads_until_its_next_round() {
     let mut leader = leader().await;
-    assert_eq!(leader.asked(What::Healthy(false)).await, Ok(None));
+    assert_eq!(leader.asked(What::Healthy(false), None).await, Ok(None));
     assert!(leader.lessor.guard().is_some());
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
@@ -110,13 +138,19 @@ async fn a_leader_that_is_not_healthy_leads_until_its_next_round() {
 async fn a_leader_that_is_told_to_stop_hands_over_first() {
     let Leader { actor, leadership, lessor, .. } = leader().await;
     let before = leadership.now().seq;
-    let (_, inbox) = mpsc::channel(1);
-    let (_, orders) = order::channel();
+    let (arrivals, inbox) = mpsc::channel(1);
+    let (_orders, ordered) = order::channel();
     let stop = CancellationToken::new();
     stop.cancel();
-    actor.run(inbox, orders, stop).await.expect("it is in memory");
+    let run = tokio::spawn(actor.run(inbox, ordered, stop));
+    tokio::task::yield_now().await;
+    assert!(lessor.guard().is_some(), "it waits for its successor");
+    let frame = Frame::Message(Message::Challenge(Epoch::new(1)));
+    let arrival = Arrival { from: id(2), incarnation: 1, frame };
+    arrivals.send(arrival).await.expect("it runs");
+    run.await.expect("no panic").expect("it is in memory");
     let after = leadership.now();
-    assert_eq!((after.seq, after.role), (before + 2, Role::NotStarted), "it waits, then is gone");
+    assert_eq!((after.seq, after.role), (before + 2, Role::NotStarted), "it follows, then is gone");
     assert!(lessor.guard().is_none());
 }
 
@@ -124,7 +158,7 @@ async fn a_leader_that_is_told_to_stop_hands_over_first() {
 async fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_lost() {
     let mut leader = leader().await;
     let guard = leader.lessor.guard().expect("it leads");
-    assert_eq!(leader.asked(What::Freeze(ms(10_000))).await, Ok(None));
+    assert_eq!(leader.asked(What::Freeze(ms(10_000)), None).await, Ok(None));
     assert!(guard.is_valid_now(), "it leads as before");
     // No node acknowledges its rounds.
     for _ in 0..30 {

@@ -24,6 +24,7 @@ fn leader() -> (Actor<Bully, ManualClock>, LeadershipWatch, ManualClock) {
         lessee: Lessee::new(clock.clone()).0,
         ignored: Arc::default(),
         incarnation: 1,
+        handovers: Vec::new(),
         clock: clock.clone(),
         wake: None,
         awake: Awake::new(silence, clock.now()),

@@ -29,7 +29,7 @@ impl Quorum {
         supports.insert(from);
         let higher = cx.config().members.above(cx.id());
         if higher.iter().all(|id| supports.contains(id)) && Self::is_majority(cx, supports) {
-            self.claim(cx, Message::Claim, SUPPORTED);
+            self.claim(cx, asked, SUPPORTED);
         }
     }
 
@@ -48,35 +48,37 @@ impl Quorum {
     pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
         match &self.state {
             State::Canvassing(supports) if Self::is_majority(cx, supports) => {
-                self.claim(cx, Message::Claim, SUPPORTED);
+                self.claim(cx, self.durable.epoch.next(), SUPPORTED);
             }
             _ => self.back_off(cx, NO_MAJORITY),
         }
     }
 
-    /// It grants the next epoch itself, durably, and asks all others for it. The lease that a
-    /// majority of grants gives counts from here, before the sending.
-    pub(super) fn claim(
-        &mut self,
-        cx: &mut Context<'_, Self>,
-        message: fn(Epoch) -> Message,
-        reason: Reason,
-    ) {
+    /// It grants an epoch itself, durably, and asks all others for it. The lease that a majority of
+    /// grants gives counts from here, before the sending.
+    pub(super) fn claim(&mut self, cx: &mut Context<'_, Self>, epoch: Epoch, reason: Reason) {
         let me = cx.id();
-        self.keep(cx, self.durable.epoch.next(), Some(me));
+        self.keep(cx, epoch, Some(me));
         self.change(cx, State::Claiming(BTreeSet::from([me])), reason);
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
-        Self::say_to_all(cx, message(self.durable.epoch));
+        Self::say_to_all(cx, Message::Claim(epoch));
     }
 
     /// A majority of grants makes it leader.
     pub(super) fn on_grant(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
-        let own = self.durable.epoch;
-        let State::Claiming(grants) = &mut self.state else { return cx.ignore(from, STALE) };
-        if epoch != own {
-            return cx.ignore(from, STALE);
+        if matches!(self.state, State::Claiming(_)) && epoch == self.durable.epoch {
+            self.count(cx, from);
+        } else {
+            cx.ignore(from, STALE);
         }
+    }
+
+    /// This node has granted it its epoch.
+    pub(super) fn count(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        let (State::Claiming(grants) | State::Succeeding(grants)) = &mut self.state else {
+            return;
+        };
         grants.insert(from);
         if Self::is_majority(cx, grants) {
             self.lead(cx, GRANTED);
@@ -97,7 +99,9 @@ impl Quorum {
                 self.keep(cx, epoch, None);
                 self.watch(cx, HIGHER_EPOCH);
             }
-            State::Follower { .. } | State::Deferring => cx.ignore(from, STALE),
+            State::Follower { .. } | State::Deferring | State::Succeeding(_) => {
+                cx.ignore(from, STALE);
+            }
         }
     }
 

@@ -1,4 +1,12 @@
-//! How a leader hands over: it stops, says so, and the node that is next claims with that proof.
+//! How a leader hands over: once the node that is next is prepared, it stops and says so, and all
+//! grant that node the next epoch.
+//!
+//! A lease may not count from a moment that is later than the promises that it rests on, and those
+//! begin when the voters hear the leader yield. So the successor counts it from its own challenge,
+//! which the leader has heard before it yielded: from the first one in the epoch, for it cannot
+//! tell which one that was.
+
+use std::collections::BTreeSet;
 
 use super::{
     Context, Epoch, HANDED_OVER, Message, NodeId, Preemption, Quorum, Reason, STALE, State, Timer,
@@ -14,18 +22,39 @@ impl Quorum {
     }
 
     /// It has followed a lower leader for long enough.
-    pub(super) fn on_dwelt(&self, cx: &mut Context<'_, Self>) {
+    pub(super) fn on_dwelt(&mut self, cx: &mut Context<'_, Self>) {
         if let State::Follower { promised: Some(leader), heard: true } = self.state {
-            cx.send(leader, Message::Challenge(self.durable.epoch));
+            self.challenge(cx, leader);
             cx.arm(Timer::Dwell);
         }
     }
 
     /// It has heard a leader. Without a dwell time, it takes over at once.
-    pub(super) fn challenge_at_once(&self, cx: &mut Context<'_, Self>, leader: NodeId) {
+    pub(super) fn challenge_at_once(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
         if self.outranks(cx, leader) && cx.config().timing.preemption == Preemption::AtOnce {
-            cx.send(leader, Message::Challenge(self.durable.epoch));
+            self.challenge(cx, leader);
         }
+    }
+
+    /// "Take over from me." Only the leader that it follows can say so.
+    pub(super) fn on_invite(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        let follows = State::Follower { promised: Some(from), heard: true };
+        if self.state != follows || epoch != self.durable.epoch {
+            return cx.ignore(from, STALE);
+        }
+        if self.is_fit(cx) {
+            self.challenge(cx, from);
+        }
+    }
+
+    /// It takes over, and is prepared: if the leader yields, its lease counts from here, before the
+    /// sending, if it has not challenged in this epoch before.
+    fn challenge(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
+        if !self.challenged {
+            self.challenged = true;
+            cx.arm(Timer::Asked);
+        }
+        cx.send(leader, Message::Challenge(self.durable.epoch));
     }
 
     /// Whether it is to lead instead of this leader.
@@ -33,28 +62,38 @@ impl Quorum {
         cx.id() > leader && self.is_fit(cx)
     }
 
-    /// "I am higher than you": a leader makes way.
+    /// "I take over": a leader makes way for a higher node, and for the one that it has invited.
     pub(super) fn on_challenge(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
-        let leads = matches!(self.state, State::Leader { .. });
-        if !leads || epoch != self.durable.epoch || from < cx.id() {
-            return cx.ignore(from, STALE);
+        match self.state {
+            State::Leader { invited, .. }
+                if epoch == self.durable.epoch && (from > cx.id() || invited == Some(from)) =>
+            {
+                self.hand_over(cx, Some(from), HANDED_OVER);
+            }
+            _ => cx.ignore(from, STALE),
         }
-        self.hand_over(cx, Some(from), HANDED_OVER);
     }
 
-    /// It leads no longer from here on, and says so.
+    /// It leads no longer from here on, grants the next epoch itself, durably, and says so.
     pub(super) fn hand_over(
         &mut self,
         cx: &mut Context<'_, Self>,
         next: Option<NodeId>,
         reason: Reason,
     ) {
-        self.make_way(cx, next, reason);
-        Self::say_to_all(cx, Message::Yield(self.durable.epoch, next));
+        let epoch = self.durable.epoch;
+        match next {
+            Some(to) => self.bequeath(cx, to, reason),
+            None => self.watch(cx, reason),
+        }
+        Self::say_to_all(cx, Message::Yield(epoch, next));
+        if let Some(to) = next {
+            cx.send(to, Message::Entrust(epoch.next()));
+        }
     }
 
-    /// "I have stopped leading": what was promised to that leader is void. The node that is next
-    /// claims without a canvass.
+    /// "I have stopped leading": what was promised to that leader is void, and the next epoch is
+    /// the successor's.
     pub(super) fn on_yield(
         &mut self,
         cx: &mut Context<'_, Self>,
@@ -62,37 +101,57 @@ impl Quorum {
         epoch: Epoch,
         next: Option<NodeId>,
     ) {
-        let promised =
-            matches!(self.state, State::Follower { promised, .. } if promised == Some(from));
-        if !promised || epoch != self.durable.epoch {
-            return cx.ignore(from, STALE);
+        let own = self.durable.epoch;
+        match self.state {
+            State::Follower { promised, .. } if promised == Some(from) && epoch == own => {}
+            State::Succeeding(_) if next == Some(cx.id()) && epoch.next() == own => {
+                return self.count(cx, from);
+            }
+            _ => return cx.ignore(from, STALE),
         }
-        if next != Some(cx.id()) {
-            self.make_way(cx, next, YIELDED);
-        } else if self.is_fit(cx) {
-            self.claim(cx, Message::Succeed, YIELDED);
-        } else {
-            self.watch(cx, YIELDED);
+        match next {
+            None => self.watch(cx, YIELDED),
+            Some(to) if to == cx.id() => self.succeed(cx, from),
+            Some(to) => {
+                self.bequeath(cx, to, YIELDED);
+                cx.send(to, Message::Entrust(epoch.next()));
+            }
         }
     }
 
-    /// It waits for the node that is next, and canvasses if that does not lead in time.
-    fn make_way(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>, reason: Reason) {
-        if next.is_none() || !self.is_fit(cx) {
-            return self.watch(cx, reason);
-        }
-        self.change(cx, State::Deferring, reason);
-        cx.arm(Timer::Coordinator);
+    /// It grants the next epoch without being asked, and promises.
+    fn bequeath(&mut self, cx: &mut Context<'_, Self>, to: NodeId, reason: Reason) {
+        self.keep(cx, self.durable.epoch.next(), Some(to));
+        self.change(cx, State::Follower { promised: Some(to), heard: false }, reason);
+        cx.arm(Timer::Promise);
     }
 
-    /// "The leader of the epoch before has yielded to me": what was promised in that epoch is void,
-    /// whether its leader was heard to yield or not.
-    pub(super) fn on_succeed(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
-        let leads = matches!(self.state, State::Leader { .. });
-        if epoch == self.durable.epoch.next() && !leads {
-            self.grant(cx, from, epoch);
-        } else {
-            self.on_claim(cx, from, epoch);
+    /// "This epoch is yours": it proves that the leader has yielded, whether that was heard or not.
+    /// To a node that is not prepared it says nothing: its lease could outlast what was promised.
+    pub(super) fn on_entrust(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        let (own, prepared) = (self.durable.epoch, cx.armed(Timer::Asked).is_some());
+        match self.state {
+            State::Succeeding(_) if epoch == own => self.count(cx, from),
+            State::Follower { .. } if epoch == own.next() && prepared => self.succeed(cx, from),
+            _ => cx.ignore(from, STALE),
         }
+    }
+
+    /// The leader has yielded to it, and this node has granted it the next epoch. It leads with the
+    /// next message at the earliest, so that its own grant is durable before. One that is not
+    /// prepared claims the epoch after that one.
+    fn succeed(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        let next = self.durable.epoch.next();
+        if !self.is_fit(cx) {
+            return self.watch(cx, YIELDED);
+        }
+        let Some(until) = cx.armed(Timer::Asked) else {
+            return self.claim(cx, next.next(), YIELDED);
+        };
+        let me = cx.id();
+        self.keep(cx, next, Some(me));
+        self.change(cx, State::Succeeding(BTreeSet::from([me, from])), YIELDED);
+        cx.arm_at(Timer::Asked, until);
+        cx.arm(Timer::Election);
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State, Timer, UNFIT,
+    ASKED_TO_YIELD, Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State,
+    Timer, UNFIT,
 };
 
 impl Quorum {
@@ -12,20 +13,23 @@ impl Quorum {
         // While it claims, the timer runs.
         let until = cx.armed(Timer::Asked).unwrap_or(cx.now());
         let (acks, followers) = (BTreeSet::new(), BTreeMap::new());
-        let leads = State::Leader { round: 0, acks, followers };
+        let leads = State::Leader { round: 0, acks, followers, invited: None };
         self.change(cx, leads, reason);
         cx.arm_at(Timer::Lease, until);
         self.start_round(cx);
     }
 
     /// The next round is due. If its lease is over it says nothing: that is handled next. One that
-    /// is not fit to lead any more yields to the quickest.
+    /// is not fit to lead any more yields to the quickest, and so does one that has invited a node
+    /// that does not come.
     pub(super) fn on_round(&mut self, cx: &mut Context<'_, Self>) {
         let lasts = cx.armed(Timer::Lease).is_some_and(|until| until > cx.now());
         if !lasts {
             return;
         }
-        if self.is_fit(cx) {
+        if matches!(self.state, State::Leader { invited: Some(_), .. }) {
+            self.hand_over(cx, None, ASKED_TO_YIELD);
+        } else if self.is_fit(cx) {
             self.start_round(cx);
         } else {
             self.hand_over(cx, None, UNFIT);
@@ -55,7 +59,7 @@ impl Quorum {
     ) {
         let own = self.durable.epoch;
         match &mut self.state {
-            State::Leader { round, acks, followers } if epoch == own && number == *round => {
+            State::Leader { round, acks, followers, .. } if epoch == own && number == *round => {
                 followers.insert(from, number);
                 let Some(until) = cx.armed(Timer::Asked) else { return };
                 acks.insert(from);
@@ -71,7 +75,7 @@ impl Quorum {
 
     /// What it has asked for would be over by now.
     pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
-        if matches!(self.state, State::Claiming(_)) {
+        if matches!(self.state, State::Claiming(_) | State::Succeeding(_)) {
             self.back_off(cx, NO_MAJORITY);
         }
     }

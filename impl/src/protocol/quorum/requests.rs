@@ -1,7 +1,7 @@
 //! What a node is asked to do, and whether it may lead: its machine is fit, and it was not asked to
 //! stay away.
 
-use super::{ASKED_TO_YIELD, Context, NodeId, Quorum, Request, State, Timer};
+use super::{ASKED_TO_YIELD, Context, Message, NodeId, Quorum, Request, State, Timer};
 
 impl Quorum {
     /// Something is asked of it. What ends a leadership is done at once, but for what its machine
@@ -24,10 +24,18 @@ impl Quorum {
         }
     }
 
+    /// A leader leads on until the node that is next is prepared, but for no longer than a round.
     fn on_asked_to_yield(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>) {
-        let other = next.is_none_or(|id| id != cx.id() && cx.config().members.contains(id));
-        if other && matches!(self.state, State::Leader { .. }) {
-            self.hand_over(cx, next, ASKED_TO_YIELD);
+        match (&mut self.state, next) {
+            (State::Leader { .. }, None) => self.hand_over(cx, None, ASKED_TO_YIELD),
+            (State::Leader { invited, .. }, Some(to)) if *invited != next => {
+                if to != cx.id() && cx.config().members.contains(to) {
+                    *invited = next;
+                    cx.arm(Timer::Round);
+                    cx.send(to, Message::Invite(self.durable.epoch));
+                }
+            }
+            _ => {}
         }
     }
 

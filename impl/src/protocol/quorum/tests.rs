@@ -96,7 +96,8 @@ fn said(message: Message) -> String {
         Message::Challenge(epoch) => format!("Challenge {epoch}"),
         Message::Yield(epoch, None) => format!("Yield {epoch}"),
         Message::Yield(epoch, Some(to)) => format!("Yield {epoch} to {to}"),
-        Message::Succeed(epoch) => format!("Succeed {epoch}"),
+        Message::Entrust(epoch) => format!("Entrust {epoch}"),
+        Message::Invite(epoch) => format!("Invite {epoch}"),
     }
 }
 

@@ -80,7 +80,7 @@ impl Quorum {
         let promised = match self.state {
             State::Follower { promised, .. } => promised.is_some_and(|id| id != other),
             State::Leader { .. } => true,
-            State::Deferring | State::Canvassing(_) | State::Claiming(_) => false,
+            _ => false,
         };
         promised || cx.armed(Timer::Quiet).is_some()
     }
@@ -96,7 +96,7 @@ impl Quorum {
         let holder = match self.state {
             State::Follower { promised, .. } => promised,
             State::Leader { .. } => Some(cx.id()),
-            State::Deferring | State::Canvassing(_) | State::Claiming(_) => None,
+            _ => None,
         };
         cx.send(other, Message::Refuse(self.durable.epoch, holder));
     }

@@ -12,7 +12,7 @@ impl Quorum {
         }
         let next = Self::kept(p).epoch + 1;
         if self.canvass == Canvass::None {
-            return self.claim(p, next, Message::Claim);
+            return self.claim(p, next);
         }
         Self::turn(p, Role::Canvassing);
         p.state.granted = Ids::NONE.with(p.id());
@@ -32,7 +32,7 @@ impl Quorum {
         p.state.granted = p.state.granted.with(from);
         let all_higher = p.higher().all(|id| p.state.granted.contains(id));
         if Self::has_majority(p) && (all_higher || !self.outrank) {
-            self.claim(p, epoch, Message::Claim);
+            self.claim(p, epoch);
         }
     }
 
@@ -48,7 +48,7 @@ impl Quorum {
     /// gets no majority, it is not electable for a while.
     pub(super) fn on_election_over(&self, p: &mut Local<'_, Self>) {
         if p.state.role == Role::Canvassing && Self::has_majority(p) {
-            self.claim(p, Self::kept(p).epoch + 1, Message::Claim);
+            self.claim(p, Self::kept(p).epoch + 1);
         } else {
             self.back_off(p);
         }
@@ -56,27 +56,27 @@ impl Quorum {
 
     /// It grants the epoch itself, durably, and asks all others for it. The lease that their grants
     /// give counts from before the sending.
-    pub(super) fn claim(
-        &self,
-        p: &mut Local<'_, Self>,
-        epoch: Epoch,
-        message: fn(Epoch) -> Message,
-    ) {
+    pub(super) fn claim(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
         Self::turn(p, Role::Claiming);
         self.keep(p, Stable { epoch, granted_to: Some(p.id()) });
         p.state.granted = Ids::NONE.with(p.id());
         p.arm(Timer::Asked);
         p.arm(Timer::Election);
-        p.send_to_others(message(epoch));
+        p.send_to_others(Message::Claim(epoch));
     }
 
     /// A majority of grants makes it leader.
     pub(super) fn on_grant(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         if p.state.role == Role::Claiming && epoch == Self::kept(p).epoch {
-            p.state.granted = p.state.granted.with(from);
-            if Self::has_majority(p) {
-                self.lead(p);
-            }
+            self.count(p, from);
+        }
+    }
+
+    /// With this one's grant it may have a majority.
+    pub(super) fn count(&self, p: &mut Local<'_, Self>, from: Id) {
+        p.state.granted = p.state.granted.with(from);
+        if Self::has_majority(p) {
+            self.lead(p);
         }
     }
 

@@ -1,8 +1,8 @@
 //! How a leader hands over: to a higher process that challenges it, because it is not electable
 //! itself, or because its operator asks it to.
 
-use super::{Epoch, Handover, Message, Preemption, Quorum, Role, Stable, Timer};
-use bellwether_engine::protocol::{Id, Local};
+use super::{Epoch, Handover, Heir, Message, Preemption, Quorum, Role, Stable, Timer};
+use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
     /// Whether a process is electable as far as its machine and its operator go.
@@ -26,30 +26,49 @@ impl Quorum {
     /// It has followed a leader that it outranks for long enough.
     pub(super) fn on_dwelt(&self, p: &mut Local<'_, Self>) {
         if let Some(leader) = p.state.leader {
-            p.send(leader, Message::Challenge(Self::kept(p).epoch));
+            self.challenge(p, leader);
             p.arm(Timer::Dwell);
         }
     }
 
     /// It has acknowledged a leader's round; without a dwell time, it challenges at once.
-    pub(super) fn on_followed(&self, p: &mut Local<'_, Self>, leader: Id, epoch: Epoch) {
+    pub(super) fn on_followed(&self, p: &mut Local<'_, Self>, leader: Id) {
         if self.preemption == Preemption::AtOnce && self.outranks(p, leader) {
-            p.send(leader, Message::Challenge(epoch));
+            self.challenge(p, leader);
         }
     }
 
-    /// A leader yields to a higher process that challenges it.
+    /// "Take over from me": only from the leader that it follows.
+    pub(super) fn on_invite(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        let follows = p.state.leader == Some(from) && p.state.role == Role::Follower;
+        if follows && epoch == Self::kept(p).epoch && self.is_healthy(p) {
+            self.challenge(p, from);
+        }
+    }
+
+    /// It takes over. The leader yields once it has heard that, so what others entrust to it then
+    /// gives a lease that counts from its first challenge in this epoch, for it cannot tell which
+    /// one the leader heard: the rule `heir`.
+    fn challenge(&self, p: &mut Local<'_, Self>, leader: Id) {
+        if !p.state.challenged {
+            p.arm(Timer::Asked);
+        }
+        p.state.challenged = true;
+        p.send(leader, Message::Challenge(Self::kept(p).epoch));
+    }
+
+    /// A leader yields to a higher process that challenges it, or to the one that it has invited.
     pub(super) fn on_challenge(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         let leads = p.state.role == Role::Leader && epoch == Self::kept(p).epoch;
-        if leads && from > p.id() {
+        if leads && (from > p.id() || p.state.invited == Some(from)) {
             self.hand_over(p, Some(from));
         }
     }
 
-    /// The next round is due; a leader that is not electable any more yields instead, to the one
-    /// that is quickest.
+    /// The next round is due. A leader that is not electable any more yields instead, to the one
+    /// that is quickest, and so does one that has invited a process that does not come.
     pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
-        if self.is_healthy(p) {
+        if self.is_healthy(p) && p.state.invited.is_none() {
             self.start_round(p);
         } else {
             self.hand_over(p, None);
@@ -61,16 +80,29 @@ impl Quorum {
         self.transfer.is_some() || self.step_down
     }
 
+    /// Whether a process can be next.
+    pub(super) fn hands_over(&self) -> bool {
+        self.transfer.is_some() || self.preemption != Preemption::Never
+    }
+
     /// Its operator asks a leader to yield: to a process that is named or to none, and perhaps to
     /// be not electable for a time.
     pub(super) fn on_request(&self, p: &mut Local<'_, Self>) {
-        let to = self.transfer.filter(|&to| to != p.id());
         if self.step_down {
             p.arm(Timer::Away);
         }
-        if to.is_some() || self.step_down {
-            self.hand_over(p, to);
+        match self.transfer.filter(|&to| to != p.id()) {
+            Some(to) => self.invite(p, to),
+            None if self.step_down => self.hand_over(p, None),
+            None => {}
         }
+    }
+
+    /// It leads on until the one that is next is prepared, but for no longer than a round.
+    fn invite(&self, p: &mut Local<'_, Self>, to: Id) {
+        p.state.invited = Some(to);
+        p.arm(Timer::Round);
+        p.send(to, Message::Invite(Self::kept(p).epoch));
     }
 
     /// The time is over for which it was to be not electable.
@@ -82,16 +114,25 @@ impl Quorum {
         }
     }
 
-    /// "Stop acting, then Yield, then the successor claims without canvassing."
+    /// "Stop acting, then Yield": it has granted the next epoch itself to the one that is next.
     fn hand_over(&self, p: &mut Local<'_, Self>, to: Option<Id>) {
         let Stable { epoch, .. } = Self::kept(p);
         let overstepped = p.has_run_out(Timer::Lease);
-        self.make_way(p, to);
+        match to {
+            Some(to) => {
+                self.keep(p, Stable { epoch: epoch + 1, granted_to: Some(to) });
+                self.promise(p, to);
+            }
+            None => self.step_down(p),
+        }
         p.state.overstepped = overstepped;
         p.send_to_others(Message::Yield(epoch, to));
+        if let Some(to) = to {
+            p.send(to, Message::Entrust(epoch + 1));
+        }
     }
 
-    /// The leader has yielded: its promises are void, and `next` is to claim.
+    /// The leader has yielded: its promises are void, and `next` has the next epoch.
     pub(super) fn on_yield(
         &self,
         p: &mut Local<'_, Self>,
@@ -99,22 +140,28 @@ impl Quorum {
         epoch: Epoch,
         next: Option<Id>,
     ) {
+        let own = Self::kept(p).epoch;
+        if p.state.role == Role::Succeeding && next == Some(p.id()) && epoch + 1 == own {
+            return self.count(p, from);
+        }
         let promised = p.state.promised == Some(from);
-        if !promised || epoch != Self::kept(p).epoch {
+        if !promised || epoch != own {
             return;
         }
-        if next != Some(p.id()) || !self.is_healthy(p) {
-            return self.make_way(p, next);
-        }
-        match self.handover {
-            Handover::Proven => self.claim(p, epoch + 1, Message::Succeed),
-            Handover::Plain => self.claim(p, epoch + 1, Message::Claim),
+        match next {
+            Some(next) if next == p.id() => self.succeed(p, from),
+            Some(next) => self.entrust(p, next, epoch + 1),
+            None => self.step_down(p),
         }
     }
 
-    /// It waits for the next leader, and if that does not come, canvasses.
-    fn make_way(&self, p: &mut Local<'_, Self>, next: Option<Id>) {
-        if next.is_some() && self.is_healthy(p) {
+    /// It grants the next epoch without being asked, durably, and promises: the rule `handover`.
+    fn entrust(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
+        if self.handover == Handover::Entrusted {
+            self.keep(p, Stable { epoch, granted_to: Some(to) });
+            p.send(to, Message::Entrust(epoch));
+            self.promise(p, to);
+        } else if self.is_healthy(p) {
             Self::turn(p, Role::Deferring);
             p.arm(Timer::Coordinator);
         } else {
@@ -122,13 +169,34 @@ impl Quorum {
         }
     }
 
-    /// "The leader of the epoch before has yielded to me": whatever was promised in that epoch is
-    /// void, heard or not.
-    pub(super) fn on_succeed(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
-        if epoch == Self::kept(p).epoch + 1 && p.state.role != Role::Leader {
-            self.grant(p, from, epoch);
-        } else {
-            self.on_claim(p, from, epoch);
+    /// "This epoch is yours." It proves that the leader has yielded, heard or not. It says
+    /// nothing to a process that claims: the promise began before the claim.
+    pub(super) fn on_entrust(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+        let own = Self::kept(p).epoch;
+        let prepared = p.timers().contains::<Self>(Timer::Asked);
+        match p.state.role {
+            Role::Succeeding if epoch == own => self.count(p, from),
+            Role::Follower if epoch == own + 1 && prepared => self.succeed(p, from),
+            _ => {}
         }
+    }
+
+    /// The leader has yielded to it, and this one has granted it the next epoch. It leads with the
+    /// next message at the earliest, so that its own grant is durable before. If no challenge says
+    /// from when its lease counts, it claims an epoch that is entrusted to no process.
+    fn succeed(&self, p: &mut Local<'_, Self>, from: Id) {
+        let epoch = Self::kept(p).epoch + 1;
+        if !self.is_healthy(p) {
+            return self.step_down(p);
+        }
+        if self.heir == Heir::FromYield {
+            p.arm(Timer::Asked);
+        } else if !p.timers().contains::<Self>(Timer::Asked) {
+            return self.claim(p, epoch + 1);
+        }
+        Self::turn_asked(p, Role::Succeeding);
+        self.keep(p, Stable { epoch, granted_to: Some(p.id()) });
+        p.state.granted = Ids::NONE.with(p.id()).with(from);
+        p.arm(Timer::Election);
     }
 }

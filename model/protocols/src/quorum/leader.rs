@@ -68,7 +68,7 @@ impl Quorum {
 
     /// What it asked for would be over by now, if it were granted.
     pub(super) fn on_unanswered(&self, p: &mut Local<'_, Self>) {
-        if p.state.role == Role::Claiming {
+        if matches!(p.state.role, Role::Claiming | Role::Succeeding) {
             self.back_off(p);
         }
     }

@@ -100,14 +100,24 @@ fn leaders<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
     view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Leader)
 }
 
+/// Whether a process counts the grants of its epoch.
+fn asks(role: Role) -> bool {
+    matches!(role, Role::Claiming | Role::Succeeding)
+}
+
+/// Whether this grants an epoch.
+fn gives(message: Message, epoch: Epoch) -> bool {
+    message == Message::Grant(epoch) || message == Message::Entrust(epoch)
+}
+
 /// The grants that are counted or may still be: the voter, the process that claims, and the epoch.
 fn grants<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = (Id, Id, Epoch)> + 'v {
     let pairs = view.ids().flat_map(|voter| view.ids().map(move |one| (voter, one)));
     pairs.filter_map(|(voter, one)| {
         let Process { role, granted, .. } = *view.process(one);
         let epoch = kept(view, one).epoch;
-        let counted = role == Role::Claiming && granted.contains(voter);
-        let sent = |from, to, m| (from, to) == (voter, one) && m == Message::Grant(epoch);
+        let counted = asks(role) && granted.contains(voter);
+        let sent = |from, to, m| (from, to) == (voter, one) && gives(m, epoch);
         (counted || view.in_flight(sent)).then_some((voter, one, epoch))
     })
 }
@@ -143,7 +153,7 @@ fn epochs_grow(_: &Quorum, view: &Moment<'_>) -> bool {
 fn epochs_in_order(_: &Quorum, view: &Moment<'_>) -> bool {
     let epoch = |id| kept(view, id).epoch;
     let wins = |one: Id| {
-        let claims = view.up(one) && view.process(one).role == Role::Claiming;
+        let claims = view.up(one) && asks(view.process(one).role);
         let granted = grants(view).filter(|&(_, to, e)| to == one && e == epoch(one));
         claims && granted.count() >= majority(view.ids().count())
     };

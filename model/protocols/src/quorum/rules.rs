@@ -38,8 +38,10 @@ pub struct Quorum {
     pub answer_lower: bool,
     /// Whether a higher process takes over from a leader that works.
     pub preemption: Preemption,
-    /// Whether the process that a leader yields to proves that with its claim.
+    /// What others do for the process that a leader yields to.
     pub handover: Handover,
+    /// From when on a process that a leader yields to counts its lease.
+    pub heir: Heir,
     /// A process that is not electable: its disk stalls, or a check fails.
     pub unhealthy: Option<Id>,
     /// The process to which the first leader is asked, once and at any moment, to hand over.
@@ -153,14 +155,24 @@ pub enum Preemption {
     Dwell,
 }
 
-/// How the process that a leader yields to gets the next epoch.
+/// What others do for the process that a leader yields to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handover {
-    /// Its claim says that the leader has yielded, which voids all promises to that leader.
-    Proven,
-    /// It claims as always: a voter that has not heard the leader yield refuses.
-    Plain,
+    /// They grant it the next epoch when they hear the leader yield, without being asked.
+    Entrusted,
+    /// They make way: it has nothing but the leader's grant and its own.
+    Unaided,
+}
+
+/// From when on a process that a leader yields to counts its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heir {
+    /// From its first challenge in this epoch, which is before the leader yields to it.
+    FromChallenge,
+    /// From the moment at which it hears that the leader has yielded.
+    FromYield,
 }
 
 /// What a leader does that learns of a higher epoch.

@@ -36,9 +36,10 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
     }
 }
 
-/// Whether a message from or to this process is in flight.
+/// Whether a message from or to this process is in flight, or one that others answer to it.
 fn concerns(view: &Moment<'_>, me: Id) -> bool {
-    view.in_flight(|from, to, _| from == me || to == me)
+    let entrusts = |m| matches!(m, Message::Yield(_, Some(next)) if next == me);
+    view.in_flight(|from, to, m| from == me || to == me || entrusts(m))
 }
 
 /// Nothing is on its way.
@@ -103,7 +104,7 @@ pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
 /// that it is behind.
 fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     let hearers = |&id: &Id| id != leader && view.up(id) && view.hears(id, leader);
-    if !is_healthy(rules, view, leader) {
+    if !is_healthy(rules, view, leader) || view.process(leader).invited.is_some() {
         return true;
     }
     let at_once = rules.preemption == Preemption::AtOnce;

@@ -1,7 +1,7 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
-use super::{Canvass, Count, Deposed, Expiry, Grants, Handover, Late, Preemption, Promises};
-use super::{Quorum, Rounds, Storage};
+use super::{Canvass, Count, Deposed, Expiry, Grants, Handover, Heir, Late, Preemption};
+use super::{Promises, Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Quorum>] = &[
@@ -47,7 +47,8 @@ impl Quorum {
         deposed: Deposed::StepsDown,
         answer_lower: true,
         preemption: Preemption::Never,
-        handover: Handover::Proven,
+        handover: Handover::Entrusted,
+        heir: Heir::FromChallenge,
         unhealthy: None,
         transfer: None,
         step_down: false,

@@ -69,7 +69,7 @@ impl Quorum {
             self.follow(p, from);
         }
         p.send(from, Message::Ack(epoch, round));
-        self.on_followed(p, from, epoch);
+        self.on_followed(p, from);
     }
 
     /// The promise has run out: the leader was not heard for as long.

@@ -19,19 +19,37 @@ fn a_follower() -> Story {
 }
 
 #[test]
-fn a_leader_that_is_asked_to_transfer_stops_and_yields_and_ends_it_if_nothing_comes() {
+fn a_leader_that_is_asked_to_transfer_yields_once_the_other_comes() {
     let mut three = Story::of_a_leader();
     assert_eq!(three.asks(1_400, Request::Yield(Some(id(3)))), "", "it is itself");
     assert_eq!(three.asks(1_400, Request::Yield(Some(id(9)))), "", "it is no member");
     assert_eq!(
         three.asks(1_400, Request::Yield(Some(id(1)))),
-        "Yield 1 to 1 to 1, Yield 1 to 1 to 2, \
-         leader becomes waiting: it was asked to lead no longer, wake at 2300"
+        "Invite 1 to 1, wake at 1600",
+        "it leads on, and waits for a round"
     );
-    assert_eq!(three.0.leads(at(1_400)), None);
+    assert_eq!(three.asks(1_410, Request::Yield(Some(id(1)))), "", "once");
+    let stale = "ignored 2: it belongs to something that is over";
+    assert_eq!(three.hears(1_450, 2, Message::Challenge(epoch(1))), stale, "it is not invited");
+    assert_eq!(three.0.leads(at(1_450)), Some(epoch(1)));
+    let said = three.hears(1_460, 1, Message::Challenge(epoch(1)));
+    assert!(
+        said.starts_with("durable: 2 to 1, Yield 1 to 1 to 1, Yield 1 to 1 to 2, Entrust 2 to 1, "),
+        "{said}"
+    );
+    assert_eq!(three.0.leads(at(1_460)), None);
     assert_eq!(three.asks(1_500, Request::Yield(Some(id(1)))), "", "it does not lead");
-    // Node 1 is down. The transfer is over, and it runs like any other.
-    assert!(three.at(2_300, Input::Wake).contains("Canvass 2 to 1"));
+}
+
+#[test]
+fn a_leader_yields_to_none_if_the_node_that_it_has_invited_does_not_come() {
+    let mut three = Story::of_a_leader();
+    three.asks(1_400, Request::Yield(Some(id(1))));
+    assert_eq!(
+        three.at(1_600, Input::Wake),
+        "Yield 1 to 1, Yield 1 to 2, \
+         leader becomes follower: it was asked to lead no longer, wake at 1700"
+    );
 }
 
 #[test]
@@ -55,10 +73,9 @@ fn a_node_that_steps_down_follows_and_votes_and_does_not_run_until_its_time_is_o
     let mut three = Story::of_a_leader();
     assert_eq!(
         three.asks(1_400, Request::StepDown(Some(id(2)), ms(5_000))),
-        "Yield 1 to 2 to 1, Yield 1 to 2 to 2, \
-         leader becomes follower: it was asked to lead no longer, wake at 6400"
+        "Invite 1 to 2, wake at 1600"
     );
-    assert!(three.hears(1_410, 2, Message::Succeed(epoch(2))).contains("Grant 2 to 2"));
+    assert!(three.hears(1_410, 2, Message::Challenge(epoch(1))).contains("Yield 1 to 2 to 2"));
     three.hears(1_420, 2, Message::Coordinator(epoch(2), 1));
     // The leader is gone, and it leaves the epoch to the others.
     assert!(three.at(2_620, Input::Wake).contains("the promise to the leader is over"));
