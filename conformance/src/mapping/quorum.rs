@@ -403,7 +403,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             Happening::Boot | Happening::Crash => &["quiet", "storage"],
             Happening::Receive { message, .. } => match message {
                 spec::Message::Canvass(_) => {
-                    &["canvass", "outrank", "promises", "binds_itself", "quiet"]
+                    &["canvass", "outrank", "defers", "promises", "binds_itself", "quiet"]
                 }
                 spec::Message::Support(_) => &["canvass", "grants"],
                 spec::Message::Outrank(_) => &["outrank"],

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use bellwether_sim::Code;
 use bellwether_sim::batch::{Limits, Summary, batch};
@@ -31,6 +32,21 @@ fn the_quorum_bully_keeps_its_promises_with_all_faults() {
     for protocol in ["quorum-preemptive", "quorum-dwell"] {
         many(&format!("{protocol}:5:all:1"), 100, 2);
         many(&format!("{protocol}:3:all:1"), 100, 2);
+    }
+}
+
+/// A node canvasses at most once in the time for which it waits afterwards, and a canvass is one
+/// question and one answer for each other node. Rounds are far fewer.
+#[test]
+fn messages_for_each_canvass_are_linear_in_the_number_of_nodes_with_all_faults() {
+    let (nodes, shortest_wait, run_of) = (50, Duration::from_millis(600), Duration::from_secs(36));
+    let canvasses = run_of.div_duration_f64(shortest_wait) as u64;
+    for seed in 1..=8 {
+        let code: Code = format!("quorum:{nodes}:all:{seed:08x}").parse().expect("a code");
+        let outcome = run(&code, false);
+        assert_eq!(outcome.broken, None, "{code}");
+        let each = outcome.counts.sent / nodes;
+        assert!(each <= canvasses * 2 * nodes, "{code}: {each} messages for each node");
     }
 }
 

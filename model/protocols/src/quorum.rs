@@ -30,8 +30,8 @@ mod voter;
 
 pub use crate::terms::Term as Epoch;
 use crate::terms::majority;
-pub use rules::{Canvass, Count, Deposed, Expiry, Grants, Handover, Heir, Late, Preemption};
-pub use rules::{Promises, Quorum, Rounds, Storage};
+pub use rules::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
+pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 
 use durations::{T_BACKOFF, T_COORD, T_DWELL, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
 

@@ -6,8 +6,9 @@ use super::{
 };
 
 impl Quorum {
-    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead, also
-    /// if it has given way to one that is higher still: that one may have failed.
+    /// "Would you grant me this epoch?" A higher node that is electable runs itself instead. One
+    /// that has given way says so too, and runs when it has waited for the higher one: that is
+    /// earlier than the one that asks does, which waits from now on.
     pub(super) fn on_canvass(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
@@ -17,7 +18,7 @@ impl Quorum {
             return cx.send(from, Message::Support(epoch));
         }
         cx.send(from, Message::Outrank(epoch));
-        if matches!(self.state, State::Follower { .. } | State::Deferring) {
+        if matches!(self.state, State::Follower { .. }) {
             self.run(cx, CANVASSED);
         }
     }

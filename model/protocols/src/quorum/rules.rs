@@ -12,6 +12,8 @@ pub struct Quorum {
     pub canvass: Canvass,
     /// Whether a higher electable process answers a canvass by running itself.
     pub outrank: bool,
+    /// What a process that defers does when a lower one asks.
+    pub defers: Defers,
     /// Whether a process without a majority is not electable for a while.
     pub backoff: bool,
     /// How often a voter grants an epoch.
@@ -63,6 +65,16 @@ pub enum Canvass {
     AsksAnyway,
     /// There is none: a process claims at once.
     None,
+}
+
+/// What a process that defers to a higher one does when a lower one asks: it answers OUTRANK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Defers {
+    /// It goes on waiting for the higher one.
+    Waits,
+    /// It runs itself.
+    Runs,
 }
 
 /// How often a voter grants an epoch.

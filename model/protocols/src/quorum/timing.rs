@@ -6,7 +6,7 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
-use super::{Epoch, Message, Preemption, Process, Quorum, Role, Timer, known, majority};
+use super::{Defers, Epoch, Message, Preemption, Process, Quorum, Role, Timer, known, majority};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -29,7 +29,12 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
             is_quiet(view) && !view.ids().any(|id| asks(view, id)) && is_over(rules, view, me)
         }
         Timer::Watch => is_calm(rules, view),
-        Timer::Coordinator => is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch]),
+        // One that a process outranks while that defers waits from then on, and so for longer.
+        Timer::Coordinator => {
+            let defers = |id| id > me && view.armed(id, Timer::Coordinator);
+            let first = rules.defers == Defers::Runs || !view.ids().any(defers);
+            first && is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch])
+        }
         Timer::Backoff => {
             is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch, Timer::Coordinator])
         }

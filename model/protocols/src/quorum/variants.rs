@@ -1,7 +1,7 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
-use super::{Canvass, Count, Deposed, Expiry, Grants, Handover, Heir, Late, Preemption};
-use super::{Promises, Quorum, Rounds, Storage};
+use super::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
+use super::{Preemption, Promises, Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Quorum>] = &[
@@ -34,6 +34,7 @@ impl Quorum {
     pub const RECOMMENDED: Quorum = Quorum {
         canvass: Canvass::Asks,
         outrank: true,
+        defers: Defers::Waits,
         backoff: true,
         grants: Grants::Once,
         promises: Promises::Kept,

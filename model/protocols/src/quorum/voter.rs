@@ -1,6 +1,8 @@
 //! What a process answers to others: support, grant, and promise.
 
-use super::{Canvass, Epoch, Grants, Message, Promises, Quorum, Role, Round, Stable, Timer};
+use super::{
+    Canvass, Defers, Epoch, Grants, Message, Promises, Quorum, Role, Round, Stable, Timer,
+};
 use bellwether_engine::protocol::{Id, Local};
 
 impl Quorum {
@@ -16,9 +18,11 @@ impl Quorum {
             return p.send(from, Message::Support(epoch));
         }
         p.send(from, Message::Outrank(epoch));
-        // One that defers to a higher one runs as well: that one may be gone.
-        if matches!(p.state.role, Role::Follower | Role::Deferring) {
-            self.run(p);
+        // One that defers waits for no longer than the one that asks does from now on.
+        match p.state.role {
+            Role::Follower => self.run(p),
+            Role::Deferring if self.defers == Defers::Runs => self.run(p),
+            _ => {}
         }
     }
 
