@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::config::{Address, ClusterId, Credentials};
 use crate::protocol::{Epoch, NodeId, Role};
+use crate::transport::connect::Resolver;
 use crate::transport::frame::{Opening, Reply};
 use crate::transport::handshake::{self, Failure};
-use crate::transport::socket;
 
 /// How a node is at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,6 +133,9 @@ pub enum QueryError {
     },
 }
 
+/// No question takes longer.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// Asks the node at `address` how it is, and waits at most `limit` for the answer. It needs the
 /// credentials of a node of that cluster; with certificates, these must say which node is
 /// [asked](Credentials::asking).
@@ -147,7 +149,8 @@ pub async fn query(
     limit: Duration,
 ) -> Result<StatusReport, QueryError> {
     let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
-    match timeout(limit, ask(address, credentials, &Opening::StatusRequest)).await {
+    let there = Resolver::new(address.clone());
+    match timeout(limit, ask(&there, credentials, &Opening::StatusRequest)).await {
         Ok(Ok(Reply::Status(report))) => Ok(*report),
         Ok(Ok(_)) => Err(nonsense("it answers something else".to_owned())),
         Ok(Err(failure @ Failure::HungUp)) => {
@@ -163,25 +166,23 @@ pub async fn query(
 
 /// Whether this run of the node is at `address`.
 pub(crate) async fn is_there(
-    address: &Address,
+    there: &Resolver,
     credentials: &Credentials,
     node: NodeId,
     incarnation: u64,
 ) -> bool {
     let question = Opening::AreYou { node, incarnation };
     let credentials = credentials.clone().asking(node);
-    matches!(ask(address, &credentials, &question).await, Ok(Reply::Is(true)))
+    matches!(ask(there, &credentials, &question).await, Ok(Reply::Is(true)))
 }
 
 async fn ask(
-    address: &Address,
+    there: &Resolver,
     credentials: &Credentials,
     question: &Opening,
 ) -> Result<Reply, Failure> {
-    let stream = TcpStream::connect(address.as_str()).await.map_err(Failure::Io)?;
-    if socket::met_itself(&stream) {
-        return Err(Failure::Io(std::io::ErrorKind::ConnectionRefused.into()));
-    }
+    // Those who ask have limits of their own.
+    let stream = there.connect(LONGEST).await.map_err(Failure::Io)?;
     let mut channel = handshake::call(credentials, credentials.asked, stream).await?;
     handshake::ask(&mut channel, question).await
 }

@@ -183,7 +183,7 @@ async fn admit<M>(
 
 /// Whether this run of the peer answers at its address.
 async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
-    let there = status::is_there(&peer.address, &context.terms.credentials, peer.id, incarnation);
+    let there = status::is_there(&peer.resolver, &context.terms.credentials, peer.id, incarnation);
     timeout(PROBE, there).await.unwrap_or_default()
 }
 

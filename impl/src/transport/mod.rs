@@ -12,6 +12,7 @@
 
 mod backoff;
 mod channel;
+pub(crate) mod connect;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 mod incoming;

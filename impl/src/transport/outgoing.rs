@@ -60,12 +60,8 @@ impl fmt::Display for Problem {
 /// Opens a connection and shakes hands.
 async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Problem> {
     let Limits { step: limit, handshake, .. } = context.terms.limits;
-    let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
-    let stream = timeout(limit, TcpStream::connect(peer.address.as_str())).await.map_err(late)?;
+    let stream = peer.resolver.connect(limit).await;
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
-    if socket::met_itself(&stream) {
-        return Err(Problem::Unreachable("no process listens there".to_owned()));
-    }
     socket::tune(&stream, limit);
     // The other side may wait for a moment before it refuses.
     let limit = handshake + super::ADMISSION;

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::connect::Resolver;
 use super::outbox::Outbox;
 use crate::config::Address;
 use crate::protocol::NodeId;
@@ -25,6 +26,7 @@ pub(crate) const LONGEST_PROBLEM: usize = 160;
 pub(crate) struct Peer<M> {
     pub(crate) id: NodeId,
     pub(crate) address: Address,
+    pub(crate) resolver: Resolver,
     pub(crate) outbox: Outbox<M>,
     pub(crate) sent: AtomicU64,
     pub(crate) received: AtomicU64,
@@ -58,6 +60,7 @@ impl<M> Peer<M> {
     pub(crate) fn new(id: NodeId, address: Address, outbox: Outbox<M>) -> Self {
         Self {
             id,
+            resolver: Resolver::new(address.clone()),
             address,
             outbox,
             sent: AtomicU64::new(0),

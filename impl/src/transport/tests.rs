@@ -183,6 +183,29 @@ async fn a_connection_with_a_frame_that_makes_no_sense_is_closed() {
     assert_eq!(context.bad_frames.load(Ordering::Relaxed), 1);
 }
 
+/// Nothing but the configuration says how slow a network may be.
+#[tokio::test]
+async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
+    let far = Duration::from_millis(400);
+    let link = async |handshake| {
+        let (listener, address) = bind().await;
+        let context = with_limits(address, Limits { handshake, ..SHORT });
+        let peer = Arc::clone(&context.peers[&id(2)]);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
+        let (stream, _) = listener.accept().await.expect("a call");
+        tokio::time::sleep(ADMISSION + far).await;
+        let accepted = handshake::accept(&Credentials::none(), stream).await;
+        let Ok(Some((mut channel, _, _))) = accepted else { return peer.link().0 };
+        let reply = frame::encode(&Reply::Hello(hello(2))).expect("fits");
+        channel.send(reply).await.expect("sent");
+        tokio::time::sleep(far).await;
+        peer.link().0
+    };
+    let (near, distant) = tokio::join!(link(far / 2), link(far * 10));
+    assert_eq!((near, distant), (Link::Connecting, Link::Connected));
+}
+
 /// Its machine is gone, or it never was one: nothing says so but that it is silent.
 #[tokio::test]
 async fn a_peer_that_is_silent_for_too_long_is_gone() {

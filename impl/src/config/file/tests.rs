@@ -276,3 +276,24 @@ impl Pipe for String {
         then(&self)
     }
 }
+
+/// Twice what a message is worth, within reason; and whatever is configured.
+#[test]
+fn the_time_out_of_the_network_is_what_is_configured_and_nothing_else() {
+    let read = |text: &str| {
+        let text = format!("protocol = \"bully\"\n{GOOD}{text}");
+        let (config, _) = read_as::<crate::protocol::bully::Bully>(&text, Overrides::default())?;
+        Ok::<_, Error>(config.network_timeout())
+    };
+    let seconds = Duration::from_secs;
+    assert_eq!(read("").expect("good"), seconds(1));
+    assert_eq!(read("[bully]\nelection = \"2s\"\ncoordinator = \"6s\"").expect("good"), seconds(4));
+    for (text, timeout) in [("1ms", Duration::from_millis(1)), ("1h", seconds(3_600))] {
+        let section = format!("[network]\ntimeout = \"{text}\"");
+        assert_eq!(read(&section).expect("good"), timeout);
+    }
+    for text in ["0s", "61min"] {
+        let error = read(&format!("[network]\ntimeout = \"{text}\"")).expect_err("refused");
+        assert!(error.to_string().contains("network.timeout is"), "{error}");
+    }
+}

@@ -1,0 +1,249 @@
+//! Calling an address: all that its name stands for at once, and again while there is time.
+//!
+//! A name is resolved by a thread of its own, one for each peer. However long the system takes, no
+//! other task waits for it, and there is never a second one. What was found last stays in use.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::socket;
+use crate::config::Address;
+
+/// How long until all addresses are called once more. The system itself takes longer with each
+/// attempt, and a link that heals is to be used soon.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// How long the addresses of a name are used without another look.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// How many addresses of a name are called.
+const ADDRESSES: usize = 8;
+
+type Lookup = dyn Fn(&str) -> Result<Vec<SocketAddr>> + Send + Sync;
+
+/// Where one address leads.
+#[derive(Clone)]
+pub(crate) struct Resolver(Arc<Inner>);
+
+struct Inner {
+    address: Address,
+    lookup: Box<Lookup>,
+    known: Mutex<Known>,
+    found: Notify,
+}
+
+#[derive(Default)]
+struct Known {
+    addresses: Vec<SocketAddr>,
+    /// When they were found.
+    since: Option<Instant>,
+    /// Why the last look found none.
+    problem: Option<String>,
+    /// Whether a thread is looking.
+    looking: bool,
+}
+
+impl std::fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Resolver({})", self.0.address)
+    }
+}
+
+impl Resolver {
+    /// Asks the system.
+    pub(crate) fn new(address: Address) -> Self {
+        Self::with(address, Box::new(|name| Ok(name.to_socket_addrs()?.collect())))
+    }
+
+    fn with(address: Address, lookup: Box<Lookup>) -> Self {
+        Self(Arc::new(Inner { address, lookup, known: Mutex::default(), found: Notify::new() }))
+    }
+
+    /// A connection to the first of the addresses that answers within the limit.
+    pub(crate) async fn connect(&self, limit: Duration) -> Result<TcpStream> {
+        let deadline = Instant::now() + limit;
+        let late = || Error::new(ErrorKind::TimedOut, format!("no answer within {limit:?}"));
+        let all = timeout(limit, self.addresses()).await.map_err(|_| {
+            Error::new(ErrorKind::TimedOut, format!("the name is not resolved within {limit:?}"))
+        })??;
+        let mut attempts = FuturesUnordered::new();
+        let call = |&address: &SocketAddr| TcpStream::connect(address);
+        attempts.extend(all.iter().map(call));
+        let mut next = Instant::now() + AGAIN;
+        let mut over = pin!(sleep_until(deadline));
+        loop {
+            tokio::select! {
+                ended = attempts.next() => match ended {
+                    Some(Ok(stream)) if socket::met_itself(&stream) => {}
+                    Some(Ok(stream)) => return Ok(stream),
+                    Some(Err(error)) if attempts.is_empty() => return Err(error),
+                    Some(Err(_)) => {}
+                    None => return Err(Error::new(
+                        ErrorKind::ConnectionRefused,
+                        "no process listens there",
+                    )),
+                },
+                () = sleep_until(next) => {
+                    next += AGAIN;
+                    attempts.extend(all.iter().map(call));
+                }
+                () = &mut over => return Err(late()),
+            }
+        }
+    }
+
+    /// The addresses that the name stands for: those that are known, or as soon as some are.
+    async fn addresses(&self) -> Result<Vec<SocketAddr>> {
+        if let Ok(address) = self.0.address.as_str().parse() {
+            return Ok(vec![address]);
+        }
+        let mut asked = false;
+        loop {
+            let found = self.0.found.notified();
+            {
+                let mut known = self.0.known();
+                let fresh = known.since.is_some_and(|since| since.elapsed() < FRESH);
+                if !known.looking && !fresh && !asked {
+                    asked = true;
+                    self.look(&mut known);
+                }
+                if !known.addresses.is_empty() {
+                    return Ok(known.addresses.clone());
+                }
+                if !known.looking
+                    && let Some(problem) = known.problem.take()
+                {
+                    return Err(Error::other(problem));
+                }
+            }
+            // Once in a while, in case that the look ended between the lines above.
+            tokio::select! { () = found => {}, () = sleep(AGAIN) => asked = false }
+        }
+    }
+
+    /// Has a thread of its own look.
+    fn look(&self, known: &mut Known) {
+        let inner = Arc::clone(&self.0);
+        let look = move || {
+            let result = (inner.lookup)(inner.address.as_str());
+            let mut known = inner.known();
+            known.looking = false;
+            match result {
+                Ok(mut addresses) if !addresses.is_empty() => {
+                    addresses.truncate(ADDRESSES);
+                    (known.addresses, known.problem) = (addresses, None);
+                    known.since = Some(Instant::now());
+                }
+                Ok(_) => known.problem = Some("the name has no address".to_owned()),
+                Err(error) => known.problem = Some(error.to_string()),
+            }
+            drop(known);
+            inner.found.notify_waiters();
+        };
+        match std::thread::Builder::new().name("resolver".to_owned()).spawn(look) {
+            Ok(_) => known.looking = true,
+            Err(error) => known.problem = Some(error.to_string()),
+        }
+    }
+}
+
+impl Inner {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    async fn listening() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        (listener, address)
+    }
+
+    fn name() -> Address {
+        "db.example.org:7000".parse().expect("an address")
+    }
+
+    /// 192.0.2.1 is for documentation: no machine has it. Here the first address is dead, whether
+    /// the system says so or not.
+    #[tokio::test]
+    async fn a_dead_address_is_not_in_the_way_of_one_that_lives() {
+        let (_listener, alive) = listening().await;
+        let dead = SocketAddr::from(([192, 0, 2, 1], 7_000));
+        let lookup = move |_: &str| Ok(vec![dead, alive]);
+        let resolver = Resolver::with(name(), Box::new(lookup));
+        let started = Instant::now();
+        let stream = resolver.connect(LIMIT).await.expect("one of them answers");
+        assert_eq!(stream.peer_addr().expect("connected"), alive);
+        assert!(started.elapsed() < LIMIT / 4, "{:?}", started.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_resolver_that_hangs_is_asked_once_and_what_was_known_stays_in_use() {
+        let (_listener, alive) = listening().await;
+        let (answer, answers) = mpsc::channel::<()>();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
+        let answers = Mutex::new(answers);
+        let lookup = move |_: &str| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            let answers = answers.lock().expect("no panic");
+            answers.recv().map_err(|_| Error::other("no such name"))?;
+            Ok(vec![alive])
+        };
+        let resolver = Resolver::with(name(), Box::new(lookup));
+        let soon = Duration::from_millis(700);
+        for _ in 0..3 {
+            let error = resolver.connect(soon).await.expect_err("it hangs");
+            assert!(error.to_string().contains("not resolved within"), "{error}");
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 1, "one thread waits");
+        answer.send(()).expect("it waits");
+        resolver.connect(LIMIT).await.expect("it is known now");
+        sleep(FRESH).await;
+        for _ in 0..3 {
+            let started = Instant::now();
+            resolver.connect(LIMIT).await.expect("it was known");
+            assert!(started.elapsed() < LIMIT / 4, "{:?}", started.elapsed());
+        }
+        // A thread takes a moment to start.
+        sleep(AGAIN).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 2, "one more waits");
+        drop(answer);
+    }
+
+    #[tokio::test]
+    async fn why_a_name_leads_nowhere_is_told() {
+        let lookup = |_: &str| Err(Error::other("no such name"));
+        let resolver = Resolver::with(name(), Box::new(lookup));
+        let error = resolver.connect(LIMIT).await.expect_err("nowhere");
+        assert_eq!(error.to_string(), "no such name");
+        let resolver = Resolver::with(name(), Box::new(|_: &str| Ok(Vec::new())));
+        let error = resolver.connect(LIMIT).await.expect_err("nowhere");
+        assert_eq!(error.to_string(), "the name has no address");
+        let (listener, address) = listening().await;
+        drop(listener);
+        let resolver = Resolver::new(address.to_string().parse().expect("an address"));
+        let error = resolver.connect(LIMIT).await.expect_err("nothing listens");
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+}
