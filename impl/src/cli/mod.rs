@@ -1,9 +1,13 @@
 //! The command line: one file for each subcommand; what they share is here.
 
 mod check_config;
+mod client;
 mod completions;
+mod control;
+mod demo;
 #[cfg(target_os = "linux")]
 mod exec;
+mod history;
 mod http;
 mod keys;
 mod log;
@@ -31,9 +35,9 @@ pub(crate) struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status:
   0  success; for `status`: the node knows a leader
-  1  the node could not run; for `status`: the node knows no leader
+  1  the node could not run, or refused; for `status`: the node knows no leader
   2  the command line or the configuration is wrong
-  3  for `status`: the node cannot be reached
+  3  the node that was asked cannot be reached
  75  for `exec --once`: the leadership was lost
 101  the program panicked: a mistake in bellwether; the log says where
 125  for `exec`: the node could not run
@@ -49,6 +53,12 @@ enum Command {
     #[command(hide = true)]
     ExecKeeper(exec::keeper::Args),
     Status(status::Args),
+    History(history::HistoryArgs),
+    Events(history::EventsArgs),
+    Transfer(control::TransferArgs),
+    StepDown(control::StepDownArgs),
+    Freeze(control::FreezeArgs),
+    Demo(demo::Args),
     CheckConfig(check_config::Args),
     Keys(keys::Args),
     Completions(completions::Args),
@@ -87,6 +97,12 @@ pub(crate) fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::ExecKeeper(args) => exec::keeper::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::History(args) => history::history(&args),
+        Command::Events(args) => history::events(&args),
+        Command::Transfer(args) => control::transfer(&args),
+        Command::StepDown(args) => control::step_down(&args),
+        Command::Freeze(args) => control::freeze(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::CheckConfig(args) => check_config::run(&args),
         Command::Keys(args) => keys::run(&args),
         Command::Completions(args) => completions::run(&args),
@@ -103,12 +119,19 @@ pub(crate) fn main() -> ExitCode {
 
 /// Writes to standard output. A reader that has hung up (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    use std::io::{ErrorKind, Write};
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::runtime(error)),
+    match put(text) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::runtime(error))
+        }
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Writes to standard output, for what must know whether it is read.
+pub(crate) fn put(text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 #[cfg(test)]

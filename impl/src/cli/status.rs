@@ -1,6 +1,7 @@
 //! `bellwether status`: ask a running node how it is.
 
 use std::fmt::Write;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,11 +9,14 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bellwether::NodeId;
 use bellwether::config::{self, Address, Credentials, Overrides, SecuritySettings, Source};
-use bellwether::status::{MemberReport, StatusReport, query};
+use bellwether::status::{MemberReport, QueryError, StatusReport, query};
 use humantime_serde::re::humantime::format_duration;
 
 use super::overrides::SecurityArgs;
-use super::{Failure, print};
+use super::{Failure, print, put};
+
+/// How long between two questions.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Ask a running node how it is
 ///
@@ -23,6 +27,7 @@ use super::{Failure, print};
 Examples:
   bellwether status --config orders.toml --node 3
   bellwether status --address 10.0.0.3:7000 --json
+  bellwether status --config orders.toml --node 3 --watch
   until bellwether status --address 10.0.0.3:7000 >/dev/null; do sleep 1; done")]
 pub(crate) struct Args {
     /// The configuration file in which the node's address stands
@@ -45,6 +50,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Ask again every second, until Ctrl-C; a node that cannot be reached is asked again, too
+    #[arg(long)]
+    watch: bool,
+
     /// How long to wait for the answer
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = config::duration)]
     timeout: Duration,
@@ -53,17 +62,44 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let (address, credentials) = target(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let report = runtime
-        .map_err(Failure::runtime)?
-        .block_on(query(&address, &credentials, args.timeout))
-        .map_err(Failure::unreachable)?;
-    let text = if args.json {
-        serde_json::to_string(&report).map_err(Failure::runtime)? + "\n"
-    } else {
-        describe(&report)
-    };
-    print(&text)?;
+    let runtime = runtime.map_err(Failure::runtime)?;
+    let ask = || runtime.block_on(query(&address, &credentials, args.timeout));
+    if args.watch {
+        return watch(args, ask);
+    }
+    let report = ask().map_err(Failure::unreachable)?;
+    print(&text(args, &report)?)?;
     Ok(ExitCode::from(u8::from(report.leader.is_none())))
+}
+
+/// Asks again and again, until the output is not read any more. On a terminal each answer takes the
+/// place of the one before.
+fn watch(
+    args: &Args,
+    ask: impl Fn() -> Result<StatusReport, QueryError>,
+) -> Result<ExitCode, Failure> {
+    const CLEAR: &str = "\x1b[H\x1b[2J";
+    let clear = if !args.json && std::io::stdout().is_terminal() { CLEAR } else { "" };
+    loop {
+        let text = match ask() {
+            Ok(report) => text(args, &report)?,
+            Err(error) if args.json => {
+                format!("{}\n", serde_json::json!({ "error": error.to_string() }))
+            }
+            Err(error) => format!("{error}\n"),
+        };
+        if put(&format!("{clear}{text}")).is_err() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        std::thread::sleep(AGAIN);
+    }
+}
+
+fn text(args: &Args, report: &StatusReport) -> Result<String, Failure> {
+    if args.json {
+        return Ok(serde_json::to_string(report).map_err(Failure::runtime)? + "\n");
+    }
+    Ok(describe(report))
 }
 
 /// Where to ask, and with what to prove that this program may.

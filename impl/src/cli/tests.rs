@@ -83,6 +83,14 @@ fn the_unit_and_the_container_start_what_there_is() {
 }
 
 #[test]
+fn the_page_lists_every_command() {
+    let listed: Vec<_> = rows("Commands").into_iter().map(|row| row[0].clone()).collect();
+    let command = Cli::command();
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+    assert_eq!(listed, shown.map(clap::Command::get_name).collect::<Vec<_>>());
+}
+
+#[test]
 fn the_page_lists_every_endpoint_and_every_metric() {
     let first = |heading: &str| -> Vec<String> {
         rows_of(HTTP_PAGE, heading).into_iter().map(|row| row[0].clone()).collect()

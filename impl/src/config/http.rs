@@ -35,6 +35,12 @@ impl HttpSettings {
         }
     }
 
+    /// What holds for a program that is no node.
+    #[must_use]
+    pub fn standalone(self) -> Http {
+        Http { listen: self.listen, token_file: self.token_file.map(PathBuf::from) }
+    }
+
     /// What holds for this node.
     pub(super) fn resolve(self, node: NodeId) -> Http {
         let fill = |text: String| PathBuf::from(text.replace("{node}", &node.to_string()));

@@ -1,9 +1,11 @@
 //! Real processes of the daemon on loopback: clusters whose leaders are killed, and bad input.
 
+mod asking;
 mod bad_input;
 mod browser;
 mod cluster;
 mod common;
+mod demo;
 #[cfg(target_os = "linux")]
 mod exec;
 mod http;

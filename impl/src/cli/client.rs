@@ -1,0 +1,188 @@
+//! What the commands share that ask a running node by HTTP: whom, with which token, and what the
+//! answers mean.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bellwether::NodeId;
+use bellwether::config::{self, Address, HttpSettings, Overrides, Source, Token};
+use serde_json::Value;
+
+use super::Failure;
+
+/// Which node is asked.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Target {
+    /// The configuration file in which the node's address for HTTP stands
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
+    #[arg(required_unless_present = "http")]
+    config: Option<PathBuf>,
+
+    /// Which node to ask, if not the one that the file names
+    #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
+    node: Option<NodeId>,
+
+    /// Ask the node that serves HTTP at this address
+    #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP", value_parser = address)]
+    http: Option<Address>,
+
+    /// Print JSON and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How long to wait for the answer
+    #[arg(long, value_name = "TIME", default_value = "12s", value_parser = config::duration)]
+    timeout: Duration,
+}
+
+/// What shows that this program may ask.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Permission {
+    /// The token of the node, if not the one that the configuration names
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
+    token_file: Option<String>,
+}
+
+/// An address, also one that is written as a URL.
+fn address(text: &str) -> Result<Address, String> {
+    let bare = text.strip_prefix("http://").unwrap_or(text);
+    let address = bare.strip_suffix('/').unwrap_or(bare).parse();
+    address.map_err(|error: config::Error| error.to_string())
+}
+
+/// A node that can be asked.
+pub(crate) struct Client {
+    address: Address,
+    token: Option<Token>,
+    timeout: Duration,
+}
+
+impl Target {
+    /// A client that only reads.
+    pub(crate) fn reader(&self) -> Result<Client, Failure> {
+        self.client(None)
+    }
+
+    /// A client that may ask for something.
+    pub(crate) fn asker(&self, permission: &Permission) -> Result<Client, Failure> {
+        let client = self.client(Some(permission))?;
+        if client.token.is_none() {
+            let problem = "this needs the token of the node: set `token_file` under [http] in the \
+                           file, pass --token-file, or set BELLWETHER_TOKEN_FILE";
+            return Err(Failure::configuration(anyhow!(problem)));
+        }
+        Ok(client)
+    }
+
+    fn client(&self, permission: Option<&Permission>) -> Result<Client, Failure> {
+        let token_file = permission.and_then(|permission| permission.token_file.clone());
+        let http = HttpSettings { listen: self.http.clone(), token_file };
+        let settings = match &self.config {
+            Some(path) => {
+                let overrides = Overrides { node: self.node, http, ..Overrides::default() };
+                let source = Source::read(path, overrides).and_then(|source| source.http());
+                source.map_err(Failure::configuration)?
+            }
+            None => http.standalone(),
+        };
+        let address = settings.listen.clone().ok_or_else(|| {
+            anyhow!(
+                "nothing says where the node serves HTTP: set `listen` under [http] in the \
+                     file, pass --http, or set BELLWETHER_HTTP"
+            )
+        });
+        let token = match permission {
+            Some(_) => settings.token().map_err(Failure::configuration)?,
+            None => None,
+        };
+        let address = address.map_err(Failure::configuration)?;
+        Ok(Client { address, token, timeout: self.timeout })
+    }
+}
+
+impl Client {
+    fn agent(&self, limit: Option<Duration>) -> ureq::Agent {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(self.timeout))
+            .timeout_recv_response(Some(self.timeout))
+            .timeout_global(limit);
+        config.build().into()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> Failure {
+        Failure::unreachable(anyhow!(
+            "no node answers by HTTP at {}: {error}; is it running, with `listen` under [http]?",
+            self.address
+        ))
+    }
+
+    /// What the node says.
+    pub(crate) fn get(&self, path: &str) -> Result<Value, Failure> {
+        let answer = self.agent(Some(self.timeout)).get(self.url(path)).call();
+        self.read(answer)
+    }
+
+    /// Asks for something, and returns what the node says.
+    pub(crate) fn post(&self, path: &str) -> Result<Value, Failure> {
+        let mut request = self.agent(Some(self.timeout)).post(self.url(path));
+        if let Some(token) = &self.token {
+            let token = String::from_utf8_lossy(token.bytes());
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        self.read(request.send_empty())
+    }
+
+    fn read(
+        &self,
+        answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Value, Failure> {
+        let mut answer = answer.map_err(|error| self.unreachable(&error))?;
+        let text = answer.body_mut().read_to_string().map_err(|error| self.unreachable(&error))?;
+        let value: Value = serde_json::from_str(&text).map_err(|_| {
+            Failure::unreachable(anyhow!("{} does not answer as a node does", self.address))
+        })?;
+        if answer.status().is_success() {
+            return Ok(value);
+        }
+        let said = value["error"].as_str().unwrap_or(&text);
+        Err(Failure::runtime(anyhow!("{}: {said}", self.address)))
+    }
+
+    /// Calls `change` with the id and the data of each change, those after `last` first, until the
+    /// node ends the connection, or `change` returns false. Returns whether it did not.
+    pub(crate) fn follow(
+        &self,
+        last: Option<&str>,
+        mut change: impl FnMut(&str, &Value) -> bool,
+    ) -> Result<bool, Failure> {
+        let mut request = self.agent(None).get(self.url("/events"));
+        if let Some(last) = last {
+            request = request.header("last-event-id", last);
+        }
+        let answer = request.call().map_err(|error| self.unreachable(&error))?;
+        if !answer.status().is_success() {
+            return self.read(Ok(answer)).map(|_| true);
+        }
+        let mut id = None;
+        for line in BufReader::new(answer.into_body().into_reader()).lines() {
+            let Ok(line) = line else { return Ok(true) };
+            if let Some(value) = line.strip_prefix("id: ") {
+                id = Some(value.to_owned());
+            } else if let Some(data) = line.strip_prefix("data: ")
+                && let Some(id) = id.take()
+                && let Ok(data) = serde_json::from_str(data)
+                && !change(&id, &data)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,100 @@
+//! `bellwether transfer`, `step-down` and `freeze`: asks something of a running node.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bellwether::NodeId;
+use bellwether::config;
+
+use super::client::{Permission, Target};
+use super::{Failure, print};
+
+/// Let another member lead instead of the leader that is asked
+///
+/// The node stops leading before it answers; the other claims the next epoch at once. If it does
+/// not within a time-out, the members start an election. Exit status 1 if the node does not lead.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether transfer --config orders.toml --node 3 --to 2
+  bellwether transfer --http 10.0.0.3:8080 --token-file token --to 2")]
+pub(crate) struct TransferArgs {
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    permission: Permission,
+
+    /// The member that is to lead
+    #[arg(long, value_name = "ID")]
+    to: NodeId,
+}
+
+/// Let a node lead no longer, and not run for a time
+///
+/// A leader hands over to the member that follows it best. For the given time the node follows and
+/// votes, but does not run, and is no successor. A restart forgets it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether step-down --config orders.toml --node 3 --for 10min
+  bellwether step-down --http 10.0.0.3:8080 --token-file token --for 30s --json")]
+pub(crate) struct StepDownArgs {
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    permission: Permission,
+
+    /// For how long it does not run
+    #[arg(long = "for", value_name = "TIME", value_parser = config::duration)]
+    time: Duration,
+}
+
+/// Keep a node from running for a time, and leave a leader alone
+///
+/// For the given time a node that does not lead does not run for election: it follows and votes,
+/// and is no successor. A node that leads goes on leading and renews its lease; if it loses the
+/// lease within that time, it does not run either until the time is over. Frozen nodes leave the
+/// cluster without a leader if no other can lead. A restart forgets it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether freeze --config orders.toml --node 2 --for 1h
+  bellwether freeze --http 10.0.0.2:8080 --token-file token --for 10min")]
+pub(crate) struct FreezeArgs {
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    permission: Permission,
+
+    /// For how long it does not run
+    #[arg(long = "for", value_name = "TIME", value_parser = config::duration)]
+    time: Duration,
+}
+
+pub(crate) fn transfer(args: &TransferArgs) -> Result<ExitCode, Failure> {
+    ask(&args.target, &args.permission, &format!("/transfer?to={}", args.to))
+}
+
+pub(crate) fn step_down(args: &StepDownArgs) -> Result<ExitCode, Failure> {
+    let path = format!("/step-down?for={}ms", args.time.as_millis());
+    ask(&args.target, &args.permission, &path)
+}
+
+pub(crate) fn freeze(args: &FreezeArgs) -> Result<ExitCode, Failure> {
+    let path = format!("/freeze?for={}ms", args.time.as_millis());
+    ask(&args.target, &args.permission, &path)
+}
+
+fn ask(target: &Target, permission: &Permission, path: &str) -> Result<ExitCode, Failure> {
+    let answer = target.asker(permission)?.post(path)?;
+    let text = match answer["next"].as_u64() {
+        _ if target.json => format!("{answer}\n"),
+        Some(next) => format!("done: node {next} is next\n"),
+        None => "done\n".to_owned(),
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

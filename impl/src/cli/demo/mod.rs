@@ -1,0 +1,126 @@
+//! `bellwether demo`: a cluster on this machine, and a page where a person can break it.
+
+mod nodes;
+mod proxy;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use bellwether::config::Address;
+use rand::distr::{Alphanumeric, SampleString as _};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::nodes::Nodes;
+use super::{Failure, print};
+
+/// Run a cluster on this machine, with a page where you can break it and watch
+///
+/// The nodes are processes of their own on the loopback interface; the page lets you kill, start,
+/// pause and continue each, and cut and heal each link between two. Everything that they keep is in
+/// a temporary directory. Ctrl-C ends all of them, and removes it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether demo
+  bellwether demo --nodes 3 --page 127.0.0.1:9000")]
+pub(crate) struct Args {
+    /// How many nodes
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u16).range(2..=9))]
+    nodes: u16,
+
+    /// Where to serve the page: an address of the loopback interface
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8088")]
+    page: Address,
+}
+
+/// What the page can use.
+#[derive(Clone)]
+struct Shared {
+    nodes: Arc<Nodes>,
+    /// What only the page itself knows: no other page in the browser can break anything.
+    secret: Arc<str>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if !args.page.is_loopback() {
+        let problem = "the page lets anyone stop processes: use an address of this machine alone";
+        return Err(Failure::configuration(anyhow!(problem)));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = runtime.map_err(Failure::runtime)?.block_on(demonstrate(args));
+    result.map_err(Failure::runtime)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn demonstrate(args: &Args) -> anyhow::Result<()> {
+    // Asked for first, so that a signal during the start is not lost.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let listener = TcpListener::bind(args.page.as_str()).await.map_err(|error| {
+        anyhow!("cannot listen on {}: {error}; give the page another address (--page)", args.page)
+    })?;
+    let folder = tempfile::Builder::new().prefix("bellwether-demo-").tempdir()?;
+    let nodes = Arc::new(Nodes::start(args.nodes, folder.path()).await?);
+    let secret = Alphanumeric.sample_string(&mut rand::rng(), 32).into();
+    let router = Router::new()
+        .route("/", get(page))
+        .route("/state", get(state))
+        .route("/act", post(act))
+        .with_state(Shared { nodes: Arc::clone(&nodes), secret });
+    let (count, address, folder_name) = (args.nodes, &args.page, folder.path().display());
+    let text = format!(
+        "{count} nodes run. Their page: http://{address}/\nTheir logs: {folder_name}/*/log\n\
+         Ctrl-C ends them.\n"
+    );
+    let _ = print(&text);
+    tokio::select! {
+        () = bellwether::http::serve(listener, router) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    nodes.end();
+    folder.close()?;
+    Ok(())
+}
+
+/// The page, with what it shows when it asks for something.
+async fn page(State(shared): State<Shared>) -> Html<String> {
+    Html(include_str!("page.html").replace("{{secret}}", &shared.secret))
+}
+
+async fn state(State(shared): State<Shared>) -> Response {
+    ([(header::CACHE_CONTROL, "no-store")], Json(shared.nodes.state())).into_response()
+}
+
+/// What a person asks for.
+#[derive(Debug, Deserialize)]
+struct Act {
+    what: String,
+    node: u16,
+    other: Option<u16>,
+}
+
+async fn act(State(shared): State<Shared>, headers: HeaderMap, Query(act): Query<Act>) -> Response {
+    let shown = headers.get("x-demo").and_then(|value| value.to_str().ok());
+    if shown != Some(&*shared.secret) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    match shared.nodes.act(&act.what, act.node, act.other) {
+        Ok(()) => Json(json!({ "done": true })).into_response(),
+        Err(error) => {
+            (StatusCode::CONFLICT, Json(json!({ "error": error.to_string() }))).into_response()
+        }
+    }
+}
