@@ -37,6 +37,9 @@
 //! # }
 //! ```
 //!
+//! [`Handle::run_while_leader`] does the same for a future: it runs while the node leads, and is
+//! dropped when the lease is over.
+//!
 //! [`Config::for_protocol`] chooses another protocol. None of the others has a quorum: *they can
 //! have two leaders at the same time*, which is logged as a warning. What must be remembered
 //! through a crash is kept in a directory, [`Config::with_directory`].

@@ -11,8 +11,8 @@ use super::{Failure, print};
 
 /// Let another member lead instead of the leader that is asked
 ///
-/// The node stops leading before it answers; the other claims the next epoch at once. If it does
-/// not within a time-out, the members start an election. Exit status 1 if the node does not lead.
+/// The node leads no longer when it answers, and the other claims the next epoch. If it does not
+/// within a time-out, the members start an election. Exit status 1 if the node does not lead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
