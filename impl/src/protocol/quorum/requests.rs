@@ -26,16 +26,13 @@ impl Quorum {
 
     /// A leader leads on until the node that is next is prepared, but for no longer than a round.
     fn on_asked_to_yield(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>) {
-        match (&mut self.state, next) {
-            (State::Leader { .. }, None) => self.hand_over(cx, None, ASKED_TO_YIELD),
-            (State::Leader { invited, .. }, Some(to)) if *invited != next => {
-                if to != cx.id() && cx.config().members.contains(to) {
-                    *invited = next;
-                    cx.arm(Timer::Round);
-                    cx.send(to, Message::Invite(self.durable.epoch));
-                }
-            }
-            _ => {}
+        let State::Leader { invited, .. } = &mut self.state else { return };
+        let Some(to) = next else { return self.hand_over(cx, None, ASKED_TO_YIELD) };
+        let other = to != cx.id() && cx.config().members.contains(to);
+        if other && *invited != next {
+            *invited = next;
+            cx.arm(Timer::Round);
+            cx.send(to, Message::Invite(self.durable.epoch));
         }
     }
 
