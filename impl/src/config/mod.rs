@@ -6,6 +6,7 @@
 //! said.
 
 mod detector;
+mod digest;
 mod error;
 mod fields;
 mod file;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use self::detector::{Detection, Settings as DetectorSettings};
+pub(crate) use self::digest::Digests;
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
@@ -338,6 +340,14 @@ impl<C: Runnable> Config<C> {
         // There and back, within reason.
         let usual = || (C::message_lifetime(&self.core) * 2).clamp(SHORTEST_USUAL, LONGEST_USUAL);
         self.network_timeout.unwrap_or_else(usual)
+    }
+
+    /// What the other nodes are told of this configuration.
+    pub(crate) fn digests(&self) -> Digests {
+        let settings = fields::write(C::NAME, &C::fields(&mut self.section.clone()));
+        let detection = if C::DETECTOR { self.detection.write() } else { String::new() };
+        let ids = self.addresses.keys().map(|id| id.get());
+        Digests::new(ids, &settings, &detection)
     }
 
     /// Whose durable state it is.

@@ -273,7 +273,7 @@ impl Deref for Election {
 /// What the node says of itself to others.
 fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
     let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
-    Hello { cluster, protocol, node: config.node(), incarnation }
+    Hello { cluster, protocol, node: config.node(), incarnation, digests: config.digests() }
 }
 
 /// Says in the log that the node takes part, and what its configuration risks.

@@ -351,14 +351,17 @@ async fn a_link_that_panics_ends_the_node() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let members = [(1, "127.0.0.1:1"), (2, "127.0.0.1:2")];
     let config = config::Config::<Recorder>::for_protocol("orders", 1, members, ());
-    let election = Election::join_with(config.expect("good"), listener, Records::default());
+    let config = config.expect("good");
+    let digests = config.digests();
+    let election = Election::join_with(config, listener, Records::default());
     let mut election = election.expect("it listens");
 
     let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
     let credentials = config::Credentials::none();
     let mut two = handshake::call(&credentials, None, stream).await.expect("a greeting");
     let cluster = "orders".parse().expect("a name");
-    let hello = Hello { cluster, protocol: "recorder".to_owned(), node: id(2), incarnation: 1 };
+    let hello =
+        Hello { cluster, protocol: "recorder".to_owned(), node: id(2), incarnation: 1, digests };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
     let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
     two.send(poison).await.expect("sent");

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
-use crate::config::{ClusterId, Mode};
+use crate::config::{ClusterId, Digests, Mode};
 use crate::protocol::NodeId;
 use crate::status::StatusReport;
 
@@ -142,6 +142,8 @@ pub(crate) struct Hello {
     /// Which run of the node this is: different after every start. 0 where it is not told: a node
     /// that answers a process that it does not know keeps it to itself.
     pub(crate) incarnation: u64,
+    /// What must be the same on every node.
+    pub(crate) digests: Digests,
 }
 
 /// Why a node does not talk to another. The text is for the log of the one that is refused.
@@ -162,6 +164,9 @@ pub(crate) enum Refusal {
     /// The caller has the id of the one it calls.
     #[error("two nodes with one id: it is node {0} as well; give one of them another `node`")]
     SameId(NodeId),
+    /// The two have different members.
+    #[error("it has other members than this node: list the same [members] on every node")]
+    Members,
     /// The caller's certificate is not that of the node that it says it is.
     #[error(
         "it says that the certificate of this node is not that of node {0}: give each node its own"

@@ -209,7 +209,8 @@ fn acceptable<'a, M>(
     } else if !caller.may_be(hello.node) {
         Err(Refusal::Certificate(hello.node))
     } else {
-        context.peers.get(&hello.node).ok_or(Refusal::UnknownNode(hello.node))
+        let peer = context.peers.get(&hello.node).ok_or(Refusal::UnknownNode(hello.node))?;
+        if hello.digests.members == own.digests.members { Ok(peer) } else { Err(Refusal::Members) }
     }
 }
 
@@ -228,6 +229,9 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         }
         Refusal::UnknownNode(_) => {
             format!("node {node} is not configured here: list the same [members] on every node")
+        }
+        Refusal::Members => {
+            format!("node {node} has other members: list the same [members] on every node")
         }
         Refusal::Certificate(_) => format!(
             "a process says it is node {node} of cluster {cluster}, and its certificate is another \

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::backoff::Backoff;
 use super::channel::Channel;
-use super::frame::{self, Frame, Opening, Refusal, Reply};
+use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
 use super::limiter::Source;
 use super::peer::Peer;
@@ -25,11 +25,16 @@ pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Ar
     let mut backoff = Backoff::new(context.terms.lifetime, seed);
     loop {
         match dial(&context, &peer).await {
-            Ok(connection) => {
+            Ok((channel, differs)) => {
                 backoff.reset();
-                peer.set_link(Link::Connected, None);
+                if let Some(text) = &differs
+                    && context.is_new(Source::Member(peer.id), text)
+                {
+                    tracing::warn!(node, peer = peer.id.get(), "{text}");
+                }
+                peer.set_link(Link::Connected, differs);
                 tracing::debug!(node, peer = peer.id.get(), "connected");
-                feed(&context, &peer, connection).await;
+                feed(&context, &peer, channel).await;
                 peer.set_link(Link::Connecting, None);
                 tracing::debug!(node, peer = peer.id.get(), "disconnected");
             }
@@ -57,8 +62,11 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Opens a connection and shakes hands.
-async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Problem> {
+/// Opens a connection and shakes hands. Says what is different there, and should not be.
+async fn dial<M>(
+    context: &Context<M>,
+    peer: &Peer<M>,
+) -> Result<(Channel, Option<String>), Problem> {
     let Limits { step: limit, handshake, .. } = context.terms.limits;
     let stream = peer.resolver.connect(limit).await;
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
@@ -69,7 +77,7 @@ async fn dial<M>(context: &Context<M>, peer: &Peer<M>) -> Result<Channel, Proble
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
     match reply {
-        Reply::Hello(hello) if hello.node == peer.id => Ok(channel),
+        Reply::Hello(hello) if hello.node == peer.id => Ok((channel, differs(context, &hello))),
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
         Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
         Reply::Status(_) | Reply::Is(_) => {
@@ -94,6 +102,15 @@ impl From<Failure> for Problem {
         let problem = if failure.passes() { Self::Unreachable } else { Self::Wrong };
         problem(failure.to_string())
     }
+}
+
+fn differs<M>(context: &Context<M>, there: &Hello) -> Option<String> {
+    let own = &context.hello;
+    let sections = own.digests.differing(&there.digests, &own.protocol)?;
+    Some(format!(
+        "node {} is configured in another way: give every node the same {sections}",
+        there.node
+    ))
 }
 
 fn wrong_node(found: NodeId, expected: NodeId, address: &Address) -> String {

@@ -11,7 +11,7 @@ use super::channel::Channel;
 use super::frame::{Opening, Refusal, Reply};
 use super::*;
 use crate::clock::SystemClock;
-use crate::config::{Kind, Secret};
+use crate::config::{Digests, Kind, Secret};
 use crate::protocol::bully::Message;
 use crate::status::Link;
 
@@ -24,7 +24,14 @@ fn id(number: u16) -> NodeId {
 
 fn hello(node: u16) -> Hello {
     let cluster = "orders".parse().expect("a name");
-    Hello { cluster, protocol: "bully".to_owned(), node: id(node), incarnation: node.into() }
+    let digests = Digests::default();
+    Hello {
+        cluster,
+        protocol: "bully".to_owned(),
+        node: id(node),
+        incarnation: node.into(),
+        digests,
+    }
 }
 
 /// What node 1 knows, of which node 2 is the only peer, and is at this address.
@@ -277,13 +284,17 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
         (Hello { protocol: "lease".to_owned(), ..hello(2) }, Refusal::Protocol("bully".to_owned())),
         (hello(1), Refusal::SameId(id(1))),
         (hello(3), Refusal::UnknownNode(id(3))),
+        (
+            Hello { digests: Digests { members: [7; 16], ..Digests::default() }, ..hello(2) },
+            Refusal::Members,
+        ),
     ] {
         let (mut connection, reply) = call(address, caller).await;
         assert_eq!(reply, Reply::Refused(refusal));
         let end = timeout(LIMIT, connection.next()).await.expect("in time");
         assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     }
-    assert_eq!(context.refused.load(Ordering::Relaxed), 4);
+    assert_eq!(context.refused.load(Ordering::Relaxed), 5);
     assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
 }
 

@@ -194,6 +194,37 @@ fn a_node_that_others_do_not_know_is_refused() {
     logs(&cluster, "2", &["node 9 is not configured here"]);
 }
 
+/// They elect, so that settings can be changed on one node after another; but not without a word.
+#[test]
+fn nodes_with_other_settings_are_told_apart() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    let _other = cluster.run("1", 1, &["--set", "heartbeat=60ms"]);
+    let remedy = ["WARN", "is configured in another way", "give every node the same [bully]"];
+    logs(&cluster, "1", &remedy);
+    logs(&cluster, "2", &remedy);
+    cluster.wait_for(2, "shows the difference", |status| {
+        let member = &status["members"][0];
+        let problem = member["problem"].as_str().unwrap_or_default();
+        member["link"] == "connected" && problem.contains("the same [bully]")
+    });
+    cluster.wait_for(1, "follows", |status| status["leader"] == 2);
+}
+
+#[test]
+fn nodes_with_other_members_are_refused_on_both_sides() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let more = format!("[members]\n9 = \"127.0.0.1:{}\"\n", free_port());
+    let text = cluster.text("test").replace("[members]\n", &more);
+    std::fs::write(cluster.config(), text).expect("writable");
+    let _other = cluster.run("1", 1, &[]);
+    logs(&cluster, "1", &["WARN", "other members", "the same [members] on every node"]);
+    logs(&cluster, "2", &["WARN", "node 1 has other members", "the same [members]"]);
+    cluster.wait_for_leader(2);
+}
+
 #[test]
 fn garbage_on_the_port_ends_that_connection_and_nothing_else() {
     let mut cluster = Cluster::new(2);

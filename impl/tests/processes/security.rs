@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest as _, Sha256};
+
 use super::bad_input::{logs, refuses};
 use super::common::{Cluster, LIMIT, bellwether, free_port};
 
@@ -73,7 +75,10 @@ impl Forger {
         while Instant::now() < until {
             let claims = || {
                 let (mut forger, _) = Self::greet(port, mode)?;
-                let hello = [&[0, 4][..], b"test", &[5], b"bully", &[node, 99]].concat();
+                // Of the settings it knows nothing; the members are no secret.
+                let members = Sha256::digest([0, 1, 0, 2, 0, 3]);
+                let name = [&[0, 4][..], b"test", &[5], b"bully", &[node, 99]].concat();
+                let hello = [&name[..], &members[..16], &[0; 32]].concat();
                 forger.send(&hello)?;
                 while Instant::now() < until {
                     forger.send(&[0, 2])?;

@@ -18,8 +18,11 @@ fn cluster() -> impl Strategy<Value = ClusterId> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    (cluster(), "[a-z]{0,20}", id(), any::<u64>()).prop_map(
-        |(cluster, protocol, node, incarnation)| Hello { cluster, protocol, node, incarnation },
+    (cluster(), "[a-z]{0,20}", id(), any::<u64>(), any::<[[u8; 16]; 3]>()).prop_map(
+        |(cluster, protocol, node, incarnation, [members, settings, detection])| {
+            let digests = Digests { members, settings, detection };
+            Hello { cluster, protocol, node, incarnation, digests }
+        },
     )
 }
 
@@ -37,6 +40,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         "[a-z]{0,20}".prop_map(Refusal::Protocol),
         id().prop_map(Refusal::UnknownNode),
         id().prop_map(Refusal::SameId),
+        Just(Refusal::Members),
         id().prop_map(Refusal::Certificate),
         id().prop_map(Refusal::Duplicate),
     ]
@@ -56,7 +60,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
     let members = proptest::collection::vec(member(), 0..8);
     (hello(), proptest::option::of(id()), members, any::<[u64; 6]>()).prop_map(
         |(hello, leader, members, [seq, uptime_ms, in_role_ms, refused, bad, ignored])| {
-            let Hello { cluster, protocol, node, incarnation } = hello;
+            let Hello { cluster, protocol, node, incarnation, .. } = hello;
             let counters = Counters {
                 refused_handshakes: refused,
                 bad_frames: bad,
