@@ -82,6 +82,25 @@ fn the_unit_and_the_container_start_what_there_is() {
     }
 }
 
+/// What the pages call a variable is one: of a flag, or of the command that `exec` runs.
+#[test]
+fn the_pages_name_no_variable_that_there_is_not() {
+    let names = |text: &str| -> BTreeSet<String> {
+        let part = |c: char| c.is_ascii_uppercase() || c == '_';
+        let words = text.split(|c| !part(c)).filter(|word| word.starts_with("BELLWETHER_"));
+        words.map(str::to_owned).collect()
+    };
+    let command = Cli::command();
+    let flags = command.get_subcommands().flat_map(clap::Command::get_arguments);
+    let mut known: BTreeSet<String> = flags
+        .filter_map(|flag| flag.get_env().map(|name| name.to_string_lossy().into_owned()))
+        .collect();
+    known.extend(names(include_str!("exec/running.rs")));
+    let library = include_str!("../../../docs/library.md");
+    let named = [PAGE, HTTP_PAGE, library].map(names).into_iter().flatten();
+    assert_eq!(named.collect::<BTreeSet<_>>(), known);
+}
+
 #[test]
 fn the_page_lists_every_command() {
     let listed: Vec<_> = rows("Commands").into_iter().map(|row| row[0].clone()).collect();
