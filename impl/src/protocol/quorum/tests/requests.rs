@@ -88,6 +88,7 @@ fn a_node_that_steps_down_follows_and_votes_and_does_not_run_until_its_time_is_o
 fn a_follower_that_steps_down_is_no_successor() {
     let mut two = a_follower();
     assert_eq!(two.asks(20, Request::StepDown(None, ms(5_000))), "");
+    assert_eq!(two.hears(25, 3, Message::Invite(epoch(1))), "", "it does not take over");
     assert_eq!(
         two.hears(30, 3, Message::Yield(epoch(1), Some(id(2)))),
         "follower becomes follower: the leader has stopped leading, wake at 5020"
