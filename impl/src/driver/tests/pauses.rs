@@ -54,7 +54,8 @@ async fn a_leader_without_a_lease_that_was_paused_has_lost_and_leads_again() {
         // What has arrived meanwhile comes after.
         let frame = Frame::Message(Message::Election);
         arrivals.send(Arrival { from: id(2), incarnation: 1, frame }).await.expect("it runs");
-        let lost = leadership.changed().await.expect("it runs");
+        let lost = tokio::time::timeout(ms(10_000), leadership.changed()).await;
+        let lost = lost.expect("it is told").expect("it runs");
         assert_eq!((lost.seq, lost.leader), (before.seq + 1, None), "pause {pause}");
         assert_eq!((lost.role, lost.reason), (Role::Waiting, Some(Reason::PAUSED)));
         let woken = clock.now();
