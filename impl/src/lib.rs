@@ -72,6 +72,7 @@ mod transport;
 
 pub use config::Config;
 pub use driver::{
-    Election, Guard, Handle, JoinError, LeadError, Leadership, OwnChange, RequestError, Stopped,
+    Approach, Election, Guard, Handle, JoinError, LeadError, Leadership, OwnChange, Preparation,
+    RequestError, Stopped,
 };
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

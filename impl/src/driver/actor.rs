@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::gate::Gate;
 use super::guard::Lessee;
 use super::leadership::{News, Publisher};
 use super::order::{Answer, Order, RequestError, What};
@@ -14,7 +15,7 @@ use super::pause::Awake;
 use super::watch::Watch;
 use crate::clock::Clock;
 use crate::protocol::{
-    Core, Epoch, Event, Input, Membership as _, Node, NodeId, Output, Reason, Request, Role,
+    Core, Epoch, Event, Input, Lease, Membership as _, Node, NodeId, Output, Reason, Request, Role,
     Status, Time,
 };
 use crate::storage::{Storage, StorageError};
@@ -52,6 +53,8 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) resume: Option<Time>,
     /// It leads, and is not to run again before that once it does not.
     pub(super) frozen: Option<Time>,
+    /// What keeps the program from knowing that the node leads before it is prepared.
+    pub(super) gate: Option<Gate>,
 }
 
 /// What ends a wait of the loop.
@@ -137,6 +140,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 self.frozen = Some(self.clock.now() + time);
                 Ok(None)
             }
+            (None, What::Prepared(number)) => {
+                self.open(number);
+                Ok(None)
+            }
+            (None, What::Unprepared(number, _)) if !self.gives_up(number) => Ok(None),
             (None, _) => {
                 let (request, next) = what.request(self.node.successor());
                 if let Some(request) = request {
@@ -160,12 +168,45 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let Status { id: node, role, .. } = self.node.status();
         let other = |to: NodeId| to != node && self.node.config().hears(to);
         match what {
-            What::Answer => None,
+            What::Answer | What::Prepared(_) | What::Unprepared(..) => None,
             _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
             What::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
             What::HandOver(Some(to)) if !other(to) => Some(RequestError::NoSuccessor { node, to }),
             What::HandOver(_) | What::StepDown(_) | What::Freeze(_) | What::Healthy(_) => None,
         }
+    }
+
+    /// The program is prepared: it is told that its node leads.
+    fn open(&mut self, number: u64) {
+        let gate = self.gate.as_mut().filter(|gate| gate.is_held(number));
+        if let Some(reason) = gate.and_then(Gate::open) {
+            let Status { role, leader, .. } = self.node.status();
+            self.lessee.hold(self.lease());
+            self.announce(role, leader, reason);
+        }
+    }
+
+    /// The program cannot prepare itself. Whether the node steps down.
+    fn gives_up(&mut self, number: u64) -> bool {
+        let Some(gate) = self.gate.as_mut().filter(|gate| gate.is_held(number)) else {
+            return false;
+        };
+        gate.give_up();
+        if !C::REQUESTS {
+            let (node, protocol) = (self.node.status().id.get(), C::NAME);
+            tracing::error!(
+                node,
+                protocol,
+                "leads without its program, which is not prepared: nodes of this \
+                 protocol cannot step down"
+            );
+        }
+        C::REQUESTS
+    }
+
+    /// The lease that the node has, as its program may know it.
+    fn lease(&self) -> Option<Lease> {
+        self.node.lease().filter(|_| self.gate.as_ref().is_none_or(Gate::is_open))
     }
 
     /// Notices a pause. The others may follow another leader by now, also where the protocol does
@@ -226,7 +267,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
     async fn carry_out(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         self.node.handle(self.clock.now(), input);
         // First: when others are told that this node leads no longer, its program knows.
-        self.lessee.hold(self.node.lease());
+        self.lessee.hold(self.lease());
         while let Some(output) = self.node.poll() {
             match output {
                 Output::Persist(state) => self.persist(state).await?,
@@ -235,15 +276,44 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 Output::WakeAt(wake) => self.wake = wake,
             }
         }
-        let now = self.publisher.latest();
-        if now.leader.is_some() && now.epoch != self.epoch(now.leader) {
-            self.announce(now.role, now.leader, Reason::NEXT_EPOCH);
-        }
-        self.publisher.renew(self.node.lease());
+        self.compare_epochs();
+        self.publisher.renew(self.lease());
         if let Some(watch) = &mut self.watch {
             watch.look(self.node.watched(), self.clock.now());
         }
         Ok(())
+    }
+
+    /// Tells the program of a leader that leads another epoch.
+    fn compare_epochs(&mut self) {
+        let epoch = self.node.epoch();
+        if self.gate.as_ref().is_some_and(|gate| !gate.is_for(epoch)) {
+            let Status { role, leader, .. } = self.node.status();
+            return self.change(role, leader, Reason::NEXT_EPOCH);
+        }
+        let now = self.publisher.latest();
+        if now.leader.is_some() && now.epoch != self.epoch(now.leader) {
+            self.change(now.role, now.leader, Reason::NEXT_EPOCH);
+        }
+    }
+
+    /// The node sees another role, leader or epoch. If there is a gate, its program is not told
+    /// before it is prepared that it leads.
+    fn change(&mut self, role: Role, leader: Option<NodeId>, reason: Reason) {
+        let epoch = self.epoch(leader);
+        match &mut self.gate {
+            Some(gate) if role == Role::Leader => {
+                gate.approach(epoch, reason);
+                self.lessee.hold(None);
+                self.announce(Role::Waiting, None, Reason::PREPARING);
+            }
+            gate => {
+                if let Some(gate) = gate {
+                    gate.withdraw();
+                }
+                self.announce(role, leader, reason);
+            }
+        }
     }
 
     /// Returns when `state` is durable. The disk keeps a thread of its own busy meanwhile.
@@ -289,7 +359,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
         match event {
             Event::RoleChanged { to, leader, reason, .. } => {
                 self.resume = None;
-                self.announce(to, leader, reason);
+                self.change(to, leader, reason);
             }
             Event::Ignored { from, cause } => {
                 self.ignored.fetch_add(1, Ordering::Relaxed);

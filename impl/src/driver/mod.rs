@@ -7,6 +7,7 @@
 //! A protocol that needs neither gets neither.
 
 mod actor;
+mod gate;
 mod guard;
 mod handle;
 mod history;
@@ -23,23 +24,27 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::Actor;
+use self::gate::Gate;
+pub use self::gate::{Approach, Preparation};
 pub use self::guard::Guard;
 use self::guard::{Lessee, Lessor};
 pub use self::handle::{Handle, LeadError};
 pub use self::history::{Change, History};
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
+use self::order::Order;
 pub use self::order::RequestError;
 use self::pause::Awake;
 use self::watch::Watch;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Runnable};
 use crate::log;
-use crate::protocol::{Node, Time};
+use crate::protocol::{Core, Node, Time};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
@@ -100,11 +105,46 @@ impl Election {
     /// [`JoinError::Listen`] when the address is taken or not this machine's, and whatever
     /// [`Election::join_on`] says.
     pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
-        let address = config.listen().clone();
-        match TcpListener::bind(address.as_str()).await {
-            Ok(listener) => Self::join_on(config, listener),
-            Err(cause) => Err(JoinError::Listen { address, cause }),
-        }
+        let listener = listen(&config).await?;
+        Self::join_on(config, listener)
+    }
+
+    /// As [`Election::join`], with a program that prepares itself before it is told that its node
+    /// leads. Readers see the node waiting meanwhile, and no guard is given; it keeps its lease, so
+    /// no other node leads.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use bellwether::{Config, Election};
+    /// # async fn mount() -> bool { true }
+    /// # async fn join(config: Config) -> Result<(), Box<dyn std::error::Error>> {
+    /// let (election, mut preparation) = Election::join_prepared(config).await?;
+    /// while let Some(mut approach) = preparation.next().await {
+    ///     tokio::select! {
+    ///         mounted = mount() => match mounted {
+    ///             true => approach.ready().await,
+    ///             false => approach.refuse(Duration::from_secs(30)).await,
+    ///         },
+    ///         () = approach.withdrawn() => {}
+    ///     }
+    /// }
+    /// # drop(election);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Election::join`].
+    pub async fn join_prepared<C: Runnable>(
+        config: Config<C>,
+    ) -> Result<(Self, Preparation), JoinError> {
+        let listener = listen(&config).await?;
+        let storage = open(&config)?;
+        let (orders, ordered) = order::channel();
+        let (gate, preparation) = Gate::new(orders.clone());
+        let election = Self::start(config, listener, storage, (orders, ordered), Some(gate))?;
+        Ok((election, preparation))
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.
@@ -122,11 +162,8 @@ impl Election {
         config: Config<C>,
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
-        let storage: Option<Box<dyn Storage<C::Durable>>> = match config.directory()? {
-            Some(path) => Some(Box::new(Directory::open(path, config.owner())?)),
-            None => None,
-        };
-        Self::start(config, listener, storage)
+        let storage = open(&config)?;
+        Self::start(config, listener, storage, order::channel(), None)
     }
 
     /// As [`Election::join_on`], with durable state in a storage of the caller's.
@@ -141,14 +178,16 @@ impl Election {
         listener: TcpListener,
         storage: impl Storage<C::Durable>,
     ) -> Result<Self, JoinError> {
-        Self::start(config, listener, Some(Box::new(storage)))
+        Self::start(config, listener, Some(Box::new(storage)), order::channel(), None)
     }
 
     #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the election now
     fn start<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
-        mut storage: Option<Box<dyn Storage<C::Durable>>>,
+        mut storage: Kept<C>,
+        (orders, ordered): (mpsc::Sender<Order>, mpsc::Receiver<Order>),
+        gate: Option<Gate>,
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
         let credentials = config.credentials()?;
@@ -159,7 +198,6 @@ impl Election {
         let (watch, silence) = watching(&config, clock.now())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lessee, lessor) = Lessee::new(clock);
-        let (orders, ordered) = order::channel();
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
@@ -196,6 +234,7 @@ impl Election {
             awake: Awake::new(silence, clock.now()),
             resume: None,
             frozen: None,
+            gate,
         };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
@@ -274,6 +313,23 @@ impl Deref for Election {
 fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
     let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
     Hello { cluster, protocol, node: config.node(), incarnation, digests: config.digests() }
+}
+
+/// Durable state, if the protocol has some.
+type Kept<C> = Option<Box<dyn Storage<<C as Core>::Durable>>>;
+
+async fn listen<C: Runnable>(config: &Config<C>) -> Result<TcpListener, JoinError> {
+    let address = config.listen();
+    let listener = TcpListener::bind(address.as_str()).await;
+    listener.map_err(|cause| JoinError::Listen { address: address.clone(), cause })
+}
+
+/// The configured directory.
+fn open<C: Runnable>(config: &Config<C>) -> Result<Kept<C>, JoinError> {
+    Ok(match config.directory()? {
+        Some(path) => Some(Box::new(Directory::open(path, config.owner())?)),
+        None => None,
+    })
 }
 
 /// Says in the log that the node takes part, and what its configuration risks.

@@ -32,6 +32,11 @@ pub(super) enum What {
     Healthy(bool),
     /// Only to answer.
     Answer,
+    /// To be told that the program is prepared, since the node came to lead for the so manieth
+    /// time.
+    Prepared(u64),
+    /// To be told that it cannot prepare itself, and not to run for so long.
+    Unprepared(u64, Duration),
 }
 
 /// Orders that wait. One at a time is answered.
@@ -153,7 +158,8 @@ impl What {
             Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
             Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
             Self::Healthy(healthy) => (Some(Request::Healthy(healthy)), None),
-            Self::Answer => (None, None),
+            Self::Unprepared(_, time) => (Some(Request::StepDown(follower, time)), follower),
+            Self::Answer | Self::Prepared(_) => (None, None),
         }
     }
 }

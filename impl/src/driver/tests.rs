@@ -198,6 +198,7 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
         awake: Awake::new(ms(1_000), clock.now()),
         resume: None,
         frozen: None,
+        gate: None,
     };
     let (ignored, inbox) = (Arc::clone(&actor.ignored), Some(inbox));
     let stop = CancellationToken::new();

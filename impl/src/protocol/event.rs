@@ -64,6 +64,8 @@ impl Reason {
     /// The process or its machine stood still while it led, for longer than the others wait.
     pub const PAUSED: Self =
         Self::new("paused", "the process stood still for longer than the others wait");
+    /// The node has come to lead, and its program prepares itself for that.
+    pub const PREPARING: Self = Self::new("preparing", "it leads once its program is prepared");
     /// A leader that was paused leads still.
     pub const RESUMED: Self = Self::new("resumed", "it leads still, after a pause");
     /// The leader is the same, and leads another epoch.

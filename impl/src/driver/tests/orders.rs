@@ -19,6 +19,10 @@ struct Leader {
 }
 
 async fn leader() -> Leader {
+    leader_behind(None).await
+}
+
+async fn leader_behind(gate: Option<Gate>) -> Leader {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, None, 0).expect("valid");
@@ -40,6 +44,7 @@ async fn leader() -> Leader {
         awake: Awake::new(Timing::DEFAULT.lease, clock.now()),
         resume: None,
         frozen: None,
+        gate,
     };
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);
@@ -220,4 +225,53 @@ async fn a_renewed_lease_is_seen_and_wakes_no_reader() {
     assert_eq!((after.seq, after.lease_until), (before.seq, leader.until()));
     assert!(after.lease_until > before.lease_until);
     assert!(tokio::time::timeout(ms(10), leadership.changed()).await.is_err(), "no change");
+}
+
+/// The leader, whose program prepares itself, and what the program is asked.
+async fn unprepared() -> (Leader, Preparation) {
+    let (orders, _) = order::channel();
+    let (gate, preparation) = Gate::new(orders);
+    (leader_behind(Some(gate)).await, preparation)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
+    let (mut leader, mut preparation) = unprepared().await;
+    let waits = leader.leadership.now();
+    assert_eq!((waits.role, waits.leader), (Role::Waiting, None));
+    assert_eq!(waits.reason, Some(Reason::PREPARING));
+    assert_eq!(leader.actor.node.status().role, Role::Leader, "the others know");
+    assert!(leader.lessor.guard().is_none());
+    let approach = preparation.next().await.expect("it leads");
+    assert_eq!(approach.epoch(), Some(Epoch::new(1)));
+    // What was asked for is not what is answered.
+    assert_eq!(leader.asked(What::Prepared(2)).await, Ok(None));
+    assert!(leader.lessor.guard().is_none());
+    assert_eq!(leader.asked(What::Prepared(1)).await, Ok(None));
+    let leads = leader.leadership.now();
+    assert!(leads.is_self() && leads.epoch == Some(Epoch::new(1)));
+    assert_eq!(leads.lease_until, leader.until());
+    assert!(leader.until().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_cannot_prepare_itself_never_leads_and_its_node_steps_down() {
+    let (mut leader, mut preparation) = unprepared().await;
+    let _approach = preparation.next().await.expect("it leads");
+    assert_eq!(leader.asked(What::Unprepared(1, ms(5_000))).await, Ok(Some(id(2))));
+    assert_ne!(leader.actor.node.status().role, Role::Leader);
+    assert!(leader.lessor.guard().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preparation_ends_with_the_lease() {
+    let (mut leader, mut preparation) = unprepared().await;
+    let mut approach = preparation.next().await.expect("it leads");
+    // No node acknowledges its rounds.
+    leader.clock.sleep(ms(1_500));
+    leader.actor.step(Input::Wake).await.expect("it is in memory");
+    assert_ne!(leader.actor.node.status().role, Role::Leader);
+    approach.withdrawn().await;
+    assert_eq!(leader.asked(What::Prepared(1)).await, Ok(None));
+    assert!(leader.lessor.guard().is_none() && !leader.leadership.now().is_self());
 }

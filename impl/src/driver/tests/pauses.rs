@@ -30,6 +30,7 @@ fn leader() -> (Actor<Bully, ManualClock>, LeadershipWatch, ManualClock) {
         awake: Awake::new(silence, clock.now()),
         resume: None,
         frozen: None,
+        gate: None,
     };
     (actor, leadership, clock)
 }
