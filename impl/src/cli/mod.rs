@@ -8,6 +8,7 @@ mod demo;
 #[cfg(target_os = "linux")]
 mod exec;
 mod history;
+mod hooks;
 mod http;
 mod keys;
 mod log;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bellwether::Config;
-use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Hooks, Log, Overrides, Runnable, Visitor};
 
-use super::log;
+use super::{hooks, log};
 
 /// The keys that may change while a node runs. Its protocol, its timing and its members are what
 /// the others count on.
-const RELOADABLE: [&str; 1] = ["log.level"];
+const RELOADABLE: [&str; 4] = ["log.level", "hooks.on_change", "hooks.timeout", "hooks.retry"];
 
 /// Where a running node has its configuration from, and what it is.
 pub(crate) struct Reload {
@@ -36,10 +36,11 @@ impl Reload {
 
     /// Reads the configuration again, and replaces what has changed. Says so in the log, or why
     /// nothing is replaced.
-    pub(crate) fn reload(&mut self, node: u16, started: &log::Started) {
+    pub(crate) fn reload(&mut self, node: u16, started: &log::Started, hooks: &hooks::Running) {
         match self.read() {
             Ok(read) => {
                 started.set(&read.log.levels);
+                hooks.set(read.hooks);
                 let changed = difference(&self.current, &read.keys).join(", ");
                 let changed = if changed.is_empty() { "nothing" } else { &changed };
                 tracing::info!(node, changed, "the configuration was read again");
@@ -75,6 +76,7 @@ impl Reload {
 struct Read {
     keys: Keys,
     log: Log,
+    hooks: Hooks,
 }
 
 struct Reading;
@@ -83,7 +85,7 @@ impl Visitor for Reading {
     type Output = Read;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        Read { keys: keys(&config.to_toml(&log)), log }
+        Read { keys: keys(&config.to_toml(&log)), log, hooks: config.hooks().clone() }
     }
 }
 

@@ -5,20 +5,21 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
-use bellwether::{Config, Election};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::http::Http;
 use super::overrides::OverrideArgs;
 use super::reload::Reload;
-use super::{Failure, log, service};
+use super::{Failure, hooks, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
 /// Logs to standard error; every change of role or leader is one line. Settings count in this
-/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level` may change.
+/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level`
+/// and `[hooks]` may change.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -95,7 +96,7 @@ async fn take_part<C: Runnable>(
     let mut signals =
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
-    let mut election = Election::join(config).await?;
+    let (mut election, hooks) = hooks::join(config).await?;
     http.serve(&election);
     let mut leadership = election.leadership();
     service::ready();
@@ -106,7 +107,7 @@ async fn take_part<C: Runnable>(
             signal = signals.next() => match signal {
                 Asked::ToReload => {
                     service::reloading();
-                    reload.reload(node, started);
+                    reload.reload(node, started, &hooks);
                     service::ready();
                 }
                 Asked::ToEnd(signal) => {
@@ -121,6 +122,7 @@ async fn take_part<C: Runnable>(
     }
     service::stopping();
     election.leave().await?;
+    hooks.finish().await;
     tracing::info!(node, "left");
     Ok(())
 }

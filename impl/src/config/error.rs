@@ -105,6 +105,12 @@ pub enum Error {
         /// The first such address.
         address: Address,
     },
+    /// The hooks make no sense.
+    #[error("hooks.{problem}")]
+    Hooks {
+        /// Which, and what is wrong.
+        problem: String,
+    },
     /// The security cannot be had.
     #[error("security: {problem}")]
     Security {

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{self, Mistake};
+use super::hooks::{self, Hooks};
 use super::http::{self, HttpSettings};
 use super::log::{FileLog, Levels, Log};
 use super::security::{self, SecuritySettings};
@@ -22,9 +23,9 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 11] = [
+const TOP: [&str; 12] = [
     "cluster", "protocol", "node", "listen", "members", "storage", "security", "http", "network",
-    "detector", "log",
+    "detector", "hooks", "log",
 ];
 
 /// The keys of `[network]`.
@@ -40,7 +41,8 @@ const LOG: [&str; 2] = ["level", "format"];
 /// that is empty if it has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections = ["members", "storage", "security", "http", "network", "detector", "log"];
+    let sections =
+        ["members", "storage", "security", "http", "network", "detector", "hooks", "log"];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
     let tables = [
         ("members", &["ID"][..]),
@@ -66,6 +68,7 @@ pub fn reference() -> Vec<(String, String)> {
     };
     let mut all: Vec<_> = top.chain(below).map(value).collect();
     all.extend(super::detector::Detection::reference());
+    all.extend(Hooks::reference());
     all.extend(protocols::reference());
     all
 }
@@ -118,6 +121,8 @@ struct File {
     http: HttpSettings,
     #[serde(default)]
     network: FileNetwork,
+    #[serde(default)]
+    hooks: Hooks,
     #[serde(default)]
     log: FileLog,
 }
@@ -292,6 +297,7 @@ impl Source {
             section,
             directory,
             detection,
+            hooks: file.hooks,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network_timeout: file.network.timeout,
@@ -331,6 +337,7 @@ impl Source {
             ("security", &security::KEYS),
             ("http", &http::KEYS),
             ("network", &NETWORK),
+            ("hooks", &hooks::KEYS),
             ("log", &LOG),
         ] {
             if let Some(DeValue::Table(table)) = root.get(section).map(Spanned::get_ref) {

@@ -10,6 +10,7 @@ mod digest;
 mod error;
 mod fields;
 mod file;
+mod hooks;
 mod http;
 mod log;
 mod names;
@@ -25,6 +26,7 @@ pub(crate) use self::digest::Digests;
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
+pub use self::hooks::Hooks;
 pub use self::http::{Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::names::{Address, ClusterId};
@@ -58,6 +60,7 @@ pub struct Config<C: Runnable = Recommended> {
     security: Security,
     http: Http,
     network_timeout: Option<Duration>,
+    hooks: Hooks,
 }
 
 /// What a configuration is made of.
@@ -72,6 +75,7 @@ struct Parts<C: Runnable> {
     security: Security,
     http: Http,
     network_timeout: Option<Duration>,
+    hooks: Hooks,
 }
 
 impl Config {
@@ -141,6 +145,7 @@ impl<C: Runnable> Config<C> {
             security: Security::default(),
             http: Http::default(),
             network_timeout: None,
+            hooks: Hooks::default(),
         })
     }
 
@@ -204,7 +209,7 @@ impl<C: Runnable> Config<C> {
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
-        let Parts { detection, security, http, network_timeout, .. } = parts;
+        let Parts { detection, security, http, network_timeout, hooks, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
@@ -219,6 +224,7 @@ impl<C: Runnable> Config<C> {
         let core = core::<C>(node, &ids, &section)?;
         detection.check()?;
         network_timeout.map_or(Ok(()), check_timeout)?;
+        hooks.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
@@ -235,6 +241,7 @@ impl<C: Runnable> Config<C> {
             security,
             http,
             network_timeout,
+            hooks,
         })
     }
 
@@ -272,6 +279,12 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn detection(&self) -> &Detection {
         &self.detection
+    }
+
+    /// What the daemon runs before it leads, and on each change. The library runs nothing.
+    #[must_use]
+    pub fn hooks(&self) -> &Hooks {
+        &self.hooks
     }
 
     /// Where the node keeps its durable state; `None` if it has none.
@@ -380,11 +393,12 @@ impl<C: Runnable> Config<C> {
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\n\
-             [network]\ntimeout = \"{timeout}\"\n{detector}\n\
+             [network]\ntimeout = \"{timeout}\"\n{detector}{hooks}\n\
              [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
             http = self.http.write(),
+            hooks = self.hooks.write(),
         )
     }
 }

@@ -24,7 +24,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use self::running::{Ended, Running};
 use super::http::Http;
 use super::overrides::OverrideArgs;
-use super::{Failure, log};
+use super::{Failure, hooks, log};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
@@ -173,7 +173,7 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
     let mut signals = Signals::new().map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let http = Http::listen(&config).await?;
-    let mut election = Election::join(config).await?;
+    let (mut election, hooks) = hooks::join(config).await?;
     http.serve(&election);
     let mut backoff = BACKOFF[0];
     let code = loop {
@@ -215,6 +215,7 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
         }
     };
     election.leave().await?;
+    hooks.finish().await;
     Ok(code)
 }
 

@@ -131,7 +131,7 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
             || key.starts_with("http.");
         let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));
         let (section, last) = key.rsplit_once('.').unwrap_or(("", &key));
-        let (_, body) = example.split_once(&format!("[{section}]\n")).unwrap_or(("", example));
+        let (_, body) = example.split_once(&format!("\n[{section}]\n")).unwrap_or(("", example));
         let body = body.split("\n[").next().unwrap_or_default();
         let there = body.lines().any(|line| line.starts_with(&format!("{last} = ")));
         assert!(there || optional || other_kind, "{key} is not in the example");

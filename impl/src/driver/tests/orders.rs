@@ -245,9 +245,9 @@ async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
     let approach = preparation.next().await.expect("it leads");
     assert_eq!(approach.epoch(), Some(Epoch::new(1)));
     // What was asked for is not what is answered.
-    assert_eq!(leader.asked(What::Prepared(2)).await, Ok(None));
+    assert_eq!(leader.asked(What::Prepared(2), None).await, Ok(None));
     assert!(leader.lessor.guard().is_none());
-    assert_eq!(leader.asked(What::Prepared(1)).await, Ok(None));
+    assert_eq!(leader.asked(What::Prepared(1), None).await, Ok(None));
     let leads = leader.leadership.now();
     assert!(leads.is_self() && leads.epoch == Some(Epoch::new(1)));
     assert_eq!(leads.lease_until, leader.until());
@@ -258,7 +258,12 @@ async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
 async fn a_program_that_cannot_prepare_itself_never_leads_and_its_node_steps_down() {
     let (mut leader, mut preparation) = unprepared().await;
     let _approach = preparation.next().await.expect("it leads");
-    assert_eq!(leader.asked(What::Unprepared(1, ms(5_000))).await, Ok(Some(id(2))));
+    let refused = What::Unprepared(1, ms(5_000));
+    assert_eq!(leader.asked(refused, None).await, Ok(Some(id(2))), "it followed");
+    assert!(leader.lessor.guard().is_none());
+    // The one that is to lead instead does not answer.
+    leader.clock.sleep(ms(200));
+    leader.actor.step(Input::Wake).await.expect("it is in memory");
     assert_ne!(leader.actor.node.status().role, Role::Leader);
     assert!(leader.lessor.guard().is_none());
 }
@@ -272,6 +277,6 @@ async fn a_preparation_ends_with_the_lease() {
     leader.actor.step(Input::Wake).await.expect("it is in memory");
     assert_ne!(leader.actor.node.status().role, Role::Leader);
     approach.withdrawn().await;
-    assert_eq!(leader.asked(What::Prepared(1)).await, Ok(None));
+    assert_eq!(leader.asked(What::Prepared(1), None).await, Ok(None));
     assert!(leader.lessor.guard().is_none() && !leader.leadership.now().is_self());
 }

@@ -1,0 +1,254 @@
+//! What the daemon runs before it leads, and on each change: one script at a time, in the order in
+//! which the changes came, each for a limited time.
+
+use std::io::ErrorKind;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bellwether::config::{Hooks, Runnable};
+use bellwether::driver::Change;
+use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Role};
+use humantime_serde::re::humantime::format_duration;
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// How much of what a script prints is logged, in bytes.
+const PRINTED: u64 = 4096;
+
+/// How long to wait for the rest of it after the script has ended: what it has started in the
+/// background may hold its output open.
+const REST: Duration = Duration::from_millis(100);
+
+/// The scripts of a node that takes part.
+pub(crate) struct Running {
+    task: JoinHandle<()>,
+    hooks: watch::Sender<Hooks>,
+}
+
+impl Running {
+    /// Runs these from now on.
+    pub(crate) fn set(&self, hooks: Hooks) {
+        self.hooks.send_replace(hooks);
+    }
+
+    /// Runs what the end of the node's part is to run, and returns when it has ended, or after the
+    /// time of two scripts.
+    pub(crate) async fn finish(self) {
+        let limit = self.hooks.borrow().timeout * 2;
+        if timeout(limit, self.task).await.is_err() {
+            tracing::warn!("not all hooks have run");
+        }
+    }
+}
+
+/// Takes part, and runs scripts meanwhile.
+pub(crate) async fn join<C: Runnable>(config: Config<C>) -> anyhow::Result<(Election, Running)> {
+    let (hooks, current) = watch::channel(config.hooks().clone());
+    let (cluster, node) = (config.cluster().to_string(), config.node());
+    let (election, preparation) = if config.hooks().before_leading.is_empty() {
+        (Election::join(config).await?, None)
+    } else {
+        let (election, preparation) = Election::join_prepared(config).await?;
+        (election, Some(preparation))
+    };
+    let handle = election.handle();
+    let runner = Runner { cluster, node, handle, hooks: current, last: None };
+    let task = tokio::spawn(runner.run(preparation));
+    Ok((election, Running { task, hooks }))
+}
+
+struct Runner {
+    cluster: String,
+    node: NodeId,
+    handle: Handle,
+    hooks: watch::Receiver<Hooks>,
+    /// The change that was told last.
+    last: Option<Change>,
+}
+
+/// How a script ended.
+enum Ended {
+    Itself(ExitStatus),
+    Late,
+    InVain,
+}
+
+impl Runner {
+    async fn run(mut self, mut preparation: Option<Preparation>) {
+        let mut leadership = self.handle.leadership();
+        loop {
+            let approach = tokio::select! {
+                approach = next(&mut preparation) => approach,
+                changed = leadership.changed() => match changed {
+                    Some(_) => None,
+                    None => break,
+                },
+            };
+            self.tell().await;
+            if let Some(approach) = approach {
+                self.prepare(approach).await;
+            }
+        }
+        self.tell().await;
+    }
+
+    /// Tells every change that was not told yet.
+    async fn tell(&mut self) {
+        let seen = self.last.map_or(0, |last| last.seq);
+        let changes = self.handle.history().since(seen);
+        let missed = changes.first().map_or(0, |first| first.seq - seen - 1);
+        if missed > 0 {
+            tracing::warn!(node = self.node.get(), missed, "hooks are too slow for the changes");
+        }
+        for change in changes {
+            let hook = self.hooks.borrow().on_change.clone();
+            if !hook.is_empty() {
+                let mut script = self.script(&hook, change.epoch, change.leader, change.role);
+                let (role, leader) =
+                    self.last.map_or((Role::NotStarted, None), |last| (last.role, last.leader));
+                script.env("BELLWETHER_OLD_ROLE", role.to_string());
+                script.env("BELLWETHER_OLD_LEADER", number(leader));
+                script.env("BELLWETHER_REASON", change.reason.name());
+                script.env("BELLWETHER_SEQ", change.seq.to_string());
+                self.log("on_change", &self.execute("on_change", script, None).await);
+            }
+            self.last = Some(change);
+        }
+    }
+
+    /// Leads if the script succeeds, and steps down otherwise.
+    async fn prepare(&self, mut approach: Approach) {
+        let hook = self.hooks.borrow().before_leading.clone();
+        let script = self.script(&hook, approach.epoch(), Some(self.node), Role::Leader);
+        let ended = self.execute("before_leading", script, Some(&mut approach)).await;
+        self.log("before_leading", &ended);
+        match ended {
+            Ok(Ended::Itself(status)) if status.success() => approach.ready().await,
+            Ok(Ended::InVain) => {}
+            Ok(Ended::Itself(_) | Ended::Late) | Err(_) => {
+                let retry = self.hooks.borrow().retry;
+                approach.refuse(retry).await;
+            }
+        }
+    }
+
+    fn script(
+        &self,
+        hook: &[String],
+        epoch: Option<Epoch>,
+        leader: Option<NodeId>,
+        role: Role,
+    ) -> Command {
+        let mut script = Command::new(hook.first().map_or("", String::as_str));
+        script.args(hook.iter().skip(1));
+        script.env("BELLWETHER_CLUSTER", &self.cluster);
+        script.env("BELLWETHER_NODE", self.node.to_string());
+        script.env("BELLWETHER_EPOCH", epoch.map_or(String::new(), |e| e.number().to_string()));
+        script.env("BELLWETHER_LEADER", number(leader));
+        script.env("BELLWETHER_ROLE", role.to_string());
+        // It is no part of the service: it says nothing to the service manager.
+        script.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC");
+        script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        script.process_group(0).kill_on_drop(true);
+        script
+    }
+
+    /// Runs a script until it ends, its time is over, or it is in vain. What it has started is
+    /// killed with it in the last two cases.
+    async fn execute(
+        &self,
+        hook: &'static str,
+        mut script: Command,
+        approach: Option<&mut Approach>,
+    ) -> anyhow::Result<Ended> {
+        let limit = self.hooks.borrow().timeout;
+        let program = script.as_std().get_program().to_string_lossy().into_owned();
+        let mut child = script.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => anyhow!("{program}: there is no such program"),
+            _ => anyhow!("{program}: {error}"),
+        })?;
+        let printed = self.printed(hook, &mut child);
+        let in_vain = async {
+            match approach {
+                Some(approach) => approach.withdrawn().await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            status = child.wait() => Ended::Itself(status?),
+            () = tokio::time::sleep(limit) => Ended::Late,
+            () = in_vain => Ended::InVain,
+        };
+        if !matches!(ended, Ended::Itself(_)) {
+            kill(&mut child).await;
+        }
+        for task in printed {
+            let _ = timeout(REST, task).await;
+        }
+        Ok(ended)
+    }
+
+    /// Logs what a script prints.
+    fn printed(&self, hook: &'static str, child: &mut Child) -> [JoinHandle<()>; 2] {
+        let node = self.node.get();
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        [tokio::spawn(log_lines(node, hook, out)), tokio::spawn(log_lines(node, hook, err))]
+    }
+
+    fn log(&self, hook: &'static str, ended: &anyhow::Result<Ended>) {
+        let node = self.node.get();
+        match ended {
+            Ok(Ended::Itself(status)) if status.success() => {
+                tracing::debug!(node, hook, "the hook succeeded");
+            }
+            Ok(Ended::Itself(status)) => tracing::error!(node, hook, "the hook failed: {status}"),
+            Ok(Ended::Late) => {
+                let limit = format_duration(self.hooks.borrow().timeout);
+                tracing::error!(node, hook, "the hook did not end within {limit}, and was killed");
+            }
+            Ok(Ended::InVain) => {
+                tracing::warn!(node, hook, "the hook was killed: the node leads no longer");
+            }
+            Err(error) => tracing::error!(node, hook, "the hook cannot run: {error:#}"),
+        }
+    }
+}
+
+async fn next(preparation: &mut Option<Preparation>) -> Option<Approach> {
+    match preparation {
+        Some(preparation) => match preparation.next().await {
+            None => std::future::pending().await,
+            approach => approach,
+        },
+        None => std::future::pending().await,
+    }
+}
+
+fn number(node: Option<NodeId>) -> String {
+    node.map_or(String::new(), |node| node.to_string())
+}
+
+/// Kills a script with its process group, and waits for it.
+async fn kill(child: &mut Child) {
+    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait().await;
+}
+
+async fn log_lines(node: u16, hook: &'static str, output: Option<impl AsyncRead + Unpin>) {
+    let Some(mut output) = output else { return };
+    let mut printed = Vec::new();
+    let _ = (&mut output).take(PRINTED).read_to_end(&mut printed).await;
+    for line in String::from_utf8_lossy(&printed).lines() {
+        tracing::info!(node, hook, "{line}");
+    }
+    // It is read to its end, or the script would wait for ever.
+    let _ = tokio::io::copy(&mut output, &mut tokio::io::sink()).await;
+}

@@ -1,0 +1,73 @@
+//! The section `[hooks]`: what the daemon runs before it leads, and on each change.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::Error;
+
+/// The keys of the section.
+pub(super) const KEYS: [&str; 4] = ["before_leading", "on_change", "timeout", "retry"];
+
+/// What the daemon runs before it leads, and on each change of role, leader or epoch. Each is a
+/// program and its arguments; no shell is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Hooks {
+    /// What must succeed before the node leads; none if empty.
+    pub before_leading: Vec<String>,
+    /// What runs after each change; none if empty.
+    pub on_change: Vec<String>,
+    /// How long each may take before it is killed.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    /// How long a node does not run for which `before_leading` has failed.
+    #[serde(with = "humantime_serde")]
+    pub retry: Duration,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        let [timeout, retry] = [10, 30].map(Duration::from_secs);
+        Self { before_leading: Vec::new(), on_change: Vec::new(), timeout, retry }
+    }
+}
+
+impl Hooks {
+    /// Every key with the value that it has if nothing is said.
+    pub(super) fn reference() -> Vec<(String, String)> {
+        let values = Self::default().values();
+        KEYS.iter().zip(values).map(|(key, value)| (format!("hooks.{key}"), value)).collect()
+    }
+
+    /// The section as a file has it.
+    pub(super) fn write(&self) -> String {
+        let lines = KEYS.iter().zip(self.values());
+        let lines: String = lines.map(|(key, value)| format!("{key} = {value}\n")).collect();
+        format!("\n[hooks]\n{lines}")
+    }
+
+    fn values(&self) -> [String; 4] {
+        let list = |words: &[String]| toml::Value::from(words.to_vec()).to_string();
+        let time = |time| format!("\"{}\"", super::humantime::format_duration(time));
+        let Self { before_leading, on_change, timeout, retry } = self;
+        [list(before_leading), list(on_change), time(*timeout), time(*retry)]
+    }
+
+    /// Checks what can be checked before anything runs.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        for (key, words) in
+            [("before_leading", &self.before_leading), ("on_change", &self.on_change)]
+        {
+            if words.first().is_some_and(String::is_empty) {
+                let problem = format!("{key} names no program: write [\"/path/to/program\", ...]");
+                return Err(Error::Hooks { problem });
+            }
+        }
+        if self.timeout.is_zero() {
+            let problem = "timeout is 0s, and nothing ends at once: use a second or more".into();
+            return Err(Error::Hooks { problem });
+        }
+        Ok(())
+    }
+}

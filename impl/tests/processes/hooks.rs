@@ -1,0 +1,138 @@
+//! What a node runs before it leads, and on each change.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::common::{Cluster, wait_until};
+
+/// Two nodes of which node 1 runs these scripts; node 2 is down, so the bully's node 1 leads.
+struct Hooked {
+    cluster: Cluster,
+}
+
+impl Hooked {
+    /// `scripts` are keys of the section and what the script does; `more` is the rest of it.
+    fn new(scripts: &[(&str, &str)], more: &str) -> Self {
+        let cluster = Cluster::new(2);
+        let mut text = cluster.text("test") + "[hooks]\n";
+        for (key, script) in scripts {
+            let path = cluster.directory.path().join(key);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("writable");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("its own");
+            text += &format!("{key} = [\"{}\", \"{}\"]\n", path.display(), key);
+        }
+        fs::write(cluster.config(), text + more).expect("writable");
+        Self { cluster }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.cluster.directory.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn waits_for(&self, name: &str, part: &str) {
+        let look = || self.text(name).contains(part);
+        let explain = || format!("{}\n{}", self.text(name), self.cluster.log_of("1"));
+        wait_until(&format!("{name} has {part}"), look, explain);
+    }
+}
+
+const TELL: &str = "\
+cd \"$(dirname \"$0\")\"
+echo \"$1 $BELLWETHER_SEQ $BELLWETHER_OLD_ROLE>$BELLWETHER_ROLE \\
+leader=$BELLWETHER_OLD_LEADER>$BELLWETHER_LEADER $BELLWETHER_REASON\" >> told";
+
+#[test]
+fn every_change_is_told_once_and_in_order() {
+    let hooked = Hooked::new(&[("on_change", TELL)], "");
+    let mut process = hooked.cluster.run("1", 1, &[]);
+    hooked.waits_for("told", ">leader");
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+    let told = hooked.text("told");
+    let lines: Vec<_> = told.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "on_change 1 not_started>candidate leader=> booted",
+            "on_change 2 candidate>leader leader=>1 unanswered",
+            "on_change 3 leader>not_started leader=1> left",
+        ]
+    );
+}
+
+/// It leads for the others from the start, and for its own users from the end of the script on.
+#[test]
+fn a_node_leads_only_once_its_script_has_succeeded() {
+    let wait = "cd \"$(dirname \"$0\")\"; until [ -e go ]; do sleep 0.02; done; echo ready";
+    let hooked = Hooked::new(&[("before_leading", wait), ("on_change", TELL)], "");
+    let mut process = hooked.cluster.run("1", 1, &[]);
+    hooked.waits_for("told", "candidate>waiting leader=> preparing");
+    let status = hooked.cluster.status(1).expect("it answers");
+    assert_eq!((&status["role"], &status["leader"]), (&"waiting".into(), &().into()));
+    fs::write(hooked.path("go"), "").expect("writable");
+    hooked.cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    hooked.waits_for("1.log", "ready");
+    hooked.waits_for("told", "waiting>leader leader=>1 unanswered");
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+#[test]
+fn a_script_that_takes_too_long_is_killed_with_all_that_it_has_started() {
+    let hang =
+        "cd \"$(dirname \"$0\")\"; (sleep 1; echo alive >> late) & sleep 30; echo late >> late";
+    let hooked = Hooked::new(&[("on_change", hang)], "timeout = \"200ms\"\n");
+    let mut process = hooked.cluster.run("1", 1, &[]);
+    hooked.waits_for("1.log", "did not end within 200ms, and was killed");
+    // The election does not wait for it.
+    hooked.cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    std::thread::sleep(Duration::from_millis(1_500));
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+    assert_eq!(hooked.text("late"), "");
+}
+
+#[test]
+fn a_program_that_is_not_there_or_fails_is_logged_and_the_node_does_not_lead() {
+    for (script, complaint) in [
+        ("exit 3", "the hook failed: exit status: 3"),
+        ("echo no more room >&2; exit 1", "no more room"),
+    ] {
+        let hooked = Hooked::new(&[("before_leading", script)], "");
+        let mut process = hooked.cluster.run("1", 1, &[]);
+        hooked.waits_for("1.log", complaint);
+        let status = hooked.cluster.status(1).expect("it answers");
+        assert_eq!(status["role"], "waiting");
+        process.ask_to_end();
+        assert_eq!(process.ended().code(), Some(0));
+    }
+    let hooked = Hooked::new(&[], "on_change = [\"/no/such/program\"]\n");
+    let mut process = hooked.cluster.run("1", 1, &[]);
+    hooked.waits_for("1.log", "/no/such/program: there is no such program");
+    hooked.cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+}
+
+/// With a protocol that has leases and requests: another node leads instead.
+#[test]
+fn a_leader_that_cannot_prepare_itself_steps_down() {
+    let mut hooked = Hooked { cluster: Cluster::running(3, "quorum", "[hooks]\nretry = \"1m\"\n") };
+    let text = hooked.cluster.text("test");
+    let fails = text.clone() + "before_leading = [\"/bin/false\"]\n";
+    fs::write(hooked.cluster.config(), &fails).expect("writable");
+    hooked.cluster.start(3);
+    hooked.cluster.start(2);
+    hooked.waits_for("3.log", "the hook failed");
+    hooked.waits_for("2.log", "the hook failed");
+    // Both fail, and wait for a minute. A third that has nothing to prepare leads.
+    fs::write(hooked.cluster.config(), &text).expect("writable");
+    hooked.cluster.start(1);
+    hooked.cluster.wait_for_leader(1);
+}
