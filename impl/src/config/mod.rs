@@ -345,9 +345,9 @@ impl<C: Runnable> Config<C> {
         self.addresses.values().chain([&self.listen])
     }
 
-    /// How long a connection may take until it stands; a third of what a handshake may take; and how
-    /// long what was sent may stay unacknowledged. If nothing is configured, it follows from how long
-    /// a message of the protocol is worth sending.
+    /// How long a connection may take until it stands; a third of what a handshake may take; and
+    /// how long what was sent may stay unacknowledged. If nothing is configured, it follows from
+    /// how long a message of the protocol is worth sending.
     #[must_use]
     pub fn network_timeout(&self) -> Duration {
         // There and back, within reason.

@@ -227,8 +227,9 @@ impl Security {
         let open = matches!(self, Self::Plain { anywhere: true });
         let address = addresses.find(|address| open && !address.is_loopback())?;
         Some(format!(
-            "NOTHING IS PROTECTED: whoever reaches {address} can decide which node leads; use \
-             `mode = \"tls\"` or `mode = \"secret\"` under [security]: docs/daemon.md#security"
+            "NOTHING IS PROTECTED: any process that reaches {address} can decide which node \
+             leads; use `mode = \"tls\"` or `mode = \"secret\"` under [security]: \
+             docs/daemon.md#security"
         ))
     }
 

@@ -1,15 +1,15 @@
 //! What travels on a connection, and how it is read from bytes that any process may have sent.
 //!
-//! A connection is a sequence of frames, each a length (four bytes, big endian) and that many bytes.
-//! The first one in each direction is a [`Greeting`]: a magic number, and the newest and the oldest
-//! version that the side speaks. They will never move, so that any two versions can tell each other
-//! apart. Both talk the newest version that both know. The rest, and every later frame, is
-//! [postcard](https://postcard.jamesmunns.com/wire-format).
+//! A connection is a sequence of frames, each a length (four bytes, big endian) and that many
+//! bytes. The first one in each direction is a [`Greeting`]: a magic number, and the newest and the
+//! oldest version that the side speaks. They will never move, so that any two versions can tell
+//! each other apart. Both talk the newest version that both know. The rest, and every later frame,
+//! is [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
-//! After the greetings the side that has called sends an [`Opening`] and gets one [`Reply`]. After a
-//! pair of `Hello`s the caller sends [`Frame`]s and the other side is silent; after any other reply
-//! both hang up. Where the nodes share a secret, the side that was called sends an empty frame
-//! first, and every frame after the greetings is [sealed](super::seal).
+//! After the greetings the side that has called sends an [`Opening`] and gets one [`Reply`]. After
+//! a pair of `Hello`s the caller sends [`Frame`]s and the other side is silent; after any other
+//! reply both hang up. Where the nodes share a secret, the side that was called sends an empty
+//! frame first, and every frame after the greetings is [sealed](super::seal).
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ pub(crate) const MAX_MESSAGE: usize = 256;
 /// The largest frame that is read from a side that is not known yet, in bytes.
 pub(crate) const MAX_OPENING: usize = 512;
 
-/// The versions of everything in this file that this release speaks. Whoever changes what a frame
+/// The versions of everything in this file that this release speaks. A change of what a frame
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 4 is the first that greets, and understands none before it.
 pub(crate) const VERSIONS: Versions = Versions { newest: 4, oldest: 4 };

@@ -1,8 +1,8 @@
 //! The first frames of a connection: which version is spoken, and that both belong together.
 //!
-//! With certificates, all of it is inside TLS. Each side greets; with a shared secret, the side that was called then proves that it knows it,
-//! and the caller does with its first frame. A caller that does not is told nothing about the node,
-//! or by it.
+//! With certificates, all of it is inside TLS. Each side greets; with a shared secret, the side
+//! that was called then proves that it knows it, and the caller does with its first frame. A caller
+//! that does not is told nothing about the node, or by it.
 
 use bytes::Bytes;
 use rustls::pki_types::CertificateDer;

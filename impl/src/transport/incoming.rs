@@ -137,7 +137,7 @@ async fn receive<M>(
         context.warn(from, "connection closed: its certificate is of another cluster");
         return None;
     }
-    // From here on no stranger can push it out; and the questions push out nobody else.
+    // From here on no stranger can push it out; and the questions push out no member.
     drop(place);
     let _permit = timeout(limits.handshake, questions.acquire()).await.ok()?.ok()?;
     let reply = match asked {

@@ -3,7 +3,7 @@
 //! There is room for a number of them. If it is taken, one that waits has to go: the oldest from
 //! the address that has the most. So a process that keeps many open, or many processes of one
 //! machine, push out each other, and a node that calls needs only as long as its handshake takes.
-//! What has been admitted as a member has a place of its own, which nobody else can take.
+//! What has been admitted as a member has a place of its own, which no other process can take.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -88,8 +88,8 @@ struct Context<M> {
 }
 
 impl<M> Context<M> {
-    /// What a node says of itself that was called. Who it is talking to may be anybody without
-    /// credentials, and needs no more than that.
+    /// What a node says of itself that was called. Without credentials any process may be on
+    /// the other side, and needs no more than that.
     fn introduction(&self) -> Hello {
         let incarnation = self.tells_all().then_some(self.hello.incarnation);
         Hello { incarnation: incarnation.unwrap_or_default(), ..self.hello.clone() }

@@ -186,7 +186,7 @@ async fn a_peer_that_calls_is_called_back_at_once() {
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
     let (_connection, reply) = call(address, hello(2)).await;
     let told = Hello { incarnation: 0, ..hello(1) };
-    assert_eq!(reply, Reply::Hello(told), "not which run it is: anybody may ask");
+    assert_eq!(reply, Reply::Hello(told), "not which run it is: any process may ask");
     // The task that calls it may be busy at this moment, and is told nevertheless.
     let called = context.peers[&id(2)].called.notified();
     timeout(LIMIT, called).await.expect("told");

@@ -1,4 +1,4 @@
-//! Processes that do not belong to the cluster, or that anybody has started to do harm to it.
+//! Processes that do not belong to the cluster, or that were started to do harm to it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -141,7 +141,7 @@ fn a_forger_leads_nodes_that_nothing_protects() {
     let mut cluster = Cluster::new(3);
     (1..=2).for_each(|node| cluster.start(node));
     cluster.wait_for_leader(2);
-    let status = cluster.status(2).expect("it answers anybody");
+    let status = cluster.status(2).expect("it answers any process");
     assert!(status["incarnation"].is_null(), "a forger could be the same run of node 2: {status}");
     assert!(forge(&cluster, 0));
 }
@@ -263,7 +263,7 @@ fn a_node_with_the_files_of_another_does_not_start() {
 }
 
 #[test]
-fn a_secret_is_made_once_and_is_nobody_elses() {
+fn a_secret_is_made_once_and_readable_by_its_owner_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let (file, again) = (directory.path().join("secret"), directory.path().join("again"));
     keys(&["secret", file.to_str().expect("plain text")]);

@@ -26,7 +26,7 @@ fn changes(cluster: &Cluster, node: u16) -> usize {
     cluster.log_of(&node.to_string()).matches("role changed").count()
 }
 
-/// The status of node 2, asked with little patience.
+/// The status of node 2, which must answer soon.
 fn answers(cluster: &Cluster) -> bool {
     cluster.ask(2, &["--json", "--timeout", "1s"]).status.success()
 }

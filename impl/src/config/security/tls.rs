@@ -101,7 +101,7 @@ impl Tls {
             .with_root_certificates(roots)
             .with_client_auth_cert(chain, read_key()?)
             .map_err(|error| unfit(&error))?;
-        // Every connection is verified anew, and nobody is told which node is called.
+        // Every connection is verified anew, and no process is told which node is called.
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
         client.resumption = Resumption::disabled();
