@@ -271,3 +271,16 @@ fn a_configuration_that_cannot_be_is_refused() {
         assert!(!error.to_string().is_empty());
     }
 }
+
+#[test]
+fn every_piece_of_code_on_the_page_stands_in_the_example() {
+    let trimmed = |text: &str| text.lines().map(|line| line.trim().to_owned() + "\n").collect();
+    let example: String = trimmed(include_str!("../examples/library.rs"));
+    let page = include_str!("../../docs/library.md");
+    let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks: Vec<String> = blocks.map(trimmed).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        assert!(example.contains(&block), "not in the example:\n{block}");
+    }
+}

@@ -82,7 +82,7 @@ fn the_unit_and_the_container_start_what_there_is() {
     }
 }
 
-/// What the pages call a variable is one: of a flag, or of the command that `exec` runs.
+/// What the pages call a variable is one: of a flag, of the command that `exec` runs, or of a hook.
 #[test]
 fn the_pages_name_no_variable_that_there_is_not() {
     let names = |text: &str| -> BTreeSet<String> {
@@ -96,6 +96,7 @@ fn the_pages_name_no_variable_that_there_is_not() {
         .filter_map(|flag| flag.get_env().map(|name| name.to_string_lossy().into_owned()))
         .collect();
     known.extend(names(include_str!("exec/running.rs")));
+    known.extend(names(include_str!("hooks.rs")));
     let library = include_str!("../../../docs/library.md");
     let named = [PAGE, HTTP_PAGE, library].map(names).into_iter().flatten();
     assert_eq!(named.collect::<BTreeSet<_>>(), known);

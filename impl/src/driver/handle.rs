@@ -206,5 +206,4 @@ impl Guard {
 }
 
 #[cfg(test)]
-#[path = "tests/handle.rs"]
 mod tests;

@@ -244,5 +244,4 @@ impl Drop for Publisher {
 }
 
 #[cfg(test)]
-#[path = "tests/leadership.rs"]
 mod tests;

@@ -1,0 +1,67 @@
+//! Every piece of code of `docs/library.md`, in a program: one node of three that does its work
+//! while it leads. Start three in three terminals, each with its number:
+//! `cargo run -p bellwether --example library -- 1`.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use bellwether::{Config, Election, Epoch};
+
+/// The work of a leader.
+async fn next_job() -> u64 {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    rand::random()
+}
+
+async fn write(job: u64, epoch: Epoch) {
+    println!("job {job:x} in epoch {}", epoch.number());
+}
+
+/// A step of work that cannot be dropped.
+fn step(epoch: Epoch) {
+    println!("a step in epoch {}", epoch.number());
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+async fn work(election: &Election) -> anyhow::Result<()> {
+    election
+        .run_while_leader(|guard| async move {
+            loop {
+                let job = next_job().await;
+                write(job, guard.epoch()).await;
+            }
+        })
+        .await?;
+    Ok(())
+}
+
+async fn watch(election: &Election) {
+    let mut leadership = election.leadership();
+    while let Some(now) = leadership.changed().await {
+        println!("{:?} leads, epoch {:?}: {:?}", now.leader, now.epoch, now.reason);
+    }
+}
+
+fn one_by_one(election: &Election) {
+    if let Some(guard) = election.guard() {
+        while guard.is_valid_now() {
+            step(guard.epoch());
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let node: u16 = std::env::args().nth(1).context("which node: 1, 2 or 3?")?.parse()?;
+    let folder = std::env::temp_dir().join(format!("bellwether-library-{node}"));
+    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
+    let config = Config::new("orders", node, members)?.with_directory(folder);
+    let election = Election::join(config).await?;
+    tokio::select! {
+        ended = work(&election) => ended?,
+        () = watch(&election) => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    one_by_one(&election);
+    Ok(election.leave().await?)
+}
