@@ -193,7 +193,8 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     )
 }
 
-fn link(text: &str) -> Missing {
+/// A link that is missing, as in `2>1`.
+pub(crate) fn link(text: &str) -> Missing {
     text.parse().expect("a link")
 }
 

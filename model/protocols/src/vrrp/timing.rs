@@ -89,7 +89,9 @@ impl Vrrp {
         let waits_less = self.skew && soon(cause, other) > soon(mine, me);
         // The owner of the address does not wait at all when it starts.
         let waits_for_nothing = cause == Cause::Startup && self.owner && other == Id::at(nodes - 1);
-        at_once && !view.lossy && (waits_less || waits_for_nothing)
+        // What it says then follows its resignation, if this router has heard that.
+        let has_resigned = waits_for_nothing && mine == Cause::Resigned && !view.recovered;
+        has_resigned || (at_once && !view.lossy && (waits_less || waits_for_nothing))
     }
 
     /// Whether the next ADVERTISEMENT of `me` would change or move `other`.
