@@ -102,6 +102,8 @@ impl Quorum {
         next: Option<NodeId>,
     ) {
         let own = self.durable.epoch;
+        // A successor that is no member is none.
+        let next = next.filter(|&to| cx.config().members.contains(to));
         match self.state {
             State::Follower { promised, .. } if promised == Some(from) && epoch == own => {}
             State::Succeeding(_) if next == Some(cx.id()) && epoch.next() == own => {

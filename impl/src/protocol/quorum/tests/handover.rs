@@ -182,3 +182,17 @@ fn others_grant_the_next_epoch_unasked_or_run_if_no_node_is_next() {
         "follower becomes follower: the leader has stopped leading, wake at 320"
     );
 }
+
+#[test]
+fn nothing_is_granted_to_a_successor_that_is_no_member() {
+    let follower = || {
+        let mut one = Story(node(1, None));
+        one.at(0, Input::Boot);
+        one.hears(10, 2, Message::Coordinator(epoch(1), 1));
+        one
+    };
+    let (mut one, mut other) = (follower(), follower());
+    let stranger = one.hears(20, 2, Message::Yield(epoch(1), Some(id(9))));
+    assert_eq!(stranger, other.hears(20, 2, Message::Yield(epoch(1), None)));
+    assert!(!stranger.contains("durable"), "{stranger}");
+}
