@@ -135,8 +135,8 @@ fn known_cases_of_what_perfect_timing_hid() {
 }
 
 /// A time-out expired although a process that was down could still answer; and a Backup's although
-/// the restarted owner of the address had spoken, which does not hear the Backup. What the last case
-/// shows is so, and few clocks show it.
+/// the restarted owner of the address had spoken, which does not hear the Backup. What the last
+/// case shows is so, and few clocks show it.
 #[test]
 fn known_cases_of_what_no_clock_shows() {
     let missing = Scenario { missing: link("2>1"), ..Scenario::calm(3) };
