@@ -11,8 +11,9 @@ use super::{Failure, print};
 
 /// Let another member lead instead of the leader that is asked
 ///
-/// The node leads no longer when it answers, and the other claims the next epoch. If it does not
-/// within a time-out, the members start an election. Exit status 1 if the node does not lead.
+/// The node leads no longer when it answers, and the other is granted the next epoch. If it does
+/// not lead within a time-out, the members start an election. Exit status 1 if the node that is
+/// asked does not lead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,14 +42,7 @@ Examples:
   bellwether step-down --http 10.0.0.3:8080 --token-file token --for 30s --json")]
 pub(crate) struct StepDownArgs {
     #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    permission: Permission,
-
-    /// For how long it does not run
-    #[arg(long = "for", value_name = "TIME", value_parser = config::duration)]
-    time: Duration,
+    asked: ForATime,
 }
 
 /// Keep a node from running for a time, and leave a leader alone
@@ -63,6 +57,13 @@ Examples:
   bellwether freeze --config orders.toml --node 2 --for 1h
   bellwether freeze --http 10.0.0.2:8080 --token-file token --for 10min")]
 pub(crate) struct FreezeArgs {
+    #[command(flatten)]
+    asked: ForATime,
+}
+
+/// Which node is asked not to run, and for how long.
+#[derive(Debug, clap::Args)]
+struct ForATime {
     #[command(flatten)]
     target: Target,
 
@@ -79,13 +80,18 @@ pub(crate) fn transfer(args: &TransferArgs) -> Result<ExitCode, Failure> {
 }
 
 pub(crate) fn step_down(args: &StepDownArgs) -> Result<ExitCode, Failure> {
-    let path = format!("/step-down?for={}ms", args.time.as_millis());
-    ask(&args.target, &args.permission, &path)
+    args.asked.ask("/step-down")
 }
 
 pub(crate) fn freeze(args: &FreezeArgs) -> Result<ExitCode, Failure> {
-    let path = format!("/freeze?for={}ms", args.time.as_millis());
-    ask(&args.target, &args.permission, &path)
+    args.asked.ask("/freeze")
+}
+
+impl ForATime {
+    fn ask(&self, path: &str) -> Result<ExitCode, Failure> {
+        let Self { target, permission, time } = self;
+        ask(target, permission, &format!("{path}?for={}ms", time.as_millis()))
+    }
 }
 
 fn ask(target: &Target, permission: &Permission, path: &str) -> Result<ExitCode, Failure> {

@@ -175,31 +175,44 @@ struct Hands {
     stop: CancellationToken,
 }
 
-fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) {
-    let members = Members::new([1, 2, 3].map(id)).expect("valid");
-    let Ok(node) = Node::new(Config { id: id(1), members, timing: () }, None, 0);
-    let (clock, records) = (ManualClock::new(), Records::default());
-    let (publisher, ..) = Publisher::new(id(1));
-    let (arrivals, inbox) = mpsc::channel(16);
-    let watch = detection
-        .map(|detection| Watch::new(detection, detection.check().expect("good"), clock.now()));
+/// The loop around a node without links and storage, and what its program sees. A leader may do
+/// nothing for `silence`.
+fn around<C: Core>(
+    node: Node<C>,
+    silence: Duration,
+    clock: &ManualClock,
+) -> (Actor<C, ManualClock>, LeadershipWatch, Lessor) {
+    let (publisher, leadership, _) = Publisher::new(node.status().id);
+    let (lessee, lessor) = Lessee::new(clock.clone());
     let actor = Actor {
         node,
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
-        storage: Some(Box::new(records.clone())),
-        watch,
+        storage: None,
+        watch: None,
         publisher,
-        lessee: Lessee::new(clock.clone()).0,
+        lessee,
         ignored: Arc::default(),
         incarnation: 1,
         handovers: Vec::new(),
         clock: clock.clone(),
         wake: None,
-        awake: Awake::new(ms(1_000), clock.now()),
+        awake: Awake::new(silence, clock.now()),
         resume: None,
         frozen: None,
         gate: None,
     };
+    (actor, leadership, lessor)
+}
+
+fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) {
+    let members = Members::new([1, 2, 3].map(id)).expect("valid");
+    let Ok(node) = Node::new(Config { id: id(1), members, timing: () }, None, 0);
+    let (clock, records) = (ManualClock::new(), Records::default());
+    let (arrivals, inbox) = mpsc::channel(16);
+    let (mut actor, ..) = around(node, ms(1_000), &clock);
+    actor.storage = Some(Box::new(records.clone()));
+    actor.watch = detection
+        .map(|detection| Watch::new(detection, detection.check().expect("good"), clock.now()));
     let (ignored, inbox) = (Arc::clone(&actor.ignored), Some(inbox));
     let stop = CancellationToken::new();
     (actor, Hands { clock, records, ignored, arrivals, inbox, stop })

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Query, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use subtle::ConstantTimeEq;
 use tokio::time::timeout;
@@ -53,42 +53,58 @@ fn shown(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// To which node.
-#[derive(Debug, Deserialize)]
-pub(super) struct To {
-    to: String,
-}
+/// To which node: `?to=2`.
+pub(super) struct To(NodeId);
 
-/// For how long.
-#[derive(Debug, Deserialize)]
-pub(super) struct For {
-    #[serde(rename = "for")]
-    time: String,
-}
+impl FromRequestParts<Shared> for To {
+    type Rejection = Response;
 
-impl For {
-    fn time(&self) -> Result<Duration, String> {
-        let time = crate::config::duration(&self.time)?;
-        if (Duration::from_millis(1)..=LONGEST).contains(&time) {
-            Ok(time)
-        } else {
-            Err("the time must be between 1ms and 24h".to_owned())
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
+        #[derive(Deserialize)]
+        struct Asked {
+            to: String,
         }
+        let to = asked(parts, |Asked { to }| to.parse().map_err(|error| format!("{error}")));
+        to.map(Self).map_err(|error| bad(&error))
     }
 }
 
+/// For how long: `?for=30s`.
+pub(super) struct Length(Duration);
+
+impl FromRequestParts<Shared> for Length {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
+        #[derive(Deserialize)]
+        struct Asked {
+            #[serde(rename = "for")]
+            time: String,
+        }
+        let time = asked(parts, |Asked { time }| {
+            let time = crate::config::duration(&time)?;
+            let fits = (Duration::from_millis(1)..=LONGEST).contains(&time);
+            fits.then_some(time).ok_or_else(|| "the time must be between 1ms and 24h".to_owned())
+        });
+        time.map(Self).map_err(|error| bad(&error))
+    }
+}
+
+/// What stands in the address behind the question mark.
+fn asked<Q: DeserializeOwned, T>(
+    parts: &Parts,
+    read: impl FnOnce(Q) -> Result<T, String>,
+) -> Result<T, String> {
+    let query = Query::try_from_uri(&parts.uri).map_err(|error| error.body_text());
+    query.and_then(|Query(query)| read(query))
+}
+
+fn bad(error: &str) -> Response {
+    refuse(StatusCode::BAD_REQUEST, error)
+}
+
 /// Lets another node lead.
-pub(super) async fn transfer(
-    _: Allowed,
-    State(shared): State<Shared>,
-    query: Result<Query<To>, QueryRejection>,
-) -> Response {
-    let to = query.map_err(|error| error.body_text());
-    let to = to.and_then(|query| query.0.to.parse().map_err(|error| format!("{error}")));
-    let to: NodeId = match to {
-        Ok(to) => to,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
-    };
+pub(super) async fn transfer(_: Allowed, State(shared): State<Shared>, To(to): To) -> Response {
     tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
     answer(timeout(LIMIT, async { shared.handle.transfer(to).await.map(|()| Some(to)) }).await)
 }
@@ -97,12 +113,8 @@ pub(super) async fn transfer(
 pub(super) async fn step_down(
     _: Allowed,
     State(shared): State<Shared>,
-    query: Result<Query<For>, QueryRejection>,
+    Length(time): Length,
 ) -> Response {
-    let time = match length(query) {
-        Ok(time) => time,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
-    };
     tracing::info!(node = shared.node(), "asked to step down for {time:?}");
     answer(timeout(LIMIT, shared.handle.step_down(time)).await)
 }
@@ -111,18 +123,10 @@ pub(super) async fn step_down(
 pub(super) async fn freeze(
     _: Allowed,
     State(shared): State<Shared>,
-    query: Result<Query<For>, QueryRejection>,
+    Length(time): Length,
 ) -> Response {
-    let time = match length(query) {
-        Ok(time) => time,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error),
-    };
     tracing::info!(node = shared.node(), "asked not to run for {time:?}");
     answer(timeout(LIMIT, async { shared.handle.freeze(time).await.map(|()| None) }).await)
-}
-
-fn length(query: Result<Query<For>, QueryRejection>) -> Result<Duration, String> {
-    query.map_err(|error| error.body_text())?.0.time()
 }
 
 impl Shared {

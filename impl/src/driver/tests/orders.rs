@@ -27,25 +27,9 @@ async fn leader_behind(gate: Option<Gate>) -> Leader {
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
-    let (publisher, leadership, _) = Publisher::new(id(3));
-    let (lessee, lessor) = Lessee::new(clock.clone());
-    let mut actor = Actor {
-        node,
-        links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
-        storage: Some(Box::new(Memory::default())),
-        watch: None,
-        publisher,
-        lessee,
-        ignored: Arc::default(),
-        incarnation: 1,
-        handovers: Vec::new(),
-        clock: clock.clone(),
-        wake: None,
-        awake: Awake::new(Timing::DEFAULT.lease, clock.now()),
-        resume: None,
-        frozen: None,
-        gate,
-    };
+    let (mut actor, leadership, lessor) = around(node, Timing::DEFAULT.lease, &clock);
+    actor.storage = Some(Box::new(Memory::default()));
+    actor.gate = gate;
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);
     let inputs = [

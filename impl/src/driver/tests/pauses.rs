@@ -14,24 +14,7 @@ fn leader() -> (Actor<Bully, ManualClock>, LeadershipWatch, ManualClock) {
     assert_eq!(silence, ms(400));
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
-    let (publisher, leadership, _) = Publisher::new(id(3));
-    let actor = Actor {
-        node,
-        links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
-        storage: None,
-        watch: None,
-        publisher,
-        lessee: Lessee::new(clock.clone()).0,
-        ignored: Arc::default(),
-        incarnation: 1,
-        handovers: Vec::new(),
-        clock: clock.clone(),
-        wake: None,
-        awake: Awake::new(silence, clock.now()),
-        resume: None,
-        frozen: None,
-        gate: None,
-    };
+    let (actor, leadership, _) = around(node, silence, &clock);
     (actor, leadership, clock)
 }
 
