@@ -1,0 +1,74 @@
+//! The network between the nodes.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+/// From one node to another.
+pub(crate) type Way = (u16, u16);
+
+/// A network that a test can break.
+pub(crate) trait Network {
+    /// What it is, for people.
+    fn name(&self) -> &'static str;
+
+    /// Where a node listens for the others.
+    fn address(&self, node: u16) -> String;
+
+    /// Where `from` reaches `to`.
+    fn member(&self, from: u16, to: u16) -> String;
+
+    /// Where a node serves HTTP, reached from here.
+    fn http(&self, _node: u16) -> String {
+        format!("127.0.0.1:{}", free_port())
+    }
+
+    /// The host at which a node reaches this program.
+    fn host(&self, _node: u16) -> String {
+        "127.0.0.1".to_owned()
+    }
+
+    /// A program that runs where the node is.
+    fn command(&self, _node: u16, program: &Path) -> Command {
+        quiet(program)
+    }
+
+    /// Exactly these ways are cut from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses.
+    fn cut(&mut self, cut: &BTreeSet<Way>) -> anyhow::Result<()>;
+
+    /// All data takes so much longer from now on. False if this network cannot do that.
+    fn delay(&mut self, delay: Duration) -> bool;
+}
+
+/// A program without standard streams, and without what the environment says to the daemon.
+pub(crate) fn quiet(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("BELLWETHER_")) {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// A port on which no process listens, below those that the system hands out by itself, so that no
+/// outgoing connection takes it before the node does.
+pub(crate) fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 10_000).unwrap_or(0);
+    loop {
+        let offset = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (start + offset) % 12_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}

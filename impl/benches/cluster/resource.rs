@@ -1,0 +1,221 @@
+//! The resource that every leader hammers: one number behind a fence.
+//!
+//! A writer raises the fence, reads the number, and then writes the next ones without reading
+//! again. It says how it sees what was written, so the resource notices if another has written
+//! between, and it notices what its fence should have refused.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use bellwether::Epoch;
+use bellwether::fence::Fence;
+use bellwether::storage::Memory;
+
+/// The name of the number.
+const NUMBER: &str = "number";
+
+/// How long a writer waits between two writes.
+const BETWEEN: Duration = Duration::from_millis(1);
+
+/// A write that was accepted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted {
+    pub(crate) node: u16,
+    pub(crate) epoch: u64,
+    /// When the first write of the epoch was accepted.
+    pub(crate) first: Instant,
+    /// When the last was.
+    pub(crate) last: Instant,
+}
+
+/// What has come to the resource so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// The epoch of the write that was accepted last.
+    pub(crate) latest: Option<Accepted>,
+    /// The node that has written in each epoch.
+    pub(crate) writers: BTreeMap<u64, u16>,
+    pub(crate) accepted: u64,
+    /// Writes of an old epoch: without a fence, they would have been done.
+    pub(crate) refused: u64,
+    /// The longest time between two accepted writes since this was asked last.
+    pub(crate) gap: Duration,
+    /// What must not happen.
+    pub(crate) violations: Vec<String>,
+}
+
+struct State {
+    fence: Fence<u64>,
+    seen: Seen,
+}
+
+/// The resource. A clone is the same.
+#[derive(Clone)]
+pub(crate) struct Resource {
+    state: Arc<Mutex<State>>,
+    port: u16,
+}
+
+impl Resource {
+    /// A resource that is served until this program ends.
+    pub(crate) fn serve() -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(("0.0.0.0", 0)).context("cannot serve the resource")?;
+        let port = listener.local_addr()?.port();
+        let fence = Fence::open(Memory::default())?;
+        let state = Arc::new(Mutex::new(State { fence, seen: Seen::default() }));
+        let resource = Self { state, port };
+        let served = resource.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let resource = served.clone();
+                thread::spawn(move || resource.answer(&stream));
+            }
+        });
+        Ok(resource)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        self.state().seen.clone()
+    }
+
+    /// The newest epoch in which something was written; 0 if nothing was.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.state().seen.latest.map_or(0, |latest| latest.epoch)
+    }
+
+    /// The node that has written last, and in which epoch.
+    pub(crate) fn latest(&self) -> Option<Accepted> {
+        self.state().seen.latest
+    }
+
+    /// The longest time between two accepted writes from the last question to now.
+    pub(crate) fn take_gap(&self) -> Duration {
+        let seen = &mut self.state().seen;
+        let open = seen.latest.map_or(Duration::ZERO, |latest| latest.last.elapsed());
+        std::mem::take(&mut seen.gap).max(open)
+    }
+
+    /// Something else that must not happen.
+    pub(crate) fn violated(&self, what: String) {
+        self.state().seen.violations.push(what);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers one writer, until it ends.
+    fn answer(&self, stream: &TcpStream) {
+        let _ = stream.set_nodelay(true);
+        let mut stream = stream;
+        for line in BufReader::new(stream).lines() {
+            let Ok(line) = line else { return };
+            let numbers: Vec<u64> = line.split(' ').filter_map(|n| n.parse().ok()).collect();
+            let answer = match numbers[..] {
+                [node, epoch] => self.state().write(node, epoch, None),
+                [node, epoch, number] => self.state().write(node, epoch, Some(number)),
+                _ => return,
+            };
+            let answer = answer.map_or_else(|| "stale".to_owned(), |number| number.to_string());
+            if writeln!(stream, "{answer}").is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl State {
+    /// Raises the fence, and writes a number if there is one. Returns what is kept then; nothing if
+    /// the epoch is old.
+    fn write(&mut self, node: u64, epoch: u64, number: Option<u64>) -> Option<u64> {
+        let now = Instant::now();
+        let node = u16::try_from(node).unwrap_or(0);
+        let mut before = 0;
+        let written = self.fence.write(NUMBER, Epoch::new(epoch), |kept| {
+            before = *kept;
+            *kept = number.unwrap_or(*kept);
+        });
+        let seen = &mut self.seen;
+        if written.is_err() {
+            seen.refused += 1;
+            return None;
+        }
+        let writer = *seen.writers.entry(epoch).or_insert(node);
+        if writer != node {
+            seen.violate(format_args!("epoch {epoch} is led by node {writer} and node {node}"));
+        }
+        let Some(number) = number else { return Some(before) };
+        if number != before + 1 {
+            seen.violate(format_args!(
+                "node {node} writes {number} in epoch {epoch} over {before}: another has written \
+                 since it has raised the fence"
+            ));
+        }
+        let mut accepted = Accepted { node, epoch, first: now, last: now };
+        if let Some(latest) = seen.latest {
+            seen.gap = seen.gap.max(now.duration_since(latest.last));
+            if epoch < latest.epoch {
+                let newer = latest.epoch;
+                seen.violate(format_args!("a write of epoch {epoch} after one of {newer}"));
+            }
+            if epoch == latest.epoch {
+                accepted.first = latest.first;
+            }
+        }
+        seen.latest = Some(accepted);
+        seen.accepted += 1;
+        Some(number)
+    }
+}
+
+impl Seen {
+    fn violate(&mut self, what: fmt::Arguments<'_>) {
+        self.violations.push(what.to_string());
+    }
+}
+
+/// The command of a leader: writes in its epoch until it is killed, also if it is refused.
+pub(crate) fn hammer(node: u16, resource: &str) -> anyhow::Result<()> {
+    let epoch = std::env::var("BELLWETHER_EPOCH").context("no BELLWETHER_EPOCH")?;
+    let stream = TcpStream::connect(resource).context("no resource")?;
+    stream.set_nodelay(true)?;
+    let mut answers = BufReader::new(stream.try_clone()?).lines();
+    let mut ask = |line: String| -> anyhow::Result<Option<u64>> {
+        (&stream).write_all(line.as_bytes())?;
+        let answer = answers.next().context("the resource has gone")??;
+        Ok(answer.parse().ok())
+    };
+    let mut number = ask(format!("{node} {epoch}\n"))?.unwrap_or(0);
+    loop {
+        if let Some(written) = ask(format!("{node} {epoch} {}\n", number + 1))? {
+            number = written;
+        }
+        thread::sleep(BETWEEN);
+    }
+}
+
+/// That the resource notices what it must.
+pub(crate) fn test() -> anyhow::Result<()> {
+    let mut state = State { fence: Fence::open(Memory::default())?, seen: Seen::default() };
+    let good = [(1, 1, None, Some(0)), (1, 1, Some(1), Some(1)), (2, 2, None, Some(1))];
+    for (node, epoch, number, kept) in good {
+        anyhow::ensure!(state.write(node, epoch, number) == kept, "{node} {epoch} {number:?}");
+    }
+    anyhow::ensure!(state.write(1, 1, Some(2)).is_none(), "an old epoch");
+    anyhow::ensure!(state.seen.refused == 1 && state.seen.violations.is_empty());
+    state.write(3, 2, Some(2));
+    anyhow::ensure!(state.seen.violations.len() == 1, "two leaders of one epoch");
+    state.write(2, 2, Some(2));
+    anyhow::ensure!(state.seen.violations.len() == 2, "one writes between");
+    Ok(())
+}

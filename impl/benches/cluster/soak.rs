@@ -1,0 +1,393 @@
+//! `soak`: faults, one after another, at a cluster whose leaders write to a resource.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bellwether::protocol::quorum::Timing;
+use clap::ValueEnum;
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, Security, Setup, quorum_section};
+use super::fault::{Faults, Kind};
+use super::namespaces::{self, Namespaces};
+use super::network::Network;
+use super::probe::Probe;
+use super::relay::Relays;
+use super::resource::Resource;
+use super::wait;
+
+/// Nothing is waited for longer, so that the report says what has become of it.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A node that does not reach another calls it again after this time at the latest.
+const CALLS_AGAIN: Duration = Duration::from_secs(1);
+
+/// By how much the clocks may be wrong: all that the usual lease and promise allow for.
+const DRIFT_PPM: usize = 90_000;
+
+/// Strike a cluster of five with faults, and check that it never has two leaders, and always one
+///
+/// The nodes are processes of the daemon. While one leads, a command of its own hammers a resource
+/// behind a fence; every node is asked a hundred times a second whether its lease lasts. Each fault
+/// leaves a majority, so a leader must be back within a bound that follows from the time-outs. The
+/// clocks of the nodes go at different rates, as far apart as the timing allows. Ends with status 1
+/// if anything was violated.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many faults
+    #[arg(long, value_name = "COUNT", default_value_t = 300)]
+    pub(crate) faults: usize,
+
+    /// The seed of their order
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// The network between the nodes
+    #[arg(long, value_name = "NETWORK", default_value = "auto")]
+    pub(crate) network: Choice,
+
+    /// How the nodes know each other
+    #[arg(long, value_name = "MODE", default_value = "tls")]
+    pub(crate) security: Security,
+
+    /// The times of the protocol, as a multiple of the usual ones
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.5)]
+    pub(crate) pace: f64,
+
+    /// By how much the rates of the clocks are wrong, in parts per million; with more than 90000,
+    /// two leaders are possible, and should be found
+    #[arg(long, value_name = "PPM", default_value_t = DRIFT_PPM)]
+    pub(crate) drift: usize,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Choice {
+    /// Network namespaces where the system allows them, relays otherwise
+    Auto,
+    /// A network namespace for each node, with a router between them that drops packets
+    Namespaces,
+    /// Relays on loopback that withhold and delay data
+    Relays,
+}
+
+/// Makes a measured time worse by what the machine adds: each of a few tens of steps may be late by
+/// the most that a sleeping thread was.
+struct Lateness {
+    worst: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+}
+
+impl Lateness {
+    const STEPS: u32 = 20;
+
+    fn watch() -> Self {
+        let (worst, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let watching = Self { worst: Arc::clone(&worst), over: Arc::clone(&over) };
+        thread::spawn(move || {
+            let nap = Duration::from_millis(5);
+            while !over.load(Ordering::Relaxed) {
+                let start = Instant::now();
+                thread::sleep(nap);
+                let late = start.elapsed().saturating_sub(nap).as_micros();
+                worst.fetch_max(u64::try_from(late).unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
+        });
+        watching
+    }
+
+    /// How much later than without it all may have happened since this was asked last.
+    fn take(&self) -> Duration {
+        Duration::from_micros(self.worst.swap(0, Ordering::Relaxed)) * Self::STEPS
+    }
+}
+
+impl Drop for Lateness {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What the faults of one kind have cost.
+#[derive(Debug, Default)]
+struct Cost {
+    /// From the fault to the first write of the next leader.
+    back: Vec<Duration>,
+    /// The longest time between two writes during each fault.
+    gaps: Vec<Duration>,
+}
+
+/// A run.
+struct Soak {
+    args: Args,
+    timing: Timing,
+    patience: Duration,
+    nodes: u16,
+    cluster: Cluster,
+    resource: Resource,
+    probe: Probe,
+    lateness: Lateness,
+    faults: Faults,
+    costs: BTreeMap<Kind, Cost>,
+    /// The bound that was nearest to being missed, and the time it was for.
+    tightest: (f64, Duration, Duration),
+}
+
+/// The usual times, `pace` times as long.
+pub(crate) fn timing(pace: f64) -> Timing {
+    let usual = Timing::DEFAULT;
+    Timing {
+        round: usual.round.mul_f64(pace),
+        lease: usual.lease.mul_f64(pace),
+        promise: usual.promise.mul_f64(pace),
+        election: usual.election.mul_f64(pace),
+        coordinator: usual.coordinator.mul_f64(pace),
+        backoff: usual.backoff.mul_f64(pace),
+        skew: usual.skew.mul_f64(pace),
+        drift_ppm: DRIFT_PPM,
+        ..usual
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let report = soak(args)?;
+    if args.json {
+        println!("{report:#}");
+    } else {
+        print(&report);
+    }
+    let good = report["violations"].as_array().is_some_and(Vec::is_empty);
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The whole run, and its report.
+pub(crate) fn soak(args: &Args) -> anyhow::Result<Value> {
+    let mut soak = Soak::start(args.clone())?;
+    for number in 1..=args.faults {
+        if let Err(error) = soak.fault(number) {
+            anyhow::ensure!(!wait::asked_to_end(), "asked to end");
+            soak.resource.violated(format!("fault {number}: {error:#}"));
+            break;
+        }
+        if !soak.resource.seen().violations.is_empty() || !soak.probe.judge().1.is_empty() {
+            break;
+        }
+    }
+    soak.report()
+}
+
+impl Soak {
+    fn start(args: Args) -> anyhow::Result<Self> {
+        let nodes = 5;
+        let network: Box<dyn Network> = match args.network {
+            Choice::Relays => Box::new(Relays::start(nodes)?),
+            Choice::Auto if !namespaces::are_ours() => Box::new(Relays::start(nodes)?),
+            Choice::Auto | Choice::Namespaces => Box::new(Namespaces::start(nodes)?),
+        };
+        let random = ChaCha8Rng::seed_from_u64(args.seed);
+        let timing = timing(args.pace);
+        let drift = args.drift;
+        let rates = (1..=nodes).map(|node| format!("{:.2}", rate(node, nodes, drift)));
+        let rates = rates.collect::<Vec<_>>().join(", ");
+        eprintln!("Five nodes, {}; rates of their clocks: {rates}.", network.name());
+        let resource = Resource::serve()?;
+        let patience = Duration::from_secs(1);
+        let section = Box::new(move |node| quorum_section(&timing, rate(node, nodes, drift)));
+        let setup = Setup {
+            nodes,
+            section,
+            protocol: "quorum",
+            security: args.security,
+            resource: Some(resource.clone()),
+            patience,
+        };
+        let mut cluster = Cluster::new(&setup, network)?;
+        let can_delay = cluster.network.delay(Duration::from_millis(1));
+        cluster.network.delay(Duration::ZERO);
+        (1..=nodes).try_for_each(|node| cluster.start(node))?;
+        let probe = Probe::start(cluster.http.clone());
+        wait::until("the first leader writes", LIMIT, || resource.epoch() > 0)?;
+        resource.take_gap();
+        let faults = Faults::new(random, can_delay);
+        let (costs, lateness) = (BTreeMap::new(), Lateness::watch());
+        let tightest = (0.0, Duration::ZERO, Duration::ZERO);
+        Ok(Self {
+            args,
+            timing,
+            patience,
+            nodes,
+            cluster,
+            resource,
+            probe,
+            lateness,
+            faults,
+            costs,
+            tightest,
+        })
+    }
+
+    /// How long a majority may be without a leader that works, by the time-outs, on the slowest
+    /// clock: the promises run out, each node is given its turn, one attempt fails, and one
+    /// succeeds. If the others still hear the leader, its lease runs out before.
+    fn bound(&self, kind: Kind) -> Duration {
+        let Timing { lease, promise, election, coordinator, backoff, skew, .. } = self.timing;
+        let turn = skew * u32::from(self.nodes) + election * 2;
+        let attempt = election + coordinator.max(backoff);
+        let heard = if kind.outlasts_a_lease() { lease } else { Duration::ZERO };
+        let slowest = 1.0 - self.timing.drift_ppm as f64 / 1e6;
+        (heard + promise + turn + attempt).div_f64(slowest)
+    }
+
+    fn fault(&mut self, number: usize) -> anyhow::Result<()> {
+        let kind = self.faults.next();
+        let (epoch, leader) = {
+            let latest = self.resource.latest();
+            latest.map_or((0, 1), |latest| (latest.epoch, latest.node))
+        };
+        self.resource.take_gap();
+        self.lateness.take();
+        let election = self.timing.election;
+        let struck = self.faults.strike(&mut self.cluster, kind, leader, election)?;
+        let at = Instant::now();
+        let mut back = None;
+        if kind.deposes() {
+            let what = format!("{}: another leader writes", kind.name());
+            wait::until(&what, LIMIT, || self.resource.epoch() > epoch)?;
+            let first = self.resource.latest().map_or(at, |latest| latest.first);
+            back = Some(first.duration_since(at));
+            wait::sleep(self.faults.time(self.timing.lease))?;
+        } else {
+            wait::sleep(self.timing.lease + self.faults.time(self.timing.lease * 2))?;
+        }
+        struck.heal(&mut self.cluster, self.nodes, LIMIT)?;
+        let bound = self.bound(kind);
+        let healed = Instant::now();
+        let nodes = self.cluster.up();
+        let what = format!("{}: all nodes follow one after it", kind.name());
+        wait::until(&what, LIMIT, || self.probe.agreed(&nodes, healed))?;
+        let (again, late) = (healed.elapsed(), self.lateness.take());
+        let gap = self.resource.take_gap();
+        self.within(&format!("no leader has written, {}", kind.name()), gap, bound + late);
+        let rejoin = bound + self.patience * 3 + CALLS_AGAIN;
+        self.within(&format!("not all follow, after {}", kind.name()), again, rejoin + late);
+        wait::sleep(self.faults.time(self.timing.round * 2))?;
+        let cost = self.costs.entry(kind).or_default();
+        cost.back.extend(back);
+        cost.gaps.push(gap);
+        if !self.args.json {
+            let count = self.args.faults;
+            eprintln!("{number:4}/{count}  {:>8.1?} without a write  {}", gap, kind.name());
+        }
+        Ok(())
+    }
+
+    fn within(&mut self, what: &str, time: Duration, bound: Duration) {
+        let part = time.as_secs_f64() / bound.as_secs_f64();
+        if part > self.tightest.0 {
+            self.tightest = (part, time, bound);
+        }
+        if time > bound {
+            self.resource.violated(format!("{time:.1?}, more than {bound:.1?}: {what}"));
+        }
+    }
+
+    fn report(self) -> anyhow::Result<Value> {
+        let (answers, overlaps) = self.probe.judge();
+        let (epochs, logged) = self.cluster.judge_logs();
+        let seen = self.resource.seen();
+        let mut violations = seen.violations.clone();
+        violations.extend(overlaps);
+        violations.extend(logged);
+        let milliseconds = |time: Duration| (time.as_secs_f64() * 1e4).round() / 10.0;
+        let kind = |(kind, cost): (&Kind, &Cost)| {
+            let median = |times: &[Duration]| {
+                let mut times = times.to_vec();
+                times.sort();
+                times.get(times.len() / 2).copied().map(milliseconds)
+            };
+            json!({
+                "fault": kind.name(),
+                "count": cost.gaps.len(),
+                "back_median_ms": median(&cost.back),
+                "back_longest_ms": cost.back.iter().max().copied().map(milliseconds),
+                "gap_median_ms": median(&cost.gaps),
+                "gap_longest_ms": cost.gaps.iter().max().copied().map(milliseconds),
+                "bound_ms": milliseconds(self.bound(*kind)),
+            })
+        };
+        let report = json!({
+            "faults": self.costs.values().map(|cost| cost.gaps.len()).sum::<usize>(),
+            "seed": self.args.seed,
+            "network": self.cluster.network.name(),
+            "lease_ms": milliseconds(self.timing.lease),
+            "promise_ms": milliseconds(self.timing.promise),
+            "drift_ppm": self.args.drift,
+            "epochs": epochs,
+            "writes_accepted": seen.accepted,
+            "writes_refused": seen.refused,
+            "answers": answers,
+            "tightest_ms": [milliseconds(self.tightest.1), milliseconds(self.tightest.2)],
+            "kinds": self.costs.iter().map(kind).collect::<Vec<_>>(),
+            "violations": violations,
+        });
+        if !violations.is_empty() {
+            eprintln!("The files of the nodes: {}", self.cluster.keep().display());
+        }
+        Ok(report)
+    }
+}
+
+/// The rates of the clocks, as bad as can be: the nodes that win most elections are slow, and count
+/// their leases for too long; the others, a majority, are fast, and forget their promises too soon.
+fn rate(node: u16, nodes: u16, drift: usize) -> f64 {
+    let wrong = drift as f64 / 1e6;
+    if node > nodes / 2 + 1 { 1.0 - wrong } else { 1.0 + wrong }
+}
+
+fn print(report: &Value) {
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
+    let head = ["fault", "count", "leader back", "at most", "no write", "at most", "bound"];
+    table.set_header(head);
+    let time = |value: &Value| value.as_f64().map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
+    for kind in report["kinds"].as_array().into_iter().flatten() {
+        table.add_row([
+            kind["fault"].as_str().unwrap_or_default().to_owned(),
+            kind["count"].to_string(),
+            time(&kind["back_median_ms"]),
+            time(&kind["back_longest_ms"]),
+            time(&kind["gap_median_ms"]),
+            time(&kind["gap_longest_ms"]),
+            time(&kind["bound_ms"]),
+        ]);
+    }
+    println!("{table}");
+    println!(
+        "\n{} faults, {} epochs, {} writes accepted, {} of old epochs refused; {} \
+         answers of nodes. Nearest to its bound: {} of {} ms.",
+        report["faults"],
+        report["epochs"],
+        report["writes_accepted"],
+        report["writes_refused"],
+        report["answers"],
+        report["tightest_ms"][0],
+        report["tightest_ms"][1],
+    );
+    match report["violations"].as_array() {
+        Some(violations) if !violations.is_empty() => {
+            println!("VIOLATED:");
+            violations.iter().for_each(|violation| println!("  {violation}"));
+        }
+        _ => println!("Nothing was violated."),
+    }
+}

@@ -1,0 +1,82 @@
+//! The tests, as `cargo test` starts this program: a few faults on each network.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use super::cluster::Security;
+use super::soak::{self, Args, Choice};
+use super::{namespaces, probe, resource, wait};
+
+/// How many faults on each network.
+const FAULTS: usize = 5;
+
+type Test = (&'static str, fn() -> anyhow::Result<()>);
+
+const TESTS: [Test; 4] = [
+    ("the_resource_notices_two_leaders", resource::test),
+    ("two_leases_at_a_time_are_noticed", probe::test),
+    ("a_few_faults_on_relays", on_relays),
+    (IN_NAMESPACES, in_namespaces),
+];
+
+/// The last, since it goes on in another process.
+const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
+
+/// The tests that the command line of a test program asks for; nothing if it is another one.
+pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
+    let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let flag = |text: &str| text.starts_with('-');
+    let other = ["soak", "hammer", "help"];
+    let first = texts.first();
+    if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
+        || texts.iter().any(|text| text == "--bench")
+    {
+        return None;
+    }
+    let exact = texts.iter().any(|text| text == "--exact");
+    let filters: Vec<_> = texts.iter().filter(|text| !flag(text)).collect();
+    let fits = |name: &str| {
+        let fits = |filter: &str| if exact { name == filter } else { name.contains(filter) };
+        filters.is_empty() || filters.iter().any(|filter| fits(filter))
+    };
+    Some(TESTS.iter().map(|(name, _)| *name).filter(|name| fits(name)).collect())
+}
+
+/// Runs them one after another.
+pub(crate) fn run(arguments: &[OsString], asked: &[&str]) -> anyhow::Result<ExitCode> {
+    if arguments.iter().any(|argument| argument == "--list") {
+        asked.iter().for_each(|name| println!("{name}: test"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    namespaces::settle_in()?;
+    wait::heed_signals()?;
+    for (name, test) in TESTS.iter().filter(|(name, _)| asked.contains(name)) {
+        if *name == IN_NAMESPACES && !namespaces::are_ours() {
+            let why = namespaces::enter(&[IN_NAMESPACES.into(), "--exact".into()]);
+            println!("test {name} ... ignored: {why}");
+            continue;
+        }
+        test().inspect_err(|_| println!("test {name} ... FAILED"))?;
+        println!("test {name} ... ok");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn on_relays() -> anyhow::Result<()> {
+    faults(Choice::Relays, Security::Secret, 1)
+}
+
+fn in_namespaces() -> anyhow::Result<()> {
+    faults(Choice::Namespaces, Security::Tls, 2)
+}
+
+fn faults(network: Choice, security: Security, seed: u64) -> anyhow::Result<()> {
+    let usual =
+        Args { faults: FAULTS, seed, network, security, pace: 0.5, drift: 90_000, json: false };
+    let report = soak::soak(&usual)?;
+    let good = report["violations"].as_array().is_some_and(Vec::is_empty);
+    anyhow::ensure!(good, "{report:#}");
+    anyhow::ensure!(report["faults"] == FAULTS, "{report:#}");
+    anyhow::ensure!(report["writes_accepted"].as_u64() > Some(100), "{report:#}");
+    Ok(())
+}
