@@ -3,7 +3,7 @@
 use bellwether_model::check::{Options, Verdict, decide};
 use bellwether_model::property::{AGREED_WITHIN, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::world::{Delay, Drift, Durations, Scenario, Start, Timed, Timing};
+use bellwether_model::world::{Delay, Drift, Durations, Scenario, Slow, Start, Timed, Timing};
 
 /// The verdicts on these properties of a protocol's default rules, where a message takes at most a
 /// tick and everything else as long as `durations` say.
@@ -15,7 +15,8 @@ fn verdicts<const N: usize>(
 ) -> [Verdict; N] {
     let durations = Durations::of(durations.iter().copied()).expect("short names");
     let (delay, drift, within) = (Delay::AtMost(1), Drift::NONE, Some(within));
-    let timing = Timing::Timed(Timed { delay, processing: 0, drift, durations, within });
+    let timing =
+        Timing::Timed(Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within });
     decided(protocol, Scenario { timing, ..scenario }, names)
 }
 

@@ -102,6 +102,7 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("check bully --timing asynchronous --within 5", &["--within", "--timing timed"]),
         ("check bully --timing timed", &["--delay TICKS", "--delay unbounded"]),
         ("check bully --timing timed --delay 0", &["--delay 0", "at least 1 tick"]),
+        ("check bully --slow 1>2=5", &["--slow", "--timing timed"]),
         ("check bully --timing timed --delay soon", &["'soon'", "1..3", "unbounded"]),
         ("check bully --timing timed --delay 3..1", &["'3..1'", "range such as 1..3"]),
         ("check bully --timing timed --delay 1..3", &["--delay 1..3", "'tune'"]),

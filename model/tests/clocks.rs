@@ -8,8 +8,8 @@ use bellwether_model::protocol::bully::{Bully, Message, Timer};
 use bellwether_model::report::story::tell;
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, State, Timed, Timing,
-    World, WorldError,
+    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, Slow, State, Timed,
+    Timing, World, WorldError,
 };
 
 const ONE: Id = Id::at(0);
@@ -22,7 +22,14 @@ fn scenario(pauses: u8, drift: &str) -> Scenario {
     let drift: Drift = drift.parse().expect("a ratio");
     let durations = [("t-elec", 3), ("t-coord", 5), ("t-detect", 2)];
     let durations = Durations::of(durations).expect("short names");
-    let timed = Timed { delay: Delay::AtMost(1), processing: 0, drift, durations, within: None };
+    let timed = Timed {
+        delay: Delay::AtMost(1),
+        slow: Slow::NONE,
+        processing: 0,
+        drift,
+        durations,
+        within: None,
+    };
     let faults = Faults { crashes: 1, pauses, ..Faults::NONE };
     Scenario { timing: Timing::Timed(timed), faults, ..Scenario::calm(3) }
 }

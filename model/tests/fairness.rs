@@ -7,8 +7,8 @@ use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::world::{
-    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Network, Scenario, Start, Timed,
-    Timing, World, WorldError,
+    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Network, Scenario, Slow, Start,
+    Timed, Timing, World, WorldError,
 };
 
 const LIVENESS: [&str; 4] = ["stabilises", "leader-emerges", "leader-recurs", "failover"];
@@ -40,7 +40,7 @@ fn timed() -> Timing {
     let durations = [("t-elec", 3), ("t-coord", 10), ("t-detect", 4), ("t-heartbeat", 3)];
     let durations = Durations::of(durations).expect("short names");
     let (delay, drift) = (Delay::AtMost(1), Drift::NONE);
-    Timing::Timed(Timed { delay, processing: 0, drift, durations, within: None })
+    Timing::Timed(Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within: None })
 }
 
 #[test]

@@ -9,7 +9,7 @@ use bellwether_model::protocol::garcia_molina::{
 };
 use bellwether_model::protocol::{Protocol, Wait};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
 
 const REPAIRED: GarciaMolina = GarciaMolina::REPAIRED;
@@ -342,6 +342,7 @@ fn time_is_sequential() {
         let durations = Durations::of(needed.map(Wait::duration).map(|name| (name, ticks(name))));
         let timing = Timing::Timed(Timed {
             delay: Delay::AtMost(delay),
+            slow: Slow::NONE,
             processing: 0,
             drift: Drift::NONE,
             durations: durations.expect("few enough"),

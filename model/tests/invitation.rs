@@ -6,7 +6,7 @@ use bellwether_model::property::{self, Property};
 use bellwether_model::protocol::invitation::{Counter, Group, Invitation, Message, Priority};
 use bellwether_model::protocol::{Protocol, enough};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Missing, Scenario, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Missing, Scenario, Slow, Start, Timed, Timing, World,
 };
 
 fn world(rules: Invitation, scenario: Scenario) -> World<Invitation> {
@@ -136,7 +136,8 @@ fn what_is_enough_is_no_longer_than_it_must_be() {
         });
         let durations = Durations::of(durations).expect("possible");
         let (delay, drift) = (Delay::AtMost(1), Drift::NONE);
-        let timed = Timed { delay, processing: 0, drift, durations, within: None };
+        let timed =
+            Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within: None };
         let scenario =
             Scenario { timing: Timing::Timed(timed), ..Scenario::calm(nodes).with_crashes(1, 1) };
         let world = world(Invitation::PAPER, scenario);

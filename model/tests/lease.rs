@@ -9,7 +9,7 @@ use bellwether_model::protocol::lease::{
 use bellwether_model::trace::Trace;
 use bellwether_model::tune::Question;
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Network, Scenario, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn timed(holder: u8, grant: u8, delay: u8, drift: Drift) -> Timing {
     let renew = 2 * delay + 1;
     let all = [("t-holder", holder), ("t-grant", grant), ("t-renew", renew), ("t-retry", 2)];
     let (delay, durations) = (Delay::AtMost(delay), Durations::of(all).expect("short names"));
-    Timing::Timed(Timed { delay, processing: 0, drift, durations, within: None })
+    Timing::Timed(Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within: None })
 }
 
 /// Two clients that know how long a message takes, and these faults.
@@ -130,7 +130,14 @@ fn the_smallest_lease_of_the_store_is_found() {
     let question = Question {
         rules: Arc::new(Lease::RECOMMENDED),
         scenario: Scenario { faults: CUT, ..Scenario::calm(2) },
-        given: Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None },
+        given: Timed {
+            delay,
+            slow: Slow::NONE,
+            processing: 0,
+            drift: Drift::NONE,
+            durations,
+            within: None,
+        },
         sought: vec!["t-grant"],
         property: AMO.to_owned(),
         most: 12,
@@ -183,7 +190,14 @@ fn enough_is_enough() {
     use bellwether_model::protocol::enough;
     let durations = Durations::of(enough::<Lease>()).expect("short names");
     let delay = Delay::AtMost(1);
-    let timed = Timed { delay, processing: 0, drift: Drift::NONE, durations, within: None };
+    let timed = Timed {
+        delay,
+        slow: Slow::NONE,
+        processing: 0,
+        drift: Drift::NONE,
+        durations,
+        within: None,
+    };
     let scenario =
         Scenario { timing: Timing::Timed(timed), ..Scenario::calm(2).with_crashes(1, 0) };
     for name in [AMO, FRESH, "settles", "timeouts-accurate"] {

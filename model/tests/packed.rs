@@ -12,7 +12,7 @@ use bellwether_model::space::{OUTSIDE_WORD, Space};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
     Action, Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network,
-    Scenario, Start, State, Timed, Timing, World,
+    Scenario, Slow, Start, State, Timed, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -76,7 +76,14 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let durations = [("t-elec", 4), ("t-coord", 5), ("t-detect", 1)];
     let timed = |delay, drift| {
         let durations = Durations::of(durations).expect("short names");
-        Timing::Timed(Timed { delay, processing: 0, drift, durations, within: Some(3) })
+        Timing::Timed(Timed {
+            delay,
+            slow: Slow::NONE,
+            processing: 0,
+            drift,
+            durations,
+            within: Some(3),
+        })
     };
     let drift = Drift::of(1, 4).expect("small enough");
     let timing = select(vec![

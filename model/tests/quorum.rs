@@ -7,7 +7,7 @@ use bellwether_model::property;
 use bellwether_model::protocol::quorum::Quorum;
 use bellwether_model::protocol::{Effect, Protocol, variant};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -178,6 +178,7 @@ fn a_leader_comes_within_the_time_that_the_durations_give_and_no_sooner() {
         for (within, verdict) in [(bound, Holds), (bound - 1, Verdict::Violated)] {
             let timed = Timed {
                 delay: Delay::AtMost(delay),
+                slow: Slow::NONE,
                 processing: 0,
                 drift: Drift::NONE,
                 durations,

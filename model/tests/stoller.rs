@@ -9,8 +9,8 @@ use bellwether_model::protocol::stoller::{
 };
 use bellwether_model::protocol::{Protocol, enough};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Envelope, Faults, Heals, Network, Scenario, Start, State, Symmetry,
-    Timed, Timing, World,
+    Delay, Drift, Durations, Envelope, Faults, Heals, Network, Scenario, Slow, Start, State,
+    Symmetry, Timed, Timing, World,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -163,6 +163,7 @@ fn in_ticks(ask: u8, scenario: Scenario) -> Scenario {
     let durations = Durations::of([("t-detect", 1), ("t-ask", ask)]).expect("short enough");
     let timed = Timed {
         delay: Delay::AtMost(1),
+        slow: Slow::NONE,
         processing: 0,
         drift: Drift::NONE,
         durations,

@@ -7,8 +7,8 @@ use bellwether_model::protocol::bully::{Bully, Message, Restart, Timer};
 use bellwether_model::protocol::{Id, Protocol, Wait, row};
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, Start, State, Timed,
-    Timing, World, WorldError,
+    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, Slow, Start, State,
+    Timed, Timing, World, WorldError,
 };
 use proptest::prelude::*;
 
@@ -21,7 +21,7 @@ fn durations(rules: &Bully, ticks: impl Fn(&str) -> u8) -> Durations {
 fn timed(rules: &Bully, delay: Delay, processing: u8, ticks: impl Fn(&str) -> u8) -> Timing {
     let durations = durations(rules, ticks);
     let drift = Drift::NONE;
-    Timing::Timed(Timed { delay, processing, drift, durations, within: None })
+    Timing::Timed(Timed { delay, slow: Slow::NONE, processing, drift, durations, within: None })
 }
 
 /// The baseline with these time-outs, and a detector of `t_detect`.
@@ -51,6 +51,41 @@ fn ask(rules: Bully, scenario: Scenario, name: &str, engine: Engine) -> Report {
 
 fn verdict(rules: Bully, scenario: Scenario, name: &str) -> Verdict {
     ask(rules, scenario, name, Engine::Exact).verdict()
+}
+
+/// A time-out must outlast the way there and back, whichever of them is the slow one.
+#[test]
+fn a_link_that_is_slow_one_way_counts_once() {
+    for slow in ["1>2=4", "2>1=4"] {
+        let verdict = |t_elec| {
+            let mut scenario = baseline(1, 0, t_elec, 20, 1);
+            if let Timing::Timed(timed) = &mut scenario.timing {
+                timed.slow = slow.parse().expect("a slow link");
+            }
+            verdict(Bully::BASELINE, scenario, TIMEOUTS_ACCURATE)
+        };
+        assert_eq!((verdict(5), verdict(6)), (Verdict::Violated, Verdict::Holds), "{slow}");
+    }
+}
+
+#[test]
+fn a_slow_link_exists_and_is_slow() {
+    for (slow, says) in [
+        ("1-4=5", "--slow '1>4': there are only the ids 1 to 3"),
+        ("3>2=2", "--slow '3>2=2': a slow link takes longer than --delay 2"),
+        ("3>2=0", "give a link and its ticks, 1 to 100, such as 1-2=5, or 1>2=5"),
+        ("3>2", "give a link and its ticks, 1 to 100, such as 1-2=5, or 1>2=5"),
+        ("3=2", "give two ids, such as 1-2, or 1>2 for one direction"),
+    ] {
+        let refused = slow.parse().and_then(|slow: Slow| {
+            let mut scenario = baseline(2, 0, 5, 8, 3);
+            if let Timing::Timed(timed) = &mut scenario.timing {
+                timed.slow = slow;
+            }
+            World::new(Bully::BASELINE, scenario).map(drop).map_err(|error| error.to_string())
+        });
+        assert_eq!(refused, Err(says.to_owned()), "{slow}");
+    }
 }
 
 #[test]
@@ -285,7 +320,7 @@ proptest! {
             delay.map_or((Delay::Unbounded, 0), |ticks| (Delay::AtMost(ticks), processing));
         let durations = durations(&rules, |_| ticks);
         let drift = Drift::of(drift.0, drift.1).expect("small enough");
-        let timing = Timing::Timed(Timed { delay, processing, drift, durations, within: None });
+        let timing = Timing::Timed(Timed { delay, slow: Slow::NONE, processing, drift, durations, within: None });
         let world = World::new(rules, Scenario { timing, ..surrounding }).expect("possible");
         let mut state = world.initial();
         for choice in choices {
@@ -312,7 +347,7 @@ fn what_every_variant_needs_is_said_and_nothing_more() {
         let with = |durations| {
             let delay = Delay::AtMost(1);
             let (processing, drift, within) = (0, Drift::NONE, None);
-            let timed = Timed { delay, processing, drift, durations, within };
+            let timed = Timed { delay, slow: Slow::NONE, processing, drift, durations, within };
             World::new(rules, Scenario { timing: Timing::Timed(timed), ..Scenario::calm(3) })
                 .map(drop)
         };

@@ -6,7 +6,7 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::vrrp::{Priorities, Vrrp};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start, Timed, Timing, World,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
 
 fn report(rules: Vrrp, scenario: Scenario, names: &[&str]) -> Report {
@@ -100,7 +100,8 @@ fn a_skew_that_no_clock_can_count_is_refused() {
         let durations = [("t-advertise", 4), ("t-skew", skew), ("t-down", 100)];
         let durations = Durations::of(durations).expect("short names");
         let (delay, drift) = (Delay::AtMost(1), drift.parse().expect("a ratio"));
-        let timed = Timed { delay, processing: 0, drift, durations, within: None };
+        let timed =
+            Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within: None };
         let scenario = Scenario { timing: Timing::Timed(timed), ..Scenario::calm(3) };
         World::new(Vrrp::RFC9568, scenario).map(drop).map_err(|error| error.to_string())
     };
@@ -202,6 +203,7 @@ fn timed(
     let durations = Durations::of(needed).expect("few enough");
     let timed = Timed {
         delay: Delay::AtMost(delay),
+        slow: Slow::NONE,
         processing: 0,
         drift: Drift::NONE,
         durations,

@@ -2,7 +2,7 @@
 
 use crate::erased::AnyProtocol;
 use crate::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Timed, Timing, WorldError,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Timed, Timing, WorldError,
 };
 
 /// A world, whatever the protocol.
@@ -37,6 +37,7 @@ impl Surrounding {
         let durations = Durations::of(enough).map_err(WorldError::Durations)?;
         let timed = Timed {
             delay: Delay::AtMost(DELAY),
+            slow: Slow::NONE,
             processing: 0,
             drift: Drift::NONE,
             durations,

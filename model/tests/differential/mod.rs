@@ -29,6 +29,7 @@ fn explore<T: std::fmt::Debug>(
         cases: wanted,
         failure_persistence: None,
         max_shrink_iters: 100,
+        max_shrink_time: 300_000,
         ..Config::default()
     };
     let mut bytes = [0; 32];

@@ -7,7 +7,7 @@ use bellwether_model::property::Kind;
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::{
     Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Scenario,
-    Start, Symmetry, Timed, Timing, WorldError,
+    Slow, Start, Symmetry, Timed, Timing, WorldError,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -211,5 +211,5 @@ pub(crate) fn every_protocol() -> Vec<&'static str> {
 /// How long everything takes but timers, in ticks.
 pub(crate) fn delays(delay: u8, processing: u8) -> Timed {
     let (delay, durations) = (Delay::AtMost(delay), Durations::NONE);
-    Timed { delay, processing, drift: Drift::NONE, durations, within: None }
+    Timed { delay, slow: Slow::NONE, processing, drift: Drift::NONE, durations, within: None }
 }

@@ -3,7 +3,7 @@
 
 use crate::erased::Registry;
 use crate::protocol::Duration;
-use crate::world::{Delay, Drift, Durations, MAX_TICKS, Timed, WorldError};
+use crate::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
 
 const HEADING: &str = "Timed worlds";
@@ -16,6 +16,11 @@ pub struct TimedArgs {
     #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = delays,
           allow_negative_numbers = true)]
     pub delay: Option<DelayArg>,
+
+    /// A link on which a message may be longer on its way: '1-2=5', or '1>2=5' for one direction;
+    /// may be given again
+    #[arg(long, value_name = "LINK=TICKS", help_heading = HEADING)]
+    pub slow: Vec<Slow>,
 
     /// Tp: how many ticks may pass before what is sent in answer to a message leaves; for 'tune', a
     /// range as well [default: 0]
@@ -102,13 +107,20 @@ impl TimedArgs {
         let processing = self.processing.map_or(Ok(0), |range| range.only("processing"))?;
         let durations = self.durations.durations()?;
         let drift = self.drift.unwrap_or_default();
-        Ok(Timed { delay, processing, drift, durations, within: self.within })
+        let slow = self.slow();
+        Ok(Timed { delay, slow, processing, drift, durations, within: self.within })
+    }
+
+    /// The slow links.
+    pub(super) fn slow(&self) -> Slow {
+        self.slow.iter().fold(Slow::NONE, |all, &one| all.and(one))
     }
 
     /// None of the flags has a meaning in a world without a clock.
     pub(super) fn refuse(&self) -> Result<(), WorldError> {
         let given = [
             (self.delay.is_some(), "delay"),
+            (!self.slow.is_empty(), "slow"),
             (self.processing.is_some(), "processing"),
             (self.drift.is_some(), "drift"),
             (self.within.is_some(), "within"),
@@ -122,8 +134,11 @@ impl TimedArgs {
 
     /// The flags that set this scenario, as they are typed.
     pub(super) fn typed(timed: &Timed) -> String {
-        let Timed { delay, processing, drift, durations, within } = timed;
+        let Timed { delay, slow, processing, drift, durations, within } = timed;
         let mut flags = format!(" --delay {delay}");
+        for word in slow.words() {
+            flags += &format!(" --slow '{word}'");
+        }
         if *processing > 0 {
             flags += &format!(" --processing {processing}");
         }

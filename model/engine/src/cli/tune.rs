@@ -127,6 +127,7 @@ impl TuneArgs {
         let sought = self.sought(&tune::time_outs(&*rules))?;
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
+            slow: self.world.timed.slow(),
             processing: 0,
             drift: self.world.timed.drift.unwrap_or_default(),
             durations: tune::complete(&*rules, set, &sought, self.up_to)?,

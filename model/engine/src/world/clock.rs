@@ -3,8 +3,9 @@
 //! A timed world counts *ticks*. [`Action::Tick`] is one more thing that may happen: everything
 //! that was to happen at this tick has happened, and it is the next.
 //!
-//! - A **message** has so many ticks left: at its sending `Tm`, and `Tp` more if it is sent in
-//!   answer to a message, for the processing takes that long at most. It may arrive at any tick
+//! - A **message** has so many ticks left: at its sending `Tm`, or those of a [slow](super::Slow)
+//!   link, and `Tp` more if it is sent in answer to a message, for the processing takes that long
+//!   at most. It may arrive at any tick
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the
 //!   clock goes on. On a FIFO link it leaves after the one before it, and has as many ticks at
 //!   least. With an unbounded delay it has no time, and only arrives in the end.
@@ -89,6 +90,7 @@ impl Clock {
         nodes: usize,
     ) -> Result<Clock, WorldError> {
         check_messages(timed)?;
+        timed.slow.check(timed.delay, nodes + P::OPTIONS.services.count)?;
         if P::TIMERS.iter().any(|row| row.duration.is_none()) {
             return Err(WorldError::Timeless { protocol: P::NAME });
         }
@@ -113,18 +115,17 @@ impl Clock {
         Ok(Clock { timed, measures })
     }
 
-    /// How many ticks a message has when it is sent, if that is bounded.
-    pub(super) fn lasts(&self, in_answer: bool) -> Option<u8> {
-        match self.timed.delay {
-            Delay::AtMost(ticks) if in_answer => Some(ticks + self.timed.processing),
-            Delay::AtMost(ticks) => Some(ticks),
-            Delay::Unbounded => None,
-        }
+    /// How many ticks a message has when it is sent from one process to another, if that is
+    /// bounded.
+    pub(super) fn lasts(&self, (from, to): (Id, Id), in_answer: bool) -> Option<u8> {
+        let Delay::AtMost(usual) = self.timed.delay else { return None };
+        let ticks = self.timed.slow.ticks(from, to).unwrap_or(usual);
+        Some(if in_answer { ticks + self.timed.processing } else { ticks })
     }
 
     /// Whether a message has a time at all.
     pub(super) fn counts_messages(&self) -> bool {
-        self.lasts(false).is_some()
+        self.timed.delay != Delay::Unbounded
     }
 
     /// Whether some detector notices at once, and may do so again and again without a tick.

@@ -1,6 +1,6 @@
 //! Why a world cannot be, each with what to do about it.
 
-use super::timed::MAX_TICKS;
+use super::timed::{Delay, MAX_TICKS};
 use crate::protocol::Id;
 
 /// Why a world cannot be.
@@ -14,9 +14,11 @@ pub enum WorldError {
         /// The most there can be.
         most: usize,
     },
-    /// A missing link of a process that does not exist.
-    #[error("--without '{link}': there are only the ids 1 to {processes}")]
+    /// A missing or slow link of a process that does not exist.
+    #[error("--{flag} '{link}': there are only the ids 1 to {processes}")]
     NoSuchLink {
+        /// The flag.
+        flag: &'static str,
         /// The link.
         link: String,
         /// The number of processes.
@@ -77,6 +79,14 @@ pub enum WorldError {
     NoTime {
         /// The flag.
         flag: String,
+    },
+    /// A slow link that is not slow.
+    #[error("--slow '{link}': a slow link takes longer than --delay {delay}")]
+    NotSlow {
+        /// The link and its ticks.
+        link: String,
+        /// How long a message may be on its way elsewhere.
+        delay: Delay,
     },
     /// Time that no search reaches.
     #[error("--{flag} {ticks}: nothing takes longer than {MAX_TICKS} ticks here; use larger ticks")]

@@ -47,7 +47,8 @@ impl Missing {
     pub(super) fn check(self, processes: usize) -> Result<(), WorldError> {
         let foreign = self.named().into_iter().find(|&(a, _, b)| a.max(b).index() >= processes);
         foreign.map_or(Ok(()), |(a, arrow, b)| {
-            Err(WorldError::NoSuchLink { link: format!("{a}{arrow}{b}"), processes })
+            let (flag, link) = ("without", format!("{a}{arrow}{b}"));
+            Err(WorldError::NoSuchLink { flag, link, processes })
         })
     }
 

@@ -175,12 +175,14 @@ impl<P: Protocol> World<P> {
         event(&self.protocol, &mut local);
         state.timers[at] = local.timers();
         state.processes[at] = process;
-        let lasts = self.clock.as_ref().and_then(|clock| clock.lasts(cause == Cause::Message));
         for effect in &effects[caused_before..] {
             match *effect {
                 Effect::Persist(value) => state.stable[at] = value,
                 Effect::Send { to, message } if state.connected(id, to) => {
                     let envelope = Envelope { from: id, to, message };
+                    let in_answer = cause == Cause::Message;
+                    let clock = self.clock.as_ref();
+                    let lasts = clock.and_then(|clock| clock.lasts((id, to), in_answer));
                     let left = state.times.as_mut().map(|times| &mut times.left).zip(lasts);
                     network::send::<P>(self.scenario.network, &mut state.flight, left, envelope);
                 }

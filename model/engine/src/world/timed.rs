@@ -1,7 +1,7 @@
 //! The scenario of a timed world: how long a message, its processing and each wait may take, in
 //! ticks. What they mean is in [the clock](super::clock).
 
-use super::Drift;
+use super::{Drift, Slow};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +15,9 @@ pub const MAX_TICKS: u8 = 100;
 pub struct Timed {
     /// `Tm`: how long a message may be on its way.
     pub delay: Delay,
+    /// The links on which it may be longer on its way.
+    #[serde(default, skip_serializing_if = "Slow::is_none")]
+    pub slow: Slow,
     /// `Tp`: how long a process may take before what it sends in answer to a message leaves.
     #[serde(default)]
     pub processing: u8,
@@ -33,6 +36,9 @@ impl fmt::Display for Timed {
         match self.delay {
             Delay::AtMost(ticks) => write!(f, "Tm {ticks}, Tp {}", self.processing)?,
             Delay::Unbounded => f.write_str("Tm unbounded")?,
+        }
+        for word in self.slow.words() {
+            write!(f, ", Tm {word}")?;
         }
         if !self.drift.is_none() {
             write!(f, ", drift {}", self.drift)?;

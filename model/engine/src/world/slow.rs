@@ -1,0 +1,113 @@
+//! Links on which messages may be longer on their way than on others.
+
+use super::timed::{Delay, MAX_TICKS};
+use super::{Missing, WorldError};
+use crate::protocol::{Id, MAX_NODES};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::fmt;
+use std::str::FromStr;
+
+/// The links of a timed world that are slower than the others, each in its direction, and how many
+/// ticks a message may be on its way there. A time-out is to outlast the way there and back: that
+/// bounds the sum of the two, and one of them may take most of it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Slow(
+    /// For each sender and receiver; 0 if the link is like the others.
+    [[u8; MAX_NODES]; MAX_NODES],
+);
+
+impl Slow {
+    /// All links are alike.
+    pub const NONE: Slow = Slow([[0; MAX_NODES]; MAX_NODES]);
+
+    /// With the slow links of `other` as well; of a link given twice, the last.
+    #[must_use]
+    pub fn and(mut self, other: Slow) -> Slow {
+        for (from, to, ticks) in other.links() {
+            self.0[from.index()][to.index()] = ticks;
+        }
+        self
+    }
+
+    /// Whether all links are alike.
+    // serde asks by reference.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Slow::NONE
+    }
+
+    /// How many ticks a message may be on its way, if the link is slow.
+    #[must_use]
+    pub fn ticks(&self, from: Id, to: Id) -> Option<u8> {
+        let ticks = self.0[from.index()][to.index()];
+        (ticks > 0).then_some(ticks)
+    }
+
+    fn links(&self) -> impl Iterator<Item = (Id, Id, u8)> + '_ {
+        let pairs = Id::all(MAX_NODES).flat_map(|a| Id::all(MAX_NODES).map(move |b| (a, b)));
+        pairs.filter_map(|(a, b)| Some((a, b, self.ticks(a, b)?)))
+    }
+
+    /// Refuses links of processes that a world of `processes` does not have, and those that are no
+    /// slower than the others.
+    pub(super) fn check(&self, delay: Delay, processes: usize) -> Result<(), WorldError> {
+        for (a, b, ticks) in self.links() {
+            if a.max(b).index() >= processes {
+                let (flag, link) = ("slow", format!("{a}>{b}"));
+                return Err(WorldError::NoSuchLink { flag, link, processes });
+            }
+            if !matches!(delay, Delay::AtMost(usual) if usual < ticks) {
+                return Err(WorldError::NotSlow { link: format!("{a}>{b}={ticks}"), delay });
+            }
+        }
+        Ok(())
+    }
+
+    /// Each slow link as [`Slow::from_str`] reads it.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        self.links().map(|(a, b, ticks)| format!("{a}>{b}={ticks}")).collect()
+    }
+}
+
+impl fmt::Debug for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.words()).finish()
+    }
+}
+
+/// One link and its ticks: `1-2=5` is slow in both directions, `1>2=5` from 1 to 2 only.
+impl FromStr for Slow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (link, ticks) = text.split_once('=').unwrap_or((text, ""));
+        let link: Missing = link.parse()?;
+        let ticks = ticks.trim().parse().ok().filter(|ticks| (1..=MAX_TICKS).contains(ticks));
+        let ticks = ticks.ok_or_else(|| {
+            format!("give a link and its ticks, 1 to {MAX_TICKS}, such as 1-2=5, or 1>2=5")
+        })?;
+        let mut slow = Slow::NONE;
+        for (from, row) in Id::all(MAX_NODES).zip(&mut slow.0) {
+            for (to, place) in Id::all(MAX_NODES).zip(row) {
+                *place = if link.from_to(from, to) { ticks } else { 0 };
+            }
+        }
+        Ok(slow)
+    }
+}
+
+impl Serialize for Slow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.words().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Slow {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let words = Vec::<String>::deserialize(deserializer)?;
+        words.iter().try_fold(Slow::NONE, |slow, word| {
+            word.parse().map(|one| slow.and(one)).map_err(D::Error::custom)
+        })
+    }
+}
