@@ -1,7 +1,11 @@
 //! The flags and variables that count more than the configuration file.
 
+use std::time::Duration;
+
 use bellwether::NodeId;
-use bellwether::config::{Address, HttpSettings, Levels, LogFormat, Overrides, SecuritySettings};
+use bellwether::config::{
+    self, Address, HttpSettings, Levels, LogFormat, NetworkSettings, Overrides, SecuritySettings,
+};
 use clap::Args;
 
 /// Each of these counts more than the file; the flag counts more than the variable.
@@ -42,6 +46,15 @@ pub(crate) struct OverrideArgs {
     /// The token that lets a process ask something of the node by HTTP; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
     token_file: Option<String>,
+
+    /// How long a connection may take until it stands, as in 2s
+    #[arg(long, value_name = "TIME", env = "BELLWETHER_NETWORK_TIMEOUT")]
+    #[arg(value_parser = config::duration)]
+    network_timeout: Option<Duration>,
+
+    /// Whether to wait no longer for a member that has hung up, and whose address refuses
+    #[arg(long, value_name = "BOOL", env = "BELLWETHER_SUSPECT_REFUSED")]
+    suspect_refused: Option<bool>,
 
     /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma for
     /// modules with another level
@@ -105,6 +118,10 @@ impl From<&OverrideArgs> for Overrides {
             directory: args.data_dir.clone(),
             security: SecuritySettings::from(&args.security),
             http: HttpSettings { listen: args.http.clone(), token_file: args.token_file.clone() },
+            network: NetworkSettings {
+                timeout: args.network_timeout,
+                suspect_refused: args.suspect_refused,
+            },
             log_levels: args.log_level.clone(),
             log_format: args.log_format,
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -13,6 +12,7 @@ use super::fields::{self, Mistake};
 use super::hooks::{self, Hooks};
 use super::http::{self, HttpSettings};
 use super::log::{FileLog, Levels, Log};
+use super::network::{self, NetworkSettings};
 use super::security::{self, SecuritySettings};
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Parts, Runnable, protocols,
@@ -27,9 +27,6 @@ const TOP: [&str; 12] = [
     "cluster", "protocol", "node", "listen", "members", "storage", "security", "http", "network",
     "detector", "hooks", "log",
 ];
-
-/// The keys of `[network]`.
-const NETWORK: [&str; 1] = ["timeout"];
 
 /// The keys of `[storage]`.
 const STORAGE: [&str; 1] = ["directory"];
@@ -49,7 +46,7 @@ pub fn reference() -> Vec<(String, String)> {
         ("storage", &STORAGE),
         ("security", &security::KEYS),
         ("http", &http::KEYS),
-        ("network", &NETWORK),
+        ("network", &network::KEYS),
         ("log", &LOG),
     ];
     let below = tables
@@ -60,6 +57,7 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
             "security.allow_plain" => "false".to_owned(),
+            "network.suspect_refused" => "true".to_owned(),
             "log.level" => format!("\"{}\"", Levels::default()),
             "log.format" => format!("\"{}\"", super::LogFormat::default()),
             _ => String::new(),
@@ -92,6 +90,8 @@ pub struct Overrides {
     pub security: SecuritySettings,
     /// Where to say by HTTP how the node is.
     pub http: HttpSettings,
+    /// How long connections may take, and what is made of their ends.
+    pub network: NetworkSettings,
     /// How much to log.
     pub log_levels: Option<Levels>,
     /// How to write the log.
@@ -120,7 +120,7 @@ struct File {
     #[serde(default)]
     http: HttpSettings,
     #[serde(default)]
-    network: FileNetwork,
+    network: NetworkSettings,
     #[serde(default)]
     hooks: Hooks,
     #[serde(default)]
@@ -130,12 +130,6 @@ struct File {
 #[derive(Debug, Default, Deserialize)]
 struct FileStorage {
     directory: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct FileNetwork {
-    #[serde(default, with = "humantime_serde")]
-    timeout: Option<Duration>,
 }
 
 /// A node id that stands as a number: `node = 3`.
@@ -300,7 +294,7 @@ impl Source {
             hooks: file.hooks,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
-            network_timeout: file.network.timeout,
+            network: self.overrides.network.or(file.network),
         })?;
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
@@ -336,7 +330,7 @@ impl Source {
             ("storage", &STORAGE[..]),
             ("security", &security::KEYS),
             ("http", &http::KEYS),
-            ("network", &NETWORK),
+            ("network", &network::KEYS),
             ("hooks", &hooks::KEYS),
             ("log", &LOG),
         ] {

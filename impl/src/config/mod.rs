@@ -14,6 +14,7 @@ mod hooks;
 mod http;
 mod log;
 mod names;
+mod network;
 mod protocols;
 mod security;
 
@@ -30,6 +31,7 @@ pub use self::hooks::Hooks;
 pub use self::http::{Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::names::{Address, ClusterId};
+pub use self::network::NetworkSettings;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
 pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
@@ -38,13 +40,6 @@ pub(crate) use self::security::{Kind, Mode, Secret};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 use humantime_serde::re::humantime;
-
-/// The longest time-out of the network.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
-
-/// Those that follow from the protocol; a configuration may have others.
-const SHORTEST_USUAL: Duration = Duration::from_secs(1);
-const LONGEST_USUAL: Duration = Duration::from_secs(5);
 
 /// Everything a node must know before it can take part in elections by the protocol `C`.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +54,7 @@ pub struct Config<C: Runnable = Recommended> {
     detection: Detection,
     security: Security,
     http: Http,
-    network_timeout: Option<Duration>,
+    network: NetworkSettings,
     hooks: Hooks,
 }
 
@@ -74,7 +69,7 @@ struct Parts<C: Runnable> {
     detection: Detection,
     security: Security,
     http: Http,
-    network_timeout: Option<Duration>,
+    network: NetworkSettings,
     hooks: Hooks,
 }
 
@@ -144,7 +139,7 @@ impl<C: Runnable> Config<C> {
             detection: Detection::default(),
             security: Security::default(),
             http: Http::default(),
-            network_timeout: None,
+            network: NetworkSettings::default(),
             hooks: Hooks::default(),
         })
     }
@@ -202,14 +197,22 @@ impl<C: Runnable> Config<C> {
     ///
     /// An [`enum@Error`] when it is zero, or longer than an hour.
     pub fn with_network_timeout(mut self, timeout: Duration) -> Result<Self, Error> {
-        check_timeout(timeout)?;
-        self.network_timeout = Some(timeout);
+        self.network.timeout = Some(timeout);
+        self.network.check()?;
         Ok(self)
+    }
+
+    /// The same configuration, which [waits](Config::suspects_refused) for a member that has hung
+    /// up, and whose address refuses connections.
+    #[must_use]
+    pub fn waiting_for_refused(mut self) -> Self {
+        self.network.suspect_refused = Some(false);
+        self
     }
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
-        let Parts { detection, security, http, network_timeout, hooks, .. } = parts;
+        let Parts { detection, security, http, network, hooks, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
@@ -223,7 +226,7 @@ impl<C: Runnable> Config<C> {
         let listen = listen.unwrap_or(own);
         let core = core::<C>(node, &ids, &section)?;
         detection.check()?;
-        network_timeout.map_or(Ok(()), check_timeout)?;
+        network.check()?;
         hooks.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -240,7 +243,7 @@ impl<C: Runnable> Config<C> {
             detection,
             security,
             http,
-            network_timeout,
+            network,
             hooks,
         })
     }
@@ -350,9 +353,14 @@ impl<C: Runnable> Config<C> {
     /// how long a message of the protocol is worth sending.
     #[must_use]
     pub fn network_timeout(&self) -> Duration {
-        // There and back, within reason.
-        let usual = || (C::message_lifetime(&self.core) * 2).clamp(SHORTEST_USUAL, LONGEST_USUAL);
-        self.network_timeout.unwrap_or_else(usual)
+        self.network.timeout(C::message_lifetime(&self.core))
+    }
+
+    /// Whether a timer that only waits for members that have hung up, and whose addresses refuse
+    /// connections, expires at once. So a leader that was killed is replaced sooner.
+    #[must_use]
+    pub fn suspects_refused(&self) -> bool {
+        self.network.suspects_refused()
     }
 
     /// What the other nodes are told of this configuration.
@@ -389,15 +397,15 @@ impl<C: Runnable> Config<C> {
         });
         let detector = if C::DETECTOR { self.detection.write() } else { String::new() };
         let Log { levels, format } = log;
-        let timeout = humantime::format_duration(self.network_timeout());
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\n\
-             [network]\ntimeout = \"{timeout}\"\n{detector}{hooks}\n\
+             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\
+             {network}{detector}{hooks}\n\
              [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
             http = self.http.write(),
+            network = self.network.write(C::message_lifetime(&self.core)),
             hooks = self.hooks.write(),
         )
     }
@@ -412,14 +420,6 @@ fn core<C: Runnable>(
     let core = C::core(node, members, section)?;
     C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
     Ok(core)
-}
-
-fn check_timeout(timeout: Duration) -> Result<(), Error> {
-    if timeout.is_zero() || timeout > LONGEST_TIMEOUT {
-        let problem = format!("network.timeout is {timeout:?}: use more than 0s and at most 1h");
-        return Err(Error::Setting { problem });
-    }
-    Ok(())
 }
 
 /// A length of time as people write it: 300ms, 1s 500ms, 2min.

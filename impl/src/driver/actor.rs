@@ -99,6 +99,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                     Some(arrival) => Happened::Arrived(arrival),
                     None => return Ok(()),
                 },
+                () = self.links.news_of_one_gone() => Happened::Nothing,
                 () = tokio::time::sleep(longest) => Happened::Nothing,
             };
             // Before anything else: this is where a pause of this process is noticed.
@@ -127,7 +128,26 @@ impl<C: Core, K: Clock> Actor<C, K> {
             {
                 self.step(Input::Suspect(suspect)).await?;
             }
+            if arrivals.is_empty() {
+                self.wait_in_vain().await?;
+            }
         }
+    }
+
+    /// Lets a timer expire that only waits for nodes that are gone, and whatever waits for them
+    /// after that. All that they have sent has arrived.
+    async fn wait_in_vain(&mut self) -> Result<(), StorageError> {
+        for _ in C::TIMERS {
+            let waits = self.node.waits_for();
+            let vain =
+                waits.filter(|(_, nodes)| nodes.iter().all(|&node| self.links.is_gone(node)));
+            let Some((timer, nodes)) = vain else { break };
+            let (node, gone) = (self.node.status().id.get(), nodes.len());
+            tracing::debug!(node, "waits no longer for {gone} nodes that are gone");
+            self.node.bring_forward(timer, self.clock.now());
+            self.step(Input::Wake).await?;
+        }
+        Ok(())
     }
 
     /// Does what it is asked, and answers.
@@ -349,7 +369,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
     fn suspect(&mut self) -> Option<NodeId> {
         let now = self.clock.now();
-        let suspect = self.watch.as_mut()?.suspect(now)?;
+        let links = &self.links;
+        let suspect = self.watch.as_mut()?.suspect(now, |node| links.is_gone(node))?;
         let node = self.node.status().id.get();
         tracing::debug!(node, peer = suspect.get(), "silent for too long");
         Some(suspect)

@@ -204,6 +204,7 @@ impl Election {
         let lifetime = C::message_lifetime(config.core());
         let others = config.addresses().filter(|&(id, _)| id != config.node());
         let links = Links::new(others, lifetime, clock);
+        let links = if config.suspects_refused() { links } else { links.believing_in_all() };
         let report = reporter(hello.clone(), &leadership, &lessor, &links, &ignored);
         let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout());
@@ -288,7 +289,8 @@ impl Election {
     /// Takes part no longer, and returns when the port is free again and the storage closed.
     ///
     /// If it leads by a protocol that can hand over, it [resigns](Handle::resign) first. With
-    /// other protocols the others notice its silence, and elect another after their time-out.
+    /// other protocols the others notice [that it is gone](Config::suspects_refused), or its
+    /// silence.
     ///
     /// # Errors
     ///

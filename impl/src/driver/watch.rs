@@ -89,9 +89,16 @@ impl Watch {
         self.watched = listed.map(since).collect();
     }
 
-    /// The next watched node to report at `now`.
-    pub(super) fn suspect(&mut self, now: Time) -> Option<NodeId> {
-        let due = |(&node, &earliest): (&NodeId, &Time)| self.due(node, earliest) <= now;
+    /// The next watched node to report at `now`. One that is gone need not be waited for.
+    pub(super) fn suspect(
+        &mut self,
+        now: Time,
+        is_gone: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
+        let due = |(&node, &earliest): (&NodeId, &Time)| {
+            let early = is_gone(node).then(|| earliest.max(self.quiet));
+            early.unwrap_or_else(|| self.due(node, earliest)) <= now
+        };
         let (&node, _) = self.watched.iter().find(|&(node, earliest)| due((node, earliest)))?;
         self.watched.insert(node, now + self.heartbeat);
         Some(node)
@@ -133,7 +140,7 @@ mod tests {
         let mut reports = Vec::new();
         for now in (from..=to).step_by(10) {
             watch.beats(at(now));
-            while let Some(node) = watch.suspect(at(now)) {
+            while let Some(node) = watch.suspect(at(now), |_| false) {
                 reports.push((now, node.get()));
                 watch.look(std::iter::empty(), at(now));
             }
@@ -178,10 +185,22 @@ mod tests {
         for now in (0..=1_000).step_by(50) {
             watch.beats(at(now));
         }
-        assert_eq!(watch.suspect(at(1_000)), Some(id(3)));
+        assert_eq!(watch.suspect(at(1_000), |_| false), Some(id(3)));
         watch.look([id(3)].into_iter(), at(1_000));
-        assert_eq!(watch.suspect(at(1_000)), None);
-        assert_eq!(watch.suspect(at(1_100)), Some(id(3)));
+        assert_eq!(watch.suspect(at(1_000), |_| false), None);
+        assert_eq!(watch.suspect(at(1_100), |_| false), Some(id(3)));
+    }
+
+    #[test]
+    fn a_node_that_is_gone_is_reported_at_once_and_again_an_interval_later() {
+        let mut watch = watch();
+        watch.heard(id(2), 1, at(100));
+        watch.heard(id(3), 1, at(100));
+        watch.look([id(2), id(3)].into_iter(), at(100));
+        watch.beats(at(100));
+        let mut suspect = |now| watch.suspect(at(now), |node| node == id(3));
+        assert_eq!((suspect(110), suspect(110)), (Some(id(3)), None));
+        assert_eq!((suspect(209), suspect(210)), (None, Some(id(3))));
     }
 
     #[test]
@@ -209,7 +228,7 @@ mod tests {
         watch.heard(id(3), 1, at(0));
         assert!(watch.beats(at(0)) && !watch.beats(at(90)) && watch.beats(at(100)));
         watch.beats(at(60_000));
-        assert_eq!(watch.suspect(at(60_000)), None);
+        assert_eq!(watch.suspect(at(60_000), |_| false), None);
         watch.heard(id(3), 1, at(60_050));
         assert_eq!(pass(&mut watch, 60_060, 61_000), [(60_550, 3)]);
     }

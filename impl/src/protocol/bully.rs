@@ -226,6 +226,16 @@ impl Core for Bully {
         }
     }
 
+    fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
+        let higher = || config.members.above(config.id).to_vec();
+        match self.state {
+            State::Follower { leader } => Some((Timer::Watch, vec![leader])),
+            State::Candidate => Some((Timer::Elec, higher())),
+            State::Waiting => Some((Timer::Coord, higher())),
+            State::Leader => None,
+        }
+    }
+
     fn belief(&self, config: &Config) -> Belief {
         let (role, leader) = match self.state {
             State::Follower { leader } => (Role::Follower, Some(leader)),

@@ -106,8 +106,8 @@ impl<C: Core> Node<C> {
     /// Lets `timer` expire at `deadline` already, as if its [period](Core::period) had been shorter
     /// when it was armed; nothing happens if it is not armed, or due by then.
     ///
-    /// This is for tests, which so let timers expire in an order that the configured durations
-    /// forbid. No program needs it.
+    /// Tests let timers expire so in an order that the configured durations forbid. A program does
+    /// it with a timer that [waits](Node::waits_for) for nodes that are gone.
     pub fn bring_forward(&mut self, timer: C::Timer, deadline: Time) {
         self.shell.timers.bring_forward(timer, deadline);
     }
@@ -173,6 +173,15 @@ impl<C: Core> Node<C> {
     /// after it is to be watched anew, and reported again.
     pub fn watched(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.core.iter().flat_map(|core| core.watched(&self.config))
+    }
+
+    /// The timer that runs only because one of these nodes may still say something; see
+    /// [`Core::waits_for`].
+    #[must_use]
+    pub fn waits_for(&self) -> Option<(C::Timer, Vec<NodeId>)> {
+        let waits = self.core.as_ref()?.waits_for(&self.config)?;
+        let armed = self.shell.timers.deadline(waits.0).is_some();
+        Some(waits).filter(|(_, nodes)| armed && !nodes.is_empty())
     }
 
     /// The node that would be best to lead after this one, if this one leads: the one to name in a

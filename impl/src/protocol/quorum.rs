@@ -361,6 +361,19 @@ impl Core for Quorum {
         self.best_follower()
     }
 
+    /// Never for a promise to end: a leader that seems to be gone may have its lease still.
+    fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
+        let higher = config.members.above(config.id).iter().copied();
+        match &self.state {
+            State::Canvassing(supports) if 2 * supports.len() > config.members.count() => {
+                let silent = higher.filter(|id| !supports.contains(id));
+                Some((Timer::Election, silent.collect()))
+            }
+            State::Deferring => Some((Timer::Coordinator, higher.collect())),
+            _ => None,
+        }
+    }
+
     fn belief(&self, config: &Config) -> Belief {
         let (role, leader) = match self.state {
             State::Follower { promised, heard: true } => (Role::Follower, promised),

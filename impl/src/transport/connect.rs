@@ -68,7 +68,8 @@ impl Resolver {
         Self(Arc::new(Inner { address, lookup, known: Mutex::default(), found: Notify::new() }))
     }
 
-    /// A connection to the first of the addresses that answers within the limit.
+    /// A connection to the first of the addresses that answers within the limit. It is refused only
+    /// if all of them refuse.
     pub(crate) async fn connect(&self, limit: Duration) -> Result<TcpStream> {
         let deadline = Instant::now() + limit;
         let late = || Error::new(ErrorKind::TimedOut, format!("no answer within {limit:?}"));
@@ -80,13 +81,20 @@ impl Resolver {
         attempts.extend(all.iter().map(call));
         let mut next = Instant::now() + AGAIN;
         let mut over = pin!(sleep_until(deadline));
+        let mut failure = None;
+        let refused = |error: &Error| error.kind() == ErrorKind::ConnectionRefused;
         loop {
             tokio::select! {
                 ended = attempts.next() => match ended {
                     Some(Ok(stream)) if socket::met_itself(&stream) => {}
                     Some(Ok(stream)) => return Ok(stream),
-                    Some(Err(error)) if attempts.is_empty() => return Err(error),
-                    Some(Err(_)) => {}
+                    Some(Err(error)) => {
+                        let error = failure.filter(|other| !refused(other)).unwrap_or(error);
+                        if attempts.is_empty() {
+                            return Err(error);
+                        }
+                        failure = Some(error);
+                    }
                     None => return Err(Error::new(
                         ErrorKind::ConnectionRefused,
                         "no process listens there",

@@ -93,7 +93,11 @@ async fn serve<M: Serialize + DeserializeOwned>(
     peer.called.notify_one();
     tokio::select! {
         () = session.replaced.cancelled() => {}
-        () = hear(context, &mut channel, &peer, incarnation, &inbox) => {}
+        hung_up = hear(context, &mut channel, &peer, incarnation, &inbox) => {
+            if hung_up {
+                session.ended(context.terms.limits.step);
+            }
+        }
     }
 }
 
@@ -250,20 +254,23 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
     }
 }
 
-/// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long.
+/// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long. True
+/// if it has hung up.
 async fn hear<M: DeserializeOwned>(
     context: &Context<M>,
     channel: &mut Channel,
     peer: &Peer<M>,
     incarnation: u64,
     inbox: &mpsc::Sender<Arrival<M>>,
-) {
+) -> bool {
     loop {
-        let next = timeout(context.terms.limits.idle, channel.next()).await;
-        let read = match next.unwrap_or_default() {
+        let Ok(next) = timeout(context.terms.limits.idle, channel.next()).await else {
+            return false;
+        };
+        let read = match next {
             Some(Ok(bytes)) => frame::decode_frame(&bytes).map_err(|error| error.to_string()),
             Some(Err(error @ Broken::Forged)) => Err(error.to_string()),
-            Some(Err(Broken::Io(_))) | None => return,
+            Some(Err(Broken::Io(_))) | None => return true,
         };
         let frame = match read {
             Ok(frame) => frame,
@@ -273,7 +280,7 @@ async fn hear<M: DeserializeOwned>(
                 if context.is_new(Source::Member(peer.id), &text) {
                     tracing::warn!(node = context.hello.node.get(), peer = peer.id.get(), "{text}");
                 }
-                return;
+                return false;
             }
         };
         match frame {
@@ -283,7 +290,7 @@ async fn hear<M: DeserializeOwned>(
         }
         let arrival = Arrival { from: peer.id, incarnation, frame };
         if inbox.send(arrival).await.is_err() {
-            return;
+            return false;
         }
     }
 }

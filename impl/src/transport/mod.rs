@@ -22,6 +22,7 @@ mod lobby;
 mod outbox;
 mod outgoing;
 mod peer;
+mod presence;
 mod seal;
 pub(crate) mod socket;
 
@@ -35,7 +36,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinError, JoinSet};
 
 use self::frame::{Frame, Hello};
@@ -43,6 +44,7 @@ use self::limiter::{LogLimiter, Source};
 pub(crate) use self::limits::Limits;
 use self::outbox::Outbox;
 use self::peer::Peer;
+use self::presence::Presence;
 use crate::clock::Clock;
 use crate::config::{Address, Credentials, Mode};
 use crate::protocol::{NodeId, Role};
@@ -142,6 +144,8 @@ pub(crate) struct Links<M> {
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
+    /// Told when a peer is gone; none if that means nothing.
+    gone: Option<Arc<Notify>>,
 }
 
 impl<M> Links<M> {
@@ -152,15 +156,36 @@ impl<M> Links<M> {
         clock: impl Clock,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(clock);
+        let gone = Arc::new(Notify::new());
         let peer = |(id, address): (NodeId, &Address)| {
             let outbox = Outbox::new(lifetime, Arc::clone(&clock));
-            (id, Arc::new(Peer::new(id, address.clone(), outbox)))
+            let presence = Presence::new(Arc::clone(&gone));
+            (id, Arc::new(Peer::new(id, address.clone(), outbox, presence)))
         };
         Self {
             peers: Arc::new(others.map(peer).collect()),
             refused: Arc::default(),
             bad_frames: Arc::default(),
+            gone: Some(gone),
         }
+    }
+
+    /// The same, for a node that takes no peer for gone.
+    pub(crate) fn believing_in_all(self) -> Self {
+        Self { gone: None, ..self }
+    }
+
+    /// Returns when a peer may be gone that was there before.
+    pub(crate) async fn news_of_one_gone(&self) {
+        match &self.gone {
+            Some(gone) => gone.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether the process of this peer [is gone](presence), as far as this node can see.
+    pub(crate) fn is_gone(&self, node: NodeId) -> bool {
+        self.gone.is_some() && self.peers.get(&node).is_some_and(|peer| peer.presence.is_gone())
     }
 
     /// Sends a message as soon as there is a connection, unless it is too old by then.

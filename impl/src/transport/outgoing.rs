@@ -1,11 +1,12 @@
 //! The connection to one peer: called until it answers, fed from the outbox, called again.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use serde::Serialize;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::backoff::Backoff;
 use super::channel::Channel;
@@ -34,9 +35,14 @@ pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Ar
                 }
                 peer.set_link(Link::Connected, differs);
                 tracing::debug!(node, peer = peer.id.get(), "connected");
+                let since = Instant::now();
                 feed(&context, &peer, channel).await;
                 peer.set_link(Link::Connecting, None);
                 tracing::debug!(node, peer = peer.id.get(), "disconnected");
+                // Whether a process is still there is worth knowing at once.
+                if since.elapsed() >= context.terms.limits.step {
+                    continue;
+                }
             }
             Err(problem) => report(&context, &peer, &problem),
         }
@@ -69,6 +75,11 @@ async fn dial<M>(
 ) -> Result<(Channel, Option<String>), Problem> {
     let Limits { step: limit, handshake, .. } = context.terms.limits;
     let stream = peer.resolver.connect(limit).await;
+    match &stream {
+        Ok(_) => peer.presence.reached(),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => peer.presence.refused(),
+        Err(_) => {}
+    }
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
     socket::tune(&stream, limit);
     // The other side may wait for a moment before it refuses.

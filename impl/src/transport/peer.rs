@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connect::Resolver;
 use super::outbox::Outbox;
+use super::presence::Presence;
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::status::Link;
@@ -36,6 +37,7 @@ pub(crate) struct Peer<M> {
     pub(crate) renewed: Notify,
     /// A heartbeat is due. At most one waits.
     pub(crate) beat: Notify,
+    pub(super) presence: Presence,
     link: Mutex<(Link, Option<String>)>,
     caller: Mutex<Option<Caller>>,
     left: Notify,
@@ -57,7 +59,7 @@ pub(crate) struct Session<M> {
 }
 
 impl<M> Peer<M> {
-    pub(crate) fn new(id: NodeId, address: Address, outbox: Outbox<M>) -> Self {
+    pub(crate) fn new(id: NodeId, address: Address, outbox: Outbox<M>, presence: Presence) -> Self {
         Self {
             id,
             resolver: Resolver::new(address.clone()),
@@ -68,6 +70,7 @@ impl<M> Peer<M> {
             called: Notify::new(),
             renewed: Notify::new(),
             beat: Notify::new(),
+            presence,
             link: Mutex::new((Link::Connecting, None)),
             caller: Mutex::new(None),
             left: Notify::new(),
@@ -150,6 +153,7 @@ impl<M> Peer<M> {
     fn replace(self: &Arc<Self>, caller: &mut Option<Caller>, incarnation: u64) -> Session<M> {
         let replaced = CancellationToken::new();
         let now = Caller { incarnation, replaced: replaced.clone() };
+        self.presence.heard();
         if let Some(before) = caller.replace(now) {
             before.replaced.cancel();
             if before.incarnation != incarnation {
@@ -161,6 +165,17 @@ impl<M> Peer<M> {
 
     fn caller(&self) -> MutexGuard<'_, Option<Caller>> {
         self.caller.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M> Session<M> {
+    /// The peer has ended the connection. See [`Presence::ended`].
+    pub(super) fn ended(&self, steady: Duration) {
+        // While this is held, no other connection takes its place.
+        let _caller = self.peer.caller();
+        if !self.replaced.is_cancelled() {
+            self.peer.presence.ended(steady);
+        }
     }
 }
 
@@ -185,7 +200,7 @@ mod tests {
         let id = NodeId::new(3).expect("not zero");
         let address = "127.0.0.1:7003".parse().expect("an address");
         let outbox = Outbox::new(Duration::from_secs(1), Arc::new(ManualClock::new()));
-        Arc::new(Peer::new(id, address, outbox))
+        Arc::new(Peer::new(id, address, outbox, Presence::default()))
     }
 
     #[tokio::test(start_paused = true)]

@@ -162,7 +162,8 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let context = context(address);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let links = Links { peers: Arc::clone(&context.peers), refused, bad_frames };
+    let peers = Arc::clone(&context.peers);
+    let links = Links { peers, refused, bad_frames, gone: None };
     links.send(id(2), Message::Election);
     links.send(id(2), Message::Ok);
     links.heartbeat();

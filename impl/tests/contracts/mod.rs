@@ -308,6 +308,29 @@ fn only_differences_of_times_matter<C: Tested>() {
     });
 }
 
+/// A timer that waits for nodes that are gone can expire early: it is armed, it waits for others,
+/// and after a few of them the node waits for something else.
+fn no_wait_is_in_vain_for_ever<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut node, mut now) = (node::<C>(number), 0);
+        for Step { later, input } in steps {
+            now += later;
+            effects(&mut node, Time::from_nanos(now), input);
+            let mut expired = 0;
+            while let Some((timer, waits)) = node.waits_for() {
+                prop_assert!(armed(&node).contains(&timer), "{timer:?} is not armed");
+                let other = |to: &NodeId| *to != id(number) && node.config().hears(*to);
+                prop_assert!(!waits.is_empty() && waits.iter().all(other), "{waits:?}");
+                expired += 1;
+                prop_assert!(expired <= C::TIMERS.len(), "it waits for ever for {waits:?}");
+                node.bring_forward(timer, Time::from_nanos(now));
+                effects(&mut node, Time::from_nanos(now), Input::Wake);
+            }
+        }
+        Ok(())
+    });
+}
+
 macro_rules! contracts {
     ($($core:ty),+ $(,)?) => {
         mod every_core {
@@ -329,6 +352,11 @@ macro_rules! contracts {
             #[test]
             fn reads_differences_of_times_only() {
                 $(super::only_differences_of_times_matter::<$core>();)+
+            }
+
+            #[test]
+            fn waits_for_nodes_that_are_gone_a_few_times_only() {
+                $(super::no_wait_is_in_vain_for_ever::<$core>();)+
             }
         }
     };

@@ -8,6 +8,7 @@ mod common;
 mod demo;
 #[cfg(target_os = "linux")]
 mod exec;
+mod gone;
 mod hooks;
 mod http;
 mod logging;

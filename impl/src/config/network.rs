@@ -1,0 +1,67 @@
+//! The section `[network]`: how long connections may take, and what is made of their ends.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Error, humantime};
+
+/// The keys of the section.
+pub(super) const KEYS: [&str; 2] = ["timeout", "suspect_refused"];
+
+/// The longest time-out of the network.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+/// Those that follow from the protocol; a configuration may have others.
+const SHORTEST_USUAL: Duration = Duration::from_secs(1);
+const LONGEST_USUAL: Duration = Duration::from_secs(5);
+
+/// What a file or flags say of it. What is not said is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct NetworkSettings {
+    /// How long a connection may take until it stands.
+    #[serde(default, with = "humantime_serde")]
+    pub timeout: Option<Duration>,
+    /// Whether a member that has hung up, and whose address refuses connections, is waited for no
+    /// longer.
+    pub suspect_refused: Option<bool>,
+}
+
+impl NetworkSettings {
+    /// What holds if `self` counts more than `other`.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            timeout: self.timeout.or(other.timeout),
+            suspect_refused: self.suspect_refused.or(other.suspect_refused),
+        }
+    }
+
+    /// Checks what can be wrong.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self.timeout {
+            Some(timeout) if timeout.is_zero() || timeout > LONGEST_TIMEOUT => {
+                let problem =
+                    format!("network.timeout is {timeout:?}: use more than 0s and at most 1h");
+                Err(Error::Setting { problem })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How long a connection may take, where a message is worth sending for so long.
+    pub(super) fn timeout(&self, lifetime: Duration) -> Duration {
+        // There and back, within reason.
+        self.timeout.unwrap_or_else(|| (lifetime * 2).clamp(SHORTEST_USUAL, LONGEST_USUAL))
+    }
+
+    pub(super) fn suspects_refused(&self) -> bool {
+        self.suspect_refused.unwrap_or(true)
+    }
+
+    /// The section as a file has it.
+    pub(super) fn write(&self, lifetime: Duration) -> String {
+        let timeout = humantime::format_duration(self.timeout(lifetime));
+        let suspects = self.suspects_refused();
+        format!("\n[network]\ntimeout = \"{timeout}\"\nsuspect_refused = {suspects}\n")
+    }
+}
