@@ -38,13 +38,16 @@ fn perfect(case: &Case) -> Case {
     case.with(Scenario { timing: Timing::Perfect, ..case.scenario })
 }
 
-/// The same with a clock, each duration so many times as long.
+/// The same with a clock, each duration so many times as long. What is enough for messages of one
+/// tick is so many times as long as half the way there and back takes.
 fn clocked(case: &Case, ticks: &Ticks, times: impl Fn(&str) -> u8) -> Option<Case> {
     let &Ticks { delay, slow, processing, ref more } = ticks;
     let known = case.protocol().durations();
+    let back = if slow.is_none() { delay } else { FAR };
+    let one = (delay + back).div_ceil(2) + processing;
     case.timed(Timed { slow, ..delays(delay, processing) }, |name| {
         let at = known.iter().position(|one| one.name == name).expect("it is known");
-        let ticks = known[at].enough.unwrap_or(2) * (delay + processing) + more[at];
+        let ticks = known[at].enough.unwrap_or(2) * one + more[at];
         ticks.saturating_mul(times(name))
     })
 }
@@ -170,6 +173,16 @@ fn known_case_of_what_needs_a_way_there_that_is_longer_than_the_way_back() {
     let mut case = Case::known("chang-roberts", "lesson-robust", scenario);
     case.args.rules = vec![("home".to_owned(), "any".to_owned())];
     assert_eq!(shows(&(case, (0..8).map(longer).collect())), Ok(true));
+}
+
+/// The same question without the wait for a process that may recover, as it once was. No network
+/// with slow links makes up for that.
+#[test]
+fn known_case_of_a_rule_that_no_clock_keeps_to() {
+    let mut case = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
+    case.args.rules = vec![("awaits".to_owned(), "live".to_owned())];
+    let compared = shows(&(case, (0..8).map(longer).collect()));
+    assert!(compared.is_err_and(|why| why.contains("with perfect timing")));
 }
 
 /// So many clocks are drawn, and of all that are tried at least so many must have time-outs that
