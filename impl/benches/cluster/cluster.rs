@@ -179,6 +179,12 @@ impl Cluster {
         Ok(())
     }
 
+    /// SIGKILL to the daemon of a node and all processes below it.
+    pub(crate) fn kill_all(&mut self, node: u16) -> anyhow::Result<()> {
+        end(&mut self.running.remove(&node).context("it does not run")?);
+        Ok(())
+    }
+
     /// SIGTERM: the node hands over.
     pub(crate) fn ask_to_end(&self, node: u16) -> anyhow::Result<()> {
         send(self.process(node)?, Signal::TERM)
@@ -264,13 +270,7 @@ impl Cluster {
     }
 
     fn end(&mut self) {
-        for child in self.running.values_mut() {
-            let all: Vec<u32> = below(child.id());
-            let _ = (child.kill(), child.wait());
-            for process in all {
-                let _ = send(process, Signal::KILL);
-            }
-        }
+        self.running.values_mut().for_each(end);
         self.running.clear();
     }
 }
@@ -287,8 +287,19 @@ fn send(process: u32, signal: Signal) -> anyhow::Result<()> {
     Ok(kill_process(id, signal)?)
 }
 
+/// SIGKILL to a process and all below it.
+pub(crate) fn end(child: &mut Child) {
+    let all = below(child.id());
+    let _ = child.kill();
+    for process in all {
+        // One that has ended meanwhile needs no end.
+        let _ = send(process, Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
 /// The processes below one.
-pub(crate) fn below(process: u32) -> Vec<u32> {
+fn below(process: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let parents: Vec<(u32, u32)> = entries
         .filter_map(|entry| {

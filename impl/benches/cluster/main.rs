@@ -4,11 +4,14 @@
 //! `cargo test` starts it, it is a test: a few faults.
 
 mod cluster;
+mod etcd;
+mod failover;
 mod fault;
 mod namespaces;
 mod network;
 mod probe;
 mod relay;
+mod report;
 mod resource;
 mod soak;
 mod test;
@@ -34,11 +37,13 @@ struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Soak(soak::Args),
+    Failover(failover::Args),
     /// The command of a leader: writes to the resource
     #[command(hide = true)]
     Hammer {
         node: u16,
         resource: String,
+        etcd: Option<String>,
     },
 }
 
@@ -61,9 +66,13 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     match command {
-        Command::Hammer { node, resource } => {
-            resource::hammer(node, &resource)?;
+        Command::Hammer { node, resource, etcd } => {
+            resource::hammer(node, &resource, etcd.as_deref())?;
             Ok(ExitCode::SUCCESS)
+        }
+        Command::Failover(args) => {
+            wait::heed_signals()?;
+            failover::run(&args)
         }
         Command::Soak(args) => {
             // Relays do without, but leave nothing behind there even if this program is killed.

@@ -47,6 +47,38 @@ pub(crate) trait Network {
     fn delay(&mut self, delay: Duration) -> bool;
 }
 
+/// Nodes that reach each other without anything between.
+pub(crate) struct Loopback(pub(crate) Vec<u16>);
+
+impl Loopback {
+    pub(crate) fn new(nodes: u16) -> Self {
+        Self((1..=nodes).map(|_| free_port()).collect())
+    }
+}
+
+impl Network for Loopback {
+    fn name(&self) -> &'static str {
+        "loopback"
+    }
+
+    fn address(&self, node: u16) -> String {
+        format!("127.0.0.1:{}", self.0[usize::from(node) - 1])
+    }
+
+    fn member(&self, _from: u16, to: u16) -> String {
+        self.address(to)
+    }
+
+    fn cut(&mut self, cut: &BTreeSet<Way>) -> anyhow::Result<()> {
+        anyhow::ensure!(cut.is_empty(), "nothing can be cut here");
+        Ok(())
+    }
+
+    fn delay(&mut self, delay: Duration) -> bool {
+        delay.is_zero()
+    }
+}
+
 /// A program without standard streams, and without what the environment says to the daemon.
 pub(crate) fn quiet(program: &Path) -> Command {
     let mut command = Command::new(program);

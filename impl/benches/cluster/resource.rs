@@ -184,9 +184,13 @@ impl Seen {
     }
 }
 
-/// The command of a leader: writes in its epoch until it is killed, also if it is refused.
-pub(crate) fn hammer(node: u16, resource: &str) -> anyhow::Result<()> {
-    let epoch = std::env::var("BELLWETHER_EPOCH").context("no BELLWETHER_EPOCH")?;
+/// The command of a leader: writes in its epoch until it is killed, also if it is refused. With
+/// etcd, nothing ends it when the lease is lost, so there it ends when it is refused.
+pub(crate) fn hammer(node: u16, resource: &str, etcd: Option<&str>) -> anyhow::Result<()> {
+    let epoch = match etcd {
+        Some(etcd) => super::etcd::revision(etcd)?,
+        None => std::env::var("BELLWETHER_EPOCH").context("no BELLWETHER_EPOCH")?,
+    };
     let stream = TcpStream::connect(resource).context("no resource")?;
     stream.set_nodelay(true)?;
     let mut answers = BufReader::new(stream.try_clone()?).lines();
@@ -197,8 +201,10 @@ pub(crate) fn hammer(node: u16, resource: &str) -> anyhow::Result<()> {
     };
     let mut number = ask(format!("{node} {epoch}\n"))?.unwrap_or(0);
     loop {
-        if let Some(written) = ask(format!("{node} {epoch} {}\n", number + 1))? {
-            number = written;
+        match ask(format!("{node} {epoch} {}\n", number + 1))? {
+            Some(written) => number = written,
+            None if etcd.is_some() => return Ok(()),
+            None => {}
         }
         thread::sleep(BETWEEN);
     }

@@ -19,6 +19,7 @@ use super::namespaces::{self, Namespaces};
 use super::network::Network;
 use super::probe::Probe;
 use super::relay::Relays;
+use super::report::{milliseconds, quantile, table};
 use super::resource::Resource;
 use super::wait;
 
@@ -308,12 +309,11 @@ impl Soak {
         let mut violations = seen.violations.clone();
         violations.extend(overlaps);
         violations.extend(logged);
-        let milliseconds = |time: Duration| (time.as_secs_f64() * 1e4).round() / 10.0;
         let kind = |(kind, cost): (&Kind, &Cost)| {
             let median = |times: &[Duration]| {
                 let mut times = times.to_vec();
                 times.sort();
-                times.get(times.len() / 2).copied().map(milliseconds)
+                (!times.is_empty()).then(|| milliseconds(quantile(&times, 0.5)))
             };
             json!({
                 "fault": kind.name(),
@@ -355,23 +355,16 @@ fn rate(node: u16, nodes: u16, drift: usize) -> f64 {
 }
 
 fn print(report: &Value) {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::ASCII_MARKDOWN);
-    let head = ["fault", "count", "leader back", "at most", "no write", "at most", "bound"];
-    table.set_header(head);
-    let time = |value: &Value| value.as_f64().map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
-    for kind in report["kinds"].as_array().into_iter().flatten() {
-        table.add_row([
-            kind["fault"].as_str().unwrap_or_default().to_owned(),
-            kind["count"].to_string(),
-            time(&kind["back_median_ms"]),
-            time(&kind["back_longest_ms"]),
-            time(&kind["gap_median_ms"]),
-            time(&kind["gap_longest_ms"]),
-            time(&kind["bound_ms"]),
-        ]);
-    }
-    println!("{table}");
+    let heads = [
+        ("fault", "fault"),
+        ("count", "count"),
+        ("leader back, ms", "back_median_ms"),
+        ("at most", "back_longest_ms"),
+        ("no write, ms", "gap_median_ms"),
+        ("at most", "gap_longest_ms"),
+        ("bound", "bound_ms"),
+    ];
+    print!("{}", table(&heads, report["kinds"].as_array().into_iter().flatten()));
     println!(
         "\n{} faults, {} epochs, {} writes accepted, {} of old epochs refused; {} \
          answers of nodes. Nearest to its bound: {} of {} ms.",

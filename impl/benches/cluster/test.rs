@@ -5,16 +5,17 @@ use std::process::ExitCode;
 
 use super::cluster::Security;
 use super::soak::{self, Args, Choice};
-use super::{namespaces, probe, resource, wait};
+use super::{etcd, namespaces, probe, resource, wait};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 4] = [
+const TESTS: [Test; 5] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
+    ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("a_few_faults_on_relays", on_relays),
     (IN_NAMESPACES, in_namespaces),
 ];
@@ -26,7 +27,7 @@ const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
 pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let flag = |text: &str| text.starts_with('-');
-    let other = ["soak", "hammer", "help"];
+    let other = ["soak", "failover", "hammer", "help"];
     let first = texts.first();
     if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
         || texts.iter().any(|text| text == "--bench")

@@ -1,0 +1,47 @@
+//! What the measurements print.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde_json::Value;
+
+/// With one digit after the point.
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e4).round() / 10.0
+}
+
+/// The smallest of these, in order, below or at which such a part of them is.
+pub(crate) fn quantile(times: &[Duration], part: f64) -> Duration {
+    let last = times.len().saturating_sub(1);
+    let position = ((times.len() as f64 * part).ceil() as usize).saturating_sub(1).min(last);
+    times.get(position).copied().unwrap_or_default()
+}
+
+/// A table in Markdown: for each head the key of what stands below it.
+pub(crate) fn table<'a>(
+    heads: &[(&str, &str)],
+    rows: impl IntoIterator<Item = &'a Value>,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header(heads.iter().map(|(head, _)| *head));
+    for row in rows {
+        table.add_row(heads.iter().map(|(_, key)| match &row[*key] {
+            Value::String(text) => text.clone(),
+            Value::Null => "-".to_owned(),
+            Value::Number(number) => match number.as_f64() {
+                Some(number) if number.abs() >= 100.0 => format!("{number:.0}"),
+                _ => number.to_string(),
+            },
+            other => other.to_string(),
+        }));
+    }
+    for (column, (_, key)) in table.column_iter_mut().zip(heads) {
+        if !matches!(*key, "cluster" | "killed" | "fault" | "protocol") {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "{table}");
+    text
+}
