@@ -10,6 +10,7 @@ mod fault;
 mod namespaces;
 mod network;
 mod probe;
+mod quiescent;
 mod relay;
 mod report;
 mod resource;
@@ -38,6 +39,7 @@ struct Arguments {
 enum Command {
     Soak(soak::Args),
     Failover(failover::Args),
+    Quiescent(quiescent::Args),
     /// The command of a leader: writes to the resource
     #[command(hide = true)]
     Hammer {
@@ -73,6 +75,10 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         Command::Failover(args) => {
             wait::heed_signals()?;
             failover::run(&args)
+        }
+        Command::Quiescent(args) => {
+            wait::heed_signals()?;
+            quiescent::run(&args)
         }
         Command::Soak(args) => {
             // Relays do without, but leave nothing behind there even if this program is killed.

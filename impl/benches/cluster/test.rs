@@ -27,7 +27,7 @@ const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
 pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let flag = |text: &str| text.starts_with('-');
-    let other = ["soak", "failover", "hammer", "help"];
+    let other = ["soak", "failover", "quiescent", "hammer", "help"];
     let first = texts.first();
     if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
         || texts.iter().any(|text| text == "--bench")

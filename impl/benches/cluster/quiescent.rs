@@ -1,0 +1,253 @@
+//! `quiescent`: what a cluster costs in which nothing happens, and how long it takes to get there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use bellwether::config;
+use bellwether::protocol::quorum::Timing;
+use rustix::process::{Resource as Limited, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, Security, Setup, quorum_section};
+use super::network::Loopback;
+use super::probe::agent;
+use super::report::{milliseconds, table};
+use super::wait;
+
+/// Measure messages, processor time and memory of clusters in which nothing happens
+///
+/// For each number of nodes a cluster is started on this machine, until all of its nodes follow one.
+/// Then nothing is asked of it for some time. Large clusters need many sockets: two for each pair of
+/// nodes, and each socket has two ends here.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many nodes, as in 3,5,9
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "3,5,9,50")]
+    nodes: Vec<u16>,
+
+    /// The protocol: quorum or bully
+    #[arg(long, value_name = "NAME", default_values = ["quorum", "bully"], value_delimiter = ',')]
+    #[arg(value_parser = ["quorum", "bully"])]
+    protocol: Vec<String>,
+
+    /// The times of the protocol, as a multiple of the usual ones
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pace: f64,
+
+    /// For how long
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = config::duration)]
+    time: Duration,
+
+    /// How long it may take until all follow one
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = config::duration)]
+    limit: Duration,
+
+    /// Print what was measured as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    allow_many_files()?;
+    let mut rows = Vec::new();
+    let mut good = true;
+    for &nodes in &args.nodes {
+        for protocol in &args.protocol {
+            eprintln!("{nodes} nodes, {protocol}");
+            let row = measure(args, nodes, protocol)?;
+            good &= row["agreed_ms"].is_number();
+            rows.push(row);
+        }
+    }
+    if args.json {
+        println!("{:#}", Value::from(rows));
+    } else {
+        let heads = [
+            ("nodes", "nodes"),
+            ("protocol", "protocol"),
+            ("all agree after, ms", "agreed_ms"),
+            ("messages / s, leader", "leader_messages"),
+            ("messages / s, follower", "follower_messages"),
+            ("CPU ms / s, leader", "leader_cpu_ms"),
+            ("CPU ms / s, follower", "follower_cpu_ms"),
+            ("MiB, leader", "leader_mib"),
+            ("changes", "changes"),
+        ];
+        print!("{}", table(&heads, &rows));
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The nodes inherit it.
+fn allow_many_files() -> anyhow::Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Limited::Nofile);
+    Ok(setrlimit(Limited::Nofile, Rlimit { current: maximum, maximum })?)
+}
+
+/// The section of the bully, at such a pace.
+fn bully_section(pace: f64) -> String {
+    let times = [("election", 300), ("coordinator", 900), ("watch", 500), ("heartbeat", 100)];
+    let time = |(name, usual): (&str, u64)| {
+        format!("{name} = \"{}us\"\n", Duration::from_millis(usual).mul_f64(pace).as_micros())
+    };
+    format!("[bully]\n{}", times.map(time).concat())
+}
+
+fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
+    let quorum = quorum_section(&Timing::DEFAULT, 1.0 / args.pace);
+    let (protocol, section) = match protocol {
+        "bully" => ("bully", bully_section(args.pace)),
+        _ => ("quorum", quorum),
+    };
+    let setup = Setup {
+        nodes,
+        section: Box::new(move |_| section.clone()),
+        protocol,
+        security: Security::Plain,
+        resource: None,
+        patience: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),
+    };
+    let mut cluster = Cluster::new(&setup, Box::new(Loopback::new(nodes)))?;
+    let start = Instant::now();
+    (1..=nodes).try_for_each(|node| cluster.start(node))?;
+    let started = start.elapsed();
+    let mut last = 0;
+    let mut agreed = None;
+    while start.elapsed() < args.limit && agreed.is_none() {
+        let said = Said::ask_all(&cluster, nodes);
+        if said.len() == usize::from(nodes) && Said::agree(&said) {
+            agreed = Some(start.elapsed());
+        }
+        let followed = Said::most_followed(&said);
+        if followed != last {
+            last = followed;
+            eprintln!("  {:.1?}: {followed} of {nodes} nodes follow one", start.elapsed());
+        }
+        wait::sleep(Duration::from_millis(100))?;
+    }
+    let processes: Vec<u32> = (1..=nodes).filter_map(|node| cluster.process(node).ok()).collect();
+    let Some(agreed) = agreed else {
+        let used: Duration = processes.iter().filter_map(|&id| Some(spent(id)?.0)).sum();
+        let share = used.as_secs_f64() / start.elapsed().as_secs_f64();
+        eprintln!("  not all follow one after {:.1?}; {share:.1} processors used", args.limit);
+        return Ok(json!({ "nodes": nodes, "protocol": protocol, "processors": share }));
+    };
+    // What the beginning has left is over.
+    wait::sleep(Duration::from_secs(3))?;
+    let before = snapshot(&cluster, nodes);
+    wait::sleep(args.time)?;
+    let after = snapshot(&cluster, nodes);
+    Ok(row(protocol, nodes, (started, agreed), &before, &after))
+}
+
+/// What a node says of itself.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    leader: u64,
+    leads: bool,
+    sent: f64,
+    changes: f64,
+}
+
+impl Said {
+    fn ask(address: &str) -> Option<Self> {
+        let answer = agent(Duration::from_secs(5)).get(format!("http://{address}/metrics")).call();
+        let text = answer.ok()?.body_mut().read_to_string().ok()?;
+        let sum = |name: &str| -> f64 {
+            let lines = text.lines().filter(|line| line.starts_with(name));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+        };
+        Some(Self {
+            leader: sum("bellwether_leader ") as u64,
+            leads: sum("bellwether_leads ") > 0.0,
+            sent: sum("bellwether_member_sent_messages_total"),
+            changes: sum("bellwether_changes_total"),
+        })
+    }
+
+    /// What those say that answer.
+    fn ask_all(cluster: &Cluster, nodes: u16) -> Vec<Self> {
+        (1..=nodes).filter_map(|node| Self::ask(&cluster.http[&node])).collect()
+    }
+
+    fn agree(all: &[Self]) -> bool {
+        let leaders: BTreeSet<u64> = all.iter().map(|said| said.leader).collect();
+        leaders.len() == 1 && !leaders.contains(&0) && all.iter().any(|said| said.leads)
+    }
+
+    /// How many follow the leader that most follow.
+    fn most_followed(all: &[Self]) -> usize {
+        let leaders: BTreeSet<u64> = all.iter().map(|said| said.leader).collect();
+        let followers = |leader: &u64| all.iter().filter(|said| said.leader == *leader).count();
+        leaders.iter().filter(|leader| **leader != 0).map(followers).max().unwrap_or(0)
+    }
+}
+
+/// What a node has said, spent and held at one moment.
+struct Snapshot {
+    at: Instant,
+    said: Said,
+    spent: Duration,
+    mib: f64,
+}
+
+fn snapshot(cluster: &Cluster, nodes: u16) -> Vec<Snapshot> {
+    let one = |node: u16| {
+        let said = Said::ask(&cluster.http[&node])?;
+        let (spent, mib) = spent(cluster.process(node).ok()?)?;
+        Some(Snapshot { at: Instant::now(), said, spent, mib })
+    };
+    (1..=nodes).filter_map(one).collect()
+}
+
+/// The processor time of a process, to the nanosecond, and its memory.
+fn spent(process: u32) -> Option<(Duration, f64)> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let spent = |thread: std::io::Result<fs::DirEntry>| -> Option<u64> {
+        let times = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        times.split(' ').next()?.parse().ok()
+    };
+    let spent = Duration::from_nanos(threads.filter_map(spent).sum());
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some((spent, kib / 1024.0))
+}
+
+fn row(
+    protocol: &str,
+    nodes: u16,
+    (started, agreed): (Duration, Duration),
+    before: &[Snapshot],
+    after: &[Snapshot],
+) -> Value {
+    let mean = |leads: bool, of: &dyn Fn(&Snapshot, &Snapshot) -> f64| {
+        let all: Vec<f64> = before
+            .iter()
+            .zip(after)
+            .filter(|(_, after)| after.said.leads == leads)
+            .map(|(before, after)| of(before, after))
+            .collect();
+        (all.iter().sum::<f64>() / all.len().max(1) as f64 * 10.0).round() / 10.0
+    };
+    let seconds = |a: &Snapshot, b: &Snapshot| b.at.duration_since(a.at).as_secs_f64();
+    let messages = |a: &Snapshot, b: &Snapshot| (b.said.sent - a.said.sent) / seconds(a, b);
+    let cpu = |a: &Snapshot, b: &Snapshot| {
+        (b.spent.saturating_sub(a.spent)).as_secs_f64() * 1e3 / seconds(a, b)
+    };
+    let changes = |a: &Snapshot, b: &Snapshot| b.said.changes - a.said.changes;
+    json!({
+        "nodes": nodes,
+        "protocol": protocol,
+        "started_ms": milliseconds(started),
+        "agreed_ms": milliseconds(agreed),
+        "leader_messages": mean(true, &messages),
+        "follower_messages": mean(false, &messages),
+        "leader_cpu_ms": mean(true, &cpu),
+        "follower_cpu_ms": mean(false, &cpu),
+        "leader_mib": mean(true, &|_, after| after.mib),
+        "changes": before.iter().zip(after).map(|(a, b)| changes(a, b)).sum::<f64>(),
+    })
+}
