@@ -44,7 +44,7 @@ impl Visitor for Write {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         config.directory()?;
         config.check_security()?;
-        let open = config.security_warning();
+        let open = config.security_warning().into_iter().chain(config.http_warning());
         for warning in config::warning::<C>().into_iter().chain(open) {
             eprintln!("warning: {warning}");
         }

@@ -1,14 +1,16 @@
-//! What the commands share that ask a running node by HTTP: whom, with which token, and what the
-//! answers mean.
+//! What the commands share that ask a running node by HTTP: whom, with which token or certificate,
+//! and what the answers mean.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::NodeId;
 use bellwether::config::{self, Address, HttpSettings, Overrides, Source, Token};
 use serde_json::Value;
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
 use super::Failure;
 
@@ -24,9 +26,21 @@ pub(crate) struct Target {
     #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
     node: Option<NodeId>,
 
-    /// Ask the node that serves HTTP at this address
-    #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP", value_parser = address)]
-    http: Option<Address>,
+    /// Ask the node that serves HTTP at this address, or at this http:// or https:// URL
+    #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
+    http: Option<Url>,
+
+    /// The authorities that may have signed the certificate of the node; https needs them
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CA")]
+    ca: Option<PathBuf>,
+
+    /// The certificate to show to the node
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERT", requires = "key")]
+    cert: Option<PathBuf>,
+
+    /// Its private key
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY", requires = "cert")]
+    key: Option<PathBuf>,
 
     /// Print JSON and nothing else
     #[arg(long)]
@@ -45,16 +59,32 @@ pub(crate) struct Permission {
     token_file: Option<String>,
 }
 
-/// An address, also one that is written as a URL.
-fn address(text: &str) -> Result<Address, String> {
-    let bare = text.strip_prefix("http://").unwrap_or(text);
-    let address = bare.strip_suffix('/').unwrap_or(bare).parse();
-    address.map_err(|error: config::Error| error.to_string())
+/// An address, also one that is written as a URL, which says whether HTTP is encrypted there.
+#[derive(Clone, Debug)]
+struct Url {
+    address: Address,
+    encrypted: Option<bool>,
+}
+
+impl FromStr for Url {
+    type Err = config::Error;
+
+    fn from_str(text: &str) -> Result<Self, config::Error> {
+        let (bare, encrypted) = match text.split_once("://") {
+            Some(("http", rest)) => (rest, Some(false)),
+            Some(("https", rest)) => (rest, Some(true)),
+            _ => (text, None),
+        };
+        Ok(Self { address: bare.strip_suffix('/').unwrap_or(bare).parse()?, encrypted })
+    }
 }
 
 /// A node that can be asked.
 pub(crate) struct Client {
     address: Address,
+    /// With what, if HTTP is encrypted there.
+    tls: Option<TlsConfig>,
+    certified: bool,
     token: Option<Token>,
     timeout: Duration,
 }
@@ -68,9 +98,10 @@ impl Target {
     /// A client that may ask for something.
     pub(crate) fn asker(&self, permission: &Permission) -> Result<Client, Failure> {
         let client = self.client(Some(permission))?;
-        if client.token.is_none() {
-            let problem = "this needs the token of the node: set `token_file` under [http] in the \
-                           file, pass --token-file, or set BELLWETHER_TOKEN_FILE";
+        if client.token.is_none() && !client.certified {
+            let problem = "this needs the token of the node, or a certificate that it accepts: set \
+                           `token_file` under [http] in the file, pass --token-file, set \
+                           BELLWETHER_TOKEN_FILE, or pass --cert and --key";
             return Err(Failure::configuration(anyhow!(problem)));
         }
         Ok(client)
@@ -78,7 +109,8 @@ impl Target {
 
     fn client(&self, permission: Option<&Permission>) -> Result<Client, Failure> {
         let token_file = permission.and_then(|permission| permission.token_file.clone());
-        let http = HttpSettings { listen: self.http.clone(), token_file };
+        let listen = self.http.as_ref().map(|url| url.address.clone());
+        let http = HttpSettings { listen, token_file, ..HttpSettings::default() };
         let settings = match &self.config {
             Some(path) => {
                 let overrides = Overrides { node: self.node, http, ..Overrides::default() };
@@ -98,8 +130,59 @@ impl Target {
             None => None,
         };
         let address = address.map_err(Failure::configuration)?;
-        Ok(Client { address, token, timeout: self.timeout })
+        let said = self.http.as_ref().and_then(|url| url.encrypted);
+        let encrypted = said.unwrap_or(settings.certificate_file.is_some() || self.ca.is_some());
+        let tls = encrypted.then(|| self.tls()).transpose().map_err(Failure::configuration)?;
+        let certified = encrypted && self.cert.is_some();
+        Ok(Client { address, tls, certified, token, timeout: self.timeout })
     }
+
+    /// What is shown to the node, and what it has to show.
+    fn tls(&self) -> anyhow::Result<TlsConfig> {
+        let ca = self.ca.as_ref().ok_or_else(|| {
+            anyhow!(
+                "HTTP is encrypted there: pass the authorities that may have signed the \
+                 certificate of the node (--ca), or set BELLWETHER_HTTP_CA"
+            )
+        })?;
+        // Fails if there is one already, which will do.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let own = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => {
+                Some(ClientCert::new_with_certs(&certificates(cert)?, private_key(key)?))
+            }
+            _ => None,
+        };
+        let roots = RootCerts::new_with_certs(&certificates(ca)?);
+        Ok(TlsConfig::builder().root_certs(roots).client_cert(own).build())
+    }
+}
+
+fn pem(path: &Path) -> anyhow::Result<Vec<PemItem<'static>>> {
+    let text = std::fs::read(path).map_err(|e| anyhow!("cannot read {}: {e}", path.display()))?;
+    let items: Result<Vec<_>, _> = parse_pem(&text).collect();
+    items.map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+fn certificates(path: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
+    let certificate = |item| match item {
+        PemItem::Certificate(certificate) => Some(certificate),
+        _ => None,
+    };
+    let found: Vec<_> = pem(path)?.into_iter().filter_map(certificate).collect();
+    if found.is_empty() {
+        return Err(anyhow!("{} has no certificate in PEM format", path.display()));
+    }
+    Ok(found)
+}
+
+fn private_key(path: &Path) -> anyhow::Result<PrivateKey<'static>> {
+    let key = |item| match item {
+        PemItem::PrivateKey(key) => Some(key),
+        _ => None,
+    };
+    let found = pem(path)?.into_iter().find_map(key);
+    found.ok_or_else(|| anyhow!("{} has no private key in PEM format", path.display()))
 }
 
 impl Client {
@@ -108,12 +191,14 @@ impl Client {
             .http_status_as_error(false)
             .timeout_connect(Some(self.timeout))
             .timeout_recv_response(Some(self.timeout))
-            .timeout_global(limit);
+            .timeout_global(limit)
+            .tls_config(self.tls.clone().unwrap_or_default());
         config.build().into()
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {

@@ -1,20 +1,48 @@
 //! The HTTP side of a node that runs.
 
 use anyhow::anyhow;
-use bellwether::config::Runnable;
+use bellwether::config::{self, Certificates, Runnable, Token};
 use bellwether::http::{self, Options};
 use bellwether::{Config, Election};
 use tokio::net::TcpListener;
 
 /// A listener for HTTP, if one is configured, and what it is to serve.
-pub(crate) struct Http(Option<(TcpListener, Options)>);
+pub(crate) struct Http(Option<Listening>);
+
+struct Listening {
+    listener: TcpListener,
+    options: Options,
+    encrypted: bool,
+}
+
+/// What a process shows by HTTP, and has to.
+pub(crate) struct Keys {
+    token: Option<Token>,
+    certificates: Option<Certificates>,
+}
+
+impl Keys {
+    /// Reads the files.
+    pub(crate) fn read<C: Runnable>(config: &Config<C>) -> Result<Self, config::Error> {
+        let (token, certificates) = (config.http().token()?, config.http().certificates()?);
+        Ok(Self { token, certificates })
+    }
+
+    /// From now on these count.
+    pub(crate) fn replace(self, options: &Options) {
+        options.replace(self.token, self.certificates);
+    }
+}
 
 impl Http {
     /// Listens, before the node takes part: a configuration that cannot be had is told at once.
     pub(crate) async fn listen<C: Runnable>(config: &Config<C>) -> anyhow::Result<Self> {
         let node = config.node().get();
         let Some(address) = &config.http().listen else { return Ok(Self(None)) };
-        let token = config.http().token()?;
+        let options = Options::default();
+        let keys = Keys::read(config)?;
+        let encrypted = keys.certificates.is_some();
+        keys.replace(&options);
         let listener = TcpListener::bind(address.as_str()).await.map_err(|error| {
             anyhow!(
                 "cannot listen for HTTP on {address}: {error}; give it another address (`listen` \
@@ -22,22 +50,23 @@ impl Http {
             )
         })?;
         tracing::info!(node, %address, "serving HTTP");
-        if token.is_some() && !address.is_loopback() {
-            tracing::warn!(
-                node, %address,
-                "HTTP is not encrypted, and {address} is not an address of this machine alone: \
-                 who listens to the network learns the token"
-            );
+        if let Some(warning) = config.http_warning() {
+            tracing::warn!(node, %address, "{warning}");
         }
-        let options =
-            token.map_or_else(Options::default, |token| Options::default().with_token(token));
-        Ok(Self(Some((listener, options))))
+        Ok(Self(Some(Listening { listener, options, encrypted })))
     }
 
-    /// Serves from here on, until the program ends.
-    pub(crate) fn serve(self, election: &Election) {
-        if let Some((listener, options)) = self.0 {
-            tokio::spawn(http::serve(listener, http::router(election.handle(), options)));
+    /// Serves from here on, until the program ends. Returns what may be replaced.
+    pub(crate) fn serve(self, election: &Election) -> Options {
+        let Some(Listening { listener, options, encrypted }) = self.0 else {
+            return Options::default();
+        };
+        let router = http::router(election.handle(), options.clone());
+        if encrypted {
+            tokio::spawn(http::serve_encrypted(listener, router, options.clone()));
+        } else {
+            tokio::spawn(http::serve(listener, router));
         }
+        options
     }
 }

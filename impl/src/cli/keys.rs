@@ -28,11 +28,13 @@ const PUBLIC: u32 = 0o644;
 Examples:
   bellwether keys secret /etc/bellwether/secret
   bellwether keys init keys --cluster orders --nodes 1,2,3
-  bellwether keys node keys --cluster orders --node 4
+  bellwether keys node keys --cluster orders --node 4 --host db-4.example.org,10.0.0.4
+  bellwether keys client keys --cluster orders --name admin
 
 `init` makes an authority, ca.pem and ca.key, and for each node N a certificate and its private key,
 node-N.pem and node-N.key; `node` makes those of one more. Each node needs ca.pem and its own two
-files. Keep ca.key elsewhere: it can make any node.")]
+files. Keep ca.key elsewhere: it can make any node. `client` makes a certificate for a person or a program
+that asks something of nodes by HTTP.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -58,6 +60,11 @@ enum What {
         #[arg(long, value_name = "IDS", value_delimiter = ',', required = true)]
         nodes: Vec<NodeId>,
 
+        /// Further names and addresses that the certificates are for, such as those at which the
+        /// nodes serve HTTP
+        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        host: Vec<String>,
+
         /// How long the certificates are valid, from yesterday on
         #[arg(long, value_name = "NUMBER", default_value = "365")]
         days: u32,
@@ -75,6 +82,27 @@ enum What {
         #[arg(long, value_name = "ID")]
         node: NodeId,
 
+        /// Further names and addresses that the certificate is for
+        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        host: Vec<String>,
+
+        /// How long the certificate is valid, from yesterday on
+        #[arg(long, value_name = "NUMBER", default_value = "365")]
+        days: u32,
+    },
+    /// Make a certificate for a person or a program that asks something of nodes by HTTP
+    Client {
+        /// The directory of the authority
+        directory: PathBuf,
+
+        /// The cluster, as `init` was told
+        #[arg(long, value_name = "NAME")]
+        cluster: ClusterId,
+
+        /// The name of the person or program, for the files as well
+        #[arg(long, value_name = "NAME")]
+        name: ClusterId,
+
         /// How long the certificate is valid, from yesterday on
         #[arg(long, value_name = "NUMBER", default_value = "365")]
         days: u32,
@@ -84,7 +112,7 @@ enum What {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     match &args.what {
         What::Secret { file } => secret(file)?,
-        What::Init { directory, cluster, nodes, days } => {
+        What::Init { directory, cluster, nodes, host, days } => {
             std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
             let key = KeyPair::generate().map_err(Failure::runtime)?;
             create(&directory.join("ca.key"), &key.serialize_pem(), PRIVATE)?;
@@ -93,15 +121,25 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
             create(&directory.join("ca.pem"), &certificate.pem(), PUBLIC)?;
             let issuer = Issuer::new(authority, key);
             for &id in nodes {
-                node(directory, &issuer, cluster, id, *days)?;
+                node(directory, &issuer, cluster, id, host, *days)?;
             }
         }
-        What::Node { directory, cluster, node: id, days } => {
-            let path = directory.join("ca.key");
-            let key = std::fs::read_to_string(&path).map_err(|error| cannot(&path, &error))?;
-            let key = KeyPair::from_pem(&key)
-                .map_err(|error| Failure::runtime(anyhow!("{}: {error}", path.display())))?;
-            node(directory, &Issuer::new(authority(cluster, *days), key), cluster, *id, *days)?;
+        What::Node { directory, cluster, node: id, host, days } => {
+            let issuer = Issuer::new(authority(cluster, *days), authority_key(directory)?);
+            node(directory, &issuer, cluster, *id, host, *days)?;
+        }
+        What::Client { directory, cluster, name, days } => {
+            let issuer = Issuer::new(authority(cluster, *days), authority_key(directory)?);
+            let about = CertificateParams::default();
+            let usage = vec![ExtendedKeyUsagePurpose::ClientAuth];
+            let certified = format!("{name} of {cluster}");
+            certify(
+                directory,
+                &format!("client-{name}"),
+                &issuer,
+                about,
+                (certified, usage, *days),
+            )?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -123,26 +161,47 @@ fn authority(cluster: &ClusterId, days: u32) -> CertificateParams {
     about
 }
 
+/// The private key that `init` has made.
+fn authority_key(directory: &Path) -> Result<KeyPair, Failure> {
+    let path = directory.join("ca.key");
+    let key = std::fs::read_to_string(&path).map_err(|error| cannot(&path, &error))?;
+    KeyPair::from_pem(&key)
+        .map_err(|error| Failure::runtime(anyhow!("{}: {error}", path.display())))
+}
+
 /// Makes the certificate and the private key of a node.
 fn node(
     directory: &Path,
     issuer: &Issuer<'_, KeyPair>,
     cluster: &ClusterId,
     id: NodeId,
+    hosts: &[String],
     days: u32,
 ) -> Result<(), Failure> {
     let certified = certified_name(cluster, id).map_err(Failure::configuration)?;
-    let mut about = CertificateParams::new([certified.clone()]).map_err(Failure::runtime)?;
+    let names: Vec<String> = [&certified].into_iter().chain(hosts).cloned().collect();
+    let about = CertificateParams::new(names).map_err(Failure::runtime)?;
+    // Each node calls, and is called.
+    let usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+    certify(directory, &format!("node-{id}"), issuer, about, (certified, usages, days))
+}
+
+/// Makes a certificate and its private key: for which name, for what, and for how many days.
+fn certify(
+    directory: &Path,
+    file: &str,
+    issuer: &Issuer<'_, KeyPair>,
+    mut about: CertificateParams,
+    (certified, usages, days): (String, Vec<ExtendedKeyUsagePurpose>, u32),
+) -> Result<(), Failure> {
     name(&mut about, certified, days);
     about.use_authority_key_identifier_extension = true;
     about.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    // Each node calls, and is called.
-    about.extended_key_usages =
-        vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+    about.extended_key_usages = usages;
     let key = KeyPair::generate().map_err(Failure::runtime)?;
     let certificate = about.signed_by(&key, issuer).map_err(Failure::runtime)?;
-    create(&directory.join(format!("node-{id}.key")), &key.serialize_pem(), PRIVATE)?;
-    create(&directory.join(format!("node-{id}.pem")), &certificate.pem(), PUBLIC)
+    create(&directory.join(format!("{file}.key")), &key.serialize_pem(), PRIVATE)?;
+    create(&directory.join(format!("{file}.pem")), &certificate.pem(), PUBLIC)
 }
 
 fn name(about: &mut CertificateParams, name: String, days: u32) {

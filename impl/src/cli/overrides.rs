@@ -47,6 +47,9 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
     token_file: Option<String>,
 
+    #[command(flatten)]
+    http_security: HttpSecurityArgs,
+
     /// How long a connection may take until it stands, as in 2s
     #[arg(long, value_name = "TIME", env = "BELLWETHER_NETWORK_TIMEOUT")]
     #[arg(value_parser = config::duration)]
@@ -81,6 +84,10 @@ pub(crate) struct SecurityArgs {
     #[arg(long, value_name = "FILE", env = "BELLWETHER_SECRET_FILE")]
     secret_file: Option<String>,
 
+    /// Another secret that is believed as well, while the secret is changed; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_SECOND_SECRET_FILE")]
+    second_secret_file: Option<String>,
+
     /// The certificates of the authorities that have signed those of the nodes
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CA_FILE")]
     ca_file: Option<String>,
@@ -94,12 +101,33 @@ pub(crate) struct SecurityArgs {
     key_file: Option<String>,
 }
 
+/// What counts more than `[http]`, as far as encryption is concerned.
+#[derive(Debug, Args)]
+pub(crate) struct HttpSecurityArgs {
+    /// The certificate to show by HTTP; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERTIFICATE_FILE")]
+    http_certificate_file: Option<String>,
+
+    /// Its private key; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY_FILE")]
+    http_key_file: Option<String>,
+
+    /// The authorities whose certificates let a process ask something of the node by HTTP
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CLIENT_CA_FILE")]
+    http_client_ca_file: Option<String>,
+
+    /// Serve HTTP with a token to other machines although it is not encrypted
+    #[arg(long, env = "BELLWETHER_HTTP_ALLOW_PLAIN")]
+    http_allow_plain: bool,
+}
+
 impl From<&SecurityArgs> for SecuritySettings {
     fn from(args: &SecurityArgs) -> Self {
         Self {
             mode: args.security.clone(),
             allow_plain: args.allow_plain.then_some(true),
             secret_file: args.secret_file.clone(),
+            second_secret_file: args.second_secret_file.clone(),
             ca_file: args.ca_file.clone(),
             certificate_file: args.certificate_file.clone(),
             key_file: args.key_file.clone(),
@@ -117,7 +145,14 @@ impl From<&OverrideArgs> for Overrides {
             store: args.store,
             directory: args.data_dir.clone(),
             security: SecuritySettings::from(&args.security),
-            http: HttpSettings { listen: args.http.clone(), token_file: args.token_file.clone() },
+            http: HttpSettings {
+                listen: args.http.clone(),
+                token_file: args.token_file.clone(),
+                certificate_file: args.http_security.http_certificate_file.clone(),
+                key_file: args.http_security.http_key_file.clone(),
+                client_ca_file: args.http_security.http_client_ca_file.clone(),
+                allow_plain: args.http_security.http_allow_plain.then_some(true),
+            },
             network: NetworkSettings {
                 timeout: args.network_timeout,
                 suspect_refused: args.suspect_refused,

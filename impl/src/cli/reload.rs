@@ -1,17 +1,31 @@
-//! What SIGHUP does: the configuration is read again, and what may change while a node runs is
-//! replaced, all of it or nothing.
+//! What SIGHUP does: the configuration is read again, with the files of secrets, keys and
+//! certificates that it names, and what may change while a node runs is replaced, all of it or
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bellwether::Config;
-use bellwether::config::{self, Hooks, Log, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Credentials, Hooks, Log, Overrides, Runnable, Visitor};
+use bellwether::http::Options;
+use bellwether::{Config, Election};
 
+use super::http::Keys as HttpKeys;
 use super::{hooks, log};
 
 /// The keys that may change while a node runs. Its protocol, its timing and its members are what
-/// the others count on.
-const RELOADABLE: [&str; 4] = ["log.level", "hooks.on_change", "hooks.timeout", "hooks.retry"];
+/// the others count on. What is in the files may always change.
+const RELOADABLE: [&str; 10] = [
+    "log.level",
+    "hooks.on_change",
+    "hooks.timeout",
+    "hooks.retry",
+    "security.secret_file",
+    "security.second_secret_file",
+    "security.ca_file",
+    "security.certificate_file",
+    "security.key_file",
+    "http.token_file",
+];
 
 /// Where a running node has its configuration from, and what it is.
 pub(crate) struct Reload {
@@ -36,11 +50,13 @@ impl Reload {
 
     /// Reads the configuration again, and replaces what has changed. Says so in the log, or why
     /// nothing is replaced.
-    pub(crate) fn reload(&mut self, node: u16, started: &log::Started, hooks: &hooks::Running) {
+    pub(crate) fn reload(&mut self, node: u16, running: &Running<'_>, http: &Options) {
         match self.read() {
             Ok(read) => {
-                started.set(&read.log.levels);
-                hooks.set(read.hooks);
+                running.log.set(&read.log.levels);
+                running.hooks.set(read.hooks);
+                running.election.replace_credentials(read.credentials);
+                read.http.replace(http);
                 let changed = difference(&self.current, &read.keys).join(", ");
                 let changed = if changed.is_empty() { "nothing" } else { &changed };
                 tracing::info!(node, changed, "the configuration was read again");
@@ -55,7 +71,7 @@ impl Reload {
     }
 
     fn read(&self) -> Result<Read, String> {
-        let read = config::load(&self.path, self.overrides.clone(), Reading);
+        let read = config::load(&self.path, self.overrides.clone(), Reading).flatten();
         let read = read.map_err(|error| error.to_string())?;
         let changed = difference(&self.current, &read.keys);
         let fixed = changed.into_iter().filter(|key| !RELOADABLE.contains(&key.as_str()));
@@ -72,20 +88,35 @@ impl Reload {
     }
 }
 
-/// A configuration that was read.
+/// The parts of a running program that a configuration can change.
+pub(crate) struct Running<'a> {
+    pub(crate) log: &'a log::Started,
+    pub(crate) hooks: &'a hooks::Running,
+    pub(crate) election: &'a Election,
+}
+
+/// A configuration that was read, and the files that it names.
 struct Read {
     keys: Keys,
     log: Log,
     hooks: Hooks,
+    credentials: Credentials,
+    http: HttpKeys,
 }
 
 struct Reading;
 
 impl Visitor for Reading {
-    type Output = Read;
+    type Output = Result<Read, config::Error>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        Read { keys: keys(&config.to_toml(&log)), log, hooks: config.hooks().clone() }
+        Ok(Read {
+            keys: keys(&config.to_toml(&log)),
+            credentials: config.credentials()?,
+            http: HttpKeys::read(&config)?,
+            hooks: config.hooks().clone(),
+            log,
+        })
     }
 }
 

@@ -10,16 +10,16 @@ use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::http::Http;
+use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
-use super::reload::Reload;
+use super::reload::{Reload, Running};
 use super::{Failure, hooks, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
 /// Logs to standard error; every change of role or leader is one line. Settings count in this
-/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level`
-/// and `[hooks]` may change.
+/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level` and `[hooks]`
+/// may change, and so may what is in the files of secrets, keys, certificates and the token.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +71,7 @@ impl Visitor for Run<'_> {
         // Before anything is logged: what is missing in the configuration is told in one line.
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
-        config.http().token().map_err(Failure::configuration)?;
+        Keys::read(&config).map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -97,7 +97,7 @@ async fn take_part<C: Runnable>(
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
     let (mut election, hooks) = hooks::join(config).await?;
-    http.serve(&election);
+    let options = http.serve(&election);
     let mut leadership = election.leadership();
     service::ready();
     service::leadership(&leadership.now());
@@ -107,7 +107,8 @@ async fn take_part<C: Runnable>(
             signal = signals.next() => match signal {
                 Asked::ToReload => {
                     service::reloading();
-                    reload.reload(node, started, &hooks);
+                    let running = Running { log: started, hooks: &hooks, election: &election };
+                    reload.reload(node, &running, &options);
                     service::ready();
                 }
                 Asked::ToEnd(signal) => {

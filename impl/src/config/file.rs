@@ -57,6 +57,7 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
             "security.allow_plain" => "false".to_owned(),
+            "http.allow_plain" => "false".to_owned(),
             "network.suspect_refused" => "true".to_owned(),
             "log.level" => format!("\"{}\"", Levels::default()),
             "log.format" => format!("\"{}\"", super::LogFormat::default()),

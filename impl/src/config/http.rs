@@ -5,14 +5,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::ServerConfig;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use super::security::tls;
 use super::{Address, Error, security};
 use crate::protocol::NodeId;
 
 /// The keys of the section.
-pub(super) const KEYS: [&str; 2] = ["listen", "token_file"];
+pub(super) const KEYS: [&str; 6] =
+    ["listen", "token_file", "certificate_file", "key_file", "client_ca_file", "allow_plain"];
 
 /// The shortest token, in bytes.
 pub const SHORTEST_TOKEN: usize = 16;
@@ -24,6 +27,14 @@ pub struct HttpSettings {
     pub listen: Option<Address>,
     /// Where the token is.
     pub token_file: Option<String>,
+    /// Where the certificate is that is shown.
+    pub certificate_file: Option<String>,
+    /// Where its private key is.
+    pub key_file: Option<String>,
+    /// Where the authorities are whose certificates let a process ask something of the node.
+    pub client_ca_file: Option<String>,
+    /// Whether the token may be sent to other machines without encryption.
+    pub allow_plain: Option<bool>,
 }
 
 impl HttpSettings {
@@ -32,19 +43,33 @@ impl HttpSettings {
         Self {
             listen: self.listen.or(other.listen),
             token_file: self.token_file.or(other.token_file),
+            certificate_file: self.certificate_file.or(other.certificate_file),
+            key_file: self.key_file.or(other.key_file),
+            client_ca_file: self.client_ca_file.or(other.client_ca_file),
+            allow_plain: self.allow_plain.or(other.allow_plain),
         }
     }
 
     /// What holds for a program that is no node.
     #[must_use]
     pub fn standalone(self) -> Http {
-        Http { listen: self.listen, token_file: self.token_file.map(PathBuf::from) }
+        self.fill(PathBuf::from)
     }
 
     /// What holds for this node.
     pub(super) fn resolve(self, node: NodeId) -> Http {
-        let fill = |text: String| PathBuf::from(text.replace("{node}", &node.to_string()));
-        Http { listen: self.listen, token_file: self.token_file.map(fill) }
+        self.fill(|text| PathBuf::from(text.replace("{node}", &node.to_string())))
+    }
+
+    fn fill(self, path: impl Fn(String) -> PathBuf) -> Http {
+        Http {
+            listen: self.listen,
+            token_file: self.token_file.map(&path),
+            certificate_file: self.certificate_file.map(&path),
+            key_file: self.key_file.map(&path),
+            client_ca_file: self.client_ca_file.map(&path),
+            allow_plain: self.allow_plain.unwrap_or_default(),
+        }
     }
 }
 
@@ -54,8 +79,17 @@ impl HttpSettings {
 pub struct Http {
     /// Where to listen; nowhere if nothing is said.
     pub listen: Option<Address>,
-    /// Where the token is; without one, nothing can be asked of the node.
+    /// Where the token is.
     pub token_file: Option<PathBuf>,
+    /// Where the certificate is that is shown; without one, HTTP is not encrypted.
+    pub certificate_file: Option<PathBuf>,
+    /// Where its private key is.
+    pub key_file: Option<PathBuf>,
+    /// Where the authorities are whose certificates let a process ask something of the node.
+    /// Without these and a token, nothing can be asked of it.
+    pub client_ca_file: Option<PathBuf>,
+    /// Whether the token may be sent to other machines without encryption.
+    pub allow_plain: bool,
 }
 
 impl Http {
@@ -68,17 +102,91 @@ impl Http {
         self.token_file.as_deref().map(Token::read).transpose()
     }
 
+    /// Reads the certificates, if HTTP is encrypted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Security`] when a file cannot be used.
+    pub fn certificates(&self) -> Result<Option<Certificates>, Error> {
+        let (Some(certificate), Some(key)) = (&self.certificate_file, &self.key_file) else {
+            return Ok(None);
+        };
+        let server = tls::for_http(certificate, key, self.client_ca_file.as_deref())?;
+        Ok(Some(Certificates(Arc::new(server))))
+    }
+
+    /// Whether this makes sense, and no token goes over a network for all to read.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let problem = match self {
+            Self { certificate_file: Some(_), key_file: None, .. } => {
+                "`certificate_file` under [http] needs `key_file`"
+            }
+            Self { certificate_file: None, key_file: Some(_), .. } => {
+                "`key_file` under [http] needs `certificate_file`"
+            }
+            Self { client_ca_file: Some(_), certificate_file: None, .. } => {
+                "`client_ca_file` under [http] needs `certificate_file` and `key_file`: clients \
+                 show certificates only where the node does"
+            }
+            _ => match self.exposed() {
+                Some(address) if !self.allow_plain => {
+                    let problem = format!(
+                        "{address} is not an address of this machine alone, and HTTP is not \
+                         encrypted there: a process that listens to the network learns the token; \
+                         set `certificate_file` and `key_file` under [http], listen on 127.0.0.1, \
+                         or, in a network that you trust, set `allow_plain = true` there"
+                    );
+                    return Err(Error::Security { problem });
+                }
+                _ => return Ok(()),
+            },
+        };
+        Err(Error::Security { problem: problem.to_owned() })
+    }
+
+    /// The warning about a token that is sent without encryption; none if it is not.
+    pub(super) fn warning(&self) -> Option<String> {
+        let address = self.exposed()?;
+        Some(format!(
+            "HTTP IS NOT ENCRYPTED: a process that listens to the network of {address} learns the \
+             token; set `certificate_file` and `key_file` under [http]: docs/http.md#encryption"
+        ))
+    }
+
+    /// The address of this node to which the token is sent over a network without encryption.
+    fn exposed(&self) -> Option<&Address> {
+        let plain = self.token_file.is_some() && self.certificate_file.is_none();
+        self.listen.as_ref().filter(|address| plain && !address.is_loopback())
+    }
+
     /// The section as a file has it; nothing if nothing is said.
     pub(super) fn write(&self) -> String {
-        let value = |text: String| toml::Value::from(text);
-        let listen = self.listen.as_ref().map(|listen| value(listen.to_string()));
-        let file = self.token_file.as_ref().map(|path| value(path.to_string_lossy().into_owned()));
-        let line = |(key, value): (&str, Option<toml::Value>)| {
-            value.map(|value| format!("{key} = {value}\n"))
+        let text = |text: String| toml::Value::from(text).to_string();
+        let path = |path: &Option<PathBuf>| {
+            path.as_ref().map(|path| text(path.to_string_lossy().into_owned()))
         };
-        let lines: String =
-            [("listen", listen), ("token_file", file)].into_iter().filter_map(line).collect();
+        let values = [
+            self.listen.as_ref().map(|listen| text(listen.to_string())),
+            path(&self.token_file),
+            path(&self.certificate_file),
+            path(&self.key_file),
+            path(&self.client_ca_file),
+            self.allow_plain.then(|| "true".to_owned()),
+        ];
+        let line =
+            |(key, value): (&str, Option<String>)| value.map(|value| format!("{key} = {value}\n"));
+        let lines: String = KEYS.into_iter().zip(values).filter_map(line).collect();
         if lines.is_empty() { lines } else { format!("\n[http]\n{lines}") }
+    }
+}
+
+/// What a node shows by HTTP, and which certificates of others it accepts. It is not printed.
+#[derive(Clone)]
+pub struct Certificates(pub(crate) Arc<ServerConfig>);
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Certificates(..)")
     }
 }
 

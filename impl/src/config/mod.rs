@@ -28,7 +28,7 @@ pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
 pub use self::hooks::Hooks;
-pub use self::http::{Http, HttpSettings, SHORTEST_TOKEN, Token};
+pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::names::{Address, ClusterId};
 pub use self::network::NetworkSettings;
@@ -36,7 +36,7 @@ pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys,
 pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
-pub(crate) use self::security::{Kind, Mode, Secret};
+pub(crate) use self::security::{Current, Kind, Mode, Secret};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 use humantime_serde::re::humantime;
@@ -228,6 +228,7 @@ impl<C: Runnable> Config<C> {
         detection.check()?;
         network.check()?;
         hooks.check()?;
+        http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
@@ -341,6 +342,12 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn security_warning(&self) -> Option<String> {
         self.security.warning(self.all_addresses())
+    }
+
+    /// The warning about a token that is sent over a network without encryption; none if none is.
+    #[must_use]
+    pub fn http_warning(&self) -> Option<String> {
+        self.http.warning()
     }
 
     /// The addresses of all members, and the one at which the node listens.

@@ -5,7 +5,7 @@ pub(crate) mod tls;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Deserialize;
 use zeroize::Zeroizing;
@@ -16,8 +16,15 @@ use super::{Address, ClusterId, Error};
 use crate::protocol::NodeId;
 
 /// The keys of the section.
-pub(super) const KEYS: [&str; 6] =
-    ["mode", "allow_plain", "secret_file", "ca_file", "certificate_file", "key_file"];
+pub(super) const KEYS: [&str; 7] = [
+    "mode",
+    "allow_plain",
+    "secret_file",
+    "second_secret_file",
+    "ca_file",
+    "certificate_file",
+    "key_file",
+];
 
 /// The shortest secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;
@@ -37,6 +44,8 @@ pub enum Security {
     Secret {
         /// Where the secret is.
         file: PathBuf,
+        /// Where another one is that is believed as well, while the secret is changed.
+        second: Option<PathBuf>,
     },
     /// They show each other certificates (mutual TLS 1.3), each for one node of one cluster.
     Tls {
@@ -101,6 +110,8 @@ pub struct SecuritySettings {
     pub allow_plain: Option<bool>,
     /// Where the secret is.
     pub secret_file: Option<String>,
+    /// Where another one is that is believed as well.
+    pub second_secret_file: Option<String>,
     /// Where the certificates of the authorities are.
     pub ca_file: Option<String>,
     /// Where the certificate of the node is.
@@ -116,6 +127,7 @@ impl SecuritySettings {
             mode: self.mode.or(other.mode),
             allow_plain: self.allow_plain.or(other.allow_plain),
             secret_file: self.secret_file.or(other.secret_file),
+            second_secret_file: self.second_secret_file.or(other.second_secret_file),
             ca_file: self.ca_file.or(other.ca_file),
             certificate_file: self.certificate_file.or(other.certificate_file),
             key_file: self.key_file.or(other.key_file),
@@ -133,7 +145,8 @@ impl SecuritySettings {
             Mode::Plain => Ok(Credentials::none()),
             Mode::Secret => {
                 let file = self.secret_file.ok_or_else(|| missing(Mode::Secret, "secret_file"))?;
-                Ok(Credentials::new(Kind::Secret(Secret::read(Path::new(&file))?)))
+                let second = self.second_secret_file.map(PathBuf::from);
+                Ok(Credentials::new(secrets(Path::new(&file), second.as_deref())?))
             }
             Mode::Tls => Err(Error::Security {
                 problem: "mode tls needs a configuration (--config): it says which cluster and \
@@ -156,7 +169,10 @@ impl SecuritySettings {
         };
         Ok(match mode {
             Mode::Plain => Security::Plain { anywhere: self.allow_plain.unwrap_or_default() },
-            Mode::Secret => Security::Secret { file: fill("secret_file", self.secret_file)? },
+            Mode::Secret => Security::Secret {
+                file: fill("secret_file", self.secret_file)?,
+                second: self.second_secret_file.map(|path| fill("", Some(path))).transpose()?,
+            },
             Mode::Tls => Security::Tls {
                 ca: fill("ca_file", self.ca_file)?,
                 certificate: fill("certificate_file", self.certificate_file)?,
@@ -212,7 +228,7 @@ impl Security {
     pub fn load(&self, cluster: &ClusterId) -> Result<Credentials, Error> {
         Ok(Credentials::new(match self {
             Self::Plain { .. } => Kind::Plain,
-            Self::Secret { file } => Kind::Secret(Secret::read(file)?),
+            Self::Secret { file, second } => secrets(file, second.as_deref())?,
             Self::Tls { ca, certificate, key } => {
                 Kind::Tls(Tls::load(cluster, ca, certificate, key)?)
             }
@@ -242,7 +258,10 @@ impl Security {
         };
         let rest = match self {
             Self::Plain { anywhere } => format!("allow_plain = {anywhere}\n"),
-            Self::Secret { file } => path("secret_file", file),
+            Self::Secret { file, second } => {
+                let second = second.as_deref().map(|second| path("second_secret_file", second));
+                path("secret_file", file) + &second.unwrap_or_default()
+            }
             Self::Tls { ca, certificate, key } => {
                 path("ca_file", ca)
                     + &path("certificate_file", certificate)
@@ -282,15 +301,38 @@ impl Credentials {
     pub(super) fn check(&self, node: NodeId) -> Result<(), Error> {
         match &self.kind {
             Kind::Tls(tls) => tls.check(node),
-            Kind::Plain | Kind::Secret(_) => Ok(()),
+            Kind::Plain | Kind::Secret(..) => Ok(()),
         }
     }
 
     pub(crate) fn mode(&self) -> Mode {
         match &self.kind {
             Kind::Plain => Mode::Plain,
-            Kind::Secret(_) => Mode::Secret,
+            Kind::Secret(..) => Mode::Secret,
             Kind::Tls(_) => Mode::Tls,
+        }
+    }
+}
+
+/// The credentials of a node that runs. They can be replaced: what begins later uses the new ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Current(Arc<RwLock<Credentials>>);
+
+impl Current {
+    pub(crate) fn new(credentials: Credentials) -> Self {
+        Self(Arc::new(RwLock::new(credentials)))
+    }
+
+    pub(crate) fn now(&self) -> Credentials {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on these count. Nothing happens if they are of another kind: that is the same on
+    /// every node, and cannot change while they run.
+    pub(crate) fn replace(&self, credentials: Credentials) {
+        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if now.mode() == credentials.mode() {
+            *now = credentials;
         }
     }
 }
@@ -298,8 +340,13 @@ impl Credentials {
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Plain,
-    Secret(Secret),
+    /// Its own, and another one that is believed as well.
+    Secret(Secret, Option<Secret>),
     Tls(Tls),
+}
+
+fn secrets(file: &Path, second: Option<&Path>) -> Result<Kind, Error> {
+    Ok(Kind::Secret(Secret::read(file)?, second.map(Secret::read).transpose()?))
 }
 
 /// What only the nodes of a cluster know. Overwritten when dropped, and never printed.

@@ -42,7 +42,7 @@ pub use self::order::RequestError;
 use self::pause::Awake;
 use self::watch::Watch;
 use crate::clock::{Clock as _, SystemClock};
-use crate::config::{self, Address, Config, Runnable};
+use crate::config::{self, Address, Config, Credentials, Current, Runnable};
 use crate::log;
 use crate::protocol::{Core, Node, Time};
 use crate::status::{Counters, StatusReport};
@@ -57,6 +57,7 @@ use crate::transport::{self, Limits, Links, Terms};
 pub struct Election {
     handle: Handle,
     address: SocketAddr,
+    credentials: Current,
     task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: DropGuard,
 }
@@ -190,7 +191,7 @@ impl Election {
         gate: Option<Gate>,
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
-        let credentials = config.credentials()?;
+        let credentials = Current::new(config.credentials()?);
         let durable = storage.as_mut().map(|storage| storage.load()).transpose()?.flatten();
         let node = Node::<C>::new(config.core().clone(), durable, rand::random())
             .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
@@ -210,7 +211,7 @@ impl Election {
         let limits = Limits::new(config.network_timeout());
         let (connections, arrivals) = transport::start(
             hello,
-            Terms { credentials, lifetime, limits },
+            Terms { credentials: credentials.clone(), lifetime, limits },
             &links,
             listener,
             Box::new(move || shared()),
@@ -258,7 +259,7 @@ impl Election {
             result
         });
         let stop = stop.drop_guard();
-        Ok(Self { handle, address, task: Some(task), stop })
+        Ok(Self { handle, address, credentials, task: Some(task), stop })
     }
 
     /// What can be done with this node while it takes part, to be shared with other tasks.
@@ -271,6 +272,14 @@ impl Election {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// From now on the node proves itself with these, as
+    /// [`Config::credentials`](crate::Config::credentials) reads them. Connections that stand stay.
+    /// Nothing happens if they are of another kind than before: that is the same on every node, and
+    /// cannot change while they run.
+    pub fn replace_credentials(&self, credentials: Credentials) {
+        self.credentials.replace(credentials);
     }
 
     /// Waits until the node takes part no longer although it was not told to leave. Returns

@@ -1,4 +1,4 @@
-//! What can be asked of a node by a process that shows the token.
+//! What can be asked of a node by a process that shows the token, or a certificate.
 
 use std::time::Duration;
 
@@ -23,16 +23,25 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The longest time for which a node can be asked to do something.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
 
-/// The process has shown the token. Before anything else is looked at.
+/// The process has shown the token, or a certificate. Before anything else is looked at.
 pub(super) struct Allowed;
+
+/// The process has shown a certificate of an authority that the node accepts. Only the server says
+/// so, of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Certified;
 
 impl FromRequestParts<Shared> for Allowed {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
-        let Some(token) = &shared.token else {
-            let error = "nothing can be asked of this node: it has no token (`token_file` under \
-                         [http], --token-file, BELLWETHER_TOKEN_FILE)";
+        if parts.extensions.get::<Certified>().is_some() {
+            return Ok(Self);
+        }
+        let Some(token) = shared.options.token() else {
+            let error = "nothing can be asked of this node without a certificate that it accepts: \
+                         it has no token (`token_file` under [http], --token-file, \
+                         BELLWETHER_TOKEN_FILE)";
             return Err(refuse(StatusCode::FORBIDDEN, error));
         };
         let shown = shown(&parts.headers).unwrap_or_default();

@@ -2,8 +2,9 @@
 //! and people.
 //!
 //! A program that has an axum server of its own nests the [`router`]. Any other calls [`serve`],
-//! which has limits on connections, headers and time. What is only read needs no permission; what
-//! changes something needs the token of the [`Options`], and without one is refused.
+//! which has limits on connections, headers and time, or [`serve_encrypted`]. What is only read needs
+//! no permission; what changes something needs the token of the [`Options`] or a certificate of the
+//! client's, and is refused without.
 //!
 //! ```no_run
 //! # async fn example(election: bellwether::Election) {
@@ -19,7 +20,7 @@ mod look;
 mod metrics;
 mod server;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -29,8 +30,8 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 pub use self::metrics::names as metrics;
-pub use self::server::serve;
-use crate::config::Token;
+pub use self::server::{serve, serve_encrypted};
+use crate::config::{Certificates, Token};
 use crate::driver::Handle;
 
 /// Every endpoint: its method and its path.
@@ -56,19 +57,50 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// What an administrator of the node decides.
+/// What an administrator of the node decides. It can be replaced while it is in use: a clone is the
+/// same, and not a copy.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {
+pub struct Options(Arc<RwLock<Keys>>);
+
+/// What is shown, and what must be.
+#[derive(Debug, Default)]
+struct Keys {
     token: Option<Token>,
+    certificates: Option<Certificates>,
 }
 
 impl Options {
     /// A process that shows this token may ask something of the node.
     #[must_use]
-    pub fn with_token(mut self, token: Token) -> Self {
-        self.token = Some(token);
+    pub fn with_token(self, token: Token) -> Self {
+        self.change(|keys| keys.token = Some(token));
         self
+    }
+
+    /// These are shown by [`serve_encrypted`]. A process that shows a certificate of an authority
+    /// that they name may ask something of the node.
+    #[must_use]
+    pub fn with_certificates(self, certificates: Certificates) -> Self {
+        self.change(|keys| keys.certificates = Some(certificates));
+        self
+    }
+
+    /// From now on these count, for what is in use as well. A connection that stands keeps the
+    /// certificates with which it began.
+    pub fn replace(&self, token: Option<Token>, certificates: Option<Certificates>) {
+        self.change(|keys| *keys = Keys { token, certificates });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Keys)) {
+        change(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn token(&self) -> Option<Token> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).token.clone()
+    }
+
+    fn certificates(&self) -> Option<Certificates> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).certificates.clone()
     }
 }
 
@@ -76,14 +108,14 @@ impl Options {
 #[derive(Clone, Debug)]
 struct Shared {
     handle: Handle,
-    token: Option<Token>,
+    options: Options,
     followers: Arc<Semaphore>,
 }
 
 /// The endpoints of a node, to be served as they are or below another path.
 pub fn router(handle: Handle, options: Options) -> Router {
     let followers = Arc::new(Semaphore::new(FOLLOWERS));
-    let shared = Shared { handle, token: options.token, followers };
+    let shared = Shared { handle, options, followers };
     Router::new()
         .route("/", get(page))
         .route("/leader", get(look::leader))

@@ -3,13 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use super::Options;
+use super::control::Certified;
+use crate::config::{self, Certificates};
 
 /// How many connections there are at a time. Further ones wait.
 const CONNECTIONS: usize = 256;
@@ -27,6 +34,42 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// Serves `router` on `listener` until this future is dropped. Bodies are not read, heads are small
 /// and soon there, and connections are few.
 pub async fn serve(listener: TcpListener, router: Router) {
+    let serve = |stream| {
+        let router = router.clone();
+        async {
+            // An error is the other side's: it has gone, or speaks no HTTP.
+            let _ = connection(stream, router).await;
+        }
+    };
+    accept(listener, serve).await;
+}
+
+/// As [`serve`], with TLS and the certificates of the `options`, which may be replaced meanwhile.
+/// Without any, no connection is served. The `options` are those of the router.
+pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Options) {
+    accept(listener, |stream| encrypted(stream, router.clone(), options.certificates())).await;
+}
+
+async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certificates>) {
+    let Some(Certificates(server)) = certificates else { return };
+    let stream = match timeout(HEAD, TlsAcceptor::from(server).accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            let problem = config::explain(&error).unwrap_or_else(|| error.to_string());
+            return tracing::debug!("a connection for HTTP was refused: {problem}");
+        }
+        Err(_) => return,
+    };
+    let certified = stream.get_ref().1.peer_certificates().is_some();
+    let router = if certified { router.layer(Extension(Certified)) } else { router };
+    let _ = connection(stream, router).await;
+}
+
+/// Has each connection served beside the others.
+async fn accept<F: Future<Output = ()> + Send + 'static>(
+    listener: TcpListener,
+    serve: impl Fn(TcpStream) -> F,
+) {
     let permits = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -34,10 +77,9 @@ pub async fn serve(listener: TcpListener, router: Router) {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let router = router.clone();
+                let served = serve(stream);
                 connections.spawn(async move {
-                    // An error is the other side's: it has gone, or speaks no HTTP.
-                    let _ = connection(stream, router).await;
+                    served.await;
                     drop(permit);
                 });
             }
@@ -49,7 +91,10 @@ pub async fn serve(listener: TcpListener, router: Router) {
     }
 }
 
-async fn connection(stream: TcpStream, router: Router) -> Result<(), hyper::Error> {
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+) -> Result<(), hyper::Error> {
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)

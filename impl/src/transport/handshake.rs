@@ -78,7 +78,7 @@ pub(crate) async fn call(
             let name = node.and_then(|node| tls.name(node)).ok_or(Failure::Unnamed)?;
             Box::new(tls.connector.connect(name, stream).await.map_err(told)?)
         }
-        Kind::Plain | Kind::Secret(_) => Box::new(stream),
+        Kind::Plain | Kind::Secret(..) => Box::new(stream),
     };
     let mut channel = Channel::new(stream, frame::MAX_OPENING);
     let said = own.encode();
@@ -86,9 +86,15 @@ pub(crate) async fn call(
     let heard = receive(&mut channel).await?;
     let theirs = Greeting::decode(&heard)?;
     same_mode(own.mode, theirs.mode)?;
-    if let Kind::Secret(secret) = &credentials.kind {
-        channel.protect(Seal::new(secret, Side::Caller, [&said, &heard]));
-        receive(&mut channel).await?;
+    if let Kind::Secret(secret, second) = &credentials.kind {
+        let proof = receive(&mut channel).await?;
+        // The other side may have its new secret already, or not yet. What it has proved to know is
+        // what both use.
+        let seal = [Some(secret), second.as_ref()].into_iter().flatten().find_map(|secret| {
+            let mut seal = Seal::new(secret, Side::Caller, [&said, &heard]);
+            seal.open(proof.clone()).map(|_| seal)
+        });
+        channel.protect(seal.ok_or(Failure::Secret)?);
     }
     Ok(channel)
 }
@@ -162,7 +168,7 @@ pub(crate) async fn accept(
         return Err(Failure::Unencrypted);
     }
     same_mode(own.mode, theirs.mode)?;
-    if let Kind::Secret(secret) = &credentials.kind {
+    if let Kind::Secret(secret, _) = &credentials.kind {
         channel.protect(Seal::new(secret, Side::Listener, [&heard, &said]));
         send(&mut channel, Bytes::new()).await?;
     }

@@ -114,7 +114,8 @@ async fn receive<M>(
     questions: &Semaphore,
 ) -> Option<Admitted<M>> {
     let Terms { credentials, limits, .. } = &context.terms;
-    let accepted = timeout(limits.handshake, handshake::accept(credentials, stream)).await;
+    let credentials = credentials.now();
+    let accepted = timeout(limits.handshake, handshake::accept(&credentials, stream)).await;
     let (mut channel, caller, opening) = match accepted {
         Ok(Ok(accepted)) => accepted?,
         Ok(Err(Failure::HungUp | Failure::Io(_))) => return None,
@@ -187,7 +188,8 @@ async fn admit<M>(
 
 /// Whether this run of the peer answers at its address.
 async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
-    let there = status::is_there(&peer.resolver, &context.terms.credentials, peer.id, incarnation);
+    let credentials = context.terms.credentials.now();
+    let there = status::is_there(&peer.resolver, &credentials, peer.id, incarnation);
     timeout(PROBE, there).await.unwrap_or_default()
 }
 

@@ -46,7 +46,7 @@ use self::outbox::Outbox;
 use self::peer::Peer;
 use self::presence::Presence;
 use crate::clock::Clock;
-use crate::config::{Address, Credentials, Mode};
+use crate::config::{Address, Current, Mode};
 use crate::protocol::{NodeId, Role};
 use crate::status::{Link, MemberReport, StatusReport};
 
@@ -67,7 +67,7 @@ const FLUSH_AGAIN: Duration = Duration::from_millis(2);
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     /// What it proves itself with.
-    pub(crate) credentials: Credentials,
+    pub(crate) credentials: Current,
     /// How long a message is worth sending, as the protocol says.
     pub(crate) lifetime: Duration,
     /// How long the others may take.
@@ -106,7 +106,7 @@ impl<M> Context<M> {
 
     /// Whether all that gets as far as to ask has proved itself.
     fn tells_all(&self) -> bool {
-        self.terms.credentials.mode() != Mode::Plain
+        self.terms.credentials.now().mode() != Mode::Plain
     }
 
     /// Logs what is wrong with a connection from outside, once for each machine.

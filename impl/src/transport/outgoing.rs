@@ -102,7 +102,8 @@ async fn shake_hands<M>(
     peer: NodeId,
     stream: TcpStream,
 ) -> Result<(Channel, Reply), Failure> {
-    let mut channel = handshake::call(&context.terms.credentials, Some(peer), stream).await?;
+    let credentials = context.terms.credentials.now();
+    let mut channel = handshake::call(&credentials, Some(peer), stream).await?;
     let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello.clone())).await?;
     channel.settle();
     Ok((channel, reply))

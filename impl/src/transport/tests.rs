@@ -12,7 +12,7 @@ use super::channel::Channel;
 use super::frame::{Opening, Refusal, Reply};
 use super::*;
 use crate::clock::SystemClock;
-use crate::config::{Digests, Kind, Secret};
+use crate::config::{Credentials, Digests, Kind, Secret};
 use crate::protocol::bully::Message;
 use crate::status::{Counters, Link};
 
@@ -82,7 +82,11 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
     let links = Links::new([(id(2), &address)].into_iter(), lifetime, SystemClock);
     Arc::new(Context {
         hello: hello(1),
-        terms: Terms { credentials, lifetime, limits: Limits::new(Duration::from_secs(2)) },
+        terms: Terms {
+            credentials: Current::new(credentials),
+            lifetime,
+            limits: Limits::new(Duration::from_secs(2)),
+        },
         peers: links.peers,
         limiter: LogLimiter::default(),
         refused: links.refused,
@@ -321,10 +325,48 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
     assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
 }
 
+fn secrets(own: u8, second: Option<u8>) -> Credentials {
+    let secret = |byte| Secret::new(&[byte; 32]);
+    Credentials::new(Kind::Secret(secret(own), second.map(secret)))
+}
+
+/// Each row is a step of a change from secret 1 to secret 2, in which some nodes are a step ahead.
+#[tokio::test]
+async fn a_secret_is_changed_while_nodes_talk() {
+    let steps = [(1, None), (1, Some(2)), (2, Some(1)), (2, None)];
+    let (listener, address) = bind().await;
+    let context = with_credentials(address, secrets(1, None));
+    let (inbox, _arrivals) = mpsc::channel(16);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    for (here, listens) in steps.into_iter().enumerate() {
+        context.terms.credentials.replace(secrets(listens.0, listens.1));
+        for (there, calls) in steps.into_iter().enumerate() {
+            let stream = TcpStream::connect(address).await.expect("it listens");
+            let credentials = secrets(calls.0, calls.1);
+            let called = handshake::call(&credentials, None, stream).await;
+            let talk = match called {
+                Ok(mut channel) => {
+                    handshake::ask(&mut channel, &Opening::Hello(hello(2))).await.is_ok()
+                }
+                Err(error) => {
+                    assert!(error.to_string().contains("the secret"), "{error}");
+                    false
+                }
+            };
+            assert!(talk || here.abs_diff(there) > 1, "{listens:?} and {calls:?}");
+            assert!(!talk || (listens, calls) != ((1, None), (2, None)));
+        }
+    }
+    // What is of another kind is not taken.
+    context.terms.credentials.replace(Credentials::none());
+    assert_eq!(context.terms.credentials.now().mode(), Mode::Secret);
+}
+
 /// What a node with the secret once said is worth nothing later: not one frame of it counts.
 #[tokio::test]
 async fn a_conversation_that_is_played_back_is_not_heard() {
-    let secret = Credentials::new(Kind::Secret(Secret::new(&[7; 32])));
+    let secret = secrets(7, None);
     let (listener, address) = bind().await;
     let context = with_credentials(address, secret.clone());
     let (inbox, mut arrivals) = mpsc::channel(16);

@@ -6,6 +6,7 @@ mod browser;
 mod cluster;
 mod common;
 mod demo;
+mod encrypted;
 #[cfg(target_os = "linux")]
 mod exec;
 mod gone;

@@ -22,7 +22,7 @@ use humantime_serde::re::humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::running::{Ended, Running};
-use super::http::Http;
+use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::{Failure, hooks, log};
 
@@ -121,7 +121,7 @@ impl Visitor for Exec<'_> {
         let args = self.0;
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
-        config.http().token().map_err(Failure::configuration)?;
+        Keys::read(&config).map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;

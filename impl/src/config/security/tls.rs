@@ -60,30 +60,10 @@ impl Tls {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, Error> {
-        let wrong = |path: &Path, problem: &str| Error::Security {
-            problem: format!("{}: {problem}", path.display()),
-        };
-        let pem = |path: &Path| -> Result<Vec<CertificateDer<'static>>, Error> {
-            let text = read(path)?;
-            let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-            read.ok()
-                .filter(|certificates| !certificates.is_empty())
-                .ok_or_else(|| wrong(path, "has no certificate in PEM format"))
-        };
-        let mut roots = RootCertStore::empty();
-        for root in pem(ca)? {
-            roots.add(root).map_err(|error| wrong(ca, &error.to_string()))?;
-        }
-        let roots = Arc::new(roots);
-        let chain = pem(certificate)?;
+        let roots = authorities(ca)?;
+        let chain = certificates(certificate)?;
         let own = (chain[0].clone(), certificate.to_owned());
-        let read_key = || {
-            PrivateKeyDer::from_pem_slice(&read_private(key)?)
-                .map_err(|_| wrong(key, "has no private key in PEM format"))
-        };
-        let unfit = |error: &dyn fmt::Display| {
-            wrong(certificate, &format!("does not fit to {}: {error}", key.display()))
-        };
+        let unfit = |error: &dyn fmt::Display| unfit(certificate, key, error);
         let provider = Arc::new(crypto::ring::default_provider());
         let verifier =
             WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
@@ -93,13 +73,13 @@ impl Tls {
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| unfit(&error))?
             .with_client_cert_verifier(verifier)
-            .with_single_cert(chain.clone(), read_key()?)
+            .with_single_cert(chain.clone(), private_key(key)?)
             .map_err(|error| unfit(&error))?;
         let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&version::TLS13])
             .map_err(|error| unfit(&error))?
             .with_root_certificates(roots)
-            .with_client_auth_cert(chain, read_key()?)
+            .with_client_auth_cert(chain, private_key(key)?)
             .map_err(|error| unfit(&error))?;
         // Every connection is verified anew, and no process is told which node is called.
         server.session_storage = Arc::new(NoServerSessionStorage {});
@@ -145,6 +125,69 @@ impl Tls {
         };
         verify_server_name(&parsed, &name).is_ok()
     }
+}
+
+/// What a server shows that speaks HTTP. A client need not show a certificate; if it does, and there
+/// are authorities for clients, one of these must have signed it.
+pub(in crate::config) fn for_http(
+    certificate: &Path,
+    key: &Path,
+    client_ca: Option<&Path>,
+) -> Result<ServerConfig, Error> {
+    let provider = Arc::new(crypto::ring::default_provider());
+    let unfit = |error: &dyn fmt::Display| unfit(certificate, key, error);
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(&[&version::TLS13, &version::TLS12])
+        .map_err(|error| unfit(&error))?;
+    let builder = match client_ca {
+        Some(ca) => {
+            let roots = authorities(ca)?;
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
+                .allow_unauthenticated()
+                .build()
+                .map_err(|error| wrong(ca, &error.to_string()))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+        None => builder.with_no_client_auth(),
+    };
+    let mut server = builder
+        .with_single_cert(certificates(certificate)?, private_key(key)?)
+        .map_err(|error| unfit(&error))?;
+    // A certificate that is accepted no longer is not in a session either.
+    server.session_storage = Arc::new(NoServerSessionStorage {});
+    server.send_tls13_tickets = 0;
+    server.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(server)
+}
+
+fn wrong(path: &Path, problem: &str) -> Error {
+    Error::Security { problem: format!("{}: {problem}", path.display()) }
+}
+
+fn unfit(certificate: &Path, key: &Path, error: &dyn fmt::Display) -> Error {
+    wrong(certificate, &format!("does not fit to {}: {error}", key.display()))
+}
+
+/// The certificates in a file; one at least.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let text = read(path)?;
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    read.ok()
+        .filter(|certificates| !certificates.is_empty())
+        .ok_or_else(|| wrong(path, "has no certificate in PEM format"))
+}
+
+fn authorities(path: &Path) -> Result<Arc<RootCertStore>, Error> {
+    let mut roots = RootCertStore::empty();
+    for root in certificates(path)? {
+        roots.add(root).map_err(|error| wrong(path, &error.to_string()))?;
+    }
+    Ok(Arc::new(roots))
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    PrivateKeyDer::from_pem_slice(&read_private(path)?)
+        .map_err(|_| wrong(path, "has no private key in PEM format"))
 }
 
 /// What is wrong with the certificate of the other side, and what to do; or what it says is wrong
