@@ -137,7 +137,7 @@ pub(in crate::config) fn for_http(
     let provider = Arc::new(crypto::ring::default_provider());
     let unfit = |error: &dyn fmt::Display| unfit(certificate, key, error);
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_protocol_versions(&[&version::TLS13, &version::TLS12])
+        .with_protocol_versions(&[&version::TLS13])
         .map_err(|error| unfit(&error))?;
     let builder = match client_ca {
         Some(ca) => {
