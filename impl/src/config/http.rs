@@ -182,7 +182,15 @@ impl Http {
 
 /// What a node shows by HTTP, and which certificates of others it accepts. It is not printed.
 #[derive(Clone)]
-pub struct Certificates(pub(crate) Arc<ServerConfig>);
+pub struct Certificates(Arc<ServerConfig>);
+
+impl Certificates {
+    /// What a server of a program's own needs that speaks TLS.
+    #[must_use]
+    pub fn server(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0)
+    }
+}
 
 impl fmt::Debug for Certificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

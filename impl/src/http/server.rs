@@ -51,8 +51,9 @@ pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Opt
 }
 
 async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certificates>) {
-    let Some(Certificates(server)) = certificates else { return };
-    let stream = match timeout(HEAD, TlsAcceptor::from(server).accept(stream)).await {
+    let Some(certificates) = certificates else { return };
+    let acceptor = TlsAcceptor::from(certificates.server());
+    let stream = match timeout(HEAD, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => {
             let problem = config::explain(&error).unwrap_or_else(|| error.to_string());
