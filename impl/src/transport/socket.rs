@@ -1,15 +1,10 @@
 //! What the kernel is asked to do with a connection: send at once, and notice dead peers early.
+//! Probes of the kernel's own are not needed. A node that has nothing to say says so, the side that
+//! hears nothing ends the connection, and the side that is not answered does so, too.
 
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-
-/// A peer whose machine vanished is noticed after this long without a sign from its kernel, even
-/// if nothing is sent: one second of silence, then three probes.
-#[cfg(target_os = "linux")]
-const KEEPALIVE: Duration = Duration::from_secs(1);
-#[cfg(target_os = "linux")]
-const PROBES: u32 = 3;
 
 /// Prepares a connection.
 ///
@@ -32,10 +27,6 @@ pub(crate) fn met_itself(stream: &TcpStream) -> bool {
 #[cfg(target_os = "linux")]
 fn kernel_limits(stream: &TcpStream, unanswered: Duration) -> std::io::Result<()> {
     use rustix::net::sockopt;
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
-    sockopt::set_tcp_keepintvl(stream, KEEPALIVE)?;
-    sockopt::set_tcp_keepcnt(stream, PROBES)?;
     let milliseconds = u32::try_from(unanswered.as_millis()).unwrap_or(u32::MAX);
     sockopt::set_tcp_user_timeout(stream, milliseconds)?;
     Ok(())
