@@ -1,5 +1,7 @@
 //! The loop around a node: one task owns it, tells it what happens, and does what it wants done.
 
+use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -28,6 +30,9 @@ pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// How long a leader that leaves waits until what it said last is with the network.
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
+
+/// What is saved is small: a disk that takes longer is worth a line in the log.
+const SLOW_DISK: Duration = Duration::from_secs(1);
 
 /// An answer that waits, and the node that is next.
 pub(super) type Handover = (Answer, Option<NodeId>);
@@ -288,7 +293,12 @@ impl<C: Core, K: Clock> Actor<C, K> {
         self.node.handle(self.clock.now(), input);
         // First: when others are told that this node leads no longer, its program knows.
         self.lessee.hold(self.lease());
-        while let Some(output) = self.node.poll() {
+        let mut outputs: VecDeque<_> = std::iter::from_fn(|| self.node.poll()).collect();
+        // Nothing has to be durable for a loss, and a disk may take its time.
+        if self.publisher.latest().is_self() && !self.leads() {
+            outputs.make_contiguous().sort_by_key(|output| !matches!(output, Output::Event(_)));
+        }
+        while let Some(output) = outputs.pop_front() {
             match output {
                 Output::Persist(state) => self.persist(state).await?,
                 Output::Send { to, message } => self.links.send(to, message),
@@ -339,7 +349,16 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// Returns when `state` is durable. The disk keeps a thread of its own busy meanwhile.
     async fn persist(&mut self, state: C::Durable) -> Result<(), StorageError> {
         let mut storage = self.storage.take().ok_or(StorageError::Missing)?;
-        let saved = tokio::task::spawn_blocking(move || (storage.save(&state), storage)).await;
+        let save = tokio::task::spawn_blocking(move || (storage.save(&state), storage));
+        let mut save = pin!(save);
+        let saved = match tokio::time::timeout(SLOW_DISK, &mut save).await {
+            Ok(saved) => saved,
+            Err(_) => {
+                let node = self.node.status().id.get();
+                tracing::warn!(node, "the disk takes longer than {SLOW_DISK:?}: the node waits");
+                save.await
+            }
+        };
         let (result, storage) = saved.map_err(|_| StorageError::Panicked)?;
         self.storage = Some(storage);
         result

@@ -3,6 +3,7 @@
 
 mod orders;
 mod pauses;
+mod stalls;
 
 use std::convert::Infallible;
 use std::sync::Mutex;
