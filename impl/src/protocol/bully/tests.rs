@@ -353,3 +353,19 @@ fn a_quiet_cluster_sends_only_the_claims_of_its_leader() {
     network.run(10_000);
     assert_eq!(network.messages, 200, "a hundred claims to two followers");
 }
+
+/// Each wait ends early if all of these are gone.
+#[test]
+fn a_follower_waits_for_its_leader_and_the_others_for_all_higher_nodes() {
+    let mut two = Story::of(2);
+    two.at(0, Input::Boot);
+    let waits = |two: &Story| two.0.waits_for();
+    assert_eq!(waits(&two), Some((Timer::Elec, vec![id(3), id(4)])));
+    two.hears(10, 3, Message::Ok);
+    assert_eq!(waits(&two), Some((Timer::Coord, vec![id(3), id(4)])));
+    two.hears(20, 3, Message::Coordinator);
+    assert_eq!(waits(&two), Some((Timer::Watch, vec![id(3)])));
+    let mut four = Story::of(4);
+    four.at(0, Input::Boot);
+    assert_eq!(waits(&four), None, "it leads");
+}

@@ -5,7 +5,7 @@ mod requests;
 
 use std::time::Duration;
 
-use super::{Config, Durable, Epoch, Message, Quorum, Timing};
+use super::{Config, Durable, Epoch, Message, Quorum, Timer, Timing};
 use crate::protocol::{DurationError, Input, Members, Node, NodeId, Output, Role, Time};
 
 fn id(number: u16) -> NodeId {
@@ -321,4 +321,29 @@ fn three_nodes_replace_their_leader_within_the_promise_and_the_election() {
     let two = nodes[1].as_ref().expect("it is up");
     assert_eq!(two.status().role, Role::Leader);
     assert_eq!(two.core().map(super::Quorum::epoch), Some(epoch(2)));
+}
+
+/// What waits for nodes that are gone may end early, and a promise never does.
+#[test]
+fn a_candidate_with_a_majority_waits_for_higher_nodes_only() {
+    let mut two = Story(node(2, None));
+    let waits = |two: &Story| two.0.waits_for();
+    two.at(0, Input::Boot);
+    assert_eq!(waits(&two), None, "for what it may have promised");
+    two.at(1_200, Input::Wake);
+    assert_eq!(waits(&two), None, "for the promises of others to end");
+    two.at(1_400, Input::Wake);
+    assert_eq!(waits(&two), None, "for a majority");
+    two.hears(1_410, 1, Message::Support(epoch(1)));
+    assert_eq!(waits(&two), Some((Timer::Election, vec![id(3)])));
+    two.hears(1_420, 3, Message::Outrank(epoch(1)));
+    assert_eq!(waits(&two), Some((Timer::Coordinator, vec![id(3)])));
+    two.hears(1_430, 3, Message::Coordinator(epoch(1), 0));
+    assert_eq!(waits(&two), None, "for its promise to end, whatever became of the leader");
+    let mut one = Story(node(1, None));
+    one.at(0, Input::Boot);
+    one.at(1_200, Input::Wake);
+    one.at(1_500, Input::Wake);
+    one.hears(1_510, 3, Message::Support(epoch(1)));
+    assert_eq!(waits(&one), Some((Timer::Election, vec![id(2)])), "3 has answered");
 }
