@@ -361,7 +361,9 @@ impl Core for Quorum {
         self.best_follower()
     }
 
-    /// Never for a promise to end: a leader that seems to be gone may have its lease still.
+    /// Never for a promise to end: a leader that seems to be gone may have its lease still. And no
+    /// node canvasses earlier than it would: the promises of others may last, and a node that is
+    /// refused waits for longer than it has saved.
     fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
         let higher = config.members.above(config.id).iter().copied();
         match &self.state {
@@ -369,7 +371,6 @@ impl Core for Quorum {
                 let silent = higher.filter(|id| !supports.contains(id));
                 Some((Timer::Election, silent.collect()))
             }
-            State::Deferring => Some((Timer::Coordinator, higher.collect())),
             _ => None,
         }
     }
