@@ -55,6 +55,14 @@ fn configurations_that_cannot_be_are_refused() {
     let missing = ["--node", "1", "--security", "secret", "--secret-file", "/no/secret"];
     run(&missing, &["/no/secret", "No such file"]);
     run(&["--node", "1", "--listen", "nowhere"], &["`nowhere` is not an address", "HOST:PORT"]);
+    run(&["--node", "1", "--network-timeout", "0s"], &["network.timeout is 0ns", "at most 1h"]);
+    run(&["--node", "1", "--network-timeout", "soon"], &["--network-timeout", "as in 300ms"]);
+    run(&["--node", "1", "--suspect-refused", "perhaps"], &["--suspect-refused", "true, false"]);
+    let second =
+        [&missing[..4], &["--secret-file", file, "--second-secret-file", "/no/2"]].concat();
+    run(&second, &[file, "chmod 600"]);
+    let encrypted = ["--node", "1", "--http", "127.0.0.1:1", "--http-certificate-file", file];
+    run(&[&encrypted[..], &["--http-key-file", "/no/key"]].concat(), &[file, "no certificate"]);
     refuses(&["run", "--config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
     refuses(&["check-config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
     refuses(&["run"], 2, &["--config"]);
@@ -67,6 +75,9 @@ fn configurations_that_cannot_be_are_refused() {
     run(&["--node", "1"], &["unknown key `speed` in [bully]", "line ", "`heartbeat`"]);
     std::fs::write(&path, cluster.text("test") + "[security]\nmod = \"tls\"").expect("writable");
     run(&["--node", "1"], &["unknown key `mod` in [security]", "line ", "is `mode`"]);
+    let network = cluster.text("test") + "[network]\nsuspect_refused = \"no\"";
+    std::fs::write(&path, network).expect("writable");
+    run(&["--node", "1"], &["line ", "suspect_refused", "boolean"]);
     let old = cluster.text("test").replace("[bully]", "[timing]");
     std::fs::write(&path, old).expect("writable");
     run(&["--node", "1"], &["line ", "[timing]", "one of [bully], "]);

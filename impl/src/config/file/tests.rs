@@ -292,6 +292,13 @@ fn the_time_out_of_the_network_is_what_is_configured_and_nothing_else() {
         let section = format!("[network]\ntimeout = \"{text}\"");
         assert_eq!(read(&section).expect("good"), timeout);
     }
+    let network =
+        super::NetworkSettings { timeout: Some(seconds(7)), suspect_refused: Some(false) };
+    let overrides = Overrides { network, ..Overrides::default() };
+    let text = format!("protocol = \"bully\"\n{GOOD}[network]\ntimeout = \"2s\"");
+    let read_with = read_as::<crate::protocol::bully::Bully>(&text, overrides).expect("good");
+    assert_eq!(read_with.0.network_timeout(), seconds(7), "flags count more");
+    assert!(!read_with.0.suspects_refused());
     for text in ["0s", "61min"] {
         let error = read(&format!("[network]\ntimeout = \"{text}\"")).expect_err("refused");
         assert!(error.to_string().contains("network.timeout is"), "{error}");
