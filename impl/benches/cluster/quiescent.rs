@@ -1,6 +1,6 @@
 //! `quiescent`: what a cluster costs in which nothing happens, and how long it takes to get there.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -116,23 +116,21 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
     let mut last = 0;
     let mut agreed = None;
     while start.elapsed() < args.limit && agreed.is_none() {
-        let said = Said::ask_all(&cluster, nodes);
-        if said.len() == usize::from(nodes) && Said::agree(&said) {
+        let followed = most_followed(&cluster, nodes);
+        if followed == usize::from(nodes) {
             agreed = Some(start.elapsed());
         }
-        let followed = Said::most_followed(&said);
         if followed != last {
             last = followed;
-            eprintln!("  {:.1?}: {followed} of {nodes} nodes follow one", start.elapsed());
+            let used: Duration = spent_by_all(&cluster, nodes);
+            let elapsed = start.elapsed();
+            eprintln!("  {elapsed:6.1?}: {followed} of {nodes} follow one; CPU {used:.1?}");
         }
         wait::sleep(Duration::from_millis(100))?;
     }
-    let processes: Vec<u32> = (1..=nodes).filter_map(|node| cluster.process(node).ok()).collect();
     let Some(agreed) = agreed else {
-        let used: Duration = processes.iter().filter_map(|&id| Some(spent(id)?.0)).sum();
-        let share = used.as_secs_f64() / start.elapsed().as_secs_f64();
-        eprintln!("  not all follow one after {:.1?}; {share:.1} processors used", args.limit);
-        return Ok(json!({ "nodes": nodes, "protocol": protocol, "processors": share }));
+        let used = spent_by_all(&cluster, nodes).as_secs_f64();
+        return Ok(json!({ "nodes": nodes, "protocol": protocol, "cpu_s": used }));
     };
     // What the beginning has left is over.
     wait::sleep(Duration::from_secs(3))?;
@@ -145,7 +143,6 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
 /// What a node says of itself.
 #[derive(Clone, Debug, Default)]
 struct Said {
-    leader: u64,
     leads: bool,
     sent: f64,
     changes: f64,
@@ -160,29 +157,30 @@ impl Said {
             lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
         };
         Some(Self {
-            leader: sum("bellwether_leader ") as u64,
             leads: sum("bellwether_leads ") > 0.0,
             sent: sum("bellwether_member_sent_messages_total"),
             changes: sum("bellwether_changes_total"),
         })
     }
+}
 
-    /// What those say that answer.
-    fn ask_all(cluster: &Cluster, nodes: u16) -> Vec<Self> {
-        (1..=nodes).filter_map(|node| Self::ask(&cluster.http[&node])).collect()
-    }
+/// How many follow the leader that most follow, if that takes itself for it too.
+fn most_followed(cluster: &Cluster, nodes: u16) -> usize {
+    let agent = agent(Duration::from_secs(5));
+    let leader = |node: u16| -> Option<u64> {
+        let answer = agent.get(format!("http://{}/leader", cluster.http[&node])).call();
+        let answer = answer.ok()?.body_mut().read_to_string().ok()?;
+        serde_json::from_str::<Value>(&answer).ok()?["leader"].as_u64()
+    };
+    let leaders: BTreeMap<u16, u64> =
+        (1..=nodes).filter_map(|node| Some((node, leader(node)?))).collect();
+    let followers = |leader: &u64| leaders.values().filter(|other| *other == leader).count();
+    let leads = |(node, leader): &(&u16, &u64)| u64::from(**node) == **leader;
+    leaders.iter().filter(leads).map(|(_, leader)| followers(leader)).max().unwrap_or(0)
+}
 
-    fn agree(all: &[Self]) -> bool {
-        let leaders: BTreeSet<u64> = all.iter().map(|said| said.leader).collect();
-        leaders.len() == 1 && !leaders.contains(&0) && all.iter().any(|said| said.leads)
-    }
-
-    /// How many follow the leader that most follow.
-    fn most_followed(all: &[Self]) -> usize {
-        let leaders: BTreeSet<u64> = all.iter().map(|said| said.leader).collect();
-        let followers = |leader: &u64| all.iter().filter(|said| said.leader == *leader).count();
-        leaders.iter().filter(|leader| **leader != 0).map(followers).max().unwrap_or(0)
-    }
+fn spent_by_all(cluster: &Cluster, nodes: u16) -> Duration {
+    (1..=nodes).filter_map(|node| Some(spent(cluster.process(node).ok()?)?.0)).sum()
 }
 
 /// What a node has said, spent and held at one moment.
