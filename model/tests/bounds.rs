@@ -195,9 +195,9 @@ fn heartbeats_have_no_bound_without_a_clock_and_elections_do() {
         let costs = costs("recommended", Scenario::calm(3).with_crashes(1, 0), until);
         assert_eq!(most(&costs, "messages/coordinator"), None);
         assert_eq!(most(&costs, "time-outs/heartbeat"), None);
-        assert_eq!(most(&costs, "messages/election"), Some(6));
-        assert_eq!(most(&costs, "elections"), Some(4));
-        assert_eq!(most(&costs, "leaderships"), Some(2));
+        assert_eq!(most(&costs, "messages/election"), Some(3));
+        assert_eq!(most(&costs, "elections"), Some(2));
+        assert_eq!(most(&costs, "leaderships"), Some(1));
     }
 }
 

@@ -4,7 +4,7 @@
 //! at.
 
 use bellwether_model::property::{self, Kind};
-use bellwether_model::protocol::bully::Bully;
+use bellwether_model::protocol::bully::{Bully, Challenged};
 use bellwether_model::protocol::{Id, Protocol};
 use bellwether_model::report::{diagram, story, svg};
 use bellwether_model::trace::{Event, Shows, Trace};
@@ -138,7 +138,8 @@ fn every_fault_is_told() {
 #[test]
 fn heartbeats_repeat_for_ever() {
     let faults = Faults { crashes: 1, cuts: 1, ..Faults::NONE };
-    let world = world(Bully::RECOMMENDED, 3, faults);
+    let rules = Bully { challenged: Challenged::Elects, ..Bully::RECOMMENDED };
+    let world = world(rules, 3, faults);
     let stem = "the link between 1 and 3 is cut
                 1's watch timer expires
                 2 gets ELECTION from 1

@@ -125,10 +125,11 @@ impl Mapping for BullyMapping {
             Happening::Boot if step.after.role == spec::Role::Leader => "highest_id",
             Happening::Boot => "booted",
             Happening::Receive { message, .. } => match message {
-                spec::Message::Election => "challenged",
                 spec::Message::Ok => "answered",
                 spec::Message::Coordinator => "claimed",
-                spec::Message::ImBack | spec::Message::WhoLeads => return None,
+                spec::Message::Election | spec::Message::ImBack | spec::Message::WhoLeads => {
+                    return None;
+                }
             },
             Happening::Expire(timer) => match timer {
                 spec::Timer::Election => "unanswered",
@@ -158,7 +159,7 @@ impl Mapping for BullyMapping {
         match happening {
             Happening::Boot => &["restart", "highest", "announce", "watch"],
             Happening::Receive { message, .. } => match message {
-                spec::Message::Election => &["guard", "incumbent"],
+                spec::Message::Election => &["guard", "incumbent", "challenged"],
                 spec::Message::Ok => &["t_coord"],
                 spec::Message::Coordinator => &["accept", "initiate", "watch"],
                 spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],

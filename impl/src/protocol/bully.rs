@@ -18,6 +18,9 @@
 //!   the wrong node is corrected by the next claim.
 //! - **A leader that is challenged repeats its claim to the challenger:** ours. A restarted node
 //!   then learns its leader in one round trip; the winner is known, so there is no election.
+//! - **A follower that is challenged starts no election:** ours. Its own watch says when its leader
+//!   is gone, and the challenger waits for that. Otherwise one node that does not hear the leader
+//!   would have all others start elections for ever.
 //! - **A `COORDINATOR` from a lower id is ignored:** it can only be late or wrong, since lower
 //!   nodes announce themselves to lower nodes only. **So is one from below the leader that the node
 //!   follows:** it is late, or comes from a node that the leader cannot reach. If the leader really
@@ -65,7 +68,6 @@ pub enum Timer {
 }
 
 const HIGHEST_ID: Reason = Reason::new("highest_id", "no configured id is higher");
-const CHALLENGED: Reason = Reason::new("challenged", "a lower node has started an election");
 const ANSWERED: Reason = Reason::new("answered", "a higher node answered");
 const UNANSWERED: Reason = Reason::new("unanswered", "no higher node answered in time");
 
@@ -100,14 +102,12 @@ impl Bully {
         cx.arm(Timer::Elec);
     }
 
-    /// `ELECTION` from a lower node is answered with `OK`, and with an election of one's own unless
-    /// one is under way already. A leader has won its own: it says so instead.
-    fn on_election(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+    /// `ELECTION` from a lower node is answered with `OK`. A leader has won its own: it says so. A
+    /// follower waits for its own watch, and any other node has started an election already.
+    fn on_election(&self, cx: &mut Context<'_, Self>, from: NodeId) {
         cx.send(from, Message::Ok);
-        match self.state {
-            State::Leader => cx.send(from, Message::Coordinator),
-            State::Follower { .. } => self.start_election(cx, CHALLENGED),
-            State::Candidate | State::Waiting => {}
+        if self.state == State::Leader {
+            cx.send(from, Message::Coordinator);
         }
     }
 

@@ -3,7 +3,7 @@
 //! The machine is the textbook one with the messages ELECTION, OK and COORDINATOR (Tanenbaum and
 //! van Steen, *Distributed Systems*, section on election algorithms; Coulouris et al., *Distributed
 //! Systems: Concepts and Design*, section 15.3), not the five calls of Garcia-Molina's paper of
-//! 1982. Its variants differ in nine rules. Each rule is a field of [`Bully`], each variant a
+//! 1982. Its variants differ in ten rules. Each rule is a field of [`Bully`], each variant a
 //! value.
 //!
 //! State: a process is a follower, a candidate (it sent ELECTION and waits `T_elec` for an OK),
@@ -20,7 +20,9 @@ mod timing;
 mod variants;
 
 use durations::{T_ANSWER, T_COORD, T_DETECT, T_ELEC, T_HEARTBEAT};
-pub use rules::{Accept, Announce, Awaits, Bully, Highest, Incumbent, Initiate, Restart, Watch};
+pub use rules::{
+    Accept, Announce, Awaits, Bully, Challenged, Highest, Incumbent, Initiate, Restart, Watch,
+};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -201,7 +203,8 @@ impl Bully {
         p.arm(Timer::Election);
     }
 
-    /// ELECTION from a lower id: "I am up", and an election of one's own.
+    /// ELECTION from a lower id: "I am up", and an election of one's own, unless the receiver leads
+    /// or watches its leader (the rules `incumbent` and `challenged`).
     fn on_election(&self, p: &mut Local<'_, Self>, from: Id) {
         if from > p.id() {
             return;
@@ -212,8 +215,15 @@ impl Bully {
             Role::Leader if self.incumbent == Incumbent::Answers => {
                 p.send(from, Message::Coordinator);
             }
+            Role::Follower if self.challenged == Challenged::Answers && Self::watches_higher(p) => {
+            }
             _ => self.start_election(p),
         }
+    }
+
+    /// Whether it follows a higher id, and its watch has not expired.
+    fn watches_higher(p: &Local<'_, Self>) -> bool {
+        p.state.leader > Some(p.id()) && p.timers().contains::<Self>(Timer::Watch)
     }
 
     /// OK from a higher id: a candidate has lost, and waits `T_coord` for the winner.

@@ -118,18 +118,21 @@ fn the_highest_node_leads_at_once_and_answers_challengers_twice() {
 }
 
 #[test]
-fn a_challenged_follower_starts_one_election_however_often_it_is_challenged() {
+fn a_challenged_follower_answers_and_waits_for_its_own_watch() {
     let mut three = Story::of(3);
     three.at(0, Input::Boot);
     three.hears(1, 4, Message::Coordinator);
-    assert_eq!(
-        three.hears(50, 1, Message::Election),
-        "Ok to 1, Election to 4, follower becomes candidate: a lower node has started an election, \
-         wake at 350"
-    );
+    assert_eq!(three.hears(50, 1, Message::Election), "Ok to 1");
     assert_eq!(three.hears(60, 2, Message::Election), "Ok to 2");
-    three.hears(70, 4, Message::Ok);
-    assert_eq!(three.hears(80, 1, Message::Election), "Ok to 1", "while it waits, too");
+    assert_eq!(three.0.armed().collect::<Vec<_>>(), [(Timer::Watch, ms(501))]);
+    assert_eq!(
+        three.hears(501, 1, Message::Election),
+        "Election to 4, Ok to 1, follower becomes candidate: the leader was silent for too long, \
+         wake at 801",
+        "the watch has expired before"
+    );
+    three.hears(510, 4, Message::Ok);
+    assert_eq!(three.hears(520, 1, Message::Election), "Ok to 1", "while it waits, too");
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Bully {
     pub watch: Watch,
     /// What a leader does, besides the OK, when an ELECTION arrives.
     pub incumbent: Incumbent,
+    /// What a follower does, besides the OK, when an ELECTION arrives.
+    pub challenged: Challenged,
     /// Whose answers time-outs wait for, with perfect timing.
     pub awaits: Awaits,
 }
@@ -119,4 +121,14 @@ pub enum Incumbent {
     Answers,
     /// It starts an election like every other process.
     Elects,
+}
+
+/// What a follower does, besides the OK, when an ELECTION arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Challenged {
+    /// It starts an election.
+    Elects,
+    /// Nothing while it watches a higher leader: its own watch says when that is gone.
+    Answers,
 }

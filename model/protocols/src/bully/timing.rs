@@ -1,6 +1,6 @@
 //! When, with perfect timing, a process has waited long enough.
 
-use super::{Announce, Awaits, Bully, Message, Role, Timer, Watch};
+use super::{Announce, Awaits, Bully, Challenged, Message, Role, Timer, Watch};
 use bellwether_engine::protocol::{Id, View};
 
 /// Whether what `timer` of `me` waits for can no longer come.
@@ -25,41 +25,55 @@ pub(super) fn all_are_told(rules: &Bully, view: &View<'_, Bully>, me: Id) -> boo
 impl Bully {
     /// `T_coord`: no COORDINATOR is on its way, and no higher process that is heard will send one:
     /// it neither is in an election nor is about to be asked to start one, nor repeats that it
-    /// leads.
+    /// leads, nor is a follower whose watch expires within that time.
     fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
         let will_announce = |id: Id| match view.process(id).role {
             Role::Candidate | Role::Waiting | Role::Asking => true,
             Role::Leader => self.watch == Watch::Announcement,
-            Role::Follower => view.armed(id, Timer::Watch) && self.leader_is_silent(view, id),
+            Role::Follower => view.armed(id, Timer::Watch) && self.will_miss_leader(view, id),
         };
         let on_its_way = |from: Id, to: Id, m: Message| match m {
             Message::Election => from == me && self.may_answer(view, to),
             Message::Coordinator => to == me,
-            Message::Ok | Message::ImBack | Message::WhoLeads => false,
+            // A late one does no harm, but where each T_coord may bring another they would pile up.
+            Message::Ok => to == me && self.challenged == Challenged::Answers,
+            Message::ImBack | Message::WhoLeads => false,
         };
         !view.in_flight(on_its_way)
             && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
     }
 
+    /// Whether a follower's watch expires before a `T_coord` that begins now. Time-outs wait for a
+    /// process that answers and does not elect as long as its own watch takes, which begins anew
+    /// with the last COORDINATOR of a leader that is gone.
+    fn will_miss_leader(&self, view: &View<'_, Self>, id: Id) -> bool {
+        match self.challenged {
+            Challenged::Elects => self.leader_is_silent(view, id),
+            Challenged::Answers => self.no_leader_is_heard(view, id),
+        }
+    }
+
     /// A follower's watch: its leader gives no sign of life, or (with heartbeats) neither leads nor
     /// is about to: a leader that starts an election again ends it before a watch expires.
     fn leader_is_silent(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let leads = |id: Id| {
-            view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
-        };
         let known = view.process(me).leader;
         let on_its_way = |from: Id, to: Id, m: Message| {
             to == me && known.is_none_or(|leader| leader == from) && m == Message::Coordinator
         };
-        let no_leader_heard = match known {
-            Some(leader) => !leads(leader),
-            None => !view.ids().any(leads),
+        self.no_leader_is_heard(view, me)
+            && (self.watch != Watch::Announcement || !view.in_flight(on_its_way))
+    }
+
+    /// The same, whatever is still on its way.
+    fn no_leader_is_heard(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let leads = |id: Id| {
+            view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
         };
-        match (self.watch, known) {
+        match (self.watch, view.process(me).leader) {
             (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
             (Watch::Answer, None) => false,
-            (Watch::Heartbeat, _) => no_leader_heard,
-            (Watch::Announcement, _) => no_leader_heard && !view.in_flight(on_its_way),
+            (Watch::Heartbeat | Watch::Announcement, Some(leader)) => !leads(leader),
+            (Watch::Heartbeat | Watch::Announcement, None) => !view.ids().any(leads),
         }
     }
 

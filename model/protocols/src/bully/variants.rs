@@ -4,7 +4,9 @@
 //! the text says and not what was made up for it; the rules that a text does state are listed with
 //! it.
 
-use super::{Accept, Announce, Awaits, Bully, Highest, Incumbent, Initiate, Restart, Watch};
+use super::{
+    Accept, Announce, Awaits, Bully, Challenged, Highest, Incumbent, Initiate, Restart, Watch,
+};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Bully>] = &[
@@ -123,8 +125,12 @@ pub(super) const ALL: &[Variant<Bully>] = &[
 
 impl Bully {
     /// The rules that the production implementation follows.
-    pub const RECOMMENDED: Bully =
-        Bully { accept: Accept::NotLowerThanKnown, watch: Watch::Announcement, ..Bully::TEXTBOOK };
+    pub const RECOMMENDED: Bully = Bully {
+        accept: Accept::NotLowerThanKnown,
+        watch: Watch::Announcement,
+        challenged: Challenged::Answers,
+        ..Bully::TEXTBOOK
+    };
 
     /// The textbook bully with everything that it needs and nothing more: Coulouris' rules, a
     /// leader that answers an ELECTION by saying that it leads, and any answer as a sign of life.
@@ -138,6 +144,7 @@ impl Bully {
         highest: Highest::Announces,
         watch: Watch::Answer,
         incumbent: Incumbent::Answers,
+        challenged: Challenged::Elects,
         awaits: Awaits::Recovering,
     };
 
