@@ -7,6 +7,7 @@ use bellwether::protocol::{NodeId, Request, Role};
 use serde::Serialize;
 
 use crate::clock::Moment;
+use crate::faults::{Blow, Fault};
 use crate::invariant::{Face, Terms};
 use crate::network::Delays;
 use crate::random::Random;
@@ -74,22 +75,28 @@ impl Visitor for Measures {
     }
 }
 
-/// A group that has had a leader for two seconds and a bit.
-fn calm<S: Subject>(nodes: usize, seed: u64) -> World<S> {
+/// A group that has just started, with these faults for ever.
+fn group<S: Subject>(nodes: usize, seed: u64, plan: Vec<Fault>) -> World<S> {
     let never = Moment(u64::MAX);
+    let calm = if plan.is_empty() { Moment(0) } else { never };
     let setting = Setting {
         nodes,
         seed,
         wrong: None,
         delays: Delays::USUAL,
-        plan: Vec::new(),
-        terms: Terms { from: never, calm: Moment(0), bound: Duration::MAX },
+        plan: (0..).zip(plan).collect(),
+        terms: Terms { from: never, calm, bound: Duration::MAX },
         end: never,
         starts: Duration::from_millis(20),
         scattered: true,
         trace: false,
     };
-    let mut world = World::<S>::new(setting, Vec::new());
+    World::<S>::new(setting, Vec::new())
+}
+
+/// A group that has had a leader for two seconds and a bit.
+fn calm<S: Subject>(nodes: usize, seed: u64) -> World<S> {
+    let mut world = group::<S>(nodes, seed, Vec::new());
     wait(&mut world, |world| world.agreed().is_some());
     let pause = Random::of(&[seed, 0xfa11]).duration(Duration::ZERO, Duration::from_millis(250));
     let later = world.now() + Duration::from_secs(2) + pause;
@@ -116,6 +123,62 @@ fn failover<S: Subject>(nodes: usize, seed: u64) -> Cost {
         spread: agreed.since(leads),
         messages: world.counts().sent - before,
         ..Cost::default()
+    }
+}
+
+/// What the lowest node costs the others if it no longer hears the highest, which leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokenLink {
+    /// How often one of the others changes its role or its leader in ten seconds.
+    pub disturbed: u64,
+    /// How often the lowest itself does.
+    pub changes: u64,
+    /// From a crash of the highest after that to the moment at which all that are left agree.
+    pub failover: Duration,
+}
+
+/// Measures a group in which the link of the lowest and the highest node breaks for good.
+#[must_use]
+pub fn broken_link(protocol: &str, nodes: usize, seed: u64) -> Option<BrokenLink> {
+    with(protocol, Breaks { nodes, seed })
+}
+
+struct Breaks {
+    nodes: usize,
+    seed: u64,
+}
+
+impl Visitor for Breaks {
+    type Output = BrokenLink;
+
+    fn visit<S: Subject>(self) -> BrokenLink {
+        let highest = self.nodes - 1;
+        // By then all follow the highest.
+        let cut = |from, to| Fault {
+            from: Moment(0) + Duration::from_secs(1),
+            until: Moment(u64::MAX),
+            blow: Blow::Cut(from, to),
+        };
+        let mut world = group::<S>(self.nodes, self.seed, vec![cut(0, highest), cut(highest, 0)]);
+        let beliefs = |world: &World<S>| -> Vec<_> {
+            world.faces().iter().map(|face| (face.role, face.leader)).collect()
+        };
+        world.run_until(Moment(0) + Duration::from_secs(3));
+        let end = world.now() + Duration::from_secs(10);
+        let mut found = BrokenLink { disturbed: 0, changes: 0, failover: Duration::ZERO };
+        while world.now() < end {
+            let before = beliefs(&world);
+            let next = world.next().unwrap_or(end).min(end);
+            world.run_until(next);
+            let now = beliefs(&world);
+            let mut changed = before.iter().zip(&now).map(|(before, now)| before != now);
+            found.changes += u64::from(changed.next() == Some(true));
+            found.disturbed += changed.map(u64::from).sum::<u64>();
+        }
+        let crash = world.now();
+        world.remove(highest);
+        found.failover = wait(&mut world, |world| world.agreed().is_some()).since(crash);
+        found
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use bellwether_sim::failover::{Cost, SIZES, handover, measure, table};
+use bellwether::protocol::bully::Timing;
+use bellwether_sim::failover::{Cost, SIZES, broken_link, handover, measure, table};
 use bellwether_sim::plot::draw;
 use bellwether_sim::run::flapping_highest;
 
@@ -57,6 +58,21 @@ fn no_node_leads_for_a_round_trip_at_most_while_a_leader_hands_over() {
     println!("{longest:?}");
     // The leader, another voter and the successor each sync once.
     assert!(longest <= DELAY * 2 + SYNC * 3, "{longest:?}");
+}
+
+/// The lowest does not hear the leader and asks the others, which hear it, again and again.
+#[test]
+fn a_broken_link_of_the_bully_disturbs_no_node_that_hears_the_leader() {
+    let Timing { election, watch, .. } = Timing::DEFAULT;
+    for seed in 1..=20 {
+        let found = broken_link("bully", 5, seed).expect("it is simulated");
+        assert_eq!(found.disturbed, 0, "seed {seed}: {found:?}");
+        assert!(found.changes > 10, "the lowest still asks: {found:?}");
+        // Those that hear the leader notice, one of them waits for an answer, and says that it
+        // leads.
+        let bound = watch + election + DELAY * 2 + WAKES_LATE * 2;
+        assert!(found.failover <= bound, "seed {seed}: {found:?}");
+    }
 }
 
 /// A takeover needs the dwell time, and ends one leadership and begins another.
