@@ -2,7 +2,7 @@
 
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
-    AtOnce, Preemptive, QuorumMapping, StepsAside, StepsDown, Transfers, Variant,
+    AtOnce, Joins, Preemptive, QuorumMapping, StepsAside, StepsDown, Transfers, Variant,
 };
 use bellwether_model::world::{Faults, Scenario};
 
@@ -59,4 +59,11 @@ fn a_leader_hands_over_when_it_is_asked_to() {
     asked(conforms::<Transfers>(crash));
     asked(conforms::<StepsDown>(crash));
     asked(conforms::<StepsAside>(Scenario::calm(2).with_crashes(1, 1)));
+}
+
+/// A node joins, and the others restart with the list that has it; some do so before it has a
+/// leader.
+#[test]
+fn a_node_joins() {
+    conforms::<Joins>(Scenario::calm(3).with_crashes(2, 2));
 }

@@ -25,6 +25,8 @@ pub struct StatusReport {
     /// Which run of the node this is: the time of its start, in nanoseconds since 1970. `None` if
     /// the node does not tell, as it cannot know who asks.
     pub incarnation: Option<u64>,
+    /// The number of its list of members.
+    pub config_epoch: u64,
     /// What it is doing.
     pub role: Role,
     /// Which node it takes for the leader.

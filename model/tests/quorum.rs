@@ -13,6 +13,8 @@ use std::collections::{HashSet, VecDeque};
 
 #[path = "quorum/controls.rs"]
 mod controls;
+#[path = "quorum/lists.rs"]
+mod lists;
 #[path = "quorum/networks.rs"]
 mod networks;
 

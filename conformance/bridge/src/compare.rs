@@ -97,7 +97,7 @@ pub(crate) fn compare<M: Mapping>(
     told: &[Told],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
-    sends(group, after.id, outputs, expected, &mut found);
+    sends(group, after, outputs, expected, &mut found);
     persists(group, after.id, outputs, expected, &mut found);
     state(after.id, &after.face, expected, &mut found);
     timers(group, before, after, expected, &mut found);
@@ -109,7 +109,7 @@ pub(crate) fn compare<M: Mapping>(
 
 fn sends<M: Mapping>(
     group: &Group<'_, M>,
-    id: Id,
+    after: &Node<M>,
     outputs: &[ProgramOutput<M>],
     expected: &Expected<'_, M::Spec>,
     found: &mut Vec<Difference>,
@@ -122,7 +122,7 @@ fn sends<M: Mapping>(
     };
     let program = || {
         outputs.iter().filter_map(|output| match output {
-            Output::Send { to, message } => Some((*to, group.mapping.to_model(*message))),
+            Output::Send { to, message } => Some((*to, after.said(group, *message))),
             _ => None,
         })
     };
@@ -136,7 +136,7 @@ fn sends<M: Mapping>(
     };
     let model: Vec<String> = model().map(words).collect();
     let program: Vec<String> = program().map(words).collect();
-    lists(id, "message", &model, &program, found);
+    lists(after.id, "message", &model, &program, found);
 }
 
 fn persists<M: Mapping>(

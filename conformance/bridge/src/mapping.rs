@@ -80,6 +80,21 @@ pub trait Mapping {
     /// The model's message for one of the program's.
     fn to_model(&self, message: ProgramMessage<Self>) -> SpecMessage<Self>;
 
+    /// The model's message for one that this node sends. To be given where the model's messages
+    /// say more of their sender than the program's, which says that once for each connection.
+    fn said(&self, program: &Self::Program, message: ProgramMessage<Self>) -> SpecMessage<Self> {
+        let _ = program;
+        self.to_model(message)
+    }
+
+    /// Whether a message gets as far as this node's core: where it does not, the handshake has
+    /// refused the connection, and the specification must do nothing. To be given where the model's
+    /// messages say what the program's handshake compares.
+    fn reaches(&self, program: &Self::Program, message: SpecMessage<Self>) -> bool {
+        let _ = (program, message);
+        true
+    }
+
     /// The model's timer for one of the program's.
     fn timer(&self, timer: ProgramTimer<Self>) -> SpecTimer<Self>;
 

@@ -34,8 +34,8 @@
 use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
-    self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecTimer, Stable,
-    node_id,
+    self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecMessage,
+    SpecTimer, Stable, node_id,
 };
 use crate::program::{Program as _, Remembered as _};
 use crate::remembers;
@@ -211,6 +211,22 @@ fn periods<M: Mapping>(
 }
 
 impl<M: Mapping> Node<M> {
+    /// Every message that the specification knows and that gets as far as this node's core.
+    pub(crate) fn heard(&self, group: &Group<'_, M>) -> Vec<SpecMessage<M>> {
+        let mut all = group.mapping.messages_among(group.size);
+        all.retain(|&message| group.mapping.reaches(&self.core, message));
+        all
+    }
+
+    /// The model's message for one that this node sends.
+    pub(crate) fn said(
+        &self,
+        group: &Group<'_, M>,
+        message: crate::mapping::ProgramMessage<M>,
+    ) -> SpecMessage<M> {
+        group.mapping.said(&self.core, message)
+    }
+
     /// What tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
         (self.id, self.face, self.order(), group.mapping.memory(&self.core))
@@ -299,6 +315,9 @@ impl<M: Mapping> Node<M> {
         let mut next = self.clone();
         let (now, input) = match happening {
             Happening::Boot => (self.soon(), Input::Boot),
+            Happening::Receive { message, .. } if !group.mapping.reaches(&self.core, message) => {
+                return Ok(next);
+            }
             Happening::Receive { from, message } => {
                 let translated = group.mapping.to_program(message).ok_or_else(|| {
                     let words = format!("{}, which the program does not know", label(&message));

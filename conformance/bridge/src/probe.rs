@@ -86,7 +86,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake, &[])?;
         }
         let senders: Vec<Id> = Id::all(self.group.size).filter(|&id| id != self.node.id).collect();
-        for message in self.group.mapping.messages_among(self.group.size) {
+        for message in self.node.heard(self.group) {
             for &from in &senders {
                 self.message(from, message)?;
             }
@@ -195,7 +195,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         follows: &Follows<M>,
     ) -> Checked<M::Spec> {
         let id = self.node.id;
-        for message in self.group.mapping.messages_among(self.group.size) {
+        for message in self.node.heard(self.group) {
             let Some(late) = self.group.mapping.to_program(message) else { continue };
             for from in Id::all(self.group.size).filter(|&from| from != id) {
                 let happening = Happening::Receive { from, message };

@@ -7,9 +7,15 @@ use bellwether::protocol::{Input, Members, Node, NodeId, Request};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::time::Duration;
+
+mod variants;
+
+use variants::AWAY;
+pub use variants::{
+    AtOnce, Joins, Preemptive, Recommended, StepsAside, StepsDown, Transfers, Variant,
+};
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
 ///
@@ -24,81 +30,6 @@ use std::time::Duration;
 /// | epoch and to which node it is granted    | the same, stable                        |
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QuorumMapping<V = Recommended>(PhantomData<V>);
-
-/// What the program is configured for and asked, and the rules that this stands for.
-pub trait Variant: Copy + Debug + Default {
-    /// The rules of the specification.
-    const RULES: spec::Quorum;
-    /// Whether a higher node takes over.
-    const PREEMPTION: program::Preemption = program::Preemption::Never;
-    /// What the first leader is asked, if anything. It is asked nothing from a cold start.
-    const ASKED: Option<Request> = None;
-    /// Whether a process can be next.
-    const HANDS_OVER: bool = Self::RULES.transfer.is_some()
-        || !matches!(Self::RULES.preemption, spec::Preemption::Never);
-}
-
-/// The recommended rules.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Recommended;
-
-/// A higher process takes over after a dwell time: the rules of the variant `preemptive`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Preemptive;
-
-/// A higher process takes over at once.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AtOnce;
-
-/// The first leader is asked to let the lowest process lead instead.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Transfers;
-
-/// The first leader is asked to lead no longer, and not to run for a time.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StepsDown;
-
-/// Both, and it would take over again.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StepsAside;
-
-const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
-const LOWEST: Option<NodeId> = NodeId::new(1);
-
-/// As long as no other period.
-const AWAY: Duration = Duration::from_secs(7);
-
-impl Variant for Recommended {
-    const RULES: spec::Quorum = RECOMMENDED;
-}
-
-impl Variant for Preemptive {
-    const RULES: spec::Quorum = spec::Quorum { preemption: spec::Preemption::Dwell, ..RECOMMENDED };
-    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
-}
-
-impl Variant for AtOnce {
-    const RULES: spec::Quorum =
-        spec::Quorum { preemption: spec::Preemption::AtOnce, ..RECOMMENDED };
-    const PREEMPTION: program::Preemption = program::Preemption::AtOnce;
-}
-
-impl Variant for Transfers {
-    const RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
-    const ASKED: Option<Request> = Some(Request::Yield(LOWEST));
-}
-
-impl Variant for StepsDown {
-    const RULES: spec::Quorum = spec::Quorum { step_down: true, ..RECOMMENDED };
-    const ASKED: Option<Request> = Some(Request::StepDown(None, AWAY));
-}
-
-impl Variant for StepsAside {
-    const RULES: spec::Quorum =
-        spec::Quorum { transfer: Some(Id::at(0)), step_down: true, ..Preemptive::RULES };
-    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
-    const ASKED: Option<Request> = Some(Request::StepDown(LOWEST, AWAY));
-}
 
 impl<V: Variant> QuorumMapping<V> {
     /// The mapping, for a registry.
@@ -121,13 +52,26 @@ impl<V: Variant> QuorumMapping<V> {
         program::Config { id, members: members.clone(), timing: Self::TIMING }
     }
 
+    /// Whether there is more than one list of members.
+    const CHANGES: bool = !matches!(V::RULES.lists, spec::Lists::One);
+
+    /// The list that a node is started with: that of the specification.
+    fn given(id: NodeId, members: &Members, kept: spec::Stable) -> Members {
+        let Some(id) = process_id(id).filter(|_| Self::CHANGES) else { return members.clone() };
+        let list = V::RULES.given(id, &kept, members.count());
+        let ids = V::RULES.members(list, members.count()).unwrap_or(Ids::NONE);
+        Members::of_any_size(ids.iter().map(node_id)).numbered(u64::from(list) + Members::FIRST)
+    }
+
     /// The process that a node stands for.
     #[must_use]
     pub fn stands_for(node: &Node<program::Quorum>) -> spec::Process {
         use program::State::{Canvassing, Claiming, Deferring, Follower, Leader, Succeeding};
         let idle = spec::Process::default();
         let Some(core) = node.core() else { return idle };
-        let idle = spec::Process { challenged: V::HANDS_OVER && core.challenged(), ..idle };
+        let challenged = V::HANDS_OVER && core.challenged();
+        let (list, joins) = (list(node.config().members.config_epoch()), core.joins());
+        let idle = spec::Process { challenged, list, joins, ..idle };
         let process = |role, granted| spec::Process { role, granted, ..idle };
         match core.state() {
             Follower { promised, heard } => {
@@ -162,14 +106,20 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         members: &Members,
         durable: Option<&program::Durable>,
     ) -> Result<Self::Program, Refusal> {
-        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
+        let kept = durable.map(|durable| self.stable(durable)).unwrap_or_default();
+        let members = Self::given(id, members, kept);
+        Ok(Node::new(Self::config(id, &members), durable.cloned(), 0)?)
     }
 
     /// The highest node canvasses, claims, and is granted epoch 1 by a majority, which acknowledges
-    /// its first round.
+    /// its first round. One that is to join has just started.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         use program::Message::{Ack, Coordinator, Grant, Support};
         let epoch = program::Epoch::new(1);
+        let members = &Self::given(id, members, spec::Stable::default());
+        if members.config_epoch() != Members::FIRST {
+            return vec![(Duration::ZERO, Input::Boot)];
+        }
         let highest = members.iter().max().unwrap_or(id);
         if id != highest {
             let message = Coordinator(epoch, 1);
@@ -188,9 +138,9 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         inputs
     }
 
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+    fn to_program(&self, letter: spec::Letter) -> Option<program::Message> {
         let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
-        Some(match message {
+        Some(match letter.message {
             spec::Message::Canvass(of) => program::Message::Canvass(epoch(of)),
             spec::Message::Support(of) => program::Message::Support(epoch(of)),
             spec::Message::Outrank(of) => program::Message::Outrank(epoch(of)),
@@ -210,8 +160,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         })
     }
 
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        match message {
+    fn to_model(&self, message: program::Message) -> spec::Letter {
+        let message = match message {
             program::Message::Canvass(of) => spec::Message::Canvass(epoch(of)),
             program::Message::Support(of) => spec::Message::Support(epoch(of)),
             program::Message::Outrank(of) => spec::Message::Outrank(epoch(of)),
@@ -230,7 +180,18 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             }
             program::Message::Entrust(of) => spec::Message::Entrust(epoch(of)),
             program::Message::Invite(of) => spec::Message::Invite(epoch(of)),
-        }
+        };
+        of_the_list(message)
+    }
+
+    fn said(&self, node: &Self::Program, message: program::Message) -> spec::Letter {
+        let list = list(node.config().members.config_epoch());
+        spec::Letter { list, ..self.to_model(message) }
+    }
+
+    /// The handshake refuses nodes with another list.
+    fn reaches(&self, node: &Self::Program, letter: spec::Letter) -> bool {
+        letter.list == list(node.config().members.config_epoch())
     }
 
     fn timer(&self, timer: program::Timer) -> spec::Timer {
@@ -277,7 +238,13 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         let granted_to = durable.granted_to.and_then(process_id);
-        spec::Stable { epoch: epoch(durable.epoch), granted_to }
+        let kept = durable.list.as_ref();
+        spec::Stable {
+            epoch: epoch(durable.epoch),
+            granted_to,
+            list: kept.map_or(0, |kept| list(kept.config_epoch)),
+            unproven: kept.is_some_and(|kept| !kept.in_force),
+        }
     }
 
     fn unread(&self) -> &'static [(&'static str, &'static str)] {
@@ -293,7 +260,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn memory(&self, _: &Node<program::Quorum>) {}
 
-    fn messages(&self) -> Vec<spec::Message> {
+    fn messages(&self) -> Vec<spec::Letter> {
         use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
         use spec::Message::{Outrank, Refuse, Support, Yield};
         let of_epoch = |epoch| {
@@ -308,14 +275,18 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields]
                 .concat()
         };
-        (0..4).flat_map(of_epoch).collect()
+        let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
+        let next = all.iter().map(|&letter| spec::Letter { list: 1, ..letter });
+        let next: Vec<_> = next.filter(|_| Self::CHANGES).collect();
+        [all, next].concat()
     }
 
     fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         let leads = |process: &spec::Process| process.role == spec::Role::Leader;
         Some(match step.happening {
+            Happening::Boot if step.after.joins => "joins",
             Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            Happening::Receive { message, .. } => match message.message {
                 spec::Message::Canvass(_) => "canvassed",
                 spec::Message::Outrank(_) => "outranked",
                 spec::Message::Claim(_) => "claimed_by",
@@ -349,8 +320,17 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
         let Happening::Receive { from, message } = step.happening else { return None };
-        let (role, own) = (step.before.role, step.stable.epoch);
-        let counts = match message {
+        let spec::Process { role, list, joins, .. } = *step.before;
+        let own = step.stable.epoch;
+        let members = V::RULES.members(list, step.nodes);
+        if message.list != list {
+            return None; // it does not get as far
+        } else if members.is_some_and(|members| !members.contains(from)) {
+            return Some("unknown_sender");
+        } else if joins {
+            return Some("joined");
+        }
+        let counts = match message.message {
             spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
                 role == Canvassing && epoch == own + 1
             }
@@ -390,18 +370,27 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         const HEALTHY: Never = ("rule unhealthy", "here every process is electable");
         const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
         const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
+        const LISTS: Never = ("rule lists", "there is one list of members");
+        const HANDSHAKE: Never = ("rule lists_apart", "the handshake sees to it, not the core");
+        const APART: Never = ("rule lists_apart", "there is one list of members");
+        const PROVEN: Never = ("rule lists_proven", "there is one list of members");
+        const WAIT: Never = ("rule newcomers_wait", "there is one list of members");
         const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
         const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
         match V::ASKED {
-            Some(_) => &[HEALTHY, EPOCHS, LATE],
-            None => &[HEALTHY, EPOCHS, LATE, TRANSFER, STEP_DOWN],
+            Some(_) => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT],
+            None if Self::CHANGES => &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN],
+            None => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, TRANSFER, STEP_DOWN],
         }
     }
 
     fn rules(&self, happening: &Happening<spec::Quorum>) -> &'static [&'static str] {
         match happening {
+            Happening::Boot | Happening::Crash if Self::CHANGES => {
+                &["quiet", "storage", "lists", "lists_proven", "newcomers_wait"]
+            }
             Happening::Boot | Happening::Crash => &["quiet", "storage"],
-            Happening::Receive { message, .. } => match message {
+            Happening::Receive { message, .. } => match message.message {
                 spec::Message::Canvass(_) => {
                     &["canvass", "outrank", "defers", "promises", "binds_itself", "quiet"]
                 }
@@ -431,6 +420,16 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             },
         }
     }
+}
+
+/// The list with this config epoch.
+fn list(config_epoch: u64) -> spec::List {
+    spec::List::try_from(config_epoch - Members::FIRST).unwrap_or(spec::List::MAX)
+}
+
+/// A message among members of the first list.
+fn of_the_list(message: spec::Message) -> spec::Letter {
+    spec::Letter { message, list: 0 }
 }
 
 /// What is never met, and why.

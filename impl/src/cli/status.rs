@@ -137,10 +137,12 @@ fn describe(report: &StatusReport) -> String {
     let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
     let mut text = format!(
         "node      {node} of cluster {cluster} (protocol {protocol}{})\n\
+         members   with config_epoch {}\n\
          role      {role} for {} (change {seq})\n\
          leader    {leader}\n\
          up for    {}\n",
         incarnation.unwrap_or_default(),
+        report.config_epoch,
         time(report.in_role_ms),
         time(report.uptime_ms),
     );

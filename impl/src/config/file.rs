@@ -23,9 +23,20 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 12] = [
-    "cluster", "protocol", "node", "listen", "members", "storage", "security", "http", "network",
-    "detector", "hooks", "log",
+const TOP: [&str; 13] = [
+    "cluster",
+    "protocol",
+    "node",
+    "listen",
+    "config_epoch",
+    "members",
+    "storage",
+    "security",
+    "http",
+    "network",
+    "detector",
+    "hooks",
+    "log",
 ];
 
 /// The keys of `[storage]`.
@@ -56,6 +67,7 @@ pub fn reference() -> Vec<(String, String)> {
         let value = match key.as_str() {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
+            "config_epoch" => Members::FIRST.to_string(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),
             "network.suspect_refused" => "true".to_owned(),
@@ -113,6 +125,8 @@ struct File {
     protocol: Option<Spanned<String>>,
     node: Option<NodeNumber>,
     listen: Option<Address>,
+    #[serde(default)]
+    config_epoch: ConfigEpoch,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
@@ -143,6 +157,26 @@ impl TryFrom<i64> for NodeNumber {
 
     fn try_from(number: i64) -> Result<Self, MemberError> {
         number.to_string().parse().map(Self)
+    }
+}
+
+/// The number of a list of members.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "i64")]
+struct ConfigEpoch(u64);
+
+impl Default for ConfigEpoch {
+    fn default() -> Self {
+        Self(Members::FIRST)
+    }
+}
+
+impl TryFrom<i64> for ConfigEpoch {
+    type Error = MemberError;
+
+    fn try_from(number: i64) -> Result<Self, MemberError> {
+        let wrong = || MemberError::ConfigEpoch { text: number.to_string() };
+        u64::try_from(number).ok().filter(|&number| number > 0).map(Self).ok_or_else(wrong)
     }
 }
 
@@ -287,6 +321,7 @@ impl Source {
         let config = Config::assemble(Parts {
             cluster: file.cluster,
             node,
+            config_epoch: file.config_epoch.0,
             members: file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
             listen: listen.clone().or(file.listen),
             section,

@@ -47,6 +47,7 @@ pub struct Config<C: Runnable = Recommended> {
     cluster: ClusterId,
     listen: Address,
     addresses: BTreeMap<NodeId, Address>,
+    config_epoch: u64,
     node: NodeId,
     section: C::Section,
     core: C::Config,
@@ -62,6 +63,7 @@ pub struct Config<C: Runnable = Recommended> {
 struct Parts<C: Runnable> {
     cluster: ClusterId,
     node: NodeId,
+    config_epoch: u64,
     members: Vec<(NodeId, Address)>,
     listen: Option<Address>,
     section: C::Section,
@@ -132,6 +134,7 @@ impl<C: Runnable> Config<C> {
         Self::assemble(Parts {
             cluster: cluster.parse()?,
             node: id(node)?,
+            config_epoch: Members::FIRST,
             members: members?,
             listen: None,
             section,
@@ -159,10 +162,29 @@ impl<C: Runnable> Config<C> {
     ///
     /// An [`enum@Error`] when the section contradicts itself.
     pub fn with_section(mut self, section: C::Section) -> Result<Self, Error> {
-        let members = Members::new(self.addresses.keys().copied())?;
+        let members = self.members()?;
         self.core = core::<C>(self.node, &members, &section)?;
         self.section = section;
         Ok(self)
+    }
+
+    /// The same configuration with this number for its list of members. It is 1 if it is not said,
+    /// and one higher with each change of the members.
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when it is zero.
+    pub fn with_config_epoch(mut self, config_epoch: u64) -> Result<Self, Error> {
+        if config_epoch < Members::FIRST {
+            return Err(MemberError::ConfigEpoch { text: config_epoch.to_string() }.into());
+        }
+        self.config_epoch = config_epoch;
+        let section = self.section.clone();
+        self.with_section(section)
+    }
+
+    fn members(&self) -> Result<Members, MemberError> {
+        Ok(Members::new(self.addresses.keys().copied())?.numbered(self.config_epoch))
     }
 
     /// The same configuration with durable state in this directory.
@@ -212,8 +234,8 @@ impl<C: Runnable> Config<C> {
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
-        let Parts { detection, security, http, network, hooks, .. } = parts;
-        let ids = Members::new(members.iter().map(|&(id, _)| id))?;
+        let Parts { detection, security, http, network, hooks, config_epoch, .. } = parts;
+        let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
         for (&second, address) in &addresses {
@@ -237,6 +259,7 @@ impl<C: Runnable> Config<C> {
             cluster,
             listen,
             addresses,
+            config_epoch,
             node,
             section,
             core,
@@ -259,6 +282,12 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.node
+    }
+
+    /// The number of the list of members.
+    #[must_use]
+    pub fn config_epoch(&self) -> u64 {
+        self.config_epoch
     }
 
     /// Where the node listens: its own address, unless the configuration says otherwise.
@@ -393,7 +422,7 @@ impl<C: Runnable> Config<C> {
     /// The configuration as a file that says everything, defaults included.
     #[must_use]
     pub fn to_toml(&self, log: &Log) -> String {
-        let Self { cluster, listen, node, .. } = self;
+        let Self { cluster, listen, node, config_epoch, .. } = self;
         let protocol = C::NAME;
         let members: String =
             self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
@@ -406,8 +435,8 @@ impl<C: Runnable> Config<C> {
         let Log { levels, format } = log;
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\n\n[members]\n{members}{section}{storage}{security}{http}\
-             {network}{detector}{hooks}\n\
+             listen = \"{listen}\"\nconfig_epoch = {config_epoch}\n\n[members]\n{members}{section}\
+             {storage}{security}{http}{network}{detector}{hooks}\n\
              [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),

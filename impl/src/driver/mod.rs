@@ -323,7 +323,8 @@ impl Deref for Election {
 /// What the node says of itself to others.
 fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
     let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
-    Hello { cluster, protocol, node: config.node(), incarnation, digests: config.digests() }
+    let (node, config_epoch) = (config.node(), config.config_epoch());
+    Hello { cluster, protocol, node, incarnation, config_epoch, digests: config.digests() }
 }
 
 /// Durable state, if the protocol has some.
@@ -346,7 +347,10 @@ fn open<C: Runnable>(config: &Config<C>) -> Result<Kept<C>, JoinError> {
 /// Says in the log that the node takes part, and what its configuration risks.
 fn greet<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr) {
     let (node, protocol) = (config.node().get(), C::NAME);
-    tracing::info!(node, protocol, incarnation, %address, "taking part in elections");
+    let config_epoch = config.config_epoch();
+    tracing::info!(
+        node, protocol, incarnation, config_epoch, %address, "taking part in elections"
+    );
     for warning in config::warning::<C>().into_iter().chain(config.security_warning()) {
         tracing::warn!(node, protocol, "{warning}");
     }
@@ -393,6 +397,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             protocol: hello.protocol.clone(),
             node: hello.node,
             incarnation: Some(hello.incarnation),
+            config_epoch: hello.config_epoch,
             role: now.role,
             leader: now.leader,
             epoch: now.epoch,

@@ -375,8 +375,14 @@ async fn a_link_that_panics_ends_the_node() {
     let credentials = config::Credentials::none();
     let mut two = handshake::call(&credentials, None, stream).await.expect("a greeting");
     let cluster = "orders".parse().expect("a name");
-    let hello =
-        Hello { cluster, protocol: "recorder".to_owned(), node: id(2), incarnation: 1, digests };
+    let hello = Hello {
+        cluster,
+        protocol: "recorder".to_owned(),
+        node: id(2),
+        incarnation: 1,
+        config_epoch: 1,
+        digests,
+    };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
     let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
     two.send(poison).await.expect("sent");

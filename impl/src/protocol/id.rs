@@ -54,15 +54,21 @@ impl FromStr for NodeId {
     }
 }
 
-/// The members of a cluster: 2 to 255 distinct ids, ascending. Cheap to clone.
+/// The members of a cluster: 2 to 255 distinct ids, ascending, and the number of that list. Cheap
+/// to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Members(Arc<[NodeId]>);
+pub struct Members {
+    ids: Arc<[NodeId]>,
+    config_epoch: u64,
+}
 
 impl Members {
     /// The smallest cluster: with one node there is no other to lead.
     pub const MIN: usize = 2;
     /// The largest cluster. An election costs up to n² messages; beyond this it is the wrong tool.
     pub const MAX: usize = 255;
+    /// The number of the first list of a cluster.
+    pub const FIRST: u64 = 1;
 
     /// The members with these ids, in any order.
     ///
@@ -80,7 +86,7 @@ impl Members {
         if !(Self::MIN..=Self::MAX).contains(&ids.len()) {
             return Err(MemberError::Size { members: ids.len() });
         }
-        Ok(Self(ids.into()))
+        Ok(Self { ids: ids.into(), config_epoch: Self::FIRST })
     }
 
     /// These members, however many there are; of two with one id, one. For simulations, which ask
@@ -88,13 +94,25 @@ impl Members {
     #[must_use]
     pub fn of_any_size(ids: impl IntoIterator<Item = NodeId>) -> Self {
         let ids: std::collections::BTreeSet<_> = ids.into_iter().collect();
-        Self(ids.into_iter().collect())
+        Self { ids: ids.into_iter().collect(), config_epoch: Self::FIRST }
+    }
+
+    /// The same members, as the list with this number.
+    #[must_use]
+    pub fn numbered(self, config_epoch: u64) -> Self {
+        Self { config_epoch, ..self }
+    }
+
+    /// The number of this list of members: the first is 1, and each change makes it one higher.
+    #[must_use]
+    pub fn config_epoch(&self) -> u64 {
+        self.config_epoch
     }
 
     /// Whether `id` is a member.
     #[must_use]
     pub fn contains(&self, id: NodeId) -> bool {
-        self.0.binary_search(&id).is_ok()
+        self.ids.binary_search(&id).is_ok()
     }
 
     /// That `node` is one of them.
@@ -112,24 +130,24 @@ impl Members {
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.ids.len()
     }
 
     /// All members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.0.iter().copied()
+        self.ids.iter().copied()
     }
 
     /// The members with lower ids than `id`, ascending.
     #[must_use]
     pub fn below(&self, id: NodeId) -> &[NodeId] {
-        &self.0[..self.0.partition_point(|&member| member < id)]
+        &self.ids[..self.ids.partition_point(|&member| member < id)]
     }
 
     /// The members with higher ids than `id`, ascending.
     #[must_use]
     pub fn above(&self, id: NodeId) -> &[NodeId] {
-        &self.0[self.0.partition_point(|&member| member <= id)..]
+        &self.ids[self.ids.partition_point(|&member| member <= id)..]
     }
 }
 

@@ -37,11 +37,13 @@ mod candidate;
 mod config;
 mod handover;
 mod leader;
+mod lists;
 mod requests;
 mod voter;
 
 pub use super::Epoch;
 pub use config::{Config, Preemption, Timing};
+pub use lists::List;
 
 /// What nodes say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -103,12 +105,14 @@ pub enum Timer {
 }
 
 /// What a node keeps on stable storage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
     /// The highest epoch that it has granted or heard of.
     pub epoch: Epoch,
     /// The node to which it has granted that epoch, or that led it.
     pub granted_to: Option<NodeId>,
+    /// The latest list of members in which it has had a part.
+    pub list: Option<List>,
 }
 
 const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
@@ -171,6 +175,8 @@ pub struct Quorum {
     challenged: bool,
     /// Whether its machine is fit to lead.
     healthy: bool,
+    /// Whether it waits to hear another member before it has a part in its list.
+    joins: bool,
 }
 
 impl Quorum {
@@ -198,6 +204,12 @@ impl Quorum {
         self.healthy
     }
 
+    /// Whether it waits to hear another member before it takes part.
+    #[must_use]
+    pub fn joins(&self) -> bool {
+        self.joins
+    }
+
     /// What it is doing.
     #[must_use]
     pub fn state(&self) -> &State {
@@ -206,11 +218,11 @@ impl Quorum {
 
     /// Makes an epoch durable before anything is sent that follows from it.
     fn keep(&mut self, cx: &mut Context<'_, Self>, epoch: Epoch, granted_to: Option<NodeId>) {
-        let durable = Durable { epoch, granted_to };
+        let durable = Durable { epoch, granted_to, ..self.durable.clone() };
         self.challenged &= epoch == self.durable.epoch;
         if durable != self.durable {
             self.durable = durable;
-            cx.persist(durable);
+            cx.persist(self.durable.clone());
         }
     }
 
@@ -265,9 +277,10 @@ impl Core for Quorum {
     type Message = Message;
     type Timer = Timer;
 
-    fn validate(config: &Config, _: Option<&Durable>) -> Result<(), SettingsError> {
+    fn validate(config: &Config, durable: Option<&Durable>) -> Result<(), SettingsError> {
         config.timing.validate()?;
-        Ok(config.members.require(config.id)?)
+        config.members.require(config.id)?;
+        Ok(lists::check(durable, &config.members)?)
     }
 
     /// The watch and the dwell time of the highest node are the shortest: each lower one gives the
@@ -313,14 +326,18 @@ impl Core for Quorum {
     /// A node that starts may have promised something in an earlier life: until that is over, it
     /// grants nothing.
     fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, _: u64) -> Self {
-        cx.because(Reason::BOOTED);
         cx.arm(Timer::Quiet);
         let state = State::Follower { promised: None, heard: false };
         let durable = durable.unwrap_or_default();
-        Self { durable, state, challenged: true, healthy: true }
+        let mut node = Self { durable, state, challenged: true, healthy: true, joins: false };
+        node.start(cx);
+        node
     }
 
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
+        if self.joins {
+            return self.join(cx, from);
+        }
         match message {
             Message::Canvass(epoch) => self.on_canvass(cx, from, epoch),
             Message::Support(epoch) => self.on_support(cx, from, epoch),

@@ -68,6 +68,37 @@ pub enum MemberError {
         /// Those that are listed.
         members: Members,
     },
+    /// A node that has had a part in one list may not be given that one: it is older, or changes
+    /// too much at once.
+    #[error("{}", change(.0))]
+    Change(Box<(Members, Members)>),
+    /// The config epochs of a cluster begin at 1.
+    #[error("config_epoch is {text}: use a whole number from 1, one higher with each change")]
+    ConfigEpoch {
+        /// What was given instead.
+        text: String,
+    },
+}
+
+/// Why a list of members may not follow another, with the remedy.
+fn change((kept, given): &(Members, Members)) -> String {
+    let (old, new) = (kept.config_epoch(), given.config_epoch());
+    let lists = format!(
+        "this node has taken part with config_epoch {old} (members {kept}), and is configured with \
+         config_epoch {new} (members {given})"
+    );
+    let remedy = match new.checked_sub(old) {
+        None => {
+            "a list of members is never taken back: give it the newest configuration".to_owned()
+        }
+        Some(0) => format!("members change only with a higher one: set config_epoch = {}", old + 1),
+        Some(_) => {
+            "one member may join or leave with each config_epoch: change one after another, \
+                    on all nodes"
+                .to_owned()
+        }
+    };
+    format!("{lists}: {remedy}")
 }
 
 /// What is wrong with a duration, under the key that it has in the configuration of the daemon.

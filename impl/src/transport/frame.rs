@@ -33,8 +33,8 @@ pub(crate) const MAX_OPENING: usize = 512;
 
 /// The versions of everything in this file that this release speaks. A change of what a frame
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
-/// Version 4 is the first that greets, and understands none before it.
-pub(crate) const VERSIONS: Versions = Versions { newest: 4, oldest: 4 };
+/// Version 5 is the first that says the config epoch, and understands none before it.
+pub(crate) const VERSIONS: Versions = Versions { newest: 5, oldest: 5 };
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -142,6 +142,8 @@ pub(crate) struct Hello {
     /// Which run of the node this is: different after every start. 0 where it is not told: a node
     /// that answers a process that it does not know keeps it to itself.
     pub(crate) incarnation: u64,
+    /// The number of its list of members.
+    pub(crate) config_epoch: u64,
     /// What must be the same on every node.
     pub(crate) digests: Digests,
 }
@@ -164,6 +166,17 @@ pub(crate) enum Refusal {
     /// The caller has the id of the one it calls.
     #[error("two nodes with one id: it is node {0} as well; give one of them another `node`")]
     SameId(NodeId),
+    /// The two have lists of members with different numbers.
+    #[error(
+        "it has config_epoch {own}, and this node {theirs}: nodes talk only with the same list of \
+         members; give every node the newest"
+    )]
+    ConfigEpoch {
+        /// That of the node that was called.
+        own: u64,
+        /// That of the caller.
+        theirs: u64,
+    },
     /// The two have different members.
     #[error("it has other members than this node: list the same [members] on every node")]
     Members,

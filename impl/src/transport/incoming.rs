@@ -214,6 +214,8 @@ fn acceptable<'a, M>(
         Err(Refusal::SameId(own.node))
     } else if !caller.may_be(hello.node) {
         Err(Refusal::Certificate(hello.node))
+    } else if hello.config_epoch != own.config_epoch {
+        Err(Refusal::ConfigEpoch { own: own.config_epoch, theirs: hello.config_epoch })
     } else {
         let peer = context.peers.get(&hello.node).ok_or(Refusal::UnknownNode(hello.node))?;
         if hello.digests.members == own.digests.members { Ok(peer) } else { Err(Refusal::Members) }
@@ -236,6 +238,10 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         Refusal::UnknownNode(_) => {
             format!("node {node} is not configured here: list the same [members] on every node")
         }
+        Refusal::ConfigEpoch { own, theirs } => format!(
+            "node {node} has config_epoch {theirs}, and this node {own}: nodes talk only with the \
+             same list of members; give every node the newest"
+        ),
         Refusal::Members => {
             format!("node {node} has other members: list the same [members] on every node")
         }

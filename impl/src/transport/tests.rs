@@ -31,6 +31,7 @@ fn hello(node: u16) -> Hello {
         protocol: "bully".to_owned(),
         node: id(node),
         incarnation: node.into(),
+        config_epoch: 1,
         digests,
     }
 }
@@ -55,6 +56,7 @@ fn nothing_special() -> StatusReport {
         protocol: "bully".to_owned(),
         node: id(1),
         incarnation: None,
+        config_epoch: 1,
         role: Role::Follower,
         leader: None,
         epoch: None,
@@ -315,13 +317,15 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
             Hello { digests: Digests { members: [7; 16], ..Digests::default() }, ..hello(2) },
             Refusal::Members,
         ),
+        (Hello { config_epoch: 2, ..hello(2) }, Refusal::ConfigEpoch { own: 1, theirs: 2 }),
+        (Hello { config_epoch: 2, ..hello(3) }, Refusal::ConfigEpoch { own: 1, theirs: 2 }),
     ] {
         let (mut connection, reply) = call(address, caller).await;
         assert_eq!(reply, Reply::Refused(refusal));
         let end = timeout(LIMIT, connection.next()).await.expect("in time");
         assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     }
-    assert_eq!(context.refused.load(Ordering::Relaxed), 5);
+    assert_eq!(context.refused.load(Ordering::Relaxed), 7);
     assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
 }
 

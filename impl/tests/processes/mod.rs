@@ -13,6 +13,7 @@ mod gone;
 mod hooks;
 mod http;
 mod logging;
+mod membership;
 mod paused;
 mod protocols;
 mod security;

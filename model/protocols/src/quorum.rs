@@ -21,6 +21,7 @@ mod candidate;
 mod durations;
 mod handover;
 mod leader;
+mod lists;
 mod properties;
 mod rules;
 mod symmetry;
@@ -30,6 +31,7 @@ mod voter;
 
 pub use crate::terms::Term as Epoch;
 use crate::terms::majority;
+pub use lists::{List, Lists};
 pub use rules::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 
@@ -82,6 +84,10 @@ pub struct Process {
     pub written: Option<Stable>,
     /// Whether it has just acted as a leader although its lease had run out by its own clock.
     pub overstepped: bool,
+    /// The list of members that it was started with.
+    pub list: List,
+    /// Whether it waits to hear a member before it has any part in that list.
+    pub joins: bool,
 }
 
 /// What a process keeps on stable storage.
@@ -91,6 +97,26 @@ pub struct Stable {
     pub epoch: Epoch,
     /// To which process it has granted that epoch.
     pub granted_to: Option<Id>,
+    /// The latest list of members in which it has had a part.
+    pub list: List,
+    /// Whether it has not followed a leader of that list, nor led. The first list has none before
+    /// it, and need not be proved.
+    pub unproven: bool,
+}
+
+/// A message, and the list of members of the process that sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Letter {
+    /// What is said.
+    #[serde(flatten)]
+    pub message: Message,
+    /// The list of its sender.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub list: List,
+}
+
+fn is_first(list: &List) -> bool {
+    *list == 0
 }
 
 /// What processes send to each other.
@@ -220,15 +246,19 @@ impl Protocol for Quorum {
 
     type Process = Process;
     type Stable = Stable;
-    type Message = Message;
+    type Message = Letter;
     type Timer = Timer;
 
-    /// The highest id leads epoch 1, every process has granted it, and acknowledged its first
-    /// round.
+    /// The highest member leads epoch 1, every member has granted it, and acknowledged its first
+    /// round. A process that is to join later has just started.
     fn converged(&self, p: &mut Local<'_, Self>) {
-        let leader = p.highest();
-        p.persist(Stable { epoch: 1, granted_to: Some(leader) });
-        if p.is_highest() {
+        let members = self.members(0, p.nodes()).unwrap_or(Ids::NONE);
+        if !members.contains(p.id()) {
+            return self.recover(p);
+        }
+        let leader = members.iter().last().unwrap_or(p.highest());
+        p.persist(Stable { epoch: 1, granted_to: Some(leader), ..Stable::default() });
+        if p.id() == leader {
             let granted = Ids::NONE.with(leader);
             *p.state = Process {
                 role: Role::Leader,
@@ -257,6 +287,7 @@ impl Protocol for Quorum {
             Storage::ForgetsAll => p.persist(Stable::default()),
         }
         p.state.challenged = self.hands_over();
+        self.start(p);
         if self.quiet {
             p.arm(Timer::Quiet);
         } else {
@@ -264,9 +295,12 @@ impl Protocol for Quorum {
         }
     }
 
-    fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) {
         self.look_at_leases(p);
-        match message {
+        if !self.is_for(p, from, letter) {
+            return;
+        }
+        match letter.message {
             Message::Canvass(epoch) => self.on_canvass(p, from, epoch),
             Message::Support(epoch) => self.on_support(p, from, epoch),
             Message::Outrank(epoch) => self.on_outrank(p, epoch),
@@ -350,6 +384,11 @@ impl Quorum {
         }
     }
 
+    /// From now on this is the highest epoch that it knows, and whose it is.
+    fn grants(&self, p: &mut Local<'_, Self>, epoch: Epoch, granted_to: Option<Id>) {
+        self.keep(p, Stable { epoch, granted_to, ..Self::kept(p) });
+    }
+
     /// It is in this role from now on, and waits for nothing.
     fn turn(p: &mut Local<'_, Self>, role: Role) {
         p.cancel(Timer::Asked);
@@ -363,8 +402,8 @@ impl Quorum {
                 p.cancel(timer);
             }
         }
-        let Process { challenged, written, .. } = *p.state;
-        *p.state = Process { role, challenged, written, ..Process::default() };
+        let Process { challenged, written, list, joins, .. } = *p.state;
+        *p.state = Process { role, challenged, written, list, joins, ..Process::default() };
     }
 }
 
@@ -382,8 +421,11 @@ fn higher(_: &Quorum, id: Id, nodes: usize) -> u8 {
 /// A process that asks for an epoch, or is to succeed a leader, is in an election.
 fn begins_election(before: &Process, after: &Process, effects: &[Effect<Quorum>]) -> bool {
     effects.iter().any(|effect| match effect {
-        Effect::Send { message: Message::Canvass(_), .. } => true,
-        Effect::Send { message: Message::Claim(_), .. } => before.role != Role::Canvassing,
+        Effect::Send { message, .. } => match message.message {
+            Message::Canvass(_) => true,
+            Message::Claim(_) => before.role != Role::Canvassing,
+            _ => false,
+        },
         _ => false,
     }) || (after.role == Role::Succeeding && before.role != Role::Succeeding)
 }

@@ -104,6 +104,18 @@ fn paused() -> Scenario {
     Scenario { nodes: 2, capacity: Some(1), missing: Missing::NONE, ..hub(faults, 3) }
 }
 
+/// Two restarts among four processes.
+fn restarts() -> Scenario {
+    let faults = Faults { crashes: 2, recoveries: 2, ..Faults::NONE };
+    Scenario { nodes: 4, ..with(faults) }
+}
+
+/// The same, and a link may be cut.
+fn restarts_apart() -> Scenario {
+    let faults = Faults { crashes: 2, recoveries: 2, cuts: 1, ..Faults::NONE };
+    Scenario { nodes: 4, ..with(faults) }
+}
+
 const fn bare(off: &'static str, rule: &'static str, property: &'static str) -> Control {
     Control {
         from: ("bare", &[]),
@@ -132,6 +144,16 @@ const fn network(
     (scenario, flags): (fn() -> Scenario, &'static str),
 ) -> Control {
     Control { from: ("recommended", &[]), scenario, flags, ..bare(off, rule, property) }
+}
+
+/// One of four processes takes the place of another, in two lists of members.
+const fn list(off: &'static str, rule: &'static str) -> Control {
+    Control {
+        from: ("recommended", &["lists=replaces-in-steps"]),
+        scenario: restarts,
+        flags: "--nodes 4 --crashes 2 --recoveries 2",
+        ..bare(off, rule, "at-most-one-leader")
+    }
 }
 
 const CONTROLS: &[Control] = &[
@@ -222,6 +244,17 @@ const CONTROLS: &[Control] = &[
         scenario: || with(CRASH),
         flags: "--recoveries 1",
         ..bare("preemption=never", "a higher process takes over from a lower leader", "stabilises")
+    },
+    Control {
+        from: ("recommended", &[]),
+        ..list("lists=replaces", "one member changes at a time")
+    },
+    list("lists_proven=false", "a process moves at once only from a list that is in force"),
+    list("newcomers_wait=false", "one that is new to a list waits until it hears a member"),
+    Control {
+        scenario: restarts_apart,
+        flags: "--nodes 4 --crashes 2 --recoveries 2 --cuts 1",
+        ..list("lists_apart=false", "processes of different lists do not talk")
     },
 ];
 

@@ -14,6 +14,9 @@ impl Quorum {
         let until = cx.armed(Timer::Asked).unwrap_or(cx.now());
         let (acks, followers) = (BTreeSet::new(), BTreeMap::new());
         let leads = State::Leader { round: 0, acks, followers, invited: None };
+        if self.proves() {
+            cx.persist(self.durable.clone());
+        }
         self.change(cx, leads, reason);
         cx.arm_at(Timer::Lease, until);
         self.start_round(cx);

@@ -51,7 +51,7 @@ impl Quorum {
 
     /// It waits to run, if it may lead.
     pub(super) fn wait(&self, cx: &mut Context<'_, Self>) {
-        if self.is_fit(cx) {
+        if self.is_fit(cx) && !self.joins {
             cx.arm(Timer::Watch);
         }
     }
@@ -67,7 +67,7 @@ impl Quorum {
     pub(super) fn on_fit(&self, cx: &mut Context<'_, Self>) {
         let State::Follower { promised, heard } = self.state else { return };
         let waits = [Timer::Quiet, Timer::Watch, Timer::Backoff, Timer::Dwell];
-        if !self.is_fit(cx) || waits.iter().any(|&timer| cx.armed(timer).is_some()) {
+        if !self.is_fit(cx) || self.joins || waits.iter().any(|&timer| cx.armed(timer).is_some()) {
             return;
         }
         match promised {

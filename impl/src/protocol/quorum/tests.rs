@@ -1,6 +1,7 @@
 //! Stories: what happens to one node of three, and to three of them on virtual time.
 
 mod handover;
+mod lists;
 mod requests;
 
 use std::time::Duration;
@@ -71,10 +72,10 @@ impl Story {
 
 fn line(output: &Output<Durable, Message>) -> String {
     match output {
-        Output::Persist(Durable { epoch, granted_to: Some(to) }) => {
+        Output::Persist(Durable { epoch, granted_to: Some(to), .. }) => {
             format!("durable: {epoch} to {to}")
         }
-        Output::Persist(Durable { epoch, granted_to: None }) => format!("durable: {epoch}"),
+        Output::Persist(Durable { epoch, granted_to: None, .. }) => format!("durable: {epoch}"),
         Output::Send { to, message } => format!("{} to {to}", said(*message)),
         Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
@@ -106,7 +107,7 @@ fn epoch(number: u64) -> Epoch {
 }
 
 fn granted(number: u64, to: u16) -> Option<Durable> {
-    Some(Durable { epoch: epoch(number), granted_to: Some(id(to)) })
+    Some(Durable { epoch: epoch(number), granted_to: Some(id(to)), list: None })
 }
 
 #[test]

@@ -56,8 +56,11 @@ impl Quorum {
         if epoch == own && leads {
             return cx.ignore(from, STALE);
         }
+        let proves = self.proves();
         if epoch > own {
             self.keep(cx, epoch, Some(from));
+        } else if proves {
+            cx.persist(self.durable.clone());
         }
         cx.send(from, Message::Ack(epoch, round));
         let follows = State::Follower { promised: Some(from), heard: true };
@@ -71,7 +74,7 @@ impl Quorum {
 
     /// Whether the epoch can still be granted to this node.
     fn is_free(&self, to: NodeId, epoch: Epoch) -> bool {
-        let own = self.durable;
+        let own = &self.durable;
         epoch > own.epoch || (epoch == own.epoch && own.granted_to == Some(to))
     }
 

@@ -21,7 +21,7 @@ fn hello() -> impl Strategy<Value = Hello> {
     (cluster(), "[a-z]{0,20}", id(), any::<u64>(), any::<[[u8; 16]; 3]>()).prop_map(
         |(cluster, protocol, node, incarnation, [members, settings, detection])| {
             let digests = Digests { members, settings, detection };
-            Hello { cluster, protocol, node, incarnation, digests }
+            Hello { cluster, protocol, node, incarnation, config_epoch: incarnation, digests }
         },
     )
 }
@@ -40,6 +40,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         "[a-z]{0,20}".prop_map(Refusal::Protocol),
         id().prop_map(Refusal::UnknownNode),
         id().prop_map(Refusal::SameId),
+        any::<(u64, u64)>().prop_map(|(own, theirs)| Refusal::ConfigEpoch { own, theirs }),
         Just(Refusal::Members),
         id().prop_map(Refusal::Certificate),
         id().prop_map(Refusal::Duplicate),
@@ -60,7 +61,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
     let members = proptest::collection::vec(member(), 0..8);
     (hello(), proptest::option::of(id()), members, any::<[u64; 6]>()).prop_map(
         |(hello, leader, members, [seq, uptime_ms, in_role_ms, refused, bad, ignored])| {
-            let Hello { cluster, protocol, node, incarnation, .. } = hello;
+            let Hello { cluster, protocol, node, incarnation, config_epoch, .. } = hello;
             let counters = Counters {
                 refused_handshakes: refused,
                 bad_frames: bad,
@@ -73,6 +74,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 protocol,
                 node,
                 incarnation: Some(incarnation).filter(|&number| number % 2 == 0),
+                config_epoch,
                 role,
                 leader,
                 epoch: leader.map(|_| Epoch::new(refused)),
@@ -196,13 +198,13 @@ fn a_greeting_of_the_next_version_is_understood() {
     assert_eq!(Greeting::decode(&bytes), Ok(greeting));
 }
 
-/// Before version 4 a connection began with a header of six bytes and a value.
+/// Before version 4, a connection began with a header of six bytes and a value.
 #[test]
 fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
     for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
         assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x04", "where it looks");
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x05", "where it looks");
 }
 
 #[test]
@@ -266,6 +268,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         protocol: "bully".to_owned(),
         node: id(u16::MAX),
         incarnation: Some(u64::MAX),
+        config_epoch: u64::MAX,
         role: Role::Leader,
         leader: Some(id(u16::MAX)),
         epoch: Some(Epoch::new(u64::MAX)),

@@ -1,6 +1,6 @@
 //! How a process comes to lead: canvass, claim, and what it does when either fails.
 
-use super::{Canvass, Deposed, Epoch, Grants, Message, Quorum, Role, Stable, Timer, majority};
+use super::{Canvass, Deposed, Epoch, Grants, Message, Quorum, Role, Timer};
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
@@ -16,7 +16,7 @@ impl Quorum {
         }
         Self::turn(p, Role::Canvassing);
         p.state.granted = Ids::NONE.with(p.id());
-        p.send_to_others(Message::Canvass(next));
+        self.say_to_others(p, Message::Canvass(next));
         p.arm(Timer::Election);
     }
 
@@ -30,8 +30,10 @@ impl Quorum {
             return;
         }
         p.state.granted = p.state.granted.with(from);
-        let all_higher = p.higher().all(|id| p.state.granted.contains(id));
-        if Self::has_majority(p) && (all_higher || !self.outrank) {
+        let members = self.members_of(p.state, p.nodes());
+        let mut higher = members.iter().filter(|&id| id > p.id());
+        let all_higher = higher.all(|id| p.state.granted.contains(id));
+        if self.has_majority(p) && (all_higher || !self.outrank) {
             self.claim(p, epoch);
         }
     }
@@ -47,7 +49,7 @@ impl Quorum {
     /// Nothing more will come: with a majority of supports it claims; otherwise, and if a claim
     /// gets no majority, it is not electable for a while.
     pub(super) fn on_election_over(&self, p: &mut Local<'_, Self>) {
-        if p.state.role == Role::Canvassing && Self::has_majority(p) {
+        if p.state.role == Role::Canvassing && self.has_majority(p) {
             self.claim(p, Self::kept(p).epoch + 1);
         } else {
             self.back_off(p);
@@ -58,11 +60,11 @@ impl Quorum {
     /// give counts from before the sending.
     pub(super) fn claim(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
         Self::turn(p, Role::Claiming);
-        self.keep(p, Stable { epoch, granted_to: Some(p.id()) });
+        self.grants(p, epoch, Some(p.id()));
         p.state.granted = Ids::NONE.with(p.id());
         p.arm(Timer::Asked);
         p.arm(Timer::Election);
-        p.send_to_others(Message::Claim(epoch));
+        self.say_to_others(p, Message::Claim(epoch));
     }
 
     /// A majority of grants makes it leader.
@@ -75,7 +77,7 @@ impl Quorum {
     /// With this one's grant it may have a majority.
     pub(super) fn count(&self, p: &mut Local<'_, Self>, from: Id) {
         p.state.granted = p.state.granted.with(from);
-        if Self::has_majority(p) {
+        if self.has_majority(p) {
             self.lead(p);
         }
     }
@@ -85,14 +87,13 @@ impl Quorum {
         if epoch <= Self::kept(p).epoch {
             return;
         }
-        let learned = Stable { epoch, granted_to: None };
         match p.state.role {
             Role::Canvassing | Role::Claiming => {
-                self.keep(p, learned);
+                self.grants(p, epoch, None);
                 self.back_off(p);
             }
             Role::Leader | Role::Lapsed if self.deposed == Deposed::StepsDown => {
-                self.keep(p, learned);
+                self.grants(p, epoch, None);
                 self.step_down(p);
             }
             _ => {}
@@ -112,9 +113,5 @@ impl Quorum {
 
     fn canvasses(p: &Local<'_, Self>, epoch: Epoch) -> bool {
         p.state.role == Role::Canvassing && epoch == Self::kept(p).epoch + 1
-    }
-
-    pub(super) fn has_majority(p: &Local<'_, Self>) -> bool {
-        p.state.granted.len() >= majority(p.nodes())
     }
 }

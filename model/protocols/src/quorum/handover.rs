@@ -54,7 +54,7 @@ impl Quorum {
             p.arm(Timer::Asked);
         }
         p.state.challenged = true;
-        p.send(leader, Message::Challenge(Self::kept(p).epoch));
+        Self::say(p, leader, Message::Challenge(Self::kept(p).epoch));
     }
 
     /// A leader yields to a higher process that challenges it, or to the one that it has invited.
@@ -102,7 +102,7 @@ impl Quorum {
     fn invite(&self, p: &mut Local<'_, Self>, to: Id) {
         p.state.invited = Some(to);
         p.arm(Timer::Round);
-        p.send(to, Message::Invite(Self::kept(p).epoch));
+        Self::say(p, to, Message::Invite(Self::kept(p).epoch));
     }
 
     /// The time is over for which it was to be not electable.
@@ -120,15 +120,15 @@ impl Quorum {
         let overstepped = p.has_run_out(Timer::Lease);
         match to {
             Some(to) => {
-                self.keep(p, Stable { epoch: epoch + 1, granted_to: Some(to) });
+                self.grants(p, epoch + 1, Some(to));
                 self.promise(p, to);
             }
             None => self.step_down(p),
         }
         p.state.overstepped = overstepped;
-        p.send_to_others(Message::Yield(epoch, to));
+        self.say_to_others(p, Message::Yield(epoch, to));
         if let Some(to) = to {
-            p.send(to, Message::Entrust(epoch + 1));
+            Self::say(p, to, Message::Entrust(epoch + 1));
         }
     }
 
@@ -141,6 +141,9 @@ impl Quorum {
         next: Option<Id>,
     ) {
         let own = Self::kept(p).epoch;
+        // A successor that is no member is none.
+        let members = self.members_of(p.state, p.nodes());
+        let next = next.filter(|&to| members.contains(to));
         if p.state.role == Role::Succeeding && next == Some(p.id()) && epoch + 1 == own {
             return self.count(p, from);
         }
@@ -158,8 +161,8 @@ impl Quorum {
     /// It grants the next epoch without being asked, durably, and promises: the rule `handover`.
     fn entrust(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
         if self.handover == Handover::Entrusted {
-            self.keep(p, Stable { epoch, granted_to: Some(to) });
-            p.send(to, Message::Entrust(epoch));
+            self.grants(p, epoch, Some(to));
+            Self::say(p, to, Message::Entrust(epoch));
             self.promise(p, to);
         } else if self.is_healthy(p) {
             Self::turn(p, Role::Deferring);
@@ -195,7 +198,7 @@ impl Quorum {
             return self.claim(p, epoch + 1);
         }
         Self::turn_asked(p, Role::Succeeding);
-        self.keep(p, Stable { epoch, granted_to: Some(p.id()) });
+        self.grants(p, epoch, Some(p.id()));
         p.state.granted = Ids::NONE.with(p.id()).with(from);
         p.arm(Timer::Election);
     }

@@ -6,6 +6,7 @@ use bellwether_engine::protocol::{Id, Ids, Local};
 impl Quorum {
     /// It leads, with a lease that counts from before it claimed.
     pub(super) fn lead(&self, p: &mut Local<'_, Self>) {
+        self.proves(p);
         self.start_lease(p);
         p.cancel(Timer::Election);
         p.state.role = Role::Leader;
@@ -19,7 +20,7 @@ impl Quorum {
         *p.state = Process { round, granted: Ids::NONE.with(p.id()), overstepped, ..*p.state };
         p.arm(Timer::Asked);
         p.arm(Timer::Round);
-        p.send_to_others(Message::Coordinator(Self::kept(p).epoch, round));
+        self.say_to_others(p, Message::Coordinator(Self::kept(p).epoch, round));
     }
 
     /// A round that a majority has acknowledged extends the lease.
@@ -31,7 +32,7 @@ impl Quorum {
             return;
         }
         p.state.granted = p.state.granted.with(from);
-        if Self::has_majority(p) {
+        if self.has_majority(p) {
             p.state.granted = Ids::NONE.with(p.id());
             p.state.role = Role::Leader;
             p.state.leader = Some(p.id());

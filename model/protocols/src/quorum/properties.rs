@@ -1,6 +1,6 @@
 //! What is promised of epochs, leases and leaders.
 
-use super::{Epoch, Message, Process, Quorum, Role, Stable, Timer, known, majority};
+use super::{Epoch, Letter, Message, Process, Quorum, Role, Stable, Timer, known, majority};
 use bellwether_engine::protocol::{Id, Judge, Property, View};
 use bellwether_engine::temporal::{Liveness, Temporal};
 
@@ -106,8 +106,19 @@ fn asks(role: Role) -> bool {
 }
 
 /// Whether this grants an epoch.
-fn gives(message: Message, epoch: Epoch) -> bool {
-    message == Message::Grant(epoch) || message == Message::Entrust(epoch)
+fn gives(letter: Letter, epoch: Epoch) -> bool {
+    letter.message == Message::Grant(epoch) || letter.message == Message::Entrust(epoch)
+}
+
+/// How many of these are members by the list of that process, and whether they are a majority.
+fn are_majority(
+    rules: &Quorum,
+    view: &Moment<'_>,
+    of: Id,
+    these: impl Iterator<Item = Id>,
+) -> bool {
+    let members = rules.members_of(view.process(of), view.nodes);
+    these.filter(|&id| members.contains(id)).count() >= majority(members.len())
 }
 
 /// The grants that are counted or may still be: the voter, the process that claims, and the epoch.
@@ -133,7 +144,7 @@ fn one_lease_at_a_time(_: &Quorum, view: &Moment<'_>) -> bool {
 
 /// Whether a process has granted this epoch to `to`, or a higher one to any.
 fn stands(view: &Moment<'_>, voter: Id, to: Id, epoch: Epoch) -> bool {
-    let Stable { epoch: now, granted_to } = *view.stable(voter);
+    let Stable { epoch: now, granted_to, .. } = *view.stable(voter);
     now > epoch || (now == epoch && granted_to == Some(to))
 }
 
@@ -141,31 +152,31 @@ fn grants_stand(_: &Quorum, view: &Moment<'_>) -> bool {
     grants(view).all(|(voter, one, epoch)| stands(view, voter, one, epoch))
 }
 
-fn epochs_grow(_: &Quorum, view: &Moment<'_>) -> bool {
+fn epochs_grow(rules: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).all(|leader| {
         let epoch = kept(view, leader).epoch;
         let behind = view.ids().filter(|&id| stands(view, id, leader, epoch));
-        behind.count() >= majority(view.ids().count())
+        are_majority(rules, view, leader, behind)
     })
 }
 
 /// A process that claims, and has a majority of grants counted or in flight, is about to lead.
-fn epochs_in_order(_: &Quorum, view: &Moment<'_>) -> bool {
+fn epochs_in_order(rules: &Quorum, view: &Moment<'_>) -> bool {
     let epoch = |id| kept(view, id).epoch;
     let wins = |one: Id| {
         let claims = view.up(one) && asks(view.process(one).role);
         let granted = grants(view).filter(|&(_, to, e)| to == one && e == epoch(one));
-        claims && granted.count() >= majority(view.ids().count())
+        claims && are_majority(rules, view, one, granted.map(|(voter, ..)| voter))
     };
     leaders(view).all(|leader| !view.ids().any(|id| epoch(id) < epoch(leader) && wins(id)))
 }
 
-fn one_has_a_following(_: &Quorum, view: &Moment<'_>) -> bool {
+fn one_has_a_following(rules: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).any(|leader| {
         let follows = |&id: &Id| {
             let same = kept(view, id).epoch == kept(view, leader).epoch;
             view.up(id) && same && view.process(id).leader == Some(leader)
         };
-        view.ids().filter(follows).count() >= majority(view.ids().count())
+        are_majority(rules, view, leader, view.ids().filter(follows))
     })
 }

@@ -1,6 +1,6 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
-use super::Epoch;
+use super::{Epoch, Lists};
 use bellwether_engine::protocol::Id;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,14 @@ pub struct Quorum {
     pub step_down: bool,
     /// How far the search follows epochs: to this one. If none, epochs have no history.
     pub epochs: Option<Epoch>,
+    /// Which lists of members there are: a process that recovers takes the next one.
+    pub lists: Lists,
+    /// Whether processes talk only to those that have the same list.
+    pub lists_apart: bool,
+    /// Whether a process moves on at once only from a list that is in force.
+    pub lists_proven: bool,
+    /// Whether one that does not, or is new, has no part in its list until it hears a member.
+    pub newcomers_wait: bool,
 }
 
 /// The canvass before a claim.

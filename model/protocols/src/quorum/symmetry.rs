@@ -3,7 +3,7 @@
 //! Of rounds, only a leader asks anything: whether an acknowledgement is that of its latest. So the
 //! latest round of a leader is called 1 and all others 0, in its state and in flight.
 
-use super::{Message, Process, Quorum, Role, Stable, Storage, known};
+use super::{Letter, Message, Process, Quorum, Role, Stable, Storage, known};
 use crate::terms::{BEYOND, Names};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
 
@@ -31,7 +31,7 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     }
     let kept = stable.iter().map(|stable| stable.epoch);
     let written = processes.iter().filter_map(|process| Some(process.written?.epoch));
-    let sent = messages.iter_mut().map(|envelope| *envelope.message.epoch_mut());
+    let sent = messages.iter_mut().map(|envelope| *envelope.message.message.epoch_mut());
     let forgotten = (rules.storage == Storage::ForgetsAll).then_some(0);
     let names = Names::of(kept.chain(written).chain(sent).chain(forgotten));
     for stable in stable.iter_mut() {
@@ -41,7 +41,7 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
         written.epoch = names.name(written.epoch);
     }
     for envelope in messages.iter_mut() {
-        let epoch = envelope.message.epoch_mut();
+        let epoch = envelope.message.message.epoch_mut();
         *epoch = names.name(*epoch);
     }
     if let Some(first) = stable.first_mut().filter(|_| !names.inside) {
@@ -49,14 +49,14 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     }
 }
 
-fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Message>]) {
+fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Letter>]) {
     let leads = |process: &Process| matches!(process.role, Role::Leader | Role::Lapsed);
     let latest = |id: Id| {
         let process = &processes[id.index()];
         leads(process).then(|| (known(process, &stable[id.index()]).epoch, process.round))
     };
     for Envelope { from, to, message } in messages.iter_mut() {
-        let (leader, epoch, round) = match message {
+        let (leader, epoch, round) = match &mut message.message {
             Message::Coordinator(epoch, round) => (*from, *epoch, round),
             Message::Ack(epoch, round) => (*to, *epoch, round),
             _ => continue,

@@ -6,7 +6,9 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
-use super::{Defers, Epoch, Message, Preemption, Process, Quorum, Role, Timer, known, majority};
+use super::{
+    Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer, known, majority,
+};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -17,7 +19,9 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
         Timer::Sync | Timer::Request | Timer::Away => true,
         // A challenge that is ignored would only keep others from being quiet.
         Timer::Dwell => {
-            let sent = |from, _, m| from == me && matches!(m, Message::Challenge(_));
+            let sent = |from, _, letter: Letter| {
+                from == me && matches!(letter.message, Message::Challenge(_))
+            };
             !is_ignored(rules, view, me) && !view.in_flight(sent)
         }
         // The lease would run out no earlier than the wait for the answers ends, and a leader's
@@ -44,7 +48,7 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
 /// Whether a message from or to this process is in flight, or one that others answer to it.
 fn concerns(view: &Moment<'_>, me: Id) -> bool {
     let entrusts = |m| matches!(m, Message::Yield(_, Some(next)) if next == me);
-    view.in_flight(|from, to, m| from == me || to == me || entrusts(m))
+    view.in_flight(|from, to, m| from == me || to == me || entrusts(m.message))
 }
 
 /// Nothing is on its way.
@@ -81,21 +85,21 @@ fn is_over(rules: &Quorum, view: &Moment<'_>, voter: Id) -> bool {
         sends_rounds(view, leader)
             && (has_news(rules, view, leader)
                 || !has_contact(rules, view, leader)
-                || renews(view, leader, voter))
+                || renews(rules, view, leader, voter))
     };
     !view.ids().any(lasts)
 }
 
 /// Whether a leader's next round renews a voter's promise.
-fn renews(view: &Moment<'_>, leader: Id, voter: Id) -> bool {
-    view.hears(voter, leader) && epoch(view, voter) <= epoch(view, leader)
+fn renews(rules: &Quorum, view: &Moment<'_>, leader: Id, voter: Id) -> bool {
+    hears(rules, view, voter, leader) && epoch(view, voter) <= epoch(view, leader)
 }
 
 /// A challenge changes nothing: the leader is one no longer, or does not hear it.
-pub(super) fn is_ignored(_: &Quorum, view: &Moment<'_>, me: Id) -> bool {
+pub(super) fn is_ignored(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
     let heeds = |leader: Id| {
         let leads = view.up(leader) && view.process(leader).role == Role::Leader;
-        leads && view.hears(leader, me)
+        leads && hears(rules, view, leader, me)
     };
     !view.process(me).leader.is_some_and(heeds)
 }
@@ -108,7 +112,7 @@ pub(super) fn has_no_news(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
 /// Whether a leader's next round would change anything: a process is to follow it, or to tell it
 /// that it is behind.
 fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
-    let hearers = |&id: &Id| id != leader && view.up(id) && view.hears(id, leader);
+    let hearers = |&id: &Id| id != leader && view.up(id) && hears(rules, view, id, leader);
     if !is_healthy(rules, view, leader) || view.process(leader).invited.is_some() {
         return true;
     }
@@ -116,7 +120,10 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     view.ids().filter(hearers).any(|id| {
         let outranks = id > leader && is_healthy(rules, view, id);
         let challenges = at_once && outranks && view.hears(leader, id);
-        let Process { role, leader: followed, .. } = *view.process(id);
+        let Process { role, leader: followed, joins, .. } = *view.process(id);
+        if joins {
+            return true;
+        }
         match epoch(view, id) {
             higher if higher > epoch(view, leader) => rules.answer_lower && view.hears(leader, id),
             same if same == epoch(view, leader) => {
@@ -129,12 +136,13 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
 }
 
 /// Whether a majority, itself included, acknowledges a leader's rounds.
-fn has_contact(_: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
+fn has_contact(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     let answers = |&id: &Id| {
-        let up = view.up(id) && view.links(leader, id);
+        let up = view.up(id) && view.links(leader, id) && talk(rules, view, leader, id);
         id == leader || (up && epoch(view, id) <= epoch(view, leader))
     };
-    view.ids().filter(answers).count() >= majority(view.ids().count())
+    let members = rules.members_of(view.process(leader), view.nodes);
+    members.iter().filter(answers).count() >= majority(members.len())
 }
 
 /// Running again changes nothing: every process that hears it refuses it, and tells it nothing.
@@ -144,8 +152,18 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
         let bound = role == Role::Leader || promised.is_some();
         bound && epoch(view, id) <= epoch(view, me)
     };
-    let hear = view.ids().filter(|&id| id != me && view.up(id) && view.hears(id, me));
+    let hear = view.ids().filter(|&id| id != me && view.up(id) && hears(rules, view, id, me));
     rules.canvass == super::Canvass::Asks && hear.clone().all(refuses) && hear.count() > 0
+}
+
+/// Whether what `other` sends reaches `me`, and is for it.
+fn hears(rules: &Quorum, view: &Moment<'_>, me: Id, other: Id) -> bool {
+    view.hears(me, other) && talk(rules, view, me, other)
+}
+
+/// Whether two processes are members by one list.
+fn talk(rules: &Quorum, view: &Moment<'_>, one: Id, other: Id) -> bool {
+    rules.talk((one, view.process(one)), (other, view.process(other)), view.nodes)
 }
 
 fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {

@@ -15,9 +15,9 @@ impl Quorum {
         }
         let promised = p.state.promised == Some(from) && self.binds_itself;
         if !self.outrank || from > p.id() || promised || !self.is_electable(p) {
-            return p.send(from, Message::Support(epoch));
+            return Self::say(p, from, Message::Support(epoch));
         }
-        p.send(from, Message::Outrank(epoch));
+        Self::say(p, from, Message::Outrank(epoch));
         // One that defers waits for no longer than the one that asks does from now on.
         match p.state.role {
             Role::Follower => self.run(p),
@@ -35,14 +35,14 @@ impl Quorum {
     }
 
     pub(super) fn grant(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
-        self.keep(p, Stable { epoch, granted_to: Some(to) });
-        p.send(to, Message::Grant(epoch));
+        self.grants(p, epoch, Some(to));
+        Self::say(p, to, Message::Grant(epoch));
         self.promise(p, to);
     }
 
     /// It waits to canvass, if it may.
     pub(super) fn watch(&self, p: &mut Local<'_, Self>) {
-        if self.is_healthy(p) {
+        if self.is_healthy(p) && !p.state.joins {
             p.arm(Timer::Watch);
         }
     }
@@ -55,7 +55,8 @@ impl Quorum {
         epoch: Epoch,
         round: Round,
     ) {
-        let Stable { epoch: own, .. } = Self::kept(p);
+        let kept = Self::kept(p);
+        let own = kept.epoch;
         if epoch < own {
             return self.refuse(p, from);
         }
@@ -64,15 +65,14 @@ impl Quorum {
         if epoch == own && matches!(p.state.role, Role::Leader | Role::Lapsed) {
             return;
         }
-        if epoch > own {
-            self.keep(p, Stable { epoch, granted_to: Some(from) });
-        }
+        let granted_to = if epoch > own { Some(from) } else { kept.granted_to };
+        self.keep(p, Stable { epoch, granted_to, unproven: false, ..kept });
         if p.state.leader == Some(from) && epoch == own {
             p.arm(Timer::Promise);
         } else {
             self.follow(p, from);
         }
-        p.send(from, Message::Ack(epoch, round));
+        Self::say(p, from, Message::Ack(epoch, round));
         self.on_followed(p, from);
     }
 
@@ -98,7 +98,7 @@ impl Quorum {
 
     /// Whether the epoch can still be granted.
     fn is_free(&self, p: &Local<'_, Self>, to: Id, epoch: Epoch) -> bool {
-        let Stable { epoch: own, granted_to } = Self::kept(p);
+        let Stable { epoch: own, granted_to, .. } = Self::kept(p);
         epoch > own || (epoch == own && (granted_to == Some(to) || self.grants == Grants::Again))
     }
 
@@ -122,7 +122,7 @@ impl Quorum {
     pub(super) fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
         if self.answer_lower {
             let holder = if p.state.role == Role::Leader { Some(p.id()) } else { p.state.promised };
-            p.send(other, Message::Refuse(Self::kept(p).epoch, holder));
+            Self::say(p, other, Message::Refuse(Self::kept(p).epoch, holder));
         }
     }
 }

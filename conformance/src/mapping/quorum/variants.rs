@@ -1,0 +1,92 @@
+//! What the program is configured for and asked in each comparison, and the rules of the
+//! specification that this stands for.
+
+use bellwether::protocol::quorum as program;
+use bellwether::protocol::{NodeId, Request};
+use bellwether_model::protocol::{Id, quorum as spec};
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// What the program is configured for and asked, and the rules that this stands for.
+pub trait Variant: Copy + Debug + Default {
+    /// The rules of the specification.
+    const RULES: spec::Quorum;
+    /// Whether a higher node takes over.
+    const PREEMPTION: program::Preemption = program::Preemption::Never;
+    /// What the first leader is asked, if anything. It is asked nothing from a cold start.
+    const ASKED: Option<Request> = None;
+    /// Whether a process can be next.
+    const HANDS_OVER: bool = Self::RULES.transfer.is_some()
+        || !matches!(Self::RULES.preemption, spec::Preemption::Never);
+}
+
+/// The recommended rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recommended;
+
+/// A higher process takes over after a dwell time: the rules of the variant `preemptive`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Preemptive;
+
+/// A higher process takes over at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AtOnce;
+
+/// The first leader is asked to let the lowest process lead instead.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Transfers;
+
+/// The first leader is asked to lead no longer, and not to run for a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepsDown;
+
+/// Both, and it would take over again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepsAside;
+
+/// A process joins those that there are, and they restart with the list that has it. It is the
+/// lowest: the others wait for as long as before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Joins;
+
+const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
+const LOWEST: Option<NodeId> = NodeId::new(1);
+
+/// As long as no other period.
+pub(super) const AWAY: Duration = Duration::from_secs(7);
+
+impl Variant for Recommended {
+    const RULES: spec::Quorum = RECOMMENDED;
+}
+
+impl Variant for Preemptive {
+    const RULES: spec::Quorum = spec::Quorum { preemption: spec::Preemption::Dwell, ..RECOMMENDED };
+    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
+}
+
+impl Variant for AtOnce {
+    const RULES: spec::Quorum =
+        spec::Quorum { preemption: spec::Preemption::AtOnce, ..RECOMMENDED };
+    const PREEMPTION: program::Preemption = program::Preemption::AtOnce;
+}
+
+impl Variant for Transfers {
+    const RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
+    const ASKED: Option<Request> = Some(Request::Yield(LOWEST));
+}
+
+impl Variant for StepsDown {
+    const RULES: spec::Quorum = spec::Quorum { step_down: true, ..RECOMMENDED };
+    const ASKED: Option<Request> = Some(Request::StepDown(None, AWAY));
+}
+
+impl Variant for StepsAside {
+    const RULES: spec::Quorum =
+        spec::Quorum { transfer: Some(Id::at(0)), step_down: true, ..Preemptive::RULES };
+    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
+    const ASKED: Option<Request> = Some(Request::StepDown(LOWEST, AWAY));
+}
+
+impl Variant for Joins {
+    const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::LowestJoins, ..RECOMMENDED };
+}

@@ -1,0 +1,121 @@
+//! Members that join and leave by configuration, one at a time, while the cluster works. The steps
+//! are those of `docs/daemon.md`.
+
+use std::fs;
+
+use super::bad_input::refuses;
+use super::common::{Cluster, wait_until};
+
+/// Five nodes are configured somewhere, of which so many are members at first.
+struct Changing {
+    cluster: Cluster,
+    all: String,
+}
+
+impl Changing {
+    fn new(members: u16) -> Self {
+        let cluster = Cluster::running(5, "quorum", "");
+        let all = fs::read_to_string(cluster.config()).expect("ours");
+        let mut changing = Self { cluster, all };
+        changing.write(1, members);
+        (1..=members).for_each(|node| changing.cluster.start(node));
+        changing.cluster.wait_for_any_leader();
+        changing
+    }
+
+    /// Nodes `1..=members` are the list with this number.
+    fn write(&self, config_epoch: u64, members: u16) {
+        let is_member = |line: &&str| {
+            let node = line.split(" = \"127").next().and_then(|id| id.parse::<u16>().ok());
+            node.is_none_or(|node| node <= members)
+        };
+        let lines: Vec<_> = self.all.lines().filter(is_member).collect();
+        let text = lines.join("\n");
+        let text = text.replace("[members]", &format!("config_epoch = {config_epoch}\n[members]"));
+        fs::write(self.cluster.config(), text).expect("ours");
+    }
+
+    /// SIGTERM, and a new start with the file as it is now.
+    fn restart(&mut self, node: u16) {
+        let mut process = self.cluster.take(node);
+        process.ask_to_end();
+        assert!(process.ended().success(), "{}", self.cluster.log_of(&node.to_string()));
+        self.cluster.start(node);
+        self.cluster.wait_for(node, "it is up", |_| true);
+    }
+
+    /// All members have this list, and one of them leads with a higher epoch than before.
+    fn agree(&self, config_epoch: u64, members: u16, before: u64) -> u64 {
+        let leader = self.cluster.wait_for_any_leader();
+        for node in 1..=members {
+            self.cluster
+                .wait_for(node, "the list", |status| status["config_epoch"] == config_epoch);
+        }
+        let status = self.cluster.status(leader).expect("it runs");
+        let epoch = status["epoch"].as_u64().expect("it leads");
+        assert!(epoch > before, "{epoch} after {before}");
+        epoch
+    }
+}
+
+#[test]
+fn a_cluster_of_three_grows_to_five_and_shrinks_back() {
+    let mut changing = Changing::new(3);
+    let mut epoch = 0;
+    for (config_epoch, members) in [(2, 4), (3, 5)] {
+        changing.write(config_epoch, members);
+        changing.cluster.start(members);
+        (1..members).for_each(|node| changing.restart(node));
+        epoch = changing.agree(config_epoch, members, epoch);
+    }
+    for (config_epoch, members) in [(4, 4), (5, 3)] {
+        changing.write(config_epoch, members);
+        (1..=members).for_each(|node| changing.restart(node));
+        let removed = members + 1;
+        let says = || changing.cluster.log_of(&removed.to_string()).contains("it has config_epoch");
+        wait_until("the node that has left is refused", says, String::new);
+        let mut process = changing.cluster.take(removed);
+        process.ask_to_end();
+        assert!(process.ended().success());
+        epoch = changing.agree(config_epoch, members, epoch);
+    }
+}
+
+#[test]
+fn a_node_does_not_go_back_to_an_older_list_nor_skip_a_change() {
+    let mut changing = Changing::new(3);
+    changing.write(2, 4);
+    changing.cluster.start(4);
+    (1..=3).for_each(|node| changing.restart(node));
+    changing.agree(2, 4, 0);
+    let mut process = changing.cluster.take(1);
+    process.ask_to_end();
+    assert!(process.ended().success());
+
+    let config = changing.cluster.config();
+    let arguments = ["run", "--config", config.to_str().expect("plain text"), "--node", "1"];
+    let refused = |wrong: &str| {
+        let lists = "this node has taken part with config_epoch 2 (members 1, 2, 3, 4)";
+        refuses(&[&arguments[..], &["--log-level", "off"]].concat(), 1, &[lists, wrong]);
+    };
+    changing.write(1, 3);
+    refused("a list of members is never taken back");
+    changing.write(2, 5);
+    refused("set config_epoch = 3");
+    changing.write(3, 2);
+    refused("one member may join or leave with each config_epoch");
+    changing.write(2, 4);
+    changing.cluster.start(1);
+    changing.cluster.wait_for_any_leader();
+}
+
+/// Alone, a new node has no part in anything, whatever its file says.
+#[test]
+fn a_new_node_waits_until_it_hears_a_member() {
+    let mut changing = Changing::new(3);
+    changing.write(2, 4);
+    changing.cluster.start(4);
+    changing.cluster.wait_for(4, "it waits", |status| status["reason"] == "joins");
+    let leader = changing.cluster.status(4).expect("it runs")["leader"].clone();
+    assert!(leader.is_null(), "{leader}");
+}
