@@ -247,6 +247,8 @@ const CONTROLS: &[Control] = &[
     },
     Control {
         from: ("recommended", &[]),
+        scenario: || Scenario { nodes: 4, ..with(CRASH) },
+        flags: "--nodes 4 --recoveries 1",
         ..list("lists=replaces", "one member changes at a time")
     },
     list("lists_proven=false", "a process moves at once only from a list that is in force"),
