@@ -11,9 +11,6 @@ use std::time::{Duration, Instant};
 
 use crate::set::{Mutant, root};
 
-/// What a workspace consists of.
-const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "model", "impl", "conformance"];
-
 /// No wrong program is given longer.
 const LIMIT: Duration = Duration::from_secs(600);
 
@@ -38,8 +35,9 @@ impl Scratch {
         let program = std::env::current_exe()?;
         let target = program.ancestors().nth(3).context("not in a target folder")?;
         let scratch = Self { folder: target.join("mutants"), changed: BTreeSet::new() };
-        for part in PARTS {
-            copy(&root().join(part), &scratch.folder.join(part))?;
+        fs::create_dir_all(&scratch.folder)?;
+        for part in parts()? {
+            copy(&root().join(&part), &scratch.folder.join(&part))?;
         }
         Ok(scratch)
     }
@@ -112,6 +110,18 @@ impl Scratch {
         let output = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
         Ok(Ended { status, output })
     }
+}
+
+/// What is in the workspace and in no package: some of it is read by tests.
+const BESIDES: [&str; 4] = ["Cargo.toml", "Cargo.lock", "docs", "packaging"];
+
+/// What the workspace consists of.
+fn parts() -> Result<BTreeSet<String>> {
+    let manifest: toml::Table = fs::read_to_string(root().join("Cargo.toml"))?.parse()?;
+    let members = manifest["workspace"]["members"].as_array().context("no list of members")?;
+    let folder = |member: &toml::Value| Some(member.as_str()?.split('/').next()?.to_owned());
+    let folders = members.iter().filter_map(folder);
+    Ok(folders.chain(BESIDES.map(str::to_owned)).collect())
 }
 
 fn cargo(arguments: &[&str]) -> Command {
