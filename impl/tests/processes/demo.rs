@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::browser::Page;
 use super::common::{bellwether, free_port, wait_until};
+use bellwether_browser::Page;
 
 struct Demo {
     program: Child,

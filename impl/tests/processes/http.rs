@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::browser::Page;
 use super::common::{Cluster, Process, bellwether, free_port, wait_until};
+use bellwether_browser::Page;
 
 /// What stands at this URL: the status and the body; nothing if no process answers.
 fn get(url: &str) -> Option<(u16, String)> {

@@ -2,7 +2,6 @@
 
 mod asking;
 mod bad_input;
-mod browser;
 mod cluster;
 mod common;
 mod demo;

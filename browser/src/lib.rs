@@ -1,19 +1,23 @@
-//! A headless browser, driven through its debugging protocol: messages in JSON, each ended by a
-//! zero byte, through a pair of pipes.
+//! A headless browser for the tests of our pages, driven through its debugging protocol: messages
+//! in JSON, each ended by a zero byte, through a pair of pipes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::common::wait_until;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 const CHROMIUM: [&str; 2] = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
 
+/// How long a page may take to become what it should be.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// One page in a browser, which ends when this is dropped.
-pub(crate) struct Page {
+pub struct Page {
     browser: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -24,7 +28,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Opens this page; none, with a notice, where there is no browser.
-    pub(crate) fn open(url: &str) -> Option<Self> {
+    pub fn open(url: &str) -> Option<Self> {
         let Some(path) = CHROMIUM.into_iter().find(|path| Path::new(path).exists()) else {
             eprintln!("skipped: there is no Chromium here");
             return None;
@@ -73,7 +77,7 @@ impl Page {
     }
 
     /// What this expression is in the page.
-    pub(crate) fn value(&mut self, expression: &str) -> Value {
+    pub fn value(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "returnByValue": true });
         let result = self.ask("Runtime.evaluate", &params);
         assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
@@ -81,26 +85,43 @@ impl Page {
     }
 
     /// The page is shown on dark, or on light.
-    pub(crate) fn prefer(&mut self, scheme: &str) {
+    pub fn prefer(&mut self, scheme: &str) {
         let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.ask("Emulation.setEmulatedMedia", &json!({ "features": feature }));
     }
 
     /// A key is pressed.
-    pub(crate) fn press(&mut self, key: &str, code: u32) {
+    pub fn press(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
             let params = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
             self.ask("Input.dispatchKeyEvent", &params);
         }
     }
 
+    /// The window becomes so many pixels wide and high.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false
+        });
+        self.ask("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// What the window shows, as a PNG.
+    pub fn picture(&mut self) -> Vec<u8> {
+        let shot = self.ask("Page.captureScreenshot", &json!({ "format": "png" }));
+        let data = shot["data"].as_str().expect("a picture");
+        BASE64_STANDARD.decode(data).expect("base64")
+    }
+
     /// Waits until this expression is true in the page, which may not be loaded yet.
-    pub(crate) fn wait_for(&mut self, expression: &str) {
-        let expression = &format!("(() => {{ try {{ return {expression} }} catch {{}} }})()");
-        let page = std::cell::RefCell::new(self);
-        let look = || page.borrow_mut().value(expression) == true;
-        let text = || page.borrow_mut().value("document.body.innerText").to_string();
-        wait_until(expression, look, text);
+    pub fn wait_for(&mut self, expression: &str) {
+        let asked = format!("(() => {{ try {{ return {expression} }} catch {{}} }})()");
+        let deadline = Instant::now() + LIMIT;
+        while self.value(&asked) != true {
+            let text = self.value("document.body?.innerText");
+            assert!(Instant::now() < deadline, "not within {LIMIT:?}: {expression}\n{text}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
