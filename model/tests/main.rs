@@ -1,6 +1,7 @@
 //! All tests of the checker, as one program: what they share is compiled and linked once.
 
 mod accuracy;
+mod bad_lines;
 mod bounded;
 mod bounds;
 mod claims;

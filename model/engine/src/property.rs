@@ -13,6 +13,7 @@ pub use crate::world::Condition;
 
 use crate::protocol::{Elects, Protocol, TimerRow};
 use crate::temporal;
+use crate::words::instead_of;
 use crate::world::World;
 pub(crate) use beliefs::agreed;
 use beliefs::{
@@ -244,7 +245,7 @@ pub fn select<P: Protocol>(
     let find = |name: &String| {
         let found = known().find(|p| p.name == name).ok_or_else(|| PropertyError::Unknown {
             name: name.clone(),
-            known: known().map(|p| p.name).collect::<Vec<_>>().join(", "),
+            known: instead_of(name, &known().map(|p| p.name).collect::<Vec<_>>()),
         })?;
         answerable(world, found.name).map(|()| found)
     };
@@ -269,11 +270,11 @@ fn answerable<P: Protocol>(world: &World<P>, name: &'static str) -> Result<(), P
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PropertyError {
     /// No property of that name.
-    #[error("there is no property '{name}'; there are: {known}")]
+    #[error("there is no property '{name}'; {known}")]
     Unknown {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// What was probably meant, and what there is.
         known: String,
     },
     /// Only a timed world has it.

@@ -61,3 +61,32 @@ pub fn plain_value(value: &serde_json::Value) -> String {
         other => other.to_string(),
     }
 }
+
+/// What to say after a name that is not among `known`: what was probably meant, and all there is.
+#[must_use]
+pub fn instead_of(name: &str, known: &[&str]) -> String {
+    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
+    let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 4;
+    let nearest = known.iter().copied().filter(near).min_by_key(|known| distance(known));
+    let begins = || known.iter().copied().find(|known| name.len() > 2 && known.starts_with(name));
+    let meant = nearest.or_else(begins);
+    let meant = meant.map(|known| format!("did you mean '{known}'? ")).unwrap_or_default();
+    format!("{meant}there are: {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instead_of;
+
+    #[test]
+    fn what_was_meant_is_near_or_begins_alike() {
+        let known = ["bully", "raft-election", "queue"];
+        let all = "there are: bully, raft-election, queue";
+        for (name, meant) in [("buly", "bully"), ("raft", "raft-election"), ("qeueu", "queue")] {
+            assert_eq!(instead_of(name, &known), format!("did you mean '{meant}'? {all}"));
+        }
+        for name in ["", "paxos", "b"] {
+            assert_eq!(instead_of(name, &known), all);
+        }
+    }
+}

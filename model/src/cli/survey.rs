@@ -9,6 +9,7 @@ use crate::check::{Limits, Options, Reason};
 use crate::survey::{
     How, Most, Row, Standing, Surrounding, matrix, questions, surroundings, survey,
 };
+use crate::words::instead_of;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use comfy_table::{Cell as Place, Color, ContentArrangement, Table, presets};
@@ -166,8 +167,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     let worlds = surroundings(args.nodes.into());
     let Some(found) = worlds.iter().find(|known| known.name == world) else {
         let known: Vec<_> = worlds.iter().map(|world| world.name).collect();
-        let known = known.join(", ");
-        return Err(anyhow!("there is no world '{world}'; there are: {known}"));
+        return Err(anyhow!("there is no world '{world}'; {}", instead_of(world, &known)));
     };
     let Some(scenario) = found.scenario(protocol)? else {
         return Err(anyhow!(

@@ -11,12 +11,12 @@ pub struct LimitArgs {
     /// With how many threads; the exact engine finds the same with any number [default: one for
     /// each processor; stateright's engines: 1]
     #[arg(short, long, value_name = "T", help_heading = "Search",
-          value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true)]
+          value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
 
     /// Give up after this many states
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
-          value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
+          value_parser = states, allow_negative_numbers = true)]
     pub max_states: Option<u64>,
 
     /// Give up after this many seconds
@@ -51,6 +51,16 @@ impl LimitArgs {
     pub fn are_default(&self) -> bool {
         self.max_states.is_none() && self.max_seconds.is_none() && self.memory.is_none()
     }
+}
+
+fn threads(text: &str) -> Result<u16, String> {
+    let threads = text.parse().ok().filter(|threads| (1..=256).contains(threads));
+    threads.ok_or_else(|| "give a whole number from 1 to 256".to_owned())
+}
+
+fn states(text: &str) -> Result<u64, String> {
+    let states = text.parse().ok().filter(|&states| states > 0);
+    states.ok_or_else(|| "give a whole number of states, at least 1".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

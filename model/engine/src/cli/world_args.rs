@@ -1,7 +1,7 @@
 //! The flags that describe a world; the same for every command that needs one.
 
 use super::TimedArgs;
-use crate::erased::{AnyRules, AnyWorld, Registry, UnknownProtocol};
+use crate::erased::{AnyProtocol, AnyRules, AnyWorld, Registry, UnknownProtocol};
 use crate::protocol::{MAX_NODES, RuleError};
 use crate::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
@@ -177,6 +177,38 @@ impl WorldArgs {
         Ok(self.scenario_with(timing))
     }
 
+    /// Refuses flags that are given and change nothing.
+    ///
+    /// # Errors
+    /// The first such flag.
+    pub fn have_effect(&self, protocol: &dyn AnyProtocol) -> Result<(), UsageError> {
+        let refuse = |flag: String, why: String| Err(UsageError::NoEffect { flag, why });
+        let without = |flag: &str, what: &str| refuse(flag.to_owned(), what.to_owned());
+        if self.heals == HealsArg::Must && self.cuts == 0 {
+            return without("--heals must", "no link is cut; add --cuts K, or leave it out");
+        }
+        if self.fairness == FairnessArg::Strong && self.losses == Budget::NONE {
+            return without(
+                "--fairness strong",
+                "no message is lost; add --losses K, or leave it out",
+            );
+        }
+        if self.recoveries > 0 && self.crashes == 0 {
+            return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
+        }
+        let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
+        let given = self.timed.durations.0.iter().map(|&(name, _)| name);
+        match given.into_iter().find(|name| !known.contains(name)) {
+            Some(name) => {
+                let known = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>();
+                let (protocol, known) = (protocol.name(), known.join(", "));
+                let why = format!("no timer of {protocol} takes it; there are: {known}");
+                refuse(format!("--{name}"), why)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The same, whatever the flags say about timing.
     #[must_use]
     pub fn scenario_with(&self, timing: Timing) -> Scenario {
@@ -230,19 +262,22 @@ impl WorldArgs {
         }
     }
 
-    /// The flags that set this scenario, as they are typed, defaults left out.
+    /// The flags that set this scenario, as they are typed: neither defaults, nor what changes
+    /// nothing.
     #[must_use]
     pub fn typed(scenario: &Scenario) -> String {
         let mut flags = format!("--nodes {}", scenario.nodes);
-        for (name, budget) in scenario.faults.named() {
-            if budget != Budget::AtMost(u8::from(name == "crashes")) {
+        let faults = scenario.faults;
+        for (name, budget) in faults.named() {
+            let usual = Budget::AtMost(u8::from(name == "crashes"));
+            if budget != usual && (name != "recoveries" || faults.crashes > 0) {
                 flags += &format!(" --{name} {budget}");
             }
         }
-        if scenario.heals != Heals::May {
+        if scenario.heals != Heals::May && faults.cuts > 0 {
             flags += &format!(" --heals {}", scenario.heals);
         }
-        if scenario.fairness != DeliveryFairness::Weak {
+        if scenario.fairness != DeliveryFairness::Weak && faults.losses != Budget::NONE {
             flags += &format!(" --fairness {}", scenario.fairness);
         }
         for link in scenario.missing.words() {
@@ -328,7 +363,9 @@ pub fn world(
     protocol: &ProtocolArgs,
     scenario: &WorldArgs,
 ) -> Result<Arc<dyn AnyWorld>, UsageError> {
-    Ok(protocol.rules(registry)?.world(scenario.scenario()?)?)
+    let rules = protocol.rules(registry)?;
+    scenario.have_effect(registry.find(&protocol.protocol)?)?;
+    Ok(rules.world(scenario.scenario()?)?)
 }
 
 /// What was asked for cannot be.
@@ -340,6 +377,14 @@ pub enum UsageError {
     /// The scenario.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// A flag that changes nothing: who gives it expects otherwise.
+    #[error("{flag} has no effect: {why}")]
+    NoEffect {
+        /// The flag.
+        flag: String,
+        /// Why, and what to do.
+        why: String,
+    },
     /// The properties.
     #[error(transparent)]
     Property(#[from] crate::property::PropertyError),

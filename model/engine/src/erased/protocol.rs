@@ -4,6 +4,7 @@ use super::{AnyCondition, AnyProperty, AnyWorld};
 use crate::property;
 use crate::protocol::{self, Duration, Protocol, RuleError, TimerRow, Wait, variant_name};
 use crate::trace::{Trace, TraceError};
+use crate::words::instead_of;
 use crate::world::{Durations, Scenario, World, WorldError};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -203,7 +204,7 @@ impl Registry {
     pub fn find(self, name: &str) -> Result<&'static dyn AnyProtocol, UnknownProtocol> {
         self.iter().find(|known| known.name() == name).ok_or_else(|| UnknownProtocol {
             name: name.to_owned(),
-            known: self.names().join(", "),
+            known: instead_of(name, &self.names()),
         })
     }
 
@@ -222,10 +223,10 @@ impl Registry {
 
 /// A protocol was asked for that is not in the registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no protocol '{name}'; there are: {known}")]
+#[error("there is no protocol '{name}'; {known}")]
 pub struct UnknownProtocol {
     /// What was asked for.
     pub name: String,
-    /// What there is.
+    /// What was probably meant, and what there is.
     pub known: String,
 }

@@ -22,6 +22,7 @@ pub use options::{
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
 pub use view::{Envelope, Judge, View};
 
+use crate::words::instead_of;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -118,7 +119,7 @@ pub fn variant<P: Protocol>(name: &str, overrides: &[(String, String)]) -> Resul
     let rules = found.ok_or_else(|| RuleError::Variant {
         protocol: P::NAME,
         name: name.to_owned(),
-        known: P::VARIANTS.iter().map(|v| v.name).collect::<Vec<_>>().join(", "),
+        known: instead_of(name, &P::VARIANTS.iter().map(|v| v.name).collect::<Vec<_>>()),
     })?;
     overrides.iter().try_fold(rules.rules, |rules, (rule, value)| with_rule(rules, rule, value))
 }
@@ -132,7 +133,7 @@ fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleEr
         return Err(RuleError::Rule {
             protocol: P::NAME,
             rule: rule.to_owned(),
-            known: fields.keys().cloned().collect::<Vec<_>>().join(", "),
+            known: instead_of(rule, &fields.keys().map(String::as_str).collect::<Vec<_>>()),
         });
     }
     let parsed = match value {
@@ -146,12 +147,24 @@ fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleEr
             .filter(serde_json::Value::is_number)
             .unwrap_or_else(|| serde_json::Value::String(word.to_owned())),
     };
+    let boolean = fields[rule].is_boolean();
     fields.insert(rule.to_owned(), parsed);
     serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| RuleError::Value {
         rule: rule.to_owned(),
         value: value.to_owned(),
-        reason: error.to_string(),
+        reason: if boolean { "it is true or false".to_owned() } else { reason(&error) },
     })
+}
+
+/// What is wrong with a value, in our words where it is a name that is not among those there are.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string().replace('`', "'");
+    match text.split_once(", expected ") {
+        Some((unknown, expected)) if unknown.starts_with("unknown variant") => {
+            format!("it is {expected}")
+        }
+        _ => text,
+    }
 }
 
 /// What the rules of `protocol` are called: the variant nearest to them, with the rules that
@@ -180,23 +193,23 @@ pub fn variant_name<P: Protocol>(protocol: &P) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     /// No variant of that name.
-    #[error("protocol '{protocol}' has no variant '{name}'; it has: {known}")]
+    #[error("protocol '{protocol}' has no variant '{name}'; {known}")]
     Variant {
         /// The protocol.
         protocol: &'static str,
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// What was probably meant, and what there is.
         known: String,
     },
     /// No rule of that name.
-    #[error("protocol '{protocol}' has no rule '{rule}'; its rules are: {known}")]
+    #[error("protocol '{protocol}' has no rule '{rule}'; {known}")]
     Rule {
         /// The protocol.
         protocol: &'static str,
         /// What was asked for.
         rule: String,
-        /// What there is.
+        /// What was probably meant, and what there is.
         known: String,
     },
     /// A rule cannot have that value.

@@ -33,7 +33,8 @@ impl Trace {
     pub fn read(input: impl BufRead) -> Result<Trace, TraceError> {
         let mut lines = Lines { input, number: 0 };
         let Some(first) = lines.next()? else { return Err(TraceError::Empty) };
-        let mut probe: serde_json::Value = parse(&first, 1)?;
+        let no_json = |_| TraceError::Format { found: "nothing in JSON".to_owned() };
+        let mut probe: serde_json::Value = serde_json::from_str(&first).map_err(no_json)?;
         match probe.get("format").and_then(serde_json::Value::as_str) {
             Some(FORMAT) => {}
             found => {
