@@ -1,5 +1,7 @@
 //! The Explorer as a browser meets it: over HTTP, from a process of its own.
 
+mod page;
+
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +20,14 @@ fn bellwether(line: &str) -> Command {
     command
 }
 
-/// An Explorer of a bully with a crash and a recovery; it ends with the test.
+/// The world that most of the tests explore: a restart lets two lead.
+const BULLY: &str = "bully --recoveries 1";
+
+/// A timed world in which a lease is granted anew for ever.
+const LEASE: &str = "lease --nodes 2 --timing timed --delay 1 --t-holder 7 --t-grant 9 --t-renew 3 \
+                     --t-retry 2";
+
+/// An Explorer; it ends with the test.
 struct Explorer {
     process: Child,
     address: SocketAddr,
@@ -26,9 +35,9 @@ struct Explorer {
 }
 
 impl Explorer {
-    fn start() -> Explorer {
-        let line = "explore bully --recoveries 1 --address 127.0.0.1:0";
-        let mut process = bellwether(line).spawn().expect("the binary runs");
+    fn start(world: &str) -> Explorer {
+        let line = format!("explore {world} --address 127.0.0.1:0");
+        let mut process = bellwether(&line).spawn().expect("the binary runs");
         let stdout = BufReader::new(process.stdout.take().expect("it is piped"));
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
@@ -57,17 +66,21 @@ impl Explorer {
         stream
     }
 
-    fn ask(&self, path: &str) -> io::Result<TcpStream> {
+    fn ask(&self, what: &str) -> io::Result<TcpStream> {
         let mut stream = self.connect();
         let host = self.address;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
+        write!(stream, "{what} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;
         Ok(stream)
     }
 
-    /// The status and the body of the answer.
+    /// The status and the body of the answer to a GET.
     fn get(&self, path: &str) -> (u16, String) {
+        self.answer(&format!("GET {path}"))
+    }
+
+    fn answer(&self, what: &str) -> (u16, String) {
         let mut answer = Vec::new();
-        let mut stream = self.ask(path).expect("it hears");
+        let mut stream = self.ask(what).expect("it hears");
         stream.read_to_end(&mut answer).expect("it answers");
         let end = answer.windows(4).position(|w| w == b"\r\n\r\n").expect("headers") + 4;
         let head = String::from_utf8_lossy(&answer[..end]).into_owned();
@@ -90,17 +103,33 @@ impl Explorer {
         self.json(&path).as_array().expect("a list").clone()
     }
 
-    /// The status once the search is done.
+    /// Stateright's status once its search is done.
     fn done(&self) -> Value {
+        assert_eq!(self.answer("POST /.runtocompletion").0, 200);
+        self.once_done("/.status")
+    }
+
+    /// The verdicts of the exact engine.
+    fn verdicts(&self) -> Vec<Value> {
+        self.once_done("/.verdicts")["properties"].as_array().expect("a list").clone()
+    }
+
+    fn once_done(&self, path: &str) -> Value {
         let started = Instant::now();
         loop {
-            let status = self.json("/.status");
+            let status = self.json(path);
             if status["done"] == true {
                 return status;
             }
             assert!(started.elapsed() < DEADLINE, "the search does not end: {status}");
-            thread::yield_now();
+            thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// The execution that takes these places.
+    fn walk(&self, places: &[u64], shows: &str) -> Value {
+        let places: String = places.iter().map(|place| format!("/{place}")).collect();
+        self.json(&format!("/.walk/0{places}?shows={shows}"))
     }
 
     /// Ends it; what it wrote on standard error.
@@ -147,12 +176,15 @@ fn text<'a>(state: &'a Value, field: &str) -> &'a str {
 
 #[test]
 fn the_page_its_properties_and_a_counterexample_are_served() {
-    let explorer = Explorer::start();
+    let explorer = Explorer::start(BULLY);
     let (status, page) = explorer.get("/");
     assert_eq!(status, 200);
+    assert!(page.contains("<title>Bellwether Explorer</title>"), "{page}");
+    let (status, page) = explorer.get("/stateright/");
+    assert_eq!(status, 200);
     assert!(page.contains("<title>Stateright Explorer</title>"), "{page}");
-    for file in ["/app.js", "/app.css", "/knockout-3.5.0.js"] {
-        assert_eq!(explorer.get(file).0, 200, "{file}");
+    for file in ["app.js", "app.css", "knockout-3.5.0.js"] {
+        assert_eq!(explorer.get(&format!("/stateright/{file}")).0, 200, "{file}");
     }
     let status = explorer.done();
     let properties = status["properties"].as_array().expect("a list");
@@ -193,7 +225,7 @@ fn reads_like_a_sentence(action: &str) {
 
 #[test]
 fn the_address_that_check_prints_opens_exactly_its_counterexample() {
-    let explorer = Explorer::start();
+    let explorer = Explorer::start(BULLY);
     let check = bellwether("check bully --recoveries 1 --json").output().expect("it runs");
     let report: Value = serde_json::from_slice(&check.stdout).expect("JSON");
     let steps = report["properties"][0]["counterexample"]["steps"].as_array().expect("steps");
@@ -223,8 +255,137 @@ fn the_address_that_check_prints_opens_exactly_its_counterexample() {
 }
 
 #[test]
+fn the_verdicts_are_those_of_the_exact_engine_with_shortest_counterexamples() {
+    for world in [BULLY, "invitation --variant paper --losses 1", LEASE] {
+        let check = bellwether(&format!("check {world} --json")).output().expect("it runs");
+        let report: Value = serde_json::from_slice(&check.stdout).expect("JSON");
+        let checked = report["properties"].as_array().expect("properties");
+        let explorer = Explorer::start(world);
+        let told = explorer.verdicts();
+        assert_eq!(told.len(), checked.len());
+        for (told, checked) in told.iter().zip(checked) {
+            let length = |list: &Value| list.as_array().map_or(0, Vec::len);
+            let found = &checked["counterexample"];
+            assert_eq!(told["name"], checked["name"]);
+            let verdict = if checked["verdict"] == "holds-within" {
+                "within"
+            } else {
+                text(checked, "verdict")
+            };
+            assert_eq!(told["verdict"], *verdict, "{told}");
+            assert_eq!(told["places"].is_null(), found.is_null(), "{told}");
+            let steps = length(&found["steps"]) + length(&found["cycle"]);
+            assert_eq!(length(&told["places"]), steps, "{told}");
+            let after = found["cycle"].as_array().map(|_| length(&found["steps"]) as u64);
+            assert_eq!(told["cycle_after"].as_u64(), after, "{told}");
+        }
+    }
+}
+
+/// The places of the counterexample to a property.
+fn places(verdicts: &[Value], property: &str) -> Vec<u64> {
+    let row = verdicts.iter().find(|row| row["name"] == property);
+    let row = row.unwrap_or_else(|| panic!("no {property}"));
+    let places = row["places"].as_array().unwrap_or_else(|| panic!("it holds: {row}"));
+    places.iter().map(|place| place.as_u64().expect("a place")).collect()
+}
+
+#[test]
+fn a_walk_tells_everything_of_each_state() {
+    let explorer = Explorer::start(BULLY);
+    let places = places(&explorer.verdicts(), "at-most-one-leader");
+    let walk = explorer.walk(&places, "at-most-one-leader");
+    assert_eq!(walk["shows"]["property"], "at-most-one-leader");
+    let moments = walk["moments"].as_array().expect("states");
+    assert_eq!(moments.len(), places.len() + 1);
+    assert_eq!(walk["rows"].as_array().map(Vec::len), Some(places.len()));
+    assert_eq!(walk["story"].as_array().map(Vec::len), Some(places.len()));
+    // What may happen is what stateright's own page offers, in its order.
+    let mut path = vec!["0".to_owned()];
+    for (moment, place) in moments.iter().zip(places.iter().map(Some).chain([None])) {
+        let next: Vec<&str> = path.iter().map(String::as_str).collect();
+        let offered = explorer.next(&next);
+        let ours = moment["next"].as_array().expect("a list");
+        assert_eq!(ours.len(), offered.len());
+        for (ours, theirs) in ours.iter().zip(&offered) {
+            assert_eq!(ours["what"], theirs["action"]);
+        }
+        path.extend(place.map(ToString::to_string));
+    }
+    // Only in the last state do two lead, and it says so for itself.
+    let property = walk["properties"].as_array().expect("properties").iter();
+    let property = property.clone().find(|one| one["name"] == "at-most-one-leader");
+    let at = property.expect("it is asked")["conditions"][0][1].as_u64().expect("a place");
+    for (step, moment) in moments.iter().enumerate() {
+        let answer = &moment["answers"][at as usize];
+        let leaders = moment["processes"].as_array().expect("processes").iter();
+        let leaders = leaders.filter(|one| one["up"] == true && one["leader"] == one["id"]);
+        let leaders: Vec<&Value> = leaders.map(|one| &one["id"]).collect();
+        assert_eq!(answer["holds"], step < places.len(), "{moment}");
+        assert_eq!(answer["holds"], leaders.len() < 2);
+        if step == places.len() {
+            let concerned = answer["concerned"].as_array().expect("ids");
+            assert_eq!(concerned.iter().collect::<Vec<_>>(), leaders);
+        }
+    }
+    assert_eq!(explorer.walk(&places[1..=1], "")["shows"], Value::Null);
+}
+
+/// Names that the search makes one, such as those of groups, are what the processes call them, and
+/// the same everywhere.
+#[test]
+fn a_message_has_one_name_in_buttons_story_and_diagram() {
+    let explorer = Explorer::start(LEASE);
+    let verdicts = explorer.verdicts();
+    let violated = verdicts.iter().filter(|row| !row["places"].is_null());
+    let mut named = 0;
+    for row in violated {
+        let name = text(row, "name");
+        let places = places(&verdicts, name);
+        let walk = explorer.walk(&places, name);
+        for (step, place) in places.iter().enumerate() {
+            let next = &walk["moments"][step]["next"][*place as usize];
+            let what = text(next, "what");
+            let Some((_, label)) = what.split_once(" gets ") else { continue };
+            let (label, _) = label.split_once(" from ").expect("a sender");
+            assert!(text(&walk, "svg").contains(label), "{label} is not in the diagram");
+            let story = walk["story"][step].as_str().expect("a sentence");
+            assert!(story.contains(label), "{story}: {label}");
+            named += usize::from(label.contains('('));
+        }
+    }
+    assert!(named > 0, "no message with a number was seen");
+}
+
+#[test]
+fn a_path_is_saved_as_one_file_that_needs_no_server() {
+    let explorer = Explorer::start(BULLY);
+    let places = places(&explorer.verdicts(), "at-most-one-leader");
+    let path: String = places.iter().map(|place| format!("/{place}")).collect();
+    let (status, page) = explorer.get(&format!("/.walk/0{path}?shows=at-most-one-leader&html"));
+    assert_eq!(status, 200);
+    for loaded in ["src=", "http-equiv", "@import", "url("] {
+        assert!(!page.contains(loaded), "it loads something: {loaded}");
+    }
+    let (_, walk) = page.split_once("id=\"walk\">").expect("a place for the walk");
+    let (walk, _) = walk.split_once("</script>").expect("its end");
+    let walk: Value = serde_json::from_str(walk).expect("JSON");
+    assert_eq!(walk, explorer.walk(&places, "at-most-one-leader"));
+}
+
+#[test]
+fn a_large_world_is_decided_when_the_page_asks() {
+    let explorer = Explorer::start("bully --nodes 5 --crashes 2 --on-demand --max-states 20000");
+    let told = explorer.json("/.verdicts");
+    assert_eq!((&told["started"], &told["done"]), (&false.into(), &false.into()));
+    assert_eq!(explorer.answer("POST /.decide").0, 200);
+    let verdicts = explorer.verdicts();
+    assert!(verdicts.iter().any(|row| text(row, "words").contains("limit on states")));
+}
+
+#[test]
 fn what_does_not_exist_is_not_found_and_breaks_nothing() {
-    let explorer = Explorer::start();
+    let explorer = Explorer::start(BULLY);
     let wrong = [
         "/nowhere",
         "/.states/1",
@@ -235,6 +396,14 @@ fn what_does_not_exist_is_not_found_and_breaks_nothing() {
         "/.states/0/99999999999999999999999999",
         "/.states/0/%F0%9F%A5%9A",
         "/../../etc/passwd",
+        "/stateright/nowhere",
+        "/.walk",
+        "/.walk/1",
+        "/.walk/0/999",
+        "/.walk/0/egg",
+        "/.walk/0/-1",
+        "/.walk/0/0/",
+        "/.walk/0/99999999999999999999999999",
     ];
     for path in wrong {
         assert_eq!(explorer.get(path).0, 404, "{path}");
@@ -250,8 +419,8 @@ fn what_does_not_exist_is_not_found_and_breaks_nothing() {
 
 #[test]
 fn a_browser_that_hangs_up_does_not_bring_it_down() {
-    let explorer = Explorer::start();
-    let paths = ["/", "/knockout-3.5.0.js", "/.states/0/0/0/0", "/.status"];
+    let explorer = Explorer::start(BULLY);
+    let paths = ["GET /", "GET /.walk/0/0/0", "GET /.states/0/0/0/0", "GET /.status"];
     for round in 0..200 {
         let mut stream = explorer.ask(paths[round % paths.len()]).expect("it hears");
         match round % 3 {
@@ -267,7 +436,7 @@ fn a_browser_that_hangs_up_does_not_bring_it_down() {
     }
     // More connections than are relayed at a time may be open for a moment still.
     let started = Instant::now();
-    while explorer.ask("/.states/0").and_then(|mut s| s.read(&mut [0; 1])).unwrap_or(0) == 0 {
+    while explorer.ask("GET /.states/0").and_then(|mut s| s.read(&mut [0; 1])).unwrap_or(0) == 0 {
         assert!(started.elapsed() < DEADLINE, "it does not answer any more");
     }
     assert!(explorer.next(&["0"]).len() > 1);

@@ -119,7 +119,7 @@ fn every_row_is_shown_and_saved_if_that_is_wanted() {
     assert_eq!(printed.matches("is too short").count(), 4, "{printed}");
     assert!(printed.contains("Saved: saved/bully-t-elec-2-tm-1-tp-0.ndjson"), "{printed}");
     let saved = fs::read_dir(dir.path().join("saved")).expect("the folder").count();
-    assert_eq!(saved, 8, "four traces with their pictures");
+    assert_eq!(saved, 12, "four traces, each with its picture and its page");
     let mut again = Command::cargo_bin("bellwether-model").expect("the binary is built");
     let trace = "saved/bully-t-coord-7-tm-2-tp-0.ndjson";
     again.current_dir(&dir).args(["trace", trace]).assert().code(0);

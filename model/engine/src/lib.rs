@@ -21,6 +21,7 @@
 pub mod check;
 pub mod cli;
 pub mod erased;
+pub mod explore;
 pub mod property;
 pub mod protocol;
 pub mod report;

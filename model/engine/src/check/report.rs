@@ -129,13 +129,18 @@ impl Counterexample {
     /// The counterexample of `property` as a trace.
     #[must_use]
     pub fn trace(&self, world: &dyn AnyWorld, property: &AnyProperty) -> Trace {
-        let shows = Shows {
+        world.record(&self.actions(), Some(self.shows(property)))
+    }
+
+    /// What it shows, as a counterexample of `property`.
+    #[must_use]
+    pub fn shows(&self, property: &AnyProperty) -> Shows {
+        Shows {
             property: property.name.to_owned(),
             formula: property.formula.to_owned(),
             kind: property.kind(),
             cycle_after: self.cycle.as_ref().map(|_| self.steps.len()),
-        };
-        world.record(&self.actions(), Some(shows))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world};
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
+use crate::words::instead_of;
 use anyhow::anyhow;
 use clap::Args;
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
@@ -65,7 +66,7 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     if let Some(dir) = &args.out {
         for line in &found.lines {
             let name = format!("{}-{}", name(&found), line.name().replace('/', "-"));
-            shown::save(&line.trace(&*world), dir, &name)?;
+            shown::save(tool, &line.trace(&*world), dir, &name)?;
         }
     }
     if args.json {
@@ -86,13 +87,12 @@ impl BoundsArgs {
         if found.lines.is_empty() {
             return Ok(Vec::new());
         }
-        let names = || found.lines.iter().map(Line::name).collect::<Vec<_>>().join(", ");
+        let names: Vec<String> = found.lines.iter().map(Line::name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let one = |name: &String| {
             found.lines.iter().find(|line| line.name() == *name).ok_or_else(|| {
-                anyhow!(
-                    "--show {name}: nothing of that name is counted here; there are: {}",
-                    names()
-                )
+                let known = instead_of(name, &names);
+                anyhow!("--show {name}: nothing of that name is counted here; {known}")
             })
         };
         self.show.iter().map(one).collect()

@@ -34,15 +34,15 @@ pub(super) struct CheckArgs {
     #[command(flatten)]
     limits: LimitArgs,
 
-    /// The seed of the random walks of --engine simulation
-    #[arg(long, default_value_t = 1, value_name = "SEED", help_heading = "Search")]
-    seed: u64,
+    /// The seed of the random walks of --engine simulation [default: 1]
+    #[arg(long, value_name = "SEED", help_heading = "Search", value_parser = seed)]
+    seed: Option<u64>,
 
     /// Print one JSON object and nothing else
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Save each counterexample as a trace (NDJSON) and a picture (SVG) in this folder
+    /// Save each counterexample as a trace (NDJSON), a picture (SVG) and a page (HTML) in this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
@@ -75,19 +75,27 @@ enum EngineArg {
 pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
     let world = world(tool.registry, &args.protocol, &args.world)?;
+    if args.seed.is_some() && args.engine != EngineArg::Simulation {
+        let why = "only --engine simulation walks at random; choose it, or leave the seed out";
+        return Err(UsageError::NoEffect { flag: "--seed".to_owned(), why: why.to_owned() }.into());
+    }
     let properties = world.select(&args.named()).map_err(UsageError::Property)?;
     let bar = Bar::new();
     let look = &mut |progress| bar.look("searching", progress);
     let found = check::decide(&*world, &properties, &args.options(), look);
     bar.finish();
     let report = found?;
-    let saved = args.save(&report)?;
+    let saved = args.save(tool, &report)?;
     if args.json {
         writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
     } else {
         print(tool, &report, &args.protocol, &saved, args.ascii)?;
     }
     Ok(status(report.verdict()))
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "give a whole number, at least 0".to_owned())
 }
 
 /// Where a property's counterexample was saved.
@@ -117,17 +125,17 @@ impl CheckArgs {
                 _ => self.limits.threads(),
             },
             limits: self.limits.limits(),
-            seed: self.seed,
+            seed: self.seed.unwrap_or(1),
         }
     }
 
-    fn save(&self, report: &Report) -> anyhow::Result<Saved> {
+    fn save(&self, tool: Tool, report: &Report) -> anyhow::Result<Saved> {
         let Some(dir) = &self.out else { return Ok(Saved::new()) };
         let mut files = Saved::new();
         for (decision, trace) in counterexamples(report) {
             let name =
                 format!("{}-{}", report.world.rules().protocol().name(), decision.property.name);
-            let file = shown::save(&trace, dir, &name)?;
+            let file = shown::save(tool, &trace, dir, &name)?;
             files.push((decision.property.name, file));
         }
         Ok(files)

@@ -1,29 +1,25 @@
-//! `explore`: stateright's Explorer on a world.
-//!
-//! The Explorer's own server stops the whole program with a panic when its address is in use or
-//! when a browser hangs up in the middle of an answer. It therefore listens on a private port of
-//! the loopback interface, and a [relay](relay) in front of it always reads its whole
-//! answer.
+//! `explore`: a world in the browser. Our page stands in front of stateright's Explorer, whose own
+//! page and API are served beside it.
 
-mod relay;
+mod inside;
+mod server;
+mod verdicts;
 
-use super::{HOLDS, ProtocolArgs, Tool, WorldArgs, world};
+use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, world};
 use crate::check::model::{Model, named};
-use crate::check::{self, Limits, Options};
-use crate::erased::{AnyAction, AnyProperty, AnyWorld};
+use crate::check::{Engine, Options};
 use anyhow::{Context, anyhow};
 use clap::Args;
-use stateright::Model as _;
+use inside::Inside;
+use server::Explorer;
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use tiny_http::Server;
+use verdicts::Verdicts;
 
 /// Where the Explorer listens if nothing else is said.
 pub(super) const ADDRESS: &str = "127.0.0.1:3000";
-
-/// How long the Explorer's own server may take to start.
-const START: Duration = Duration::from_secs(10);
 
 /// The flags of `explore`.
 #[derive(Debug, Args)]
@@ -35,11 +31,14 @@ pub(super) struct ExploreArgs {
     #[command(flatten)]
     world: WorldArgs,
 
+    #[command(flatten)]
+    limits: LimitArgs,
+
     /// Where to listen; port 0 picks a free one
     #[arg(long, default_value = ADDRESS, value_name = "HOST:PORT")]
     address: String,
 
-    /// Search only what is looked at, until "Run to completion" is pressed (for large worlds)
+    /// Decide the properties only when the page is asked to (for large worlds)
     #[arg(long)]
     on_demand: bool,
 }
@@ -50,31 +49,29 @@ Examples:
   bellwether-model explore bully --variant baseline --network set --address 127.0.0.1:0
   bellwether-model explore bully --nodes 5 --crashes 2 --on-demand
 
-The page shows the safety properties and a counterexample to each, not always a shortest one; the
-addresses that are printed open shortest ones. Liveness is decided by 'check'.";
-
-/// How much is searched for shortest counterexamples beside the Explorer.
-const BESIDE: Limits =
-    Limits { states: Some(300_000), time: Some(Duration::from_secs(20)), memory: None };
+The page shows every property with its verdict and a shortest counterexample, and every state with
+everything in it. Stateright's own page is at /stateright/.";
 
 pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
     let world = world(tool.registry, &args.protocol, &args.world)?;
-    let carried = world.select(&[])?;
+    let properties = world.select(&[])?;
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
     let address = listener.local_addr()?;
-    let inside = serve(Model::new(&*world, carried.iter().map(named).collect()))?;
-    if !args.on_demand {
-        relay::post(inside, "/.runtocompletion").context("starting the search")?;
-    }
+    let inside = Inside::start(Model::new(&*world, properties.iter().map(named).collect()))?;
+    let server = Server::from_listener(listener, None).map_err(|error| anyhow!("{error}"))?;
+    let (threads, limits) = (args.limits.threads(), args.limits.limits());
+    let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };
+    let verdicts = Arc::new(Verdicts::new(world.share(), properties.clone(), options));
     let mut out = std::io::stdout();
     writeln!(out, "{}: {scenario}", args.protocol.typed())?;
     writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
     out.flush()?;
     if !args.on_demand {
-        thread::spawn(move || tell_violations(&*world, &carried, address));
+        verdicts.start(move |verdicts| tell(verdicts, address));
     }
-    relay::run(&listener, inside);
+    let world = world.share();
+    server::run(&server, &Arc::new(Explorer { world, properties, verdicts, inside }));
     Ok(HOLDS)
 }
 
@@ -91,39 +88,15 @@ fn listen(address: &str) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// Starts stateright's server on a free port of the loopback interface.
-fn serve(model: Model) -> anyhow::Result<SocketAddr> {
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
-    let inside = free.context("no free port on the loopback interface")?;
-    let server = thread::spawn(move || {
-        let _ = model.checker().serve(inside);
-    });
-    let started = Instant::now();
-    while TcpStream::connect(inside).is_err() {
-        if server.is_finished() || started.elapsed() > START {
-            return Err(anyhow!("the Explorer did not start on {inside}; try again"));
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    Ok(inside)
-}
-
-/// Prints where the Explorer shows shortest counterexamples: its own search finds longer ones.
-fn tell_violations(world: &dyn AnyWorld, properties: &[AnyProperty], address: SocketAddr) {
-    let options = Options { limits: BESIDE, ..Options::default() };
-    let Ok(report) = check::decide(world, properties, &options, &mut |_| {}) else { return };
-    let mut told = String::new();
-    for decision in &report.decisions {
-        let Some(found) = &decision.counterexample else { continue };
-        let link = link(world, &found.actions(), &address.to_string());
-        told += &format!("{} is violated: {link}\n", decision.property.name);
-    }
-    // The Explorer works even if this cannot be printed.
+/// Prints where the page shows the counterexamples that were found.
+fn tell(verdicts: &Verdicts, address: SocketAddr) {
+    let told = verdicts.links(&address.to_string());
+    // The page works even if this cannot be printed.
     let _ = std::io::stdout().write_all(told.as_bytes());
 }
 
-/// The address at which an Explorer that listens at `address` shows the state after `steps`.
-pub(super) fn link(world: &dyn AnyWorld, steps: &[AnyAction], address: &str) -> String {
-    let positions = world.positions(steps).into_iter();
-    positions.fold(format!("http://{address}/#/steps/0"), |link, at| format!("{link}/{at}"))
+/// The address at which an Explorer that listens at `address` shows the execution that takes
+/// these places.
+pub(super) fn link(places: &[usize], address: &str) -> String {
+    places.iter().fold(format!("http://{address}/#/steps/0"), |link, at| format!("{link}/{at}"))
 }

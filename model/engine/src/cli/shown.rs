@@ -3,7 +3,8 @@
 use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
 use crate::check::Counterexample;
 use crate::erased::AnyWorld;
-use crate::report::{diagram, story, svg};
+use crate::explore::Walk;
+use crate::report::{diagram, story};
 use crate::trace::Trace;
 use anyhow::Context;
 use std::fs;
@@ -24,16 +25,23 @@ fn writable(dir: &Path) -> io::Result<()> {
     fs::remove_file(probe)
 }
 
-/// Writes a trace and its picture into a folder; where the trace is.
-pub fn save(trace: &Trace, dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let file = dir.join(format!("{name}.ndjson"));
-    let mut lines = Vec::new();
-    trace.write(&mut lines)?;
-    let picture = dir.join(format!("{name}.svg"));
-    for (file, content) in [(&file, &lines), (&picture, &svg::draw(trace).into_bytes())] {
-        fs::write(file, content).with_context(|| format!("writing {}", file.display()))?;
+/// Writes a trace, its picture and its page into a folder; where the trace is.
+pub fn save(tool: Tool, trace: &Trace, dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let walk = walk(tool, trace)?;
+    let file = |end| dir.join(format!("{name}.{end}"));
+    let contents = [("ndjson", &walk.trace), ("svg", &walk.svg), ("html", &walk.html())];
+    for (end, content) in contents {
+        let file = file(end);
+        fs::write(&file, content).with_context(|| format!("writing {}", file.display()))?;
     }
-    Ok(file)
+    Ok(file("ndjson"))
+}
+
+/// Takes the steps of a trace in today's model.
+pub fn walk(tool: Tool, trace: &Trace) -> anyhow::Result<Walk> {
+    let world = tool.registry.find(&trace.header.protocol)?.world_of(trace)?;
+    let (actions, properties) = (world.replay(trace)?, world.select(&[])?);
+    Ok(Walk::of(&*world, &properties, &actions, trace.header.shows.clone()))
 }
 
 /// The story and the diagram.
@@ -46,8 +54,9 @@ pub fn tell(out: &mut impl Write, trace: &Trace, ascii: bool) -> io::Result<()> 
 
 /// Where it was saved.
 pub fn saved(out: &mut impl Write, file: &Path) -> io::Result<()> {
-    let picture = file.with_extension("svg");
-    writeln!(out, "Saved: {}\n       {}", file.display(), picture.display())
+    let [picture, page] = ["svg", "html"].map(|end| file.with_extension(end));
+    let (file, picture, page) = (file.display(), picture.display(), page.display());
+    writeln!(out, "Saved: {file}\n       {picture}\n       {page}")
 }
 
 /// How to browse it.
@@ -57,7 +66,7 @@ pub fn browse(
     protocol: &ProtocolArgs,
     (world, found): (&dyn AnyWorld, &Counterexample),
 ) -> io::Result<()> {
-    let link = explore::link(world, &found.actions(), explore::ADDRESS);
+    let link = explore::link(&world.positions(&found.actions()), explore::ADDRESS);
     let flags = WorldArgs::typed(&world.scenario());
     let explore = format!("{} explore {} {flags}", tool.name, protocol.typed());
     writeln!(out, "Browse it: {explore}\n       at: {link}")

@@ -1,6 +1,6 @@
 //! `trace`: print or draw a saved trace again.
 
-use super::{HOLDS, Tool, explore, text};
+use super::{HOLDS, Tool, explore, shown, text};
 use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
 use anyhow::Context;
@@ -44,6 +44,8 @@ enum Format {
     Diagram,
     /// The sequence diagram as a picture
     Svg,
+    /// A page that shows every state of it, and needs no server
+    Html,
     /// The Explorer's address of its last state
     Link,
 }
@@ -52,19 +54,22 @@ const EXAMPLES: &str = "\
 Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format svg --output picture.svg
+  bellwether-model trace out/bully-at-most-one-leader.ndjson --format html --output page.html
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
 
 pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
     let name = args.file.display();
     let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
     let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
-    let link = if args.unchecked && args.format != Format::Link {
-        String::new()
+    let needed = matches!(args.format, Format::Html | Format::Link);
+    let walk = if args.unchecked && !needed {
+        None
     } else {
-        replay(tool, &trace).with_context(|| {
-            format!("{name} is no execution of today's model (--unchecked shows it all the same)")
-        })?
+        let remedy = if needed { "" } else { " (--unchecked shows it all the same)" };
+        let walk = shown::walk(tool, &trace);
+        Some(walk.with_context(|| format!("{name} is no execution of today's model{remedy}"))?)
     };
+    let walk = || walk.as_ref().expect("it was taken");
     let width = args.output.is_none().then(text::width).flatten();
     let options = diagram::Options {
         ascii: args.ascii,
@@ -78,7 +83,8 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         Format::Story => story(),
         Format::Diagram => diagram::draw(&trace, options),
         Format::Svg => svg::draw(&trace),
-        Format::Link => link,
+        Format::Html => walk().html(),
+        Format::Link => explore::link(&walk().places, explore::ADDRESS),
     };
     let text = text.trim_end();
     match &args.output {
@@ -87,11 +93,4 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         None => writeln!(anstream::stdout(), "{text}")?,
     }
     Ok(HOLDS)
-}
-
-/// Takes the steps of a trace in today's model; the Explorer's address of the last state.
-fn replay(tool: Tool, trace: &Trace) -> anyhow::Result<String> {
-    let world = tool.registry.find(&trace.header.protocol)?.world_of(trace)?;
-    let actions = world.replay(trace)?;
-    Ok(explore::link(&*world, &actions, explore::ADDRESS))
 }

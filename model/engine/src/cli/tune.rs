@@ -8,6 +8,7 @@ use crate::check::{Counterexample, Options, Verdict, holds_within};
 use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
+use crate::words::instead_of;
 use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
 use clap::Args;
@@ -123,6 +124,7 @@ impl TuneArgs {
 
     fn question(&self, tool: Tool, delays: TickRange) -> anyhow::Result<Question> {
         let rules = self.protocol.rules(tool.registry)?;
+        self.world.have_effect(tool.registry.find(&self.protocol.protocol)?)?;
         let set = self.world.timed.durations.durations()?;
         let sought = self.sought(&tune::time_outs(&*rules))?;
         let timed = Timed {
@@ -154,8 +156,8 @@ impl TuneArgs {
         let mut sought = Vec::new();
         for name in &self.find {
             let known = time_outs.iter().copied().find(|known| known == name).ok_or_else(|| {
-                let known = time_outs.join(", ");
-                anyhow!("--find {name}: no time-out takes it by these rules; there are: {known}")
+                let known = instead_of(name, time_outs);
+                anyhow!("--find {name}: no time-out takes it by these rules; {known}")
             })?;
             if set(known) {
                 return Err(anyhow!("--find {name}: it is set already; leave --{name} out"));
@@ -218,7 +220,7 @@ impl Answer<'_> {
             let (name, ticks) = (found.name, below.ticks);
             let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", self.name());
             let trace = trace(below, counterexample);
-            Ok(Saved { row: at, name, file: shown::save(&trace, dir, &file)? })
+            Ok(Saved { row: at, name, file: shown::save(self.tool, &trace, dir, &file)? })
         };
         self.counterexamples().map(save).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::{AnyAction, AnyCondition, AnyProperty, AnyRules, AnyState, Erased};
 use crate::check::bounds::{Tally, Until};
+use crate::explore::{self, Moment};
 use crate::property::{self, PropertyError};
 use crate::protocol::Protocol;
 use crate::round::{Round, Starters, round};
@@ -43,6 +44,9 @@ pub trait AnyWorld: Debug + Send + Sync {
 
     /// The positions of these actions among those that are enabled, each after those before it.
     fn positions(&self, actions: &[AnyAction]) -> Vec<usize>;
+
+    /// The state before each of `actions` and after the last, with the answers to `asked`.
+    fn moments(&self, actions: &[AnyAction], asked: &[AnyCondition]) -> Vec<Moment>;
 
     /// What happens in a step and what every process is afterwards, for the Explorer.
     fn describe(&self, state: &AnyState, action: &AnyAction) -> String;
@@ -157,6 +161,11 @@ impl<P: Protocol> AnyWorld for World<P> {
             position.expect("the action can happen where it stands")
         };
         actions.iter().map(position).collect()
+    }
+
+    fn moments(&self, actions: &[AnyAction], asked: &[AnyCondition]) -> Vec<Moment> {
+        let actions: Vec<_> = actions.iter().map(action).collect();
+        explore::moments(self, &actions, &asked.iter().map(condition).collect::<Vec<_>>())
     }
 
     fn describe(&self, at: &AnyState, taken: &AnyAction) -> String {

@@ -41,6 +41,13 @@ pub fn tell(trace: &Trace) -> String {
     out
 }
 
+/// What happens in each step of `trace`, in a sentence or two.
+#[must_use]
+pub fn sentences(trace: &Trace) -> Vec<String> {
+    let layout = Layout::of(trace);
+    layout.rows.iter().map(|row| step(&layout, row)).collect()
+}
+
 /// Who believes what in the end, and what that shows.
 fn end(layout: &Layout<'_>, out: &mut String) {
     match layout.ending {

@@ -20,6 +20,12 @@ use std::collections::BTreeMap;
 /// The picture of `trace`.
 #[must_use]
 pub fn draw(trace: &Trace) -> String {
+    draw_with_rows(trace).0
+}
+
+/// The picture of `trace`, and for each step the top and the bottom of its place in it.
+#[must_use]
+pub fn draw_with_rows(trace: &Trace) -> (String, Vec<(i32, i32)>) {
     let layout = Layout::of(trace);
     let caption = Caption::of(&layout);
     let geometry = Geometry::of(&layout, caption.lines.len());
@@ -32,7 +38,8 @@ pub fn draw(trace: &Trace) -> String {
     rows::draw(&layout, &geometry, &mut pen);
     cycle(&layout, &geometry, &mut pen);
     heads(&layout, &geometry, &mut pen);
-    pen.end()
+    let rows = (0..layout.rows.len()).map(|at| geometry.slot(at)).map(|slot| (slot.top, slot.out));
+    (pen.end(), rows.collect())
 }
 
 /// What is shown, and under which assumptions.

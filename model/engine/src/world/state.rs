@@ -119,6 +119,16 @@ impl<P: Protocol> State<P> {
         (elects && self.up(id)).then(|| P::belief(self.process(id)))
     }
 
+    /// The same state, but that `id` is down.
+    pub(crate) fn without(&self, id: Id) -> Self {
+        let mut state = self.clone();
+        state.set_up(id, false);
+        state.processes[id.index()] = P::Process::default();
+        state.timers[id.index()] = Timers::NONE;
+        state.stop_clocks(id);
+        state
+    }
+
     pub(super) fn set_up(&mut self, id: Id, up: bool) {
         self.up.set(id, up);
     }

@@ -1,0 +1,168 @@
+//! The verdicts of the exact engine, which searches beside the page.
+
+use super::link;
+use crate::check::{self, Decision, Options, Report, Verdict};
+use crate::erased::{AnyAction, AnyProperty, AnyWorld};
+use crate::property::Kind;
+use crate::trace::Shows;
+use indicatif::HumanCount;
+use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// What is known of the properties so far.
+pub(super) struct Verdicts {
+    world: Arc<dyn AnyWorld>,
+    properties: Vec<AnyProperty>,
+    options: Options,
+    search: Mutex<Search>,
+}
+
+/// How far the search is.
+enum Search {
+    NotStarted,
+    Searching { states: u64, seconds: f64 },
+    Failed(String),
+    Done(Box<Report>),
+}
+
+impl Verdicts {
+    pub(super) fn new(
+        world: Arc<dyn AnyWorld>,
+        properties: Vec<AnyProperty>,
+        options: Options,
+    ) -> Verdicts {
+        Verdicts { world, properties, options, search: Mutex::new(Search::NotStarted) }
+    }
+
+    /// Starts the search, if it has not started; when it is done, `then` is called.
+    pub(super) fn start(self: &Arc<Self>, then: impl FnOnce(&Verdicts) + Send + 'static) {
+        let mut search = self.search();
+        if !matches!(*search, Search::NotStarted) {
+            return;
+        }
+        *search = Search::Searching { states: 0, seconds: 0.0 };
+        drop(search);
+        let verdicts = Arc::clone(self);
+        thread::spawn(move || {
+            let look = &mut |progress: check::Progress| {
+                let (states, seconds) = (progress.distinct, progress.elapsed.as_secs_f64());
+                *verdicts.search() = Search::Searching { states, seconds };
+            };
+            let Verdicts { world, properties, options, .. } = &*verdicts;
+            let found = check::decide(&**world, properties, options, look);
+            *verdicts.search() = match found {
+                Ok(report) => Search::Done(Box::new(report)),
+                Err(error) => Search::Failed(error.to_string()),
+            };
+            then(&verdicts);
+        });
+    }
+
+    fn search(&self) -> MutexGuard<'_, Search> {
+        self.search.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where an Explorer that listens at `address` shows the counterexamples, a line each.
+    pub(super) fn links(&self, address: &str) -> String {
+        let Search::Done(report) = &*self.search() else { return String::new() };
+        let found = report.decisions.iter().filter_map(|decision| {
+            let found = decision.counterexample.as_ref()?;
+            let link = link(&self.world.positions(&found.actions()), address);
+            Some(format!("{} is violated: {link}\n", decision.property.name))
+        });
+        found.collect()
+    }
+
+    /// What `actions` show, if they are the counterexample to the property of this name.
+    pub(super) fn shows(&self, name: &str, actions: &[AnyAction]) -> Option<Shows> {
+        let Search::Done(report) = &*self.search() else { return None };
+        let decision = report.decisions.iter().find(|one| one.property.name == name)?;
+        let found = decision.counterexample.as_ref()?;
+        (found.actions() == actions).then(|| found.shows(&decision.property))
+    }
+
+    /// All of it, as JSON.
+    pub(super) fn json(&self) -> Vec<u8> {
+        let search = self.search();
+        let mut cut_short = None;
+        let (status, properties) = match &*search {
+            Search::NotStarted => ("not searched yet".to_owned(), self.open("not searched")),
+            Search::Searching { states, seconds } => {
+                let status = format!("searching: {} states in {seconds:.0} s", HumanCount(*states));
+                (status, self.open("searching"))
+            }
+            Search::Failed(error) => (error.clone(), self.open("unknown")),
+            Search::Done(report) => {
+                let (states, seconds) = (report.counts.distinct, report.elapsed.as_secs_f64());
+                let states = HumanCount(states);
+                cut_short = report.cut_short.map(|reason| reason.to_string());
+                let rows = report.decisions.iter().map(|d| self.row(report, d)).collect();
+                (format!("searched: {states} states in {seconds:.1} s"), rows)
+            }
+        };
+        let started = !matches!(*search, Search::NotStarted);
+        let done = matches!(*search, Search::Done(_) | Search::Failed(_));
+        let told = Told { started, done, status, cut_short, properties };
+        serde_json::to_vec(&told).unwrap_or_default()
+    }
+
+    /// The properties while nothing is known of them.
+    fn open(&self, verdict: &str) -> Vec<Row> {
+        let row = |property: &AnyProperty| Row::new(property, "open", verdict.to_owned());
+        self.properties.iter().map(row).collect()
+    }
+
+    fn row(&self, report: &Report, decision: &Decision) -> Row {
+        let (verdict, words) = match decision.verdict {
+            Verdict::Holds => ("holds", "holds".to_owned()),
+            Verdict::HoldsWithin => ("within", check::holds_within(&report.bounds_met)),
+            Verdict::Violated => ("violated", "violated".to_owned()),
+            Verdict::Unknown => {
+                let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
+                ("unknown", format!("unknown: {}", why.unwrap_or_default()))
+            }
+        };
+        let mut row = Row::new(&decision.property, verdict, words);
+        if let Some(found) = &decision.counterexample {
+            row.places = Some(self.world.positions(&found.actions()));
+            row.cycle_after = found.cycle.as_ref().map(|_| found.steps.len());
+        }
+        row
+    }
+}
+
+/// What the page is told.
+#[derive(Serialize)]
+struct Told {
+    started: bool,
+    done: bool,
+    status: String,
+    cut_short: Option<String>,
+    properties: Vec<Row>,
+}
+
+/// One property.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    formula: &'static str,
+    meaning: &'static str,
+    kind: Kind,
+    /// In a word, for the page: open, holds, within, violated or unknown.
+    verdict: &'static str,
+    /// The same for people.
+    words: String,
+    /// The shortest counterexample.
+    places: Option<Vec<usize>>,
+    /// For liveness: after how many of its steps the cycle begins.
+    cycle_after: Option<usize>,
+}
+
+impl Row {
+    fn new(property: &AnyProperty, verdict: &'static str, words: String) -> Row {
+        let (name, formula, meaning) = (property.name, property.formula, property.meaning);
+        let (places, cycle_after) = (None, None);
+        Row { name, formula, meaning, kind: property.kind(), verdict, words, places, cycle_after }
+    }
+}

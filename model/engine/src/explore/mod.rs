@@ -1,0 +1,132 @@
+//! Executions for people to walk through: every state with everything in it, what may happen
+//! next, and the diagram; as JSON for the page of the Explorer, and as one HTML file that needs no
+//! server.
+
+mod moment;
+
+pub(crate) use moment::moments;
+pub use moment::{Answer, Message, Moment, Next, Process, Timer};
+
+use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnyWorld};
+use crate::property::{Kind, Liveness, Temporal};
+use crate::report::{story, svg};
+use crate::trace::{Shows, Trace};
+use crate::world::Faults;
+use serde::Serialize;
+
+/// The page, which reads what it shows from a server or from the script element `walk`.
+pub const PAGE: &str = include_str!("page.html");
+
+/// Where in the [page](PAGE) an execution can be put.
+const PLACE: &str = "<script type=\"application/json\" id=\"walk\"></script>";
+
+/// An execution with everything that the page shows of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Walk {
+    /// The protocol and its variant.
+    pub title: String,
+    /// The surrounding, in words.
+    pub scenario: String,
+    /// How often each fault may strike.
+    pub budgets: Faults,
+    /// The place of each step among what may happen, as in stateright's addresses.
+    pub places: Vec<usize>,
+    /// What is asked of the world.
+    pub properties: Vec<Asked>,
+    /// What the execution shows, if it is a counterexample.
+    pub shows: Option<Shows>,
+    /// What happens in each step, in a sentence or two.
+    pub story: Vec<String>,
+    /// The state before each step, and after the last.
+    pub moments: Vec<Moment>,
+    /// The sequence diagram.
+    pub svg: String,
+    /// For each step, the top and the bottom of its place in the diagram.
+    pub rows: Vec<(i32, i32)>,
+    /// The execution as `check --out` saves it.
+    pub trace: String,
+}
+
+/// A property, and where its answers are among those of a [`Moment`].
+#[derive(Clone, Debug, Serialize)]
+pub struct Asked {
+    /// Its name.
+    pub name: &'static str,
+    /// Its formula.
+    pub formula: &'static str,
+    /// The formula in a sentence.
+    pub meaning: &'static str,
+    /// Its kind.
+    pub kind: Kind,
+    /// The conditions that it is made of, with a letter where there are several.
+    pub conditions: Vec<(&'static str, usize)>,
+}
+
+impl Walk {
+    /// The execution in which `actions` happen in `world` one after the other.
+    #[must_use]
+    pub fn of(
+        world: &dyn AnyWorld,
+        properties: &[AnyProperty],
+        actions: &[AnyAction],
+        shows: Option<Shows>,
+    ) -> Walk {
+        let mut conditions = Vec::new();
+        let properties = properties.iter().map(|one| asked(one, &mut conditions)).collect();
+        let trace = world.record(actions, shows);
+        let (svg, rows) = svg::draw_with_rows(&trace);
+        let mut lines = Vec::new();
+        // Writing into memory does not fail.
+        let _ = trace.write(&mut lines);
+        let scenario = world.scenario();
+        let Trace { header, .. } = &trace;
+        Walk {
+            title: format!("{}, variant {}", header.protocol, header.variant),
+            scenario: scenario.to_string(),
+            budgets: scenario.faults,
+            places: world.positions(actions),
+            properties,
+            shows: header.shows.clone(),
+            story: story::sentences(&trace),
+            moments: world.moments(actions, &conditions),
+            svg,
+            rows,
+            trace: String::from_utf8_lossy(&lines).into_owned(),
+        }
+    }
+
+    /// The execution as one HTML file that needs no server.
+    #[must_use]
+    pub fn html(&self) -> String {
+        // A walk is made of strings and numbers: it always has a JSON form.
+        let json = serde_json::to_string(self).unwrap_or_default();
+        // Nothing in it can end the element that it stands in.
+        let json = json.replace('<', "\\u003c");
+        let place = PLACE.replace("></script>", &format!(">{json}</script>"));
+        PAGE.replacen(PLACE, &place, 1)
+    }
+}
+
+/// Notes the conditions of `property` among all `conditions`.
+fn asked(property: &AnyProperty, conditions: &mut Vec<AnyCondition>) -> Asked {
+    let mut note = |letter, condition: &AnyCondition| {
+        conditions.push(condition.clone());
+        (letter, conditions.len() - 1)
+    };
+    let of = match &property.temporal {
+        Temporal::Always(c) | Temporal::Reachable(c) => vec![note("", c)],
+        Temporal::Liveness(formula) => match formula {
+            Liveness::Eventually(c)
+            | Liveness::EventuallyAlways(c)
+            | Liveness::AlwaysEventually(c) => vec![note("", c)],
+            Liveness::LeadsTo(p, q) => vec![note("P", p), note("Q", q)],
+        },
+    };
+    Asked {
+        name: property.name,
+        formula: property.formula,
+        meaning: property.meaning,
+        kind: property.kind(),
+        conditions: of,
+    }
+}

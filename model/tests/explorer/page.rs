@@ -1,0 +1,186 @@
+//! The page of the Explorer, driven in a headless browser as a person would: by keyboard, with a
+//! mouse, light and dark, in a wide and in a narrow window.
+
+use super::{BULLY, Explorer, LEASE, bellwether, places};
+use bellwether_browser::Page;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// The page of an Explorer, once it knows the verdicts.
+fn open(explorer: &Explorer, hash: &str) -> Option<Page> {
+    let mut page = Page::open(&format!("http://{}/{hash}", explorer.address))?;
+    page.resize(1280, 900);
+    page.wait_for("verdicts.done && walk !== null");
+    Some(page)
+}
+
+/// Presses the button that shows the counterexample to this property.
+fn show(page: &mut Page, property: &str) {
+    page.value(&format!("document.querySelector('[data-property={property}]').click()"));
+    page.wait_for(&format!("walk.shows && walk.shows.property === '{property}'"));
+}
+
+fn text(page: &mut Page, id: &str) -> String {
+    let text = page.value(&format!("document.getElementById('{id}').innerText"));
+    text.as_str().unwrap_or_else(|| panic!("no text in {id}")).to_owned()
+}
+
+/// The diagram shows the step.
+fn in_sight(page: &mut Page) {
+    let place = |id: &str| format!("document.getElementById('{id}').getBoundingClientRect()");
+    let (here, frame) = (place("here"), place("frame"));
+    let inside = format!("{here}.top >= {frame}.top && {here}.bottom <= {frame}.bottom");
+    assert_eq!(page.value(&inside), true, "the step is out of sight");
+}
+
+/// The page fits the window: nothing but what scrolls by itself is wider.
+fn fits(page: &mut Page) {
+    for (width, scheme) in [(1280, "light"), (800, "dark"), (800, "light"), (1280, "dark")] {
+        page.resize(width, 900);
+        page.prefer(scheme);
+        let wide = page.value("document.documentElement.scrollWidth");
+        assert!(wide.as_u64() <= Some(width.into()), "{wide} pixels at {width}");
+        let names = page.value(
+            "[...document.querySelectorAll('button, input')].every(one => \
+                                one.innerText || one.placeholder || one.ariaLabel)",
+        );
+        assert_eq!(names, true, "every button has a name");
+    }
+    page.resize(1280, 900);
+    page.prefer("light");
+}
+
+/// Where the picture of the README is made, if it is to be made.
+fn picture(page: &mut Page) {
+    if std::env::var_os("UPDATE_PICTURES").is_some() {
+        let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/images");
+        page.resize(1280, 1150);
+        fs::write(images.join("explorer.png"), page.picture()).expect("it can be written");
+        page.resize(1280, 900);
+    }
+}
+
+#[test]
+fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
+    let explorer = Explorer::start(BULLY);
+    let steps = places(&explorer.verdicts(), "at-most-one-leader").len() as u64;
+    let Some(mut page) = open(&explorer, "") else { return };
+    show(&mut page, "at-most-one-leader");
+    assert_eq!(page.value("walk.story.length").as_u64(), Some(steps));
+    picture(&mut page);
+    assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
+    assert!(text(&mut page, "properties").contains("✗ is violated"));
+    let concerned = page.value("document.querySelectorAll('th.concerned').length");
+    assert_eq!(concerned, 2, "two lead");
+    let leaders = page.value("document.querySelectorAll('#state .tag.leader').length");
+    assert_eq!(leaders, 2);
+    // One step before, nothing is violated, and one step after, it is still.
+    page.press("ArrowLeft", 37);
+    assert_eq!(page.value("now").as_u64(), Some(steps - 1));
+    assert_eq!(page.value("document.querySelectorAll('th.concerned').length"), 0);
+    assert!(text(&mut page, "properties").contains("✓ holds"));
+    page.press("End", 35);
+    page.value("document.querySelector('#choices button').focus()");
+    page.press("1", 49);
+    page.wait_for(&format!("walk.story.length === {}", steps + 1));
+    let still = page.value("document.querySelectorAll('th.concerned').length");
+    let leaders = page.value("document.querySelectorAll('#state .tag.leader').length");
+    assert_eq!(still.as_u64() > Some(1), leaders.as_u64() > Some(1), "the state says for itself");
+    fits(&mut page);
+}
+
+#[test]
+fn a_path_is_taken_by_keyboard_alone_and_its_address_opens_it_again() {
+    let explorer = Explorer::start(BULLY);
+    let Some(mut page) = open(&explorer, "") else { return };
+    page.press("/", 191);
+    assert_eq!(page.value("document.activeElement.id"), "filter");
+    page.value("document.getElementById('filter').value = 'crash'; choices()");
+    let all = "[...document.querySelectorAll('#choices button')]";
+    assert_eq!(page.value(&format!("{all}.every(one => one.innerText.includes('crash'))")), true);
+    page.press("Escape", 27);
+    assert_eq!(page.value("document.getElementById('filter').value"), "");
+    for step in 1..=3 {
+        page.press("1", 49);
+        page.wait_for(&format!("walk.story.length === {step} && now === {step}"));
+    }
+    page.press("Home", 36);
+    page.press("ArrowRight", 39);
+    assert_eq!(page.value("now"), 1);
+    // What is taken is marked, and what is saved is this path.
+    assert_eq!(page.value("document.querySelectorAll('#choices .taken').length"), 1);
+    let trace = page.value("walk.trace");
+    let lines = trace.as_str().expect("lines").lines().count();
+    assert_eq!(lines, 4, "a header and three steps");
+    let hash = page.value("location.hash").as_str().expect("an address").to_owned();
+    assert!(hash.ends_with("?at=1"), "{hash}");
+    let before = (page.value("walk.story"), text(&mut page, "state"));
+    let mut again = open(&explorer, &hash).expect("there is a browser");
+    assert_eq!((again.value("walk.story"), text(&mut again, "state")), before);
+    assert_eq!(again.value("now"), 1);
+}
+
+#[test]
+fn a_cycle_goes_round_and_clocks_are_shown() {
+    let explorer = Explorer::start(LEASE);
+    let Some(mut page) = open(&explorer, "") else { return };
+    show(&mut page, "settles");
+    let after = page.value("walk.shows.cycle_after").as_u64().expect("a cycle");
+    assert!(text(&mut page, "told").contains("repeat for ever: settles is violated"));
+    in_sight(&mut page);
+    page.press("ArrowRight", 39);
+    assert_eq!(page.value("now").as_u64(), Some(after + 1), "it goes round");
+    in_sight(&mut page);
+    let ticks = page.value(
+        "walk.moments[now].processes.flatMap(one => one.timers)\
+                            .every(timer => timer.ticks !== null)",
+    );
+    assert_eq!(ticks, true);
+    let state = text(&mut page, "state");
+    assert!(state.contains("stable"), "{state}");
+    assert!(state.chars().any(|c| c.is_ascii_digit()), "{state}");
+    fits(&mut page);
+}
+
+#[test]
+fn terms_votes_and_groups_are_shown() {
+    for (world, property, shown) in [
+        ("raft-election --cuts 1", None, ["stable: term", "stable: vote"]),
+        (
+            "invitation --variant paper --losses 1",
+            Some("at-most-one-leader"),
+            ["group", "stable: counter"],
+        ),
+    ] {
+        let explorer = Explorer::start(world);
+        let Some(mut page) = open(&explorer, "") else { return };
+        if let Some(property) = property {
+            show(&mut page, property);
+        }
+        let state = text(&mut page, "state");
+        for shown in shown {
+            assert!(state.contains(shown), "{shown} is not in {state}");
+        }
+        fits(&mut page);
+    }
+}
+
+#[test]
+fn a_saved_page_needs_no_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut check = bellwether("check bully --recoveries 1 --out .");
+    check.current_dir(folder.path());
+    assert_eq!(check.output().expect("it runs").status.code(), Some(1));
+    let file = folder.path().join("bully-at-most-one-leader.html");
+    let Some(mut page) = Page::open(&format!("file://{}", file.display())) else { return };
+    page.resize(1280, 900);
+    page.wait_for("walk !== null");
+    assert_eq!(page.value("now"), 0);
+    page.press("End", 35);
+    assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
+    assert_eq!(page.value("document.querySelectorAll('th.concerned').length"), 2);
+    assert_eq!(page.value("document.getElementById('problem').hidden"), true);
+    assert_eq!(page.value("performance.getEntriesByType('resource').length"), Value::from(0));
+    fits(&mut page);
+}
