@@ -114,6 +114,31 @@ fn every_command_that_a_document_shows_prints_what_stands_under_it() {
     assert!(commands >= 12, "only {commands} commands were found in the documents");
 }
 
+/// The page on the checker names every property that `list` names, with its formula.
+#[test]
+fn every_property_stands_in_the_page_on_the_checker() {
+    let page = fs::read_to_string(root().join("docs/model.md")).expect("it can be read");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let list = |args: &[&str]| {
+        let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
+        let output = command.arg("list").args(args).arg("--json").output().expect("it runs");
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON")
+    };
+    let protocols = list(&[]);
+    let protocols = protocols.as_array().expect("a list");
+    assert!(protocols.len() > 10);
+    for protocol in protocols {
+        let protocol = protocol["name"].as_str().expect("a name");
+        for property in list(&[protocol])["properties"].as_array().expect("properties") {
+            let text = |field: &str| property[field].as_str().expect("text").to_owned();
+            let (name, formula) = (text("name"), text("formula").replace('|', "\\|"));
+            let stands = |row: &&str| row.starts_with(&format!("| `{name}` |"));
+            let row = rows.iter().find(|row| stands(row) && row.contains(&formula));
+            assert!(row.is_some(), "{protocol}'s {name} is not in docs/model.md: {formula}");
+        }
+    }
+}
+
 /// The README's Rust code is that of the library's documentation, which the compiler checks.
 #[test]
 fn the_rust_code_in_the_readme_is_compiled_elsewhere() {
