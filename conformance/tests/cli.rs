@@ -152,7 +152,7 @@ fn bad_traces_are_refused() {
     };
     refused(&["replay", "/nowhere/at/all.ndjson"], "cannot open /nowhere/at/all.ndjson");
     case("empty", "", "the file is empty");
-    case("garbage", "\u{0}\u{1}rubbish\n", "line 1");
+    case("garbage", "\u{0}\u{1}rubbish\n", "its first line should say");
     case("other", "{\"format\":\"pcap\"}\n", "this is not a trace");
     case("truncated", &good[..good.len() - 10], "has no end");
     let lines: Vec<&str> = good.lines().collect();

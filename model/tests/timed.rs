@@ -320,7 +320,8 @@ proptest! {
             delay.map_or((Delay::Unbounded, 0), |ticks| (Delay::AtMost(ticks), processing));
         let durations = durations(&rules, |_| ticks);
         let drift = Drift::of(drift.0, drift.1).expect("small enough");
-        let timing = Timing::Timed(Timed { delay, slow: Slow::NONE, processing, drift, durations, within: None });
+        let (slow, within) = (Slow::NONE, None);
+        let timing = Timing::Timed(Timed { delay, slow, processing, drift, durations, within });
         let world = World::new(rules, Scenario { timing, ..surrounding }).expect("possible");
         let mut state = world.initial();
         for choice in choices {

@@ -38,7 +38,7 @@ pub(crate) struct Setup {
     /// Where the leader writes. Without it, nodes only elect.
     pub(crate) resource: Option<Resource>,
     /// `[network] timeout`.
-    pub(crate) patience: Duration,
+    pub(crate) network_timeout: Duration,
 }
 
 /// The section `[quorum]` for a node whose clock goes at `rate`. A clock that is slow makes
@@ -131,11 +131,11 @@ impl Cluster {
             let _ = writeln!(members, "{other} = \"{}\"", self.network.member(node, other));
         }
         let (protocol, data) = (setup.protocol, self.data(node));
-        let (patience, section) = (setup.patience.as_millis(), (setup.section)(node));
+        let (network_timeout, section) = (setup.network_timeout.as_millis(), (setup.section)(node));
         format!(
             "cluster = \"bench\"\nprotocol = \"{protocol}\"\nnode = {node}\n[members]\n{members}\
              {security}[storage]\ndirectory = \"{}\"\n[http]\nlisten = \"{}\"\n\
-             [network]\ntimeout = \"{patience}ms\"\n[log]\nformat = \"json\"\n{section}",
+             [network]\ntimeout = \"{network_timeout}ms\"\n[log]\nformat = \"json\"\n{section}",
             data.display(),
             self.http[&node],
         )

@@ -25,8 +25,8 @@ const NODES: u16 = 3;
 /// Measure the time from SIGKILL of the leader to the next leader's first accepted write
 ///
 /// Everything on the leader's node is killed at once, at a random moment: the node, what watches
-/// over its command, and the command. Where etcd and etcdctl are installed, they are measured beside
-/// it, in turns, with a lease of the same length, and with etcd's own default times.
+/// over its command, and the command. Where etcd and etcdctl are installed, they are measured
+/// beside it, in turns, with a lease of the same length, and with etcd's own default times.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// How many kills of each cluster
@@ -103,7 +103,7 @@ fn ours() -> anyhow::Result<Measured> {
         protocol: "quorum",
         security: Security::Plain,
         resource: Some(resource.clone()),
-        patience: Duration::from_secs(1),
+        network_timeout: Duration::from_secs(1),
     };
     let mut cluster = Cluster::new(&setup, Box::new(Loopback::new(NODES)))?;
     (1..=NODES).try_for_each(|node| cluster.start(node))?;

@@ -18,10 +18,10 @@ use super::wait;
 
 /// Measure messages, processor time and memory of clusters in which nothing happens
 ///
-/// For each number of nodes a cluster is started on this machine, until all of its nodes follow one.
-/// Then nothing is asked of it for some time. Large clusters need many sockets: two for each pair of
-/// nodes, and each socket has two ends here. Two processors are not enough for 255 nodes, and
-/// nothing else gets anything done on that machine meanwhile.
+/// For each number of nodes a cluster is started on this machine, until all of its nodes follow
+/// one. Then nothing is asked of it for some time. Large clusters need many sockets: two for each
+/// pair of nodes, and each socket has two ends here. Two processors are not enough for 255 nodes,
+/// and nothing else gets anything done on that machine meanwhile.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// How many nodes, as in 3,5,9
@@ -108,7 +108,7 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
         protocol,
         security: Security::Plain,
         resource: None,
-        patience: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),
+        network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),
     };
     let mut cluster = Cluster::new(&setup, Box::new(Loopback::new(nodes)))?;
     let start = Instant::now();

@@ -132,7 +132,7 @@ struct Cost {
 struct Soak {
     args: Args,
     timing: Timing,
-    patience: Duration,
+    network_timeout: Duration,
     nodes: u16,
     cluster: Cluster,
     resource: Resource,
@@ -202,7 +202,7 @@ impl Soak {
         let rates = rates.collect::<Vec<_>>().join(", ");
         eprintln!("Five nodes, {}; rates of their clocks: {rates}.", network.name());
         let resource = Resource::serve()?;
-        let patience = Duration::from_secs(1);
+        let network_timeout = Duration::from_secs(1);
         let section = Box::new(move |node| quorum_section(&timing, rate(node, nodes, drift)));
         let setup = Setup {
             nodes,
@@ -210,7 +210,7 @@ impl Soak {
             protocol: "quorum",
             security: args.security,
             resource: Some(resource.clone()),
-            patience,
+            network_timeout,
         };
         let mut cluster = Cluster::new(&setup, network)?;
         let can_delay = cluster.network.delay(Duration::from_millis(1));
@@ -225,7 +225,7 @@ impl Soak {
         Ok(Self {
             args,
             timing,
-            patience,
+            network_timeout,
             nodes,
             cluster,
             resource,
@@ -279,7 +279,7 @@ impl Soak {
         let (again, late) = (healed.elapsed(), self.lateness.take());
         let gap = self.resource.take_gap();
         self.within(&format!("no leader has written, {}", kind.name()), gap, bound + late);
-        let rejoin = bound + self.patience * 3 + CALLS_AGAIN;
+        let rejoin = bound + self.network_timeout * 3 + CALLS_AGAIN;
         self.within(&format!("not all follow, after {}", kind.name()), again, rejoin + late);
         wait::sleep(self.faults.time(self.timing.round * 2))?;
         let cost = self.costs.entry(kind).or_default();

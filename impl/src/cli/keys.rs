@@ -33,8 +33,8 @@ Examples:
 
 `init` makes an authority, ca.pem and ca.key, and for each node N a certificate and its private key,
 node-N.pem and node-N.key; `node` makes those of one more. Each node needs ca.pem and its own two
-files. Keep ca.key elsewhere: it can make any node. `client` makes a certificate for a person or a program
-that asks something of nodes by HTTP.")]
+files. Keep ca.key elsewhere: it can make any node. `client` makes a certificate for a person or a
+program that asks something of nodes by HTTP.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,

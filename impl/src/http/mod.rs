@@ -2,9 +2,9 @@
 //! and people.
 //!
 //! A program that has an axum server of its own nests the [`router`]. Any other calls [`serve`],
-//! which has limits on connections, headers and time, or [`serve_encrypted`]. What is only read needs
-//! no permission; what changes something needs the token of the [`Options`] or a certificate of the
-//! client's, and is refused without.
+//! which has limits on connections, headers and time, or [`serve_encrypted`]. What is only read
+//! needs no permission; what changes something needs the token of the [`Options`] or a certificate
+//! of the client's, and is refused without.
 //!
 //! ```no_run
 //! # async fn example(election: bellwether::Election) {

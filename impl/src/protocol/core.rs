@@ -91,8 +91,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     }
 
     /// The timer that runs only because one of these nodes may still say something. Once all of
-    /// them are known to be gone, and what they have sent has arrived, it may expire at once: only a
-    /// restart could still bring a message. None if there is no such timer, or no such node.
+    /// them are known to be gone, and what they have sent has arrived, it may expire at once: only
+    /// a restart could still bring a message. None if there is no such timer, or no such node.
     fn waits_for(&self, config: &Self::Config) -> Option<(Self::Timer, Vec<NodeId>)> {
         let _ = config;
         None

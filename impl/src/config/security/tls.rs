@@ -127,8 +127,8 @@ impl Tls {
     }
 }
 
-/// What a server shows that speaks HTTP. A client need not show a certificate; if it does, and there
-/// are authorities for clients, one of these must have signed it.
+/// What a server shows that speaks HTTP. A client need not show a certificate; if it does, and
+/// there are authorities for clients, one of these must have signed it.
 pub(in crate::config) fn for_http(
     certificate: &Path,
     key: &Path,

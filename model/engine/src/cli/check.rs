@@ -42,7 +42,8 @@ pub(super) struct CheckArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Save each counterexample as a trace (NDJSON), a picture (SVG) and a page (HTML) in this folder
+    /// Save each counterexample as a trace (NDJSON), a picture (SVG) and a page (HTML) in this
+    /// folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
