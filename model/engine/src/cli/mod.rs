@@ -73,7 +73,7 @@ enum Command {
     Tune(tune::TuneArgs),
     /// Compute what executions cost at most: messages, time-outs, elections, leaderships
     Bounds(bounds::BoundsArgs),
-    /// Browse a world's states and counterexamples in stateright's web Explorer
+    /// Browse a world's states, verdicts and counterexamples in a web page
     Explore(explore::ExploreArgs),
     /// Show the protocols; of one, its variants, rules and properties
     List(list::ListArgs),
