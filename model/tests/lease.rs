@@ -130,14 +130,7 @@ fn the_smallest_lease_of_the_store_is_found() {
     let question = Question {
         rules: Arc::new(Lease::RECOMMENDED),
         scenario: Scenario { faults: CUT, ..Scenario::calm(2) },
-        given: Timed {
-            delay,
-            slow: Slow::NONE,
-            processing: 0,
-            drift: Drift::NONE,
-            durations,
-            within: None,
-        },
+        given: Timed::of(delay, durations),
         sought: vec!["t-grant"],
         property: AMO.to_owned(),
         most: 12,
@@ -190,14 +183,7 @@ fn enough_is_enough() {
     use bellwether_model::protocol::enough;
     let durations = Durations::of(enough::<Lease>()).expect("short names");
     let delay = Delay::AtMost(1);
-    let timed = Timed {
-        delay,
-        slow: Slow::NONE,
-        processing: 0,
-        drift: Drift::NONE,
-        durations,
-        within: None,
-    };
+    let timed = Timed::of(delay, durations);
     let scenario =
         Scenario { timing: Timing::Timed(timed), ..Scenario::calm(2).with_crashes(1, 0) };
     for name in [AMO, FRESH, "settles", "timeouts-accurate"] {

@@ -6,7 +6,7 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::ospf_dr::{Eligible, Interface, OspfDr};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Scenario, Slow, Start, State, Timed, Timing, World,
+    Delay, Durations, Faults, Heals, Scenario, Start, State, Timed, Timing, World,
 };
 
 fn report(rules: OspfDr, scenario: Scenario, names: &[&str]) -> Report {
@@ -142,14 +142,7 @@ fn a_neighbour_may_be_silent_for_an_interval_more_for_each_lost_hello() {
             let durations = [("t-hello", hello), ("t-dead", dead), ("t-wait", 32)];
             let durations = Durations::of(durations).expect("few enough");
             let delay = Delay::AtMost(delay);
-            let timing = Timing::Timed(Timed {
-                delay,
-                slow: Slow::NONE,
-                processing: 0,
-                drift: Drift::NONE,
-                durations,
-                within: None,
-            });
+            let timing = Timing::Timed(Timed::of(delay, durations));
             let faults = Faults { crashes: 1, losses: losses.into(), ..Faults::NONE };
             let scenario = Scenario { timing, faults, ..Scenario::calm(2) };
             verdict(OspfDr::RFC2328, scenario, "timeouts-accurate")

@@ -6,7 +6,7 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::queue::{Entries, Message, Own, Queue, Silence};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Start, Symmetry,
+    Delay, Durations, Faults, Heals, Network, Scenario, Start, Symmetry,
 };
 use bellwether_model::world::{Timed, Timing, World};
 
@@ -281,14 +281,7 @@ fn a_session_must_outlast_the_patience_of_a_leader() {
         let durations = [("t-ping", 2), ("t-contact", 5), ("t-session", t_session)];
         let durations = Durations::of(durations).expect("three");
         let delay = Delay::AtMost(1);
-        let timed = Timed {
-            delay,
-            slow: Slow::NONE,
-            processing: 0,
-            drift: Drift::NONE,
-            durations,
-            within: None,
-        };
+        let timed = Timed::of(delay, durations);
         let faults = Faults { cuts: 1, ..Faults::NONE };
         Scenario { timing: Timing::Timed(timed), ..with(2, faults) }
     };

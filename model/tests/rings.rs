@@ -8,9 +8,7 @@ use bellwether_model::protocol::chang_roberts::ChangRoberts;
 use bellwether_model::protocol::list_ring::ListRing;
 use bellwether_model::protocol::{Protocol, enough, variant};
 use bellwether_model::tune::{self, Question};
-use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Scenario, Slow, Start, Timed, World,
-};
+use bellwether_model::world::{Delay, Durations, Faults, Scenario, Start, Timed, World};
 use std::sync::Arc;
 
 /// The named variant, with rules replaced as on the command line: `skip=false t_lap=true`.
@@ -275,14 +273,7 @@ fn the_time_outs_that_are_enough_are_the_shortest_that_are_accurate() {
         let question = Question {
             rules: Arc::new(rules),
             scenario: crashes(3, 1),
-            given: Timed {
-                delay: Delay::AtMost(1),
-                slow: Slow::NONE,
-                processing: 0,
-                drift: Drift::NONE,
-                durations,
-                within: None,
-            },
+            given: Timed::of(Delay::AtMost(1), durations),
             sought: tune::time_outs(&rules),
             property: TIMEOUTS_ACCURATE.to_owned(),
             most: 12,

@@ -9,8 +9,8 @@ use bellwether_model::protocol::stoller::{
 };
 use bellwether_model::protocol::{Protocol, enough};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Envelope, Faults, Heals, Network, Scenario, Slow, Start, State,
-    Symmetry, Timed, Timing, World,
+    Delay, Durations, Envelope, Faults, Heals, Network, Scenario, Start, State, Symmetry, Timed,
+    Timing, World,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -161,14 +161,7 @@ fn elections_that_are_not_counted_give_followers_of_the_wrong_leader() {
 /// In ticks, where a message takes at most one: a question and its answer take two.
 fn in_ticks(ask: u8, scenario: Scenario) -> Scenario {
     let durations = Durations::of([("t-detect", 1), ("t-ask", ask)]).expect("short enough");
-    let timed = Timed {
-        delay: Delay::AtMost(1),
-        slow: Slow::NONE,
-        processing: 0,
-        drift: Drift::NONE,
-        durations,
-        within: None,
-    };
+    let timed = Timed::of(Delay::AtMost(1), durations);
     Scenario { timing: Timing::Timed(timed), ..scenario }
 }
 

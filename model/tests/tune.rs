@@ -5,7 +5,7 @@ use bellwether_model::check::Options;
 use bellwether_model::property::TIMEOUTS_ACCURATE;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::tune::{self, Fit, Question};
-use bellwether_model::world::{Delay, Drift, Durations, Scenario, Slow, Timed};
+use bellwether_model::world::{Delay, Durations, Scenario, Timed};
 use serde_json::{Value, json};
 use std::fs;
 use std::sync::Arc;
@@ -14,14 +14,7 @@ use tempfile::TempDir;
 fn question(rules: Bully, property: &str, nodes: usize) -> Question {
     let most = 24;
     let given = Durations::of([("t-detect", 3)]).expect("one");
-    let given = Timed {
-        delay: Delay::AtMost(1),
-        slow: Slow::NONE,
-        processing: 0,
-        drift: Drift::NONE,
-        durations: given,
-        within: None,
-    };
+    let given = Timed::of(Delay::AtMost(1), given);
     Question {
         rules: Arc::new(rules),
         scenario: Scenario::calm(nodes).with_crashes(1, 0),

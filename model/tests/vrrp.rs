@@ -6,7 +6,7 @@ use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::vrrp::{Priorities, Vrrp};
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Start, Timed, Timing, World,
+    Delay, Durations, Faults, Heals, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
 
 fn report(rules: Vrrp, scenario: Scenario, names: &[&str]) -> Report {
@@ -201,14 +201,7 @@ fn timed(
     let durations = [("t-advertise", advertise), ("t-skew", skew), ("t-down", down)];
     let needed = durations.into_iter().filter(|(name, _)| rules.skew || *name != "t-skew");
     let durations = Durations::of(needed).expect("few enough");
-    let timed = Timed {
-        delay: Delay::AtMost(delay),
-        slow: Slow::NONE,
-        processing: 0,
-        drift: Drift::NONE,
-        durations,
-        within: None,
-    };
+    let timed = Timed::of(Delay::AtMost(delay), durations);
     Scenario { timing: Timing::Timed(timed), faults, ..Scenario::calm(3) }
 }
 

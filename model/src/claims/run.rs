@@ -13,7 +13,7 @@ use crate::round::Starters;
 use crate::side_by_side::side_by_side;
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
-use crate::world::{Delay, Drift, Durations, Scenario, Slow, Timed, Timing};
+use crate::world::{Delay, Durations, Scenario, Timed, Timing};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -293,14 +293,7 @@ fn questions(
         let set = scenario.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
         let durations = tune::complete(&*rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
         let delay = Delay::AtMost(delays[0]);
-        let given = Timed {
-            delay,
-            slow: Slow::NONE,
-            processing: 0,
-            drift: Drift::NONE,
-            durations,
-            within: None,
-        };
+        let given = Timed::of(delay, durations);
         let scenario = Scenario { timing: Timing::Timed(given), ..scenario };
         let tried = durations.with(sought, LONGEST)?;
         let timing = Timing::Timed(Timed { durations: tried, ..given });

@@ -5,7 +5,7 @@ use super::{CRASH, Holds, report, rules, with};
 use bellwether_model::check::Verdict::{HoldsWithin, Violated};
 use bellwether_model::protocol::quorum::Quorum;
 use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Heals, Missing, Network, Scenario, Slow, Start, Timed, Timing,
+    Delay, Durations, Faults, Heals, Missing, Network, Scenario, Start, Timed, Timing,
 };
 use std::fmt::Write;
 use std::fs;
@@ -52,14 +52,7 @@ fn hub(faults: Faults, round: u8) -> Scenario {
         ("t-backoff", 3),
         ("t-skew", 1),
     ];
-    let timed = Timed {
-        delay: Delay::AtMost(1),
-        slow: Slow::NONE,
-        processing: 0,
-        drift: Drift::NONE,
-        durations: Durations::of(durations).expect("short names"),
-        within: None,
-    };
+    let timed = Timed::of(Delay::AtMost(1), Durations::of(durations).expect("short names"));
     let missing = "1-3".parse::<Missing>().expect("a link");
     Scenario { timing: Timing::Timed(timed), missing, ..with(faults) }
 }

@@ -4,9 +4,7 @@
 use super::{CRASH, Holds, SAFETY, report, rules, with, world};
 use bellwether_model::check::Verdict::HoldsWithin;
 use bellwether_model::protocol::quorum::{Quorum, Role};
-use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Scenario, Slow, Timed, Timing, World,
-};
+use bellwether_model::world::{Delay, Durations, Faults, Scenario, Timed, Timing, World};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 const TWO_RESTARTS: Faults = Faults { crashes: 2, recoveries: 2, ..Faults::NONE };
@@ -66,14 +64,7 @@ fn one_process_at_a_time_has_a_lease_while_a_member_joins() {
         ("t-backoff", 3),
         ("t-skew", 1),
     ];
-    let timed = Timed {
-        delay: Delay::AtMost(1),
-        processing: 0,
-        drift: Drift::NONE,
-        slow: Slow::NONE,
-        durations: Durations::of(durations).expect("short names"),
-        within: None,
-    };
+    let timed = Timed::of(Delay::AtMost(1), Durations::of(durations).expect("short names"));
     let scenario = Scenario { timing: Timing::Timed(timed), ..with(CRASH) };
     let rules = rules("recommended", &["outrank=false", "lists=joins"]);
     let report = report(rules, scenario, &["one-lease-at-a-time", "at-most-one-leader"]);

@@ -31,6 +31,16 @@ pub struct Timed {
     pub within: Option<u8>,
 }
 
+impl Timed {
+    /// Messages and timers take so long, and nothing else takes any time: no link is slower, no
+    /// clock drifts, and nothing is asked of how soon processes agree.
+    #[must_use]
+    pub fn of(delay: Delay, durations: Durations) -> Timed {
+        let (slow, drift) = (Slow::NONE, Drift::NONE);
+        Timed { delay, slow, processing: 0, drift, durations, within: None }
+    }
+}
+
 impl fmt::Display for Timed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.delay {
