@@ -20,8 +20,8 @@ use super::wait;
 ///
 /// For each number of nodes a cluster is started on this machine, until all of its nodes follow
 /// one. Then nothing is asked of it for some time. Large clusters need many sockets: two for each
-/// pair of nodes, and each socket has two ends here. Two processors are not enough for 255 nodes,
-/// and nothing else gets anything done on that machine meanwhile.
+/// pair of nodes, and each socket has two ends here. While 255 nodes start on two processors,
+/// nothing else gets anything done on that machine.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// How many nodes, as in 3,5,9

@@ -40,7 +40,7 @@ pub(super) async fn listen<M>(
 ) where
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    let lobby = Lobby::default();
+    let lobby = Lobby::new(context.peers.len());
     let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();

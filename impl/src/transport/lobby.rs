@@ -11,16 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// How many wait at most.
-pub(super) const PLACES: usize = 128;
+/// How many wait at most, besides one for each member: all may call at the same moment.
+const STRANGERS: usize = 128;
 
 /// Those that wait, in the order in which they came.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Lobby(Arc<Mutex<Waiting>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
     next: u64,
+    room: usize,
     places: BTreeMap<u64, (IpAddr, CancellationToken)>,
 }
 
@@ -34,10 +35,16 @@ pub(super) struct Place {
 }
 
 impl Lobby {
+    /// Of a node that has so many peers.
+    pub(super) fn new(peers: usize) -> Self {
+        let room = STRANGERS + peers;
+        Self(Arc::new(Mutex::new(Waiting { next: 0, room, places: BTreeMap::new() })))
+    }
+
     /// A place for one that comes from there, and whether another had to go for it.
     pub(super) fn enter(&self, from: IpAddr) -> (Place, bool) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let crowded = waiting.places.len() >= PLACES;
+        let crowded = waiting.places.len() >= waiting.room;
         if crowded && let Some(number) = waiting.last_in_line() {
             let gone = waiting.places.remove(&number);
             gone.inspect(|(_, over)| over.cancel());
@@ -81,18 +88,21 @@ fn machine(from: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
+    const PEERS: usize = 4;
+    const ROOM: usize = STRANGERS + PEERS;
+
     fn from(host: u8) -> IpAddr {
         [10, 0, 0, host].into()
     }
 
     #[test]
     fn a_machine_that_has_many_pushes_out_its_own() {
-        let lobby = Lobby::default();
+        let lobby = Lobby::new(PEERS);
         let (one, _) = lobby.enter(from(1));
         let flood: Vec<_> = (0..1_000).map(|_| lobby.enter(from(2)).0).collect();
         assert!(!one.over.is_cancelled(), "it was there first, and is alone");
         let there = flood.iter().filter(|place| !place.over.is_cancelled()).count();
-        assert_eq!(there, PLACES - 1);
+        assert_eq!(there, ROOM - 1);
         let (late, crowded) = lobby.enter(from(3));
         assert!(crowded && !late.over.is_cancelled());
         assert!(flood[1_000 - there].over.is_cancelled(), "the oldest that was left");
@@ -101,13 +111,20 @@ mod tests {
 
     #[test]
     fn a_place_that_is_given_up_is_free() {
-        let lobby = Lobby::default();
-        let all: Vec<_> = (0..PLACES).map(|_| lobby.enter(from(1)).0).collect();
+        let lobby = Lobby::new(PEERS);
+        let all: Vec<_> = (0..ROOM).map(|_| lobby.enter(from(1)).0).collect();
         drop(all);
         let (first, crowded) = lobby.enter(from(1));
         assert!(!crowded);
-        let more: Vec<_> = (1..PLACES).map(|_| lobby.enter(from(1))).collect();
+        let more: Vec<_> = (1..ROOM).map(|_| lobby.enter(from(1))).collect();
         assert!(!first.over.is_cancelled() && !more.iter().any(|(_, crowded)| *crowded));
+    }
+
+    #[test]
+    fn all_members_of_a_large_cluster_may_call_at_once() {
+        let lobby = Lobby::new(254);
+        let all: Vec<_> = (0..254).map(|_| lobby.enter(from(1))).collect();
+        assert!(!all.iter().any(|(place, crowded)| *crowded || place.over.is_cancelled()));
     }
 
     #[test]
