@@ -2,7 +2,7 @@
 //! the one in `docs`, and every command that it prints finds the same again.
 
 use assert_cmd::Command;
-use bellwether_model::claims::{Ledger, Ruling};
+use bellwether_model::claims::{Ledger, Open};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,11 +52,12 @@ fn every_claim_is_there_once_and_in_sentences() {
     let numbers: Vec<u16> = ledger.claims().iter().map(|(_, claim)| claim.number).collect();
     assert_eq!(numbers, (1..=161).collect::<Vec<u16>>());
     for (_, claim) in ledger.claims() {
+        assert_eq!(claim.quantifier.is_some(), claim.open.is_none(), "{}", claim.number);
         for sentence in [&claim.says, &claim.why] {
             assert!(sentence.ends_with('.') || sentence.ends_with(".)"), "{}", claim.number);
             assert!(!sentence.contains(['\n', '\t']), "{}: one line", claim.number);
         }
-        for check in claim.checks.iter().chain(&claim.cures) {
+        for check in claim.checks.iter().chain(&claim.besides).chain(&claim.cures) {
             assert!(!check.shows.ends_with('.'), "{}: {}", claim.number, check.shows);
         }
     }
@@ -80,7 +81,7 @@ fn the_command_beside_each_check_finds_the_same_again() {
     let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     let mut again = 0;
     for claim in whole["claims"].as_array().expect("claims") {
-        for kind in ["checks", "cures"] {
+        for kind in ["checks", "besides", "cures"] {
             for check in claim[kind].as_array().expect("checks") {
                 let commands = check["commands"].as_array().expect("commands");
                 let runs = check["runs"].as_array().expect("runs");
@@ -133,16 +134,18 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn a_claim_that_comes_out_otherwise_is_reported() {
-    let confirmed = "number = 59\nsection = \"State machine\"";
+    let before = "number = 59\nsection = \"State machine\"";
     let after = |text: &str| {
         let chapter = fs::read_to_string(root().join("model/claims/chapter.toml")).expect("there");
-        let (_, rest) = chapter.split_once(confirmed).expect("claim 59 is there");
+        let (_, rest) = chapter.split_once(before).expect("claim 59 is there");
         let end = rest.find(text).expect("it is said of claim 59") + text.len();
         rest[..end].to_owned()
     };
     for (said, instead, message) in [
-        ("ruling = \"confirmed\"", "ruling = \"only-if\"\nonly_if = \"x\"", "'holds only if'"),
         ("demands = \"violated\"", "demands = \"holds\"", "the ledger says: holds"),
+        ("demands = \"violated\"", "demands = \"holds\"\nfinds = \"violated\"", "in 'no_cure'"),
+        ("No process is left", "After 99 steps no process is left", "No run shows '99'"),
+        ("No process is left", "After nine steps no process is left", "No run shows 'nine steps'"),
     ] {
         let old = after(said);
         let new = old.replacen(said, instead, 1);
@@ -189,37 +192,46 @@ fn wrong(rest: &str) -> String {
 #[test]
 fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
     let asks = "property = 'decided'\ndemands = 'holds'\n";
+    let plain = "quantifier = 'plain'";
     for (entry, says) in [
-        ("ruling = 'confirmed'".to_owned(), "says nothing; add one"),
-        ("ruling = 'true'".to_owned(), "unknown variant `true`"),
-        ("ruling = 'pending'\nwhy_not = 1".to_owned(), "unknown field `why_not`"),
-        (format!("ruling = 'only-if'\n{CHECK}{asks}"), "say under what"),
-        (format!("ruling = 'refuted'\n{CHECK}{asks}"), "'no_cure' says why not"),
-        (format!("ruling = 'confirmed'\nwaits_for = ['x']\n{CHECK}{asks}"), "\"pending\""),
-        (format!("ruling = 'confirmed'\n{CHECK}demands = 'holds'"), "nothing is asked"),
+        (plain.to_owned(), "within what the text assumes decides it; add one"),
+        ("quantifier = 'perhaps'".to_owned(), "unknown variant `perhaps`"),
+        ("ruling = 'confirmed'".to_owned(), "unknown field `ruling`"),
+        (String::new(), "either a 'quantifier', and runs decide it, or 'open'"),
+        (format!("{plain}\nopen = 'pending'\n{CHECK}{asks}"), "either a 'quantifier'"),
+        ("open = 'pending'\nwhy_not = 1".to_owned(), "unknown field `why_not`"),
+        (format!("{plain}\nof = 'x'\n{CHECK}{asks}"), "the text has no [assumptions.x]"),
         (
-            format!("ruling = 'confirmed'\n{CHECK}property = 'decided'\ndemands = 'exactly n'"),
+            format!("{plain}\nassumes = ['no cold']\n{CHECK}{asks}"),
+            "write 'no' and what does not happen",
+        ),
+        (format!("{plain}\nadmits = ['rain']\n{CHECK}{asks}"), "may happen is called 'rain'"),
+        (
+            format!("{plain}\nassumes = ['no crash']\n{CHECK}world.faults.crashes = 1\n{asks}"),
+            "within what the text assumes decides it",
+        ),
+        (
+            format!("{plain}\nassumes = ['all of them are fast']\n{CHECK}{asks}"),
+            "no check runs without 'all of them are fast'",
+        ),
+        (format!("{plain}\nwaits_for = ['x']\n{CHECK}{asks}"), "\"pending\""),
+        (format!("{plain}\n{CHECK}demands = 'holds'"), "nothing is asked"),
+        (
+            format!("{plain}\n{CHECK}property = 'decided'\ndemands = 'exactly n'"),
             "holds or violated",
         ),
         (
-            format!("ruling = 'confirmed'\n{CHECK}property = 'decide'\ndemands = 'holds'"),
+            format!("{plain}\n{CHECK}property = 'decide'\ndemands = 'holds'"),
             "there is no property 'decide'",
         ),
-        (format!("ruling = 'confirmed'\n{CHECK}{asks}variant = 'x'"), "no variant 'x'"),
-        (format!("ruling = 'confirmed'\n{CHECK}{asks}rules = {{ t_coord = 3 }}"), "t_coord"),
-        (format!("ruling = 'confirmed'\n{CHECK}{asks}world = {{ crash = 1 }}"), "unknown field"),
+        (format!("{plain}\n{CHECK}{asks}variant = 'x'"), "no variant 'x'"),
+        (format!("{plain}\n{CHECK}{asks}rules = {{ t_coord = 3 }}"), "t_coord"),
+        (format!("{plain}\n{CHECK}{asks}world = {{ crash = 1 }}"), "unknown field"),
+        (format!("{plain}\n{CHECK}{asks}starters = 'all'"), "'starters' has no meaning"),
+        (format!("{plain}\n{CHECK}{asks}most = 'messages'"), "several things"),
+        (format!("{plain}\n{CHECK}{asks}").replace("bully", "x"), "say 'open' is \"pending\""),
         (
-            format!("ruling = 'confirmed'\n{CHECK}{asks}starters = 'all'"),
-            "'starters' has no meaning",
-        ),
-        (format!("ruling = 'confirmed'\n{CHECK}{asks}most = 'messages'"), "several things"),
-        (
-            format!("ruling = 'confirmed'\n{CHECK}{asks}").replace("bully", "x"),
-            "make it \"pending\"",
-        ),
-        (
-            "ruling = 'confirmed'\n[[claim.check]]\nshows = 's'\nprogram = 'x'\ndemands = 'holds'"
-                .to_owned(),
+            format!("{plain}\n[[claim.check]]\nshows = 's'\nprogram = 'x'\ndemands = 'holds'"),
             "there is no program 'x'",
         ),
     ] {
@@ -227,7 +239,7 @@ fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
         assert!(error.contains(says), "{error}");
         assert!(error.starts_with("x.toml"), "{error}");
     }
-    let twice = format!("{HEAD}{CLAIM}ruling = 'pending'\n{CLAIM}ruling = 'pending'");
+    let twice = format!("{HEAD}{CLAIM}open = 'pending'\n{CLAIM}open = 'pending'");
     let error = Ledger::read([("x.toml", twice.as_str())]).expect_err("twice").to_string();
     assert!(error.contains("claim 7: the number is taken"), "{error}");
 }
@@ -237,11 +249,11 @@ fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
 fn a_claim_may_wait_for_a_protocol_that_is_not_there_yet() {
     let check = CHECK.replace("bully", "not-there-yet");
     let text = format!(
-        "{HEAD}{CLAIM}ruling = 'pending'\nwaits_for = ['not-there-yet']\n{check}\
+        "{HEAD}{CLAIM}open = 'pending'\nwaits_for = ['not-there-yet']\n{check}\
          property = 'decided'\ndemands = 'holds'"
     );
     let ledger = Ledger::read([("x.toml", text.as_str())]).expect("it may wait");
-    assert_eq!(ledger.claims()[0].1.ruling, Ruling::Pending);
+    assert_eq!(ledger.claims()[0].1.open, Some(Open::Pending));
     let folder = edited("lesson.toml", "number = 131", "number = 999");
     let lesson = folder.path().join("lesson.toml");
     let known = fs::read_to_string(&lesson).expect("it is there");

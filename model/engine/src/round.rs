@@ -33,8 +33,22 @@ pub enum Group {
     All,
     /// Each that is up, in an execution of its own: the costs are summed.
     Each,
+    /// Each pair of those that are up, in an execution of its own: the costs are summed.
+    Pairs,
+    /// The lowest crashes and recovers, and no other process has to notice.
+    Restarted,
     /// No process has to notice: all have just started.
     None,
+}
+
+/// How an election begins.
+enum Begins<'a> {
+    /// All processes have just started.
+    Cold,
+    /// These processes notice.
+    Noticed(&'a [Id]),
+    /// This process crashes and recovers.
+    Restarted(Id),
 }
 
 /// What one round costs, and the execution if it is one.
@@ -57,7 +71,12 @@ pub fn round<P: Protocol>(
     crashed: usize,
 ) -> Result<Round<Action<P>>, String> {
     let live: Vec<Id> = world.ids().take(world.scenario().nodes.saturating_sub(crashed)).collect();
-    let one = |starters: &[Id]| calm(world, metric, starters, crashed);
+    let one = |starters: &[Id]| calm(world, metric, &Begins::Noticed(starters), crashed);
+    let sum = |all: Vec<Vec<Id>>| {
+        let each = all.iter().map(|starters| one(starters).map(|round| round.count));
+        let count = each.collect::<Result<Vec<u64>, _>>()?.into_iter().sum();
+        Ok(Round { count, actions: Vec::new() })
+    };
     match starters {
         Starters::One(number) => {
             let found = live.iter().find(|id| usize::from(id.number()) == number);
@@ -66,11 +85,17 @@ pub fn round<P: Protocol>(
         Starters::Some(Group::Lowest) => one(&live[..live.len().min(1)]),
         Starters::Some(Group::Highest) => one(&live[live.len().saturating_sub(1)..]),
         Starters::Some(Group::All) => one(&live),
-        Starters::Some(Group::None) => one(&[]),
-        Starters::Some(Group::Each) => {
-            let each = live.iter().map(|&id| one(&[id]).map(|round| round.count));
-            let count = each.collect::<Result<Vec<u64>, _>>()?.into_iter().sum();
-            Ok(Round { count, actions: Vec::new() })
+        Starters::Some(Group::None) => calm(world, metric, &Begins::Cold, crashed),
+        Starters::Some(Group::Restarted) => {
+            let lowest = *live.first().ok_or("no process is up")?;
+            calm(world, metric, &Begins::Restarted(lowest), crashed)
+        }
+        Starters::Some(Group::Each) => sum(live.iter().map(|&id| vec![id]).collect()),
+        Starters::Some(Group::Pairs) => {
+            let above = |(at, &low): (usize, &Id)| {
+                live[at + 1..].iter().map(move |&high| vec![low, high]).collect::<Vec<_>>()
+            };
+            sum(live.iter().enumerate().flat_map(above).collect())
         }
     }
 }
@@ -78,11 +103,11 @@ pub fn round<P: Protocol>(
 fn calm<P: Protocol>(
     world: &World<P>,
     metric: &str,
-    starters: &[Id],
+    begins: &Begins<'_>,
     crashed: usize,
 ) -> Result<Round<Action<P>>, String> {
     let mut walk = Walk { world, metric, state: world.initial(), count: 0, actions: Vec::new() };
-    if starters.is_empty() {
+    if matches!(begins, Begins::Cold) {
         for (before, outcome) in world.boots() {
             walk.count += counted(metric, &before, None, &outcome)?;
         }
@@ -90,9 +115,18 @@ fn calm<P: Protocol>(
     for id in world.ids().rev().take(crashed) {
         walk.take(Action::Crash(id))?;
     }
-    for &id in starters {
-        let notices = walk.expiry(|timer| timer == (id, true));
-        walk.take(notices.ok_or_else(|| format!("process {id} notices nothing"))?)?;
+    match *begins {
+        Begins::Cold => {}
+        Begins::Noticed(starters) => {
+            for &id in starters {
+                let notices = walk.expiry(|timer| timer == (id, true));
+                walk.take(notices.ok_or_else(|| format!("process {id} notices nothing"))?)?;
+            }
+        }
+        Begins::Restarted(id) => {
+            walk.take(Action::Crash(id))?;
+            walk.take(Action::Recover(id))?;
+        }
     }
     while !world.is_quiescent(&walk.state) {
         let flight = walk.state.in_flight().to_vec();

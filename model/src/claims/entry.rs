@@ -1,12 +1,14 @@
 //! The ledger's entries: what they say, and how they are written in TOML.
 
+use super::assumption::{Assumption, Departure, Named, Stance};
 use super::demand::{Demand, Expectation};
 use super::program::{self, Program};
-use super::ruling::Ruling;
+use super::quantifier::Quantifier;
+use super::ruling::Open;
 use crate::check::bounds::Until;
 use crate::round::Starters;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A text and its claims.
 #[derive(Clone, Debug)]
@@ -15,8 +17,19 @@ pub struct Source {
     pub name: String,
     /// What kind of text it is.
     pub title: String,
+    /// What it assumes, or what its parts assume.
+    pub stances: Vec<Stance>,
     /// Its claims, by number.
     pub claims: Vec<Claim>,
+}
+
+impl Source {
+    /// What the text assumes where the claim stands, if it says.
+    #[must_use]
+    pub fn stance(&self, claim: &Claim) -> Option<&Stance> {
+        let of = claim.of.as_ref()?;
+        self.stances.iter().find(|stance| stance.name == *of)
+    }
 }
 
 /// Something that a text says, and how it is decided.
@@ -28,16 +41,24 @@ pub struct Claim {
     pub section: String,
     /// What it says, as a paraphrase.
     pub says: String,
-    /// How the ledger rules on it. Only the checks give a verdict.
-    pub ruling: Ruling,
+    /// Of how many executions it speaks; nothing if no run decides it.
+    pub quantifier: Option<Quantifier>,
+    /// The assumptions of the text under which it stands, by their name.
+    pub of: Option<String>,
+    /// What it assumes itself.
+    pub assumes: BTreeSet<Assumption>,
+    /// What may happen, by its own words.
+    pub admits: BTreeSet<Departure>,
+    /// Why no run decides it, if none does.
+    pub open: Option<Open>,
     /// What makes it so, or why nothing decides it here.
     pub why: String,
-    /// Under which assumption it holds, if it holds only so.
-    pub only_if: Option<String>,
     /// Protocols that have to exist before it is decided.
     pub waits_for: Vec<String>,
     /// What the claim says, as checks.
     pub checks: Vec<Check>,
+    /// Runs that decide nothing, and show what the reason speaks of.
+    pub besides: Vec<Check>,
     /// The smallest changes of a rule or an assumption under which it holds.
     pub cures: Vec<Check>,
     /// Why there is no such change, or none that a run can show.
@@ -51,6 +72,8 @@ pub struct Check {
     pub shows: String,
     /// What is run.
     pub ask: Ask,
+    /// Assumptions that it does without, besides those that its world tells.
+    pub without: BTreeSet<Assumption>,
     /// What the runs must find if the claim is true.
     pub demands: Demand,
     /// What each run finds; empty if it is what is demanded.
@@ -139,7 +162,19 @@ pub(super) struct WrittenSource {
     source: String,
     title: Prose,
     #[serde(default)]
+    assumptions: BTreeMap<String, WrittenStance>,
+    #[serde(default)]
     claim: Vec<WrittenClaim>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenStance {
+    says: Prose,
+    #[serde(default)]
+    assumes: BTreeSet<Assumption>,
+    #[serde(default)]
+    admits: BTreeSet<Named>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,13 +183,20 @@ struct WrittenClaim {
     number: u16,
     section: String,
     says: Prose,
-    ruling: Ruling,
+    quantifier: Option<Quantifier>,
+    of: Option<String>,
+    #[serde(default)]
+    assumes: BTreeSet<Assumption>,
+    #[serde(default)]
+    admits: BTreeSet<Named>,
+    open: Option<Open>,
     why: Prose,
-    only_if: Option<Prose>,
     #[serde(default)]
     waits_for: Vec<String>,
     #[serde(default)]
     check: Vec<WrittenCheck>,
+    #[serde(default)]
+    beside: Vec<WrittenCheck>,
     #[serde(default)]
     cure: Vec<WrittenCheck>,
     no_cure: Option<Prose>,
@@ -164,6 +206,8 @@ struct WrittenClaim {
 #[serde(deny_unknown_fields)]
 struct WrittenCheck {
     shows: Prose,
+    #[serde(default)]
+    without: BTreeSet<Assumption>,
     demands: String,
     finds: Option<OneOrMany<Expectation>>,
 
@@ -222,7 +266,20 @@ impl WrittenSource {
         });
         let mut claims = claims.collect::<Result<Vec<_>, _>>()?;
         claims.sort_by_key(|claim| claim.number);
-        Ok(Source { name: self.source, title: self.title.0, claims })
+        let stances = self.assumptions.into_iter().map(|(name, stance)| stance.read(name));
+        let stances = stances.collect();
+        Ok(Source { name: self.source, title: self.title.0, stances, claims })
+    }
+}
+
+fn departures(named: BTreeSet<Named>) -> BTreeSet<Departure> {
+    named.into_iter().map(|Named(departure)| departure).collect()
+}
+
+impl WrittenStance {
+    fn read(self, name: String) -> Stance {
+        let admits = departures(self.admits);
+        Stance { name, says: self.says.0, assumes: self.assumes, admits }
     }
 }
 
@@ -238,11 +295,15 @@ impl WrittenClaim {
             number: self.number,
             section: self.section,
             says: self.says.0,
-            ruling: self.ruling,
+            quantifier: self.quantifier,
+            of: self.of,
+            assumes: self.assumes,
+            admits: departures(self.admits),
+            open: self.open,
             why: self.why.0,
-            only_if: self.only_if.map(|text| text.0),
             waits_for: self.waits_for,
             checks: all("check", self.check)?,
+            besides: all("beside", self.beside)?,
             cures: all("cure", self.cure)?,
             no_cure: self.no_cure.map(|text| text.0),
         })
@@ -254,6 +315,7 @@ impl WrittenCheck {
         let demands: Demand = self.demands.parse().map_err(|e| format!("{e}"))?;
         let finds = self.finds.take().map_or_else(Vec::new, OneOrMany::many);
         let shows = std::mem::take(&mut self.shows.0);
+        let without = std::mem::take(&mut self.without);
         let ask = self.ask()?;
         let of_a_number = match &ask {
             Ask::Property(..) | Ask::Program(_) => false,
@@ -263,7 +325,7 @@ impl WrittenCheck {
             let kind = if of_a_number { "a number" } else { "holds or violated" };
             return Err(format!("it demands '{demands}', but what comes out is {kind}"));
         }
-        Ok(Check { shows, ask, demands, finds })
+        Ok(Check { shows, ask, without, demands, finds })
     }
 
     /// Exactly one kind of question, with what belongs to it and nothing else.

@@ -1,8 +1,9 @@
 //! Reads the ledger that is compiled in, and refuses entries that could mislead.
 
+use super::assumption::{Assumption, Standing};
 use super::demand::{Expectation, Word};
 use super::entry::{Check, Claim, Source, WrittenSource, Wrong};
-use super::ruling::Ruling;
+use super::ruling::Open;
 use super::run;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -110,7 +111,7 @@ impl Ledger {
                 if !known.insert(claim.number) {
                     return Err(refuse("the number is taken; give each claim its own".to_owned()));
                 }
-                sensible(claim).map_err(refuse)?;
+                sensible(&source, claim).map_err(refuse)?;
             }
             sources.push(source);
         }
@@ -164,24 +165,34 @@ fn read(file: &str, text: &str) -> Result<Source, LedgerError> {
     })
 }
 
-/// Whether the entry has what its ruling needs, and nothing that contradicts it.
-fn sensible(claim: &Claim) -> Result<(), String> {
-    let Claim { ruling, checks, cures, only_if, no_cure, waits_for, .. } = claim;
-    if ruling.is_of_runs() && checks.is_empty() {
-        return Err(format!("'{ruling}' without a [[claim.check]] says nothing; add one"));
+/// Whether the entry has what a ruling needs, and nothing that contradicts it.
+fn sensible(source: &Source, claim: &Claim) -> Result<(), String> {
+    let Claim { quantifier, open, checks, besides, cures, waits_for, .. } = claim;
+    if quantifier.is_some() == open.is_some() {
+        return Err("it has either a 'quantifier', and runs decide it, or 'open'".to_owned());
     }
-    if (*ruling == Ruling::OnlyIf) != only_if.is_some() {
-        return Err("'only_if' belongs to the ruling \"only-if\": say under what".to_owned());
+    if !waits_for.is_empty() && *open != Some(Open::Pending) {
+        return Err("it waits for a protocol; until then 'open' is \"pending\"".to_owned());
     }
-    if (*ruling == Ruling::Refuted) && cures.is_empty() == no_cure.is_none() {
-        return Err("a refuted claim has a [[claim.cure]], or 'no_cure' says why not".to_owned());
+    if let Some(of) = claim.of.as_ref().filter(|_| source.stance(claim).is_none()) {
+        return Err(format!("the text has no [assumptions.{of}]"));
     }
-    if !waits_for.is_empty() && *ruling != Ruling::Pending {
-        return Err("it waits for a protocol; its ruling is \"pending\" until then".to_owned());
+    let mut decides = false;
+    for check in checks {
+        let standing = Standing::of(source, claim, (&check.ask, &check.without))?;
+        decides |= !matches!(standing, Standing::Outside(_));
     }
-    for (kind, all) in [("check", checks), ("cure", cures)] {
+    if quantifier.is_some() && !decides {
+        return Err(
+            "no [[claim.check]] within what the text assumes decides it; add one".to_owned()
+        );
+    }
+    if let Some(Assumption::Other(words)) = idle(claim) {
+        return Err(format!("no check runs without '{words}'; give it in a check's 'without'"));
+    }
+    for (kind, all) in [("check", checks), ("beside", besides), ("cure", cures)] {
         for (at, check) in all.iter().enumerate() {
-            possible(check, *ruling).map_err(|wrong| format!("{kind} {}: {wrong}", at + 1))?;
+            possible(check, *open).map_err(|wrong| format!("{kind} {}: {wrong}", at + 1))?;
         }
     }
     let other = |cure: &&Check| {
@@ -194,18 +205,29 @@ fn sensible(claim: &Claim) -> Result<(), String> {
     Ok(())
 }
 
+/// An assumption in words that no check is without: it would decide nothing.
+fn idle(claim: &Claim) -> Option<&Assumption> {
+    let used = |assumption: &&Assumption| {
+        matches!(assumption, Assumption::No(_))
+            || claim.checks.iter().any(|check| check.without.contains(*assumption))
+    };
+    claim.assumes.iter().find(|assumption| !used(assumption))
+}
+
 fn counted(check: &Check) -> bool {
     check.demands.is_of_a_number()
 }
 
 /// Whether the check can be run; only a pending claim may ask a protocol that does not exist.
-fn possible(check: &Check, ruling: Ruling) -> Result<(), String> {
+fn possible(check: &Check, open: Option<Open>) -> Result<(), String> {
     match run::possible(&check.ask)? {
         true => Ok(()),
-        false if ruling == Ruling::Pending => Ok(()),
+        false if open == Some(Open::Pending) => Ok(()),
         false => {
             let known = crate::protocol::REGISTRY.names().join(", ");
-            Err(format!("its protocol is not there; make it \"pending\", or name one of: {known}"))
+            Err(format!(
+                "its protocol is not there; say 'open' is \"pending\", or name one of: {known}"
+            ))
         }
     }
 }

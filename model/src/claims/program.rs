@@ -1,6 +1,8 @@
 //! Published programs, as Rust functions: the code that a text prints is run, not argued about.
 
+mod class_ring;
 mod fencing;
+mod first_claim;
 mod simulator;
 
 use super::demand::Finding;
@@ -57,4 +59,13 @@ pub(super) const ALL: &[Program] = &[
         run: simulator::repaired_dead_are_silent,
     },
     Program { name: "simulator-short-circuits", run: simulator::short_circuits },
+    Program { name: "simulator-runs-as-printed", run: simulator::runs_as_printed },
+    Program { name: "first-claim-has-one-master-at-a-time", run: first_claim::one_at_a_time },
+    Program { name: "first-claim-has-a-master-in-the-end", run: first_claim::in_the_end },
+    Program {
+        name: "first-claim-by-number-has-a-master-in-the-end",
+        run: first_claim::in_the_end_by_number,
+    },
+    Program { name: "robust-ring-class-starts-an-election", run: class_ring::robust_starts },
+    Program { name: "ring-class-starts-an-election", run: class_ring::plain_starts },
 ];

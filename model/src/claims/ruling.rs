@@ -1,21 +1,24 @@
 //! From what runs find to a ruling on the claim.
 
+use super::assumption::{Assumption, Standing};
 use super::demand::{Finding, Point};
 use super::entry::{Check, Claim, Source};
 use super::formula::FormulaError;
+use super::prose;
+use super::quantifier::rule;
 use super::run::Ran;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What becomes of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
-    /// Every check finds what the claim demands.
+    /// It holds in every world that is run, and that the stated assumptions admit.
     Confirmed,
-    /// No check does.
+    /// It fails in one of them.
     Refuted,
-    /// Some do: it holds only under an assumption.
+    /// It fails in one that only an assumption of which the text is silent would exclude.
     OnlyIf,
     /// It waits for a protocol, or something else that the model does not have yet.
     Pending,
@@ -35,11 +38,27 @@ impl Ruling {
         Ruling::Elsewhere,
         Ruling::Undecidable,
     ];
+}
 
-    /// Whether it comes out of runs.
-    #[must_use]
-    pub fn is_of_runs(self) -> bool {
-        matches!(self, Ruling::Confirmed | Ruling::Refuted | Ruling::OnlyIf)
+/// Why no run decides a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Open {
+    /// It waits for a protocol, or something else that the model does not have yet.
+    Pending,
+    /// Another part of the project decides it.
+    Elsewhere,
+    /// No run can decide it.
+    Undecidable,
+}
+
+impl From<Open> for Ruling {
+    fn from(open: Open) -> Ruling {
+        match open {
+            Open::Pending => Ruling::Pending,
+            Open::Elsewhere => Ruling::Elsewhere,
+            Open::Undecidable => Ruling::Undecidable,
+        }
     }
 }
 
@@ -64,6 +83,8 @@ pub struct Judged<'a> {
     pub claim: &'a Claim,
     /// What its checks found.
     pub checks: Vec<Outcome<'a>>,
+    /// What the runs beside them found.
+    pub besides: Vec<Outcome<'a>>,
     /// What its cures found.
     pub cures: Vec<Outcome<'a>>,
 }
@@ -72,6 +93,8 @@ pub struct Judged<'a> {
 pub struct Outcome<'a> {
     /// The check.
     pub check: &'a Check,
+    /// Where it stands towards what the text assumes.
+    pub standing: Standing,
     /// What each run found.
     pub ran: Vec<Ran>,
     /// Whether all runs found what is demanded; `None` if one decided nothing.
@@ -82,7 +105,10 @@ pub struct Outcome<'a> {
 
 impl<'a> Outcome<'a> {
     /// Compares what was found with what is demanded, and with what the ledger says.
-    pub(super) fn new(check: &'a Check, ran: Vec<Ran>) -> Result<Outcome<'a>, FormulaError> {
+    pub(super) fn new(
+        (check, standing): (&'a Check, Standing),
+        ran: Vec<Ran>,
+    ) -> Result<Outcome<'a>, FormulaError> {
         let each = ran.iter().map(|ran| check.demands.met(&ran.point, &ran.finding));
         let each = each.collect::<Result<Vec<Option<bool>>, _>>()?;
         let known: Option<Vec<bool>> = each.into_iter().collect();
@@ -98,7 +124,7 @@ impl<'a> Outcome<'a> {
                 same && pairs.all(|(ran, expected)| ran.finding.is(expected))
             })
         };
-        Ok(Outcome { check, ran, met, expected: as_written })
+        Ok(Outcome { check, standing, ran, met, expected: as_written })
     }
 
     /// The findings in words: once if all are the same, otherwise each with what differs.
@@ -136,21 +162,30 @@ impl<'a> Outcome<'a> {
 const READABLE: usize = 4;
 
 impl Judged<'_> {
-    /// What the runs say; where none decides, what the ledger says. `None` if a run that should
-    /// decide decided nothing.
+    /// The ruling that follows from the quantifier, the assumptions and the runs; for a claim that
+    /// no run decides, what the ledger says of it. `None` if a run that should decide decided
+    /// nothing.
     #[must_use]
     pub fn ruling(&self) -> Option<Ruling> {
-        if !self.claim.ruling.is_of_runs() {
-            return Some(self.claim.ruling);
+        self.ruled().map(|(ruling, _)| ruling)
+    }
+
+    /// The ruling, and the assumptions under which the claim holds if it holds only so.
+    #[must_use]
+    pub fn ruled(&self) -> Option<(Ruling, Vec<Assumption>)> {
+        match (self.claim.open, self.claim.quantifier) {
+            (Some(open), _) => Some((open.into(), Vec::new())),
+            (None, Some(quantifier)) => {
+                let run = |outcome: &Outcome<'_>| (outcome.standing.clone(), outcome.met);
+                rule(quantifier, &self.checks.iter().map(run).collect::<Vec<_>>())
+            }
+            (None, None) => None,
         }
-        let met: Vec<bool> =
-            self.checks.iter().map(|outcome| outcome.met).collect::<Option<_>>()?;
-        let any = |wanted| met.contains(&wanted);
-        Some(match (any(true), any(false)) {
-            (true, true) => Ruling::OnlyIf,
-            (true, false) => Ruling::Confirmed,
-            _ => Ruling::Refuted,
-        })
+    }
+
+    /// Everything that was run.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome<'_>> {
+        self.checks.iter().chain(&self.besides).chain(&self.cures)
     }
 
     /// The ruling in a few words, and whether it is known only within the bounds of the search.
@@ -160,20 +195,38 @@ impl Judged<'_> {
         let within = self.checks.iter().flat_map(|outcome| &outcome.ran).any(within);
         match self.ruling() {
             None => "unknown".to_owned(),
-            Some(ruling) if within && ruling != Ruling::OnlyIf => {
-                format!("{ruling} (within bounds)")
-            }
+            Some(Ruling::Confirmed) if within => "confirmed (within bounds)".to_owned(),
             Some(ruling) => ruling.to_string(),
         }
     }
 
-    /// The ruling in words, with the assumption under which the claim holds.
+    /// The ruling in words, with the assumptions under which the claim holds.
     #[must_use]
     pub fn assuming(&self) -> String {
-        match (self.ruling(), &self.claim.only_if) {
-            (Some(Ruling::OnlyIf), Some(only_if)) => format!("{} {only_if}", self.words()),
-            _ => self.words(),
+        let Some((Ruling::OnlyIf, assumptions)) = self.ruled() else { return self.words() };
+        let words: Vec<String> = assumptions.iter().map(ToString::to_string).collect();
+        format!("{} {}", self.words(), words.join(" and "))
+    }
+
+    /// What is wrong with the entry, now that its runs are known.
+    #[must_use]
+    pub fn flaws(&self) -> Vec<String> {
+        let mut flaws = prose::unshown(self);
+        let refuted = self.ruling() == Some(Ruling::Refuted);
+        match (refuted, self.cures.is_empty(), &self.claim.no_cure) {
+            (true, true, None) => flaws.push(
+                "It is refuted; give a [[claim.cure]], or say in 'no_cure' why there is none."
+                    .to_owned(),
+            ),
+            (true, false, Some(_)) => {
+                flaws.push("It has a cure, and 'no_cure' says that there is none.".to_owned());
+            }
+            (false, _, Some(_)) => {
+                flaws.push("It is not refuted; leave 'no_cure' out.".to_owned());
+            }
+            _ => {}
         }
+        flaws
     }
 
     /// Whether everything came out as the ledger says: `None` if something was not decided.
@@ -181,17 +234,17 @@ impl Judged<'_> {
     pub fn agrees(&self) -> Option<bool> {
         let absent =
             |outcome: &Outcome<'_>| outcome.ran.iter().any(|ran| ran.finding == Finding::Absent);
-        let waits =
-            |outcome: &&Outcome<'_>| self.claim.ruling == Ruling::Pending && absent(outcome);
-        let outcomes = self.checks.iter().chain(&self.cures).filter(|outcome| !waits(outcome));
+        let pending = self.claim.open == Some(Open::Pending);
+        let waits = |outcome: &&Outcome<'_>| pending && absent(outcome);
         let cured = self.cures.iter().filter(|outcome| !waits(outcome)).map(|cure| cure.met);
+        let outcomes = self.outcomes().filter(|outcome| !waits(outcome));
         let known: Option<Vec<bool>> =
             outcomes.map(|outcome| outcome.expected).chain(cured).collect();
         let all = known.map(|known| known.into_iter().all(|agrees| agrees));
         match (all, self.ruling()) {
             (Some(false), _) => Some(false),
             (None, _) | (_, None) => None,
-            (Some(true), Some(ruling)) => Some(ruling == self.claim.ruling),
+            (Some(true), Some(_)) => Some(self.flaws().is_empty()),
         }
     }
 }

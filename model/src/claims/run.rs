@@ -1,5 +1,6 @@
 //! Runs what the ledger asks.
 
+use super::assumption::Standing;
 use super::demand::{Finding, Point};
 use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::program::Account;
@@ -54,18 +55,22 @@ impl Runner {
         claims: &[(&'a Source, &'a Claim)],
         look: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Vec<Judged<'a>>, String> {
-        let jobs: Vec<(u16, &'a Check)> = claims
+        type Job<'a> = (&'a Source, &'a Claim, &'a Check);
+        let jobs: Vec<Job<'a>> = claims
             .iter()
-            .flat_map(|(_, claim)| {
-                claim.checks.iter().chain(&claim.cures).map(|check| (claim.number, check))
+            .flat_map(|&(source, claim)| {
+                let all = claim.checks.iter().chain(&claim.besides).chain(&claim.cures);
+                all.map(move |check| (source, claim, check))
             })
             .collect();
         let done = AtomicUsize::new(0);
-        let one = |&(number, check): &(u16, &'a Check)| {
-            let outcome = self
-                .ask(&check.ask)
-                .and_then(|ran| Outcome::new(check, ran).map_err(|wrong| wrong.to_string()))
-                .map_err(|wrong| format!("claim {number}, {}: {wrong}", check.shows));
+        let one = |&(source, claim, check): &Job<'a>| {
+            let outcome = Standing::of(source, claim, (&check.ask, &check.without))
+                .and_then(|standing| Ok((standing, self.ask(&check.ask)?)))
+                .and_then(|(standing, ran)| {
+                    Outcome::new((check, standing), ran).map_err(|wrong| wrong.to_string())
+                })
+                .map_err(|wrong| format!("claim {}, {}: {wrong}", claim.number, check.shows));
             look(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
             outcome
         };
@@ -78,6 +83,7 @@ impl Runner {
             source,
             claim,
             checks: outcomes.by_ref().take(claim.checks.len()).collect(),
+            besides: outcomes.by_ref().take(claim.besides.len()).collect(),
             cures: outcomes.by_ref().take(claim.cures.len()).collect(),
         });
         Ok(judged.collect())

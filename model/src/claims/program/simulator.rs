@@ -1,6 +1,7 @@
 //! The chapter's simulator of five nodes, event for event, as it is printed and as it would have to
-//! be. As printed, its two last processes fail before anything happens, since a generator yields a
-//! pair; here the crash and the detection happen when the text means them to.
+//! be. As printed, its two last processes fail before anything happens ([`runs_as_printed`]), since
+//! a generator yields a pair. In the other runs the crash and the detection happen when the text
+//! means them to.
 
 use super::{Account, Finding};
 use std::collections::BTreeSet;
@@ -188,6 +189,18 @@ fn second_crash_with(repairs: Repairs) -> Simulation {
     let mut simulation = Simulation::new(repairs);
     simulation.plan(1_000, Event::Crash(4));
     simulation.run()
+}
+
+/// The two last lines before `env.run`, as Python reads them. `(yield env.timeout(0.5), crash())`
+/// yields the pair of what its two parts are: `crash` is called first, when the process begins, and
+/// simpy takes nothing but an event.
+pub(super) fn runs_as_printed() -> Account {
+    let mut simulation = Simulation::new(Repairs::default());
+    simulation.queue.clear();
+    simulation.happen(Event::Crash(5));
+    simulation.note("RuntimeError: Invalid yield value \"(<Timeout(0.5)>, None)\"");
+    let detected = simulation.nodes.iter().any(|node| node.electing);
+    simulation.account(detected)
 }
 
 /// In the run that the chapter prints, node 3 retries.

@@ -1,7 +1,7 @@
 //! The JSON of `claims`.
 
 use super::command;
-use crate::claims::{Judged, Outcome, Ruling};
+use crate::claims::{Assumption, Judged, Outcome, Ruling, Standing};
 use serde_json::{Value, json};
 
 /// The object that `--json` prints.
@@ -26,11 +26,26 @@ fn claim(judged: &Judged<'_>) -> Value {
     };
     json!({
         "number": claim.number, "source": judged.source.name, "section": claim.section,
-        "says": claim.says, "ruling": judged.ruling(), "ledger": claim.ruling,
-        "agrees": judged.agrees(), "why": claim.why, "only_if": claim.only_if,
+        "says": claim.says, "quantifier": claim.quantifier, "ruling": judged.ruling(),
+        "agrees": judged.agrees(), "flaws": judged.flaws(), "why": claim.why,
+        "only_if": judged.ruled().map(|(_, left)| words(&left)).filter(|left| !left.is_empty()),
         "waits_for": claim.waits_for, "no_cure": claim.no_cure,
-        "checks": all(&judged.checks), "cures": all(&judged.cures),
+        "checks": all(&judged.checks), "besides": all(&judged.besides),
+        "cures": all(&judged.cures),
     })
+}
+
+fn words(assumptions: &[Assumption]) -> Vec<String> {
+    assumptions.iter().map(ToString::to_string).collect()
+}
+
+/// Where a run stands, and without which assumptions.
+fn standing(standing: &Standing) -> Value {
+    match standing {
+        Standing::Inside => json!({ "where": "inside" }),
+        Standing::Silent(left) => json!({ "where": "silent", "without": words(left) }),
+        Standing::Outside(left) => json!({ "where": "outside", "without": words(left) }),
+    }
 }
 
 fn outcome(number: u16, outcome: &Outcome<'_>) -> Value {
@@ -46,7 +61,7 @@ fn outcome(number: u16, outcome: &Outcome<'_>) -> Value {
         .collect();
     json!({
         "shows": outcome.check.shows, "demands": outcome.check.demands.to_string(),
-        "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
+        "standing": standing(&outcome.standing), "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
         "commands": command::of(number, outcome),
     })
 }

@@ -1,7 +1,7 @@
 //! The page `docs/claims.md`.
 
 use super::{command, print};
-use crate::claims::{Judged, Outcome, Ruling};
+use crate::claims::{Judged, Outcome, Ruling, Stance};
 use std::fmt::Write;
 
 /// The width of the page's lines; tables and a single long word may be wider.
@@ -11,19 +11,23 @@ const HEAD: &str = "\
 # The literature, checked
 
 This page lists what five texts on leader election say, and what the checker finds. Each claim is a
-paraphrase, with the section of the text that it is from. The runs below a claim decide its verdict;
-no verdict is written by hand. [model.md](model.md#the-ledger-of-claims) explains the ledger.
+paraphrase, with the section of the text that it is from, and of how many executions it speaks. Each
+text, or part of one, comes with what it assumes. From these and from the runs the verdict is
+computed; none is written by hand. [model.md](model.md#the-ledger-of-claims) has the rule.
 
 `bellwether-model claims --markdown > docs/claims.md` prints this page, and a test fails when it is
 out of date. In a clone, `cargo run --release --` stands for `bellwether-model`.
 
-- **confirmed**: every run finds what the claim demands.
-- **refuted**: no run does. *Changed* names the smallest change of a rule or an assumption under
-  which the claim holds, and runs it.
-- **holds only if**: some runs do. The assumption that makes the difference is named.
+- **confirmed**: it holds in every world below that the text's assumptions admit.
+- **refuted**: it fails in one of them. *Changed* names a change under which it holds, and runs it.
+- **holds only if**: it fails in a world of which the text is silent, and has no word such as
+  *always*. The assumption that makes the difference is named.
 - **not decided yet**: a protocol or a part of the model is missing.
 - **decided elsewhere**: another part of the project decides it.
 - **not for a machine**: no run can decide it.
+
+A run without an assumption that the text states decides nothing, and says so. *Beside* marks runs
+that show what the reason speaks of, and decide nothing either.
 
 `holds` is proved for the world that the command names, and for no larger one. Where executions
 exceed the bounds of the search, it says within which: beyond is not claimed. `violated` is shown by
@@ -44,6 +48,10 @@ pub(super) fn of(judged: &[Judged<'_>]) -> String {
         let of_this = || judged.iter().filter(|one| one.source.name == name);
         let title = of_this().next().map_or("", |one| one.source.title.as_str());
         let _ = write!(page, "\n## {name}\n\n{}", wrapped("", title));
+        for stance in of_this().next().into_iter().flat_map(|one| &one.source.stances) {
+            page.push('\n');
+            page.push_str(&wrapped("", &assumptions(stance)));
+        }
         for one in of_this() {
             claim(&mut page, one);
         }
@@ -74,22 +82,44 @@ fn overview(page: &mut String, judged: &[Judged<'_>]) {
     }
 }
 
+/// What a text, or a part of it, assumes.
+fn assumptions(stance: &Stance) -> String {
+    let assumes: Vec<String> = stance.assumes.iter().map(ToString::to_string).collect();
+    let admits: Vec<&str> = stance.admits.iter().map(|departure| departure.words().0).collect();
+    let list = |what: &str, all: String| match all.is_empty() {
+        true => String::new(),
+        false => format!(" {what}: {all}."),
+    };
+    format!(
+        "**[{}]** {}{}{}",
+        stance.name,
+        stance.says,
+        list("Assumed", assumes.join("; ")),
+        list("May happen", admits.join(", "))
+    )
+}
+
 fn claim(page: &mut String, judged: &Judged<'_>) {
     let claim = judged.claim;
     let _ = writeln!(page, "\n### Claim {}\n", claim.number);
     let _ = writeln!(page, "{}", wrapped("> ", &claim.says));
     let ruling = capital(&judged.assuming());
-    let verdict = format!("*{}.* **{ruling}.** {}", claim.section, claim.why);
+    let quantifier = print::quantifier(judged).map(|q| format!(" *{}.*", capital(&q)));
+    let quantifier = quantifier.unwrap_or_default();
+    let verdict = format!("*{}.*{quantifier} **{ruling}.** {}", claim.section, claim.why);
     page.push_str(&wrapped("", &verdict));
     if !claim.waits_for.is_empty() {
         let waits = format!("It waits for: {}.", claim.waits_for.join(", "));
         page.push_str(&wrapped("", &waits));
     }
-    if !judged.checks.is_empty() || !judged.cures.is_empty() || claim.no_cure.is_some() {
+    if judged.outcomes().next().is_some() || claim.no_cure.is_some() {
         page.push('\n');
     }
     for outcome in &judged.checks {
         check(page, claim.number, ("", outcome));
+    }
+    for outcome in &judged.besides {
+        check(page, claim.number, ("*Beside*: ", outcome));
     }
     for outcome in &judged.cures {
         check(page, claim.number, ("*Changed*: ", outcome));
@@ -104,7 +134,9 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     let demands = &outcome.check.demands;
     let found = outcome.found();
     let shows = shows.trim_end_matches('.');
-    let line = format!("{what}{shows}. Demanded: {demands}; found: **{found}**.");
+    let standing = print::standing(outcome).filter(|_| what.is_empty());
+    let standing = standing.map(|words| format!(" {words}")).unwrap_or_default();
+    let line = format!("{what}{shows}. Demanded: {demands}; found: **{found}**.{standing}");
     page.push_str(&wrapped("- ", &line));
     for command in command::of(number, outcome) {
         page.push_str(&wrapped("  ", &format!("`{command}`")));

@@ -1,7 +1,7 @@
 //! What `claims` prints for people.
 
 use super::{ClaimsArgs, command};
-use crate::claims::{Expectation, Judged, Outcome, Ruling, Word};
+use crate::claims::{Assumption, Expectation, Judged, Outcome, Ruling, Standing, Word};
 use crate::cli::{shown, text};
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
@@ -78,6 +78,9 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
     let head = format!("{BOLD}{}.{BOLD:#} {}", claim.number, claim.says);
     writeln!(out, "{}", text::wrap(&head, width))?;
     writeln!(out, "    ({}, {})", judged.source.name, claim.section)?;
+    if let Some(quantifier) = quantifier(judged) {
+        writeln!(out, "{}", text::wrap(&format!("  {quantifier}"), width))?;
+    }
     let why = format!("  {BOLD}{}{BOLD:#}. {}", judged.assuming(), claim.why);
     writeln!(out, "{}", text::wrap(&why, width))?;
     if !claim.waits_for.is_empty() {
@@ -85,6 +88,9 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
     }
     for outcome in &judged.checks {
         check(out, args, claim.number, ("checked", outcome))?;
+    }
+    for outcome in &judged.besides {
+        check(out, args, claim.number, ("beside", outcome))?;
     }
     for outcome in &judged.cures {
         check(out, args, claim.number, ("changed", outcome))?;
@@ -106,6 +112,9 @@ fn check(
     writeln!(out, "{}", text::wrap(&line, text::width()))?;
     let demands = format!("    demanded: {}; found: {}", outcome.check.demands, outcome.found());
     writeln!(out, "{}", text::wrap(&demands, text::width()))?;
+    if let Some(standing) = standing(outcome).filter(|_| what == "checked") {
+        writeln!(out, "{}", text::wrap(&format!("    {standing}"), text::width()))?;
+    }
     for command in command::of(number, outcome) {
         writeln!(out, "    {command}")?;
     }
@@ -121,16 +130,35 @@ fn check(
     Ok(())
 }
 
+/// Of how many executions the claim speaks, and what the text assumes there.
+pub(super) fn quantifier(judged: &Judged<'_>) -> Option<String> {
+    let claim = judged.claim;
+    let quantifier = claim.quantifier?;
+    let of = judged.source.stance(claim).map(|stance| format!("under [{}]", stance.name));
+    let assumes = claim.assumes.iter().map(|assumption| format!("assumes that {assumption}"));
+    let admits = claim.admits.iter().map(|departure| format!("admits: {}", departure.words().0));
+    let all: Vec<String> = of.into_iter().chain(assumes).chain(admits).collect();
+    let all = if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) };
+    Some(format!("{quantifier}{all}"))
+}
+
+/// Why a run does not lie within what the text assumes, if it does not.
+pub(super) fn standing(outcome: &Outcome<'_>) -> Option<String> {
+    let list =
+        |left: &[Assumption]| left.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match &outcome.standing {
+        Standing::Inside => None,
+        Standing::Silent(left) => Some(format!("The text does not say: {}.", list(left))),
+        Standing::Outside(left) => {
+            Some(format!("It decides nothing: the text assumes that {}.", list(left)))
+        }
+    }
+}
+
 /// What the ledger says, and what came out instead.
 fn difference(judged: &Judged<'_>) -> String {
-    let mut lines = String::new();
-    let (says, found) = (judged.claim.ruling, judged.ruling());
-    if found != Some(says) {
-        let found = found.map_or("unknown".to_owned(), |ruling| ruling.to_string());
-        lines += &format!("The ledger rules '{says}', the runs '{found}'.\n");
-    }
-    let outcomes = judged.checks.iter().chain(&judged.cures);
-    for outcome in outcomes.filter(|outcome| outcome.expected != Some(true)) {
+    let mut lines: String = judged.flaws().iter().map(|flaw| format!("{flaw}\n")).collect();
+    for outcome in judged.outcomes().filter(|outcome| outcome.expected != Some(true)) {
         let expected: Vec<String> = outcome.check.finds.iter().map(word).collect();
         let expected = match expected.is_empty() {
             true => outcome.check.demands.to_string(),

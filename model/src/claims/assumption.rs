@@ -1,0 +1,270 @@
+//! What a text assumes, and what a run has that an assumption rules out.
+//!
+//! A run departs from a calm world: a process crashes, a message is lost. Which departures it has is
+//! read off its scenario. A text either rules a departure out, or says that it may happen, or is
+//! silent. So which runs lie within the stated assumptions is computed, and not chosen.
+
+use super::entry::{Ask, Claim, Source};
+use crate::round::{Group, Starters};
+use crate::world::{Budget, Delay, Network, Scenario, Start, Timing};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Something that does not happen in a calm world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Departure {
+    /// A process crashes.
+    Crash,
+    /// More than one process crashes.
+    SecondCrash,
+    /// A crashed process recovers.
+    Recovery,
+    /// A message is lost.
+    Loss,
+    /// A message is doubled.
+    Duplicate,
+    /// A message overtakes another on its link.
+    Overtaking,
+    /// A time-out expires before what it waits for could come.
+    EarlyTimeOut,
+    /// A link is cut.
+    Cut,
+    /// A link does not exist.
+    MissingLink,
+    /// A process pauses.
+    Pause,
+    /// Clocks run at different speeds.
+    Drift,
+    /// All processes start at once.
+    AllStart,
+}
+
+impl Departure {
+    /// Every departure.
+    pub const ALL: [Departure; 12] = [
+        Departure::Crash,
+        Departure::SecondCrash,
+        Departure::Recovery,
+        Departure::Loss,
+        Departure::Duplicate,
+        Departure::Overtaking,
+        Departure::EarlyTimeOut,
+        Departure::Cut,
+        Departure::MissingLink,
+        Departure::Pause,
+        Departure::Drift,
+        Departure::AllStart,
+    ];
+
+    /// Its name in the ledger, and the assumption that rules it out in words.
+    #[must_use]
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Departure::Crash => ("crash", "no process crashes"),
+            Departure::SecondCrash => ("second crash", "no second process crashes"),
+            Departure::Recovery => ("recovery", "crashed processes stay down"),
+            Departure::Loss => ("loss", "no message is lost"),
+            Departure::Duplicate => ("duplicate", "no message is doubled"),
+            Departure::Overtaking => {
+                ("overtaking", "messages arrive in the order of their sending")
+            }
+            Departure::EarlyTimeOut => ("early time-out", "no time-out expires too early"),
+            Departure::Cut => ("cut", "no link is cut"),
+            Departure::MissingLink => ("missing link", "every process hears every other"),
+            Departure::Pause => ("pause", "no process is paused"),
+            Departure::Drift => ("drift", "all clocks run alike"),
+            Departure::AllStart => ("all start", "not all processes start at once"),
+        }
+    }
+
+    /// What this run has of them.
+    ///
+    /// # Errors
+    /// If its world is none.
+    pub(super) fn of(ask: &Ask) -> Result<BTreeSet<Departure>, String> {
+        let Some(subject) = ask.subject() else { return Ok(BTreeSet::new()) };
+        let Some(&nodes) = subject.nodes.first() else { return Ok(BTreeSet::new()) };
+        let mut scenario = subject.scenario(nodes)?;
+        let mut all_start = scenario.start == Start::Cold;
+        if let Ask::Round { crashed, starters, .. } = ask {
+            let crashed = u8::try_from(*crashed).unwrap_or(u8::MAX);
+            scenario.faults.crashes = scenario.faults.crashes.max(crashed);
+            all_start |= matches!(starters, Starters::Some(Group::All));
+        }
+        let has = |departure: &Departure| match departure {
+            Departure::AllStart => all_start,
+            other => other.is_in(&scenario),
+        };
+        Ok(Departure::ALL.into_iter().filter(has).collect())
+    }
+
+    fn is_in(self, scenario: &Scenario) -> bool {
+        let faults = scenario.faults;
+        let timed = scenario.timing.timed();
+        match self {
+            Departure::Crash => faults.crashes > 0,
+            Departure::SecondCrash => faults.crashes > 1,
+            Departure::Recovery => faults.recoveries > 0,
+            Departure::Loss => faults.losses != Budget::NONE,
+            Departure::Duplicate => faults.duplicates > 0,
+            Departure::Overtaking => scenario.network != Network::Fifo,
+            Departure::EarlyTimeOut => {
+                faults.suspicions > 0
+                    || scenario.timing == Timing::Asynchronous
+                    || timed.is_some_and(|timed| timed.delay == Delay::Unbounded)
+            }
+            Departure::Cut => faults.cuts > 0,
+            Departure::MissingLink => !scenario.missing.is_empty(),
+            Departure::Pause => faults.pauses > 0,
+            Departure::Drift => timed.is_some_and(|timed| !timed.drift.is_none()),
+            Departure::AllStart => scenario.start == Start::Cold,
+        }
+    }
+}
+
+/// An assumption of a text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Assumption {
+    /// This does not happen in the world: `no recovery`.
+    No(Departure),
+    /// Something else, of which a check says that it runs without it.
+    Other(String),
+}
+
+/// A departure by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Named(pub(super) Departure);
+
+fn named(name: &str) -> Option<Departure> {
+    Departure::ALL.into_iter().find(|departure| departure.words().0 == name)
+}
+
+impl TryFrom<String> for Named {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Named, String> {
+        named(&name).map(Named).ok_or_else(|| {
+            let known: Vec<&str> = Departure::ALL.iter().map(|known| known.words().0).collect();
+            format!("nothing that may happen is called '{name}'; there are: {}", known.join(", "))
+        })
+    }
+}
+
+impl TryFrom<String> for Assumption {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Assumption, String> {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(departure) = text.strip_prefix("no ").and_then(named) {
+            return Ok(Assumption::No(departure));
+        }
+        match text.split(' ').count() {
+            0..=2 => Err(format!(
+                "'{text}' is no assumption; write 'no' and what does not happen, or a sentence"
+            )),
+            _ => Ok(Assumption::Other(text)),
+        }
+    }
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Assumption::No(departure) => departure.words().1,
+            Assumption::Other(words) => words,
+        })
+    }
+}
+
+/// What a text, or a part of it, assumes of the world.
+#[derive(Clone, Debug, Default)]
+pub struct Stance {
+    /// Its name in the ledger.
+    pub name: String,
+    /// The sections that say so, and what they say.
+    pub says: String,
+    /// What is assumed.
+    pub assumes: BTreeSet<Assumption>,
+    /// What may happen.
+    pub admits: BTreeSet<Departure>,
+}
+
+/// Where a run stands towards what the text assumes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Everything that is unusual in it may happen, the text says.
+    Inside,
+    /// The text does not say whether these hold, and the run is without them.
+    Silent(Vec<Assumption>),
+    /// The text assumes these, and the run is without them.
+    Outside(Vec<Assumption>),
+}
+
+impl Standing {
+    /// Where this run stands towards the claim and the text that it is from.
+    ///
+    /// # Errors
+    /// If its world is none.
+    pub fn of(
+        source: &Source,
+        claim: &Claim,
+        (ask, without): (&Ask, &BTreeSet<Assumption>),
+    ) -> Result<Standing, String> {
+        let stance = source.stance(claim);
+        let departures = Departure::of(ask)?;
+        let (mut outside, mut silent) = (Vec::new(), Vec::new());
+        for departure in departures {
+            let assumption = Assumption::No(departure);
+            let (ours, theirs) = (&claim.assumes, stance.map(|stance| &stance.assumes));
+            let assumed = ours.contains(&assumption)
+                || theirs.is_some_and(|assumes| assumes.contains(&assumption))
+                    && !claim.admits.contains(&departure);
+            let admitted = claim.admits.contains(&departure)
+                || stance.is_some_and(|stance| stance.admits.contains(&departure));
+            match (assumed, admitted) {
+                (true, _) => outside.push(assumption),
+                (false, true) => {}
+                (false, false) => silent.push(assumption),
+            }
+        }
+        let (stated, left): (Vec<_>, Vec<_>) =
+            without.iter().cloned().partition(|words| claim.assumes.contains(words));
+        outside.extend(stated);
+        // What is said in words says more precisely what a departure takes away.
+        let silent = if left.is_empty() { silent } else { left };
+        Ok(match (outside.is_empty(), silent.is_empty()) {
+            (false, _) => Standing::Outside(outside),
+            (true, false) => Standing::Silent(silent),
+            (true, true) => Standing::Inside,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Assumption, Departure, Named};
+
+    #[test]
+    fn what_is_no_assumption_is_refused() {
+        let read = |text: &str| Assumption::try_from(text.to_owned());
+        assert_eq!(read("no recovery"), Ok(Assumption::No(Departure::Recovery)));
+        assert_eq!(read("no early time-out"), Ok(Assumption::No(Departure::EarlyTimeOut)));
+        let words = "the counter is on stable storage";
+        assert_eq!(read(words), Ok(Assumption::Other(words.to_owned())));
+        let error = read("no recovry").expect_err("no assumption");
+        assert!(error.contains("what does not happen"), "{error}");
+        let error = Named::try_from("recovry".to_owned()).expect_err("no departure");
+        assert!(error.contains("crash, second crash, recovery"), "{error}");
+    }
+
+    #[test]
+    fn names_are_different() {
+        for (at, departure) in Departure::ALL.into_iter().enumerate() {
+            let same = |other: &Departure| other.words().0 == departure.words().0;
+            assert_eq!(Departure::ALL.iter().position(same), Some(at));
+        }
+    }
+}
