@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use bellwether_model::check::Watch;
 use bellwether_model::check::liveness::violation;
 use bellwether_model::check::rows::{Fairness, Rows};
 use bellwether_model::property::Liveness;
@@ -81,9 +82,10 @@ fn measure(name: &str, graph: &Large) {
         let started = Instant::now();
         // Every other state is good.
         let good = |number: u32| number % 2 == 1 || number == last;
-        let verdict = match violation(graph, &formula.map(|()| good)) {
-            Some(_) => "violated",
-            None => "holds",
+        let verdict = match violation(graph, &formula.map(|()| good), &mut Watch::idle()) {
+            Ok(Some(_)) => "violated",
+            Ok(None) => "holds",
+            Err(_) => "unknown",
         };
         let took = started.elapsed();
         println!("{:>9} states, {name}, {what}: {verdict} after {took:.2?}", graph.len());

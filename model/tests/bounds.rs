@@ -1,8 +1,8 @@
 //! Bounds: on random graphs against brute force, and what elections of the bully cost at most.
 
-use bellwether_model::check::Limits;
 use bellwether_model::check::bounds::{Bound, Bounds, Order, Until, bounds};
 use bellwether_model::check::rows::{Fairness, Rows};
+use bellwether_model::check::{Limits, Watch};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::world::{Network, Scenario, Start, World};
@@ -87,7 +87,10 @@ impl Rows for Drawn {
 }
 
 fn bound(drawn: &Drawn) -> Bound<usize> {
-    Order::new(drawn).bound(|state, at| drawn.gains[state as usize][at])
+    let mut watch = Watch::idle();
+    let order = Order::new(drawn, &mut watch).expect("nothing ends it");
+    let bound = order.bound(|state, at| drawn.gains[state as usize][at], &mut watch);
+    bound.expect("nothing ends it")
 }
 
 #[test]

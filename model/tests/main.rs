@@ -11,6 +11,7 @@ mod clocks;
 mod counts;
 mod differential;
 mod docs;
+mod early;
 mod explorer;
 mod fairness;
 mod garcia_molina;

@@ -4,7 +4,7 @@
 mod counter;
 
 use bellwether_model::check::exact::{Exact, Goal, How};
-use bellwether_model::check::{Limits, Progress};
+use bellwether_model::check::{Event, Limits};
 use bellwether_model::property::{self, Condition, Temporal};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::{Bully, Challenged};
@@ -145,7 +145,8 @@ fn safety() -> Vec<Condition<Bully>> {
 }
 
 fn search(world: &World<Bully>, threads: usize, limits: Limits) -> (Packed<Bully>, Exact) {
-    let how = How { limits, edges: false, threads, look: &mut |_: Progress| {} };
+    let look = &mut |_| {};
+    let how = How { limits, edges: false, threads, violations: &[], first: false, look };
     let mut space = Packed::new(world, safety());
     let exact = Exact::search(&mut space, how).expect("threads");
     (space, exact)
@@ -209,11 +210,14 @@ fn a_search_never_begins_anew() {
     for edges in [false, true] {
         let mut packed = Packed::new(&world, Vec::new());
         let (mut before, mut looks) = (0, 0);
-        let mut look = |progress: Progress| {
+        let mut look = |event: Event| {
+            let Event::Progress(progress) = event else { return };
             assert!(progress.distinct >= before, "from {before} to {}", progress.distinct);
             (before, looks) = (progress.distinct, looks + 1);
         };
-        let how = How { limits: Limits::NONE, edges, threads: 2, look: &mut look };
+        let limits = Limits::NONE;
+        let (violations, first, look) = (&[][..], false, &mut look);
+        let how = How { limits, edges, threads: 2, violations, first, look };
         let found = Exact::search(&mut packed, how).expect("threads");
         assert!(looks > 20, "only {looks} rounds");
         assert!(found.counts().distinct > 10_000, "{:?}", found.counts());

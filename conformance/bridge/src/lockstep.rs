@@ -19,7 +19,7 @@ use crate::pool::{NodeRef, Origin, Pool};
 use crate::probe;
 use crate::settle;
 use bellwether_engine::check::exact::{Exact, How};
-use bellwether_engine::check::{Limits, Progress, Reason};
+use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
 use bellwether_engine::protocol::{MAX_NODES, Protocol as Specification};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
@@ -111,7 +111,13 @@ impl Summary {
             limits: Limits { states: None, time, ..*limits },
             edges: false,
             threads: 1,
-            look,
+            violations: &[],
+            first: false,
+            look: &mut |event| {
+                if let Event::Progress(progress) = event {
+                    look(progress);
+                }
+            },
         };
         let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), how)
             .map_err(|error| Error::Threads(error.to_string()))?;
@@ -274,8 +280,10 @@ impl<'a, M: Mapping> Walk<'a, M> {
             }
             if at % BETWEEN_LOOKS == 0 {
                 let progress = Progress {
+                    phase: Phase::States,
                     distinct: self.pairs.len() as u64,
                     generated: self.kinds.iter().sum(),
+                    levels: Some(self.summary.depth.saturating_sub(1)),
                     frontier: Some((self.pairs.len() - at as usize) as u64),
                     elapsed: started.elapsed(),
                 };

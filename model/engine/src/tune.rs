@@ -10,8 +10,8 @@ mod form;
 
 pub use form::{Fit, Form};
 
-use crate::check::{self, CheckError, Counterexample, Limits, Options};
-use crate::check::{Progress, Reason, Report, Verdict};
+use crate::check::{self, CheckError, Counterexample, Event, Limits, Options};
+use crate::check::{Phase, Progress, Reason, Report, Verdict};
 use crate::erased::{AnyProperty, AnyRules, AnyWorld};
 use crate::property::{PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
 use crate::protocol::Wait;
@@ -139,7 +139,7 @@ impl Question {
         let world = self.world(timed)?;
         let asked = world.select(&[])?.into_iter().find(|p| p.name == PERIODS_ACCURATE);
         let Some(asked) = asked else { return Ok(None) };
-        let report = check::decide(&*world, &[asked], &self.options, look)?;
+        let report = check::decide(&*world, &[asked], &self.options, &mut progress(look))?;
         Ok(Some(report.verdict()))
     }
 
@@ -194,7 +194,13 @@ impl Question {
             let time = limits.time.map(|time| time.saturating_sub(started.elapsed()));
             let limits = Limits { states: Some(states), time, ..limits };
             let options = Options { limits, ..self.options };
-            let report = check::decide(world, &asked, &options, look)?;
+            let mut look = |mut progress: Progress| {
+                if states > FIRST_PART && progress.phase == Phase::States {
+                    progress.phase = Phase::Again("more of them");
+                }
+                look(progress);
+            };
+            let report = check::decide(world, &asked, &options, &mut progress(&mut look))?;
             let larger = report.verdict() == Verdict::Unknown
                 && report.cut_short == Some(Reason::States)
                 && states < most;
@@ -208,6 +214,15 @@ impl Question {
     /// The world in which everything takes this long.
     fn world(&self, timed: Timed) -> Result<Arc<dyn AnyWorld>, WorldError> {
         self.rules.world(Scenario { timing: Timing::Timed(timed), ..self.scenario })
+    }
+}
+
+/// Passes on how far a search is. That a duration is too short is no violation to tell of.
+fn progress(look: &mut (dyn FnMut(Progress) + Send)) -> impl FnMut(Event) + Send {
+    move |event| {
+        if let Event::Progress(progress) = event {
+            look(progress);
+        }
     }
 }
 

@@ -16,7 +16,6 @@ use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
 use crate::world::{Delay, Durations, Scenario, Timed, Timing};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The longest duration that is tried.
 const LONGEST: u8 = 40;
@@ -46,14 +45,22 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Runs the checks of these claims. `look` is called with how many are done, and of how many.
+    /// How many checks these claims have.
+    #[must_use]
+    pub fn checks(claims: &[(&Source, &Claim)]) -> usize {
+        let of = |claim: &Claim| claim.checks.len() + claim.besides.len() + claim.cures.len();
+        claims.iter().map(|(_, claim)| of(claim)).sum()
+    }
+
+    /// Runs the checks of these claims. `done` is called with the number of the claim whenever one
+    /// is done.
     ///
     /// # Errors
     /// If a check cannot be run as it stands in the ledger, or the system gives no threads.
     pub fn judge<'a>(
         &self,
         claims: &[(&'a Source, &'a Claim)],
-        look: &(dyn Fn(usize, usize) + Sync),
+        done: &(dyn Fn(u16) + Sync),
     ) -> Result<Vec<Judged<'a>>, String> {
         type Job<'a> = (&'a Source, &'a Claim, &'a Check);
         let jobs: Vec<Job<'a>> = claims
@@ -63,7 +70,6 @@ impl Runner {
                 all.map(move |check| (source, claim, check))
             })
             .collect();
-        let done = AtomicUsize::new(0);
         let one = |&(source, claim, check): &Job<'a>| {
             let outcome = Standing::of(source, claim, (&check.ask, &check.without))
                 .and_then(|standing| Ok((standing, self.ask(&check.ask)?)))
@@ -71,7 +77,7 @@ impl Runner {
                     Outcome::new((check, standing), ran).map_err(|wrong| wrong.to_string())
                 })
                 .map_err(|wrong| format!("claim {}, {}: {wrong}", claim.number, check.shows));
-            look(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
+            done(claim.number);
             outcome
         };
         let outcomes = side_by_side(self.threads, &jobs, &one).map_err(|error| {

@@ -5,12 +5,11 @@ mod json;
 mod markdown;
 mod print;
 
-use super::{HOLDS, LimitArgs, UNKNOWN, VIOLATED};
+use super::{HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED};
 use crate::check::Limits;
 use crate::claims::{Judged, Ledger, Runner};
 use anyhow::anyhow;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -48,6 +47,9 @@ pub(super) struct ClaimsArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -70,15 +72,12 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
         let source = args.source.as_deref().unwrap_or_default();
         return Err(anyhow!("none of these claims is from '{source}'; leave --source out"));
     }
-    let bar = bar();
+    let bar = args.progress.steps(Runner::checks(&chosen), args.json);
     let limits = args.limits.limits();
     let limits = Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits };
     let runner = Runner { threads: args.limits.threads(), limits };
-    let judged = runner.judge(&chosen, &|done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
+    let judged = runner.judge(&chosen, &|number| bar.step(&format!("claim {number}")));
+    bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
     if args.json {
         writeln!(std::io::stdout(), "{}", json::of(&judged))?;
@@ -99,11 +98,4 @@ fn status(judged: &[Judged<'_>]) -> u8 {
     } else {
         HOLDS
     }
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    let template = ProgressStyle::with_template("{elapsed_precise} {wide_bar} {pos}/{len} checks");
-    bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

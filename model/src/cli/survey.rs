@@ -1,8 +1,8 @@
 //! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
 use super::{
-    Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report, status,
-    text,
+    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report,
+    status, text,
 };
 use crate::check as checking;
 use crate::check::{Limits, Options, Reason};
@@ -52,6 +52,9 @@ pub(super) struct SurveyArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -83,7 +86,7 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
         protocols.extend(tool.registry.iter());
     }
     let worlds = surroundings(args.nodes.into());
-    let bar = Bar::of(protocols.len() * (worlds.len() + 1));
+    let bar = args.progress.steps(protocols.len() * (worlds.len() + 1), args.json);
     let rows = survey(&protocols, args.how(), &|name| bar.step(name));
     bar.finish();
     let rows = rows?;
@@ -180,8 +183,8 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     let limits = args.how().limits;
     let threads = args.limits.threads();
     let options = Options { limits, threads, ..Options::default() };
-    let bar = Bar::new();
-    let report = checking::decide(&*world, &asked, &options, &mut |p| bar.look("searching", p));
+    let bar = args.progress.bar(args.json);
+    let report = checking::decide(&*world, &asked, &options, &mut |event| bar.tell("", event));
     bar.finish();
     let report = report?;
     let mut out = anstream::stdout();

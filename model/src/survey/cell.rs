@@ -104,6 +104,7 @@ pub(super) fn short(reason: Reason) -> &'static str {
         Reason::Time => "out of time",
         Reason::Memory => "out of memory",
         Reason::Interrupted => "interrupted",
+        Reason::FirstViolation => "stopped at a violation",
         Reason::Bounds => "beyond bounds",
         Reason::Sampled => "sampled",
         Reason::Vacuous => "vacuous",

@@ -4,11 +4,19 @@ mod drawn;
 mod random;
 
 use What::{Fault, Strong, Weak};
-use bellwether_model::check::liveness::{Lasso, violation};
+use bellwether_model::check::liveness::{self, Lasso};
+use bellwether_model::check::{Cancel, Event, Limits, Phase, Progress, Reason, Watch};
 use bellwether_model::property::Liveness;
 use drawn::{Drawn, Edge, What};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 type Formula = Liveness<&'static [u32]>;
+
+/// The verdict of a search that nothing ends early.
+fn violation(drawn: &Drawn, formula: &Liveness<impl Fn(u32) -> bool>) -> Option<Lasso<What>> {
+    liveness::violation(drawn, formula, &mut Watch::idle()).expect("nothing ends it")
+}
 
 /// `formula` on a graph of eight states, of which those listed satisfy its conditions.
 fn decide(edges: &[Edge], formula: Formula) -> Option<Lasso<What>> {
@@ -202,4 +210,39 @@ fn a_cycle_goes_where_what_it_owes_is_interrupted() {
     let drawn = drawn.interrupting(&[(2, Fault(0), Weak(0))], &numbers);
     let lasso = violation(&drawn, &formula).expect("it goes round by 2 and 3");
     assert_eq!(lasso.cycle, [Fault(0), Fault(1), Fault(0), Fault(0)]);
+}
+
+#[test]
+fn a_search_for_a_lasso_ends_when_it_is_cancelled() {
+    static CANCELLED: AtomicBool = AtomicBool::new(false);
+    // One long way, and nothing else: each of its states is looked at several times.
+    let edges: Vec<Edge> = (0..50_000).map(|from| (from, Fault(0), from + 1)).collect();
+    let numbers: Vec<u32> = (0..=50_000).collect();
+    let drawn = Drawn::new(&edges, &numbers);
+    let formula = Liveness::EventuallyAlways(|number| number != 50_000);
+    let decide = |looks_before: usize| {
+        let mut looks = 0;
+        let mut look = |event: Event| {
+            let Event::Progress(progress) = event else { return };
+            assert_eq!(progress.phase, Phase::Liveness("settles"));
+            looks += 1;
+            CANCELLED.store(looks > looks_before, Ordering::Relaxed);
+        };
+        let at = Progress {
+            phase: Phase::Liveness("settles"),
+            distinct: 50_001,
+            generated: 50_001,
+            levels: None,
+            frontier: None,
+            elapsed: Duration::ZERO,
+        };
+        let limits = Limits { cancel: Some(Cancel::when(&CANCELLED)), ..Limits::NONE };
+        let found = liveness::violation(&drawn, &formula, &mut Watch::new(limits, at, &mut look));
+        (found, looks)
+    };
+    let (found, looks) = decide(usize::MAX);
+    assert!(matches!(found, Ok(Some(_))) && looks > 1, "{found:?} after {looks} looks");
+    for before in 0..looks {
+        assert_eq!(decide(before), (Err(Reason::Interrupted), before + 1));
+    }
 }

@@ -2,7 +2,8 @@
 //! of the states do not matter.
 
 use super::drawn::{Drawn, Edge, What};
-use bellwether_model::check::liveness::{Lasso, violation};
+use super::violation;
+use bellwether_model::check::liveness::Lasso;
 use bellwether_model::check::rows::{Fairness, Rows};
 use bellwether_model::property::Liveness;
 use proptest::prelude::*;

@@ -4,7 +4,8 @@ use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, writable};
 use crate::coverage::Met;
 use crate::lockstep::{Outcome, Summary};
 use crate::mapping::{AnyMapping, Description, Mappings};
-use bellwether_engine::cli::{Bar, LimitArgs, WorldArgs};
+use bellwether_engine::check::Event;
+use bellwether_engine::cli::{LimitArgs, ProgressArgs, WorldArgs};
 use bellwether_engine::world::Scenario;
 use clap::Args;
 use indicatif::HumanCount;
@@ -41,6 +42,9 @@ pub(super) struct LockstepArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -59,9 +63,9 @@ impl LockstepArgs {
             writable(out)?;
         }
         let scenario = self.world.scenario()?;
-        let bar = Bar::new();
+        let bar = self.progress.bar(self.json);
         let walked = mapping.lockstep(scenario, &self.limits.limits(), &mut |phase, p| {
-            bar.look(phase, p);
+            bar.tell(&format!("{phase}: "), Event::Progress(p));
         });
         bar.finish();
         let outcome = walked?;

@@ -16,6 +16,7 @@ pub use world::{Bounds, Line, Until, bounds};
 use super::liveness::Lasso;
 use super::rows::{OUTSIDE, Rows};
 use super::scc::{self, Groups, NEW};
+use super::{Reason, Watch};
 use std::collections::VecDeque;
 
 /// The most that an execution gains.
@@ -54,32 +55,37 @@ type Move = (u32, usize);
 
 impl<'r, R: Rows> Order<'r, R> {
     /// The order of this graph.
-    pub fn new(rows: &'r R) -> Self {
+    ///
+    /// # Errors
+    /// The reason, if `watch` ends it.
+    pub fn new(rows: &'r R, watch: &mut Watch<'_>) -> Result<Self, Reason> {
         let mut marks = vec![NEW; rows.len() as usize];
         let mut home = vec![0; rows.len() as usize];
         let mut components = Groups::default();
         let mut number = 0;
-        scc::search(
-            rows,
-            0..rows.len(),
-            |_| true,
-            &mut marks,
-            |members, _| {
-                for &member in members {
-                    home[member as usize] = number;
-                }
-                components.push(members);
-                number += 1;
-            },
-        );
-        Order { rows, components, home }
+        let tell = |members: &[u32], _| {
+            for &member in members {
+                home[member as usize] = number;
+            }
+            components.push(members);
+            number += 1;
+        };
+        scc::search(rows, 0..rows.len(), |_| true, &mut marks, watch, tell)?;
+        Ok(Order { rows, components, home })
     }
 
     /// The most that an execution gains, if a transition gains what `gain` says of its state and
     /// the position of its action there.
-    pub fn bound(&self, gain: impl Fn(u32, usize) -> u32) -> Bound<R::Action> {
-        let Some(ahead) = self.ahead(&gain) else {
-            return Bound::Unbounded(self.gaining_round(&gain));
+    ///
+    /// # Errors
+    /// The reason, if `watch` ends it.
+    pub fn bound(
+        &self,
+        gain: impl Fn(u32, usize) -> u32,
+        watch: &mut Watch<'_>,
+    ) -> Result<Bound<R::Action>, Reason> {
+        let Some(ahead) = self.ahead(&gain, watch)? else {
+            return Ok(Bound::Unbounded(self.gaining_round(&gain, watch)?));
         };
         let first = self.rows.initial().iter();
         let most = first.map(|&number| ahead[number as usize]).max().unwrap_or(0);
@@ -88,8 +94,8 @@ impl<'r, R: Rows> Order<'r, R> {
         let keeps = |from: u32, at: usize, to: u32| {
             to != OUTSIDE && ahead[from as usize] == ahead[to as usize] + u64::from(gain(from, at))
         };
-        let way = self.shortest(begins, keeps, |number| ahead[number as usize] == 0);
-        Bound::Most(most, self.named(way.unwrap_or_default()))
+        let way = self.shortest(begins, keeps, |number| ahead[number as usize] == 0, watch)?;
+        Ok(Bound::Most(most, self.named(way.unwrap_or_default())))
     }
 
     fn named(&self, moves: Vec<Move>) -> Vec<R::Action> {
@@ -98,17 +104,22 @@ impl<'r, R: Rows> Order<'r, R> {
     }
 
     /// What can still be gained from each state on; `None` if that is unbounded somewhere.
-    fn ahead(&self, gain: impl Fn(u32, usize) -> u32) -> Option<Vec<u64>> {
+    fn ahead(
+        &self,
+        gain: impl Fn(u32, usize) -> u32,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<u64>>, Reason> {
         let mut ahead = vec![0_u64; self.rows.len() as usize];
         for members in self.components.iter() {
             let mut most = 0;
             for &from in members {
+                watch.step()?;
                 for (at, &to) in self.rows.successors(from).iter().enumerate() {
                     if to == OUTSIDE {
                     } else if self.home[to as usize] != self.home[from as usize] {
                         most = most.max(ahead[to as usize] + u64::from(gain(from, at)));
                     } else if gain(from, at) > 0 {
-                        return None;
+                        return Ok(None);
                     }
                 }
             }
@@ -117,11 +128,15 @@ impl<'r, R: Rows> Order<'r, R> {
                 ahead[member as usize] = most;
             }
         }
-        Some(ahead)
+        Ok(Some(ahead))
     }
 
     /// The first transition, breadth-first, that gains inside a component, and the way back.
-    fn gaining_round(&self, gain: impl Fn(u32, usize) -> u32) -> Lasso<R::Action> {
+    fn gaining_round(
+        &self,
+        gain: impl Fn(u32, usize) -> u32,
+        watch: &mut Watch<'_>,
+    ) -> Result<Lasso<R::Action>, Reason> {
         let inside = |from: u32, to: u32| {
             to != OUTSIDE && self.home[to as usize] == self.home[from as usize]
         };
@@ -129,8 +144,8 @@ impl<'r, R: Rows> Order<'r, R> {
             let targets = self.rows.successors(from).iter().enumerate();
             targets.filter(|&(_, &to)| inside(from, to)).find(|&(at, _)| gain(from, at) > 0)
         };
-        let stem =
-            self.shortest(|_| true, |_, _, to| to != OUTSIDE, |number| gains(number).is_some());
+        let ends = |number| gains(number).is_some();
+        let stem = self.shortest(|_| true, |_, _, to| to != OUTSIDE, ends, watch)?;
         let stem = stem.unwrap_or_default();
         let end = stem.last().map(|&(from, at)| self.rows.successors(from)[at]);
         let start = end.or(self.rows.initial().first().copied()).unwrap_or(0);
@@ -138,10 +153,10 @@ impl<'r, R: Rows> Order<'r, R> {
         if let Some((at, &to)) = gains(start) {
             cycle.push((start, at));
             let within = |from, _, to| inside(from, to);
-            let home = self.walk(&[to], within, |number| number == start);
+            let home = self.walk(&[to], within, |number| number == start, watch)?;
             cycle.extend(home.unwrap_or_default());
         }
-        Lasso { stem: self.named(stem), cycle: self.named(cycle) }
+        Ok(Lasso { stem: self.named(stem), cycle: self.named(cycle) })
     }
 
     /// The shortest way from an initial state that `begins` to one that `ends`, by transitions that
@@ -151,9 +166,10 @@ impl<'r, R: Rows> Order<'r, R> {
         begins: impl Fn(u32) -> bool,
         keeps: impl Fn(u32, usize, u32) -> bool,
         ends: impl Fn(u32) -> bool,
-    ) -> Option<Vec<Move>> {
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<Move>>, Reason> {
         let from = self.rows.initial().iter().copied().filter(|&number| begins(number));
-        self.walk(&from.collect::<Vec<_>>(), keeps, ends)
+        self.walk(&from.collect::<Vec<_>>(), keeps, ends, watch)
     }
 
     fn walk(
@@ -161,9 +177,10 @@ impl<'r, R: Rows> Order<'r, R> {
         starts: &[u32],
         keeps: impl Fn(u32, usize, u32) -> bool,
         ends: impl Fn(u32) -> bool,
-    ) -> Option<Vec<Move>> {
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<Move>>, Reason> {
         if starts.iter().any(|&start| ends(start)) {
-            return Some(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         // For each state, 1 + that from which it was reached; a start is its own.
         let mut came = vec![0; self.rows.len() as usize];
@@ -173,18 +190,19 @@ impl<'r, R: Rows> Order<'r, R> {
             queue.push_back(start);
         }
         while let Some(from) = queue.pop_front() {
+            watch.step()?;
             for (at, &to) in self.rows.successors(from).iter().enumerate() {
                 if !keeps(from, at, to) || came[to as usize] != 0 {
                     continue;
                 }
                 came[to as usize] = from + 1;
                 if ends(to) {
-                    return Some(self.way(&came, keeps, to));
+                    return Ok(Some(self.way(&came, keeps, to)));
                 }
                 queue.push_back(to);
             }
         }
-        None
+        Ok(None)
     }
 
     /// The way on which a state was reached.

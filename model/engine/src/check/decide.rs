@@ -2,16 +2,17 @@
 
 use super::exact::{Exact, Goal, Graph, How};
 use super::liveness::{self, Lasso};
-use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Report, Verdict};
-use super::{peak_rss_bytes, reference};
-use crate::erased::{AnyCondition, AnyProperty, AnyWorld};
+use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
+use super::{Report, Unfinished, Verdict, Watch, peak_rss_bytes, reference};
+use crate::erased::{AnyCondition, AnyProperty, AnySpace, AnyWorld};
 use crate::property::{Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
 use crate::space::ActionId;
 use crate::world::World;
 use std::time::Instant;
 
-/// Decides every one of `properties` in `world`, telling `look` now and then how far it is.
+/// Decides every one of `properties` in `world`, telling `look` of violations as they are found, and now and
+/// then how far it is.
 ///
 /// Whichever engine searches, liveness is decided on the state graph; where stateright searches
 /// too, the two must count the same.
@@ -23,7 +24,7 @@ pub fn check<P: Protocol>(
     world: &World<P>,
     properties: &[Property<P>],
     options: &Options,
-    look: &mut (dyn FnMut(Progress) + Send),
+    look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     let properties: Vec<_> = properties.iter().map(|p| p.map(AnyCondition::of)).collect();
     decide(world, &properties, options, look)
@@ -37,7 +38,7 @@ pub fn decide(
     world: &dyn AnyWorld,
     properties: &[AnyProperty],
     options: &Options,
-    look: &mut (dyn FnMut(Progress) + Send),
+    look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     if properties.is_empty() {
         return Err(CheckError::NothingAsked);
@@ -49,11 +50,12 @@ pub fn decide(
         engine => {
             let mut found = reference::search(world, properties, options, look);
             if liveness && found.cut_short.is_none() && engine != Engine::Simulation {
-                let ours = exact(world, properties, options, look)?;
+                let mut look = |event| look(again(event));
+                let ours = exact(world, properties, options, &mut look)?;
                 let (exact, reference) = (ours.counts, found.counts);
                 let same =
                     exact.distinct == reference.distinct && exact.generated == reference.generated;
-                if ours.cut_short.is_none() && !same {
+                if ours.unfinished.is_none() && !same {
                     return Err(CheckError::Disagreement { engine, exact, reference });
                 }
                 found.fill_liveness(ours.decisions);
@@ -61,7 +63,7 @@ pub fn decide(
             found
         }
     };
-    let Found { counts, cut_short, bounds_met, decisions } = found;
+    let Found { counts, cut_short, unfinished, bounds_met, decisions } = found;
     Ok(Report {
         world: world.share(),
         engine: options.engine,
@@ -70,15 +72,28 @@ pub fn decide(
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
         cut_short,
+        unfinished,
         bounds_met,
         decisions,
     })
+}
+
+/// The exact engine searches after stateright has.
+fn again(event: Event) -> Event {
+    match event {
+        Event::Progress(progress) if progress.phase == Phase::States => {
+            let phase = Phase::Again("by the exact engine, for liveness");
+            Event::Progress(Progress { phase, ..progress })
+        }
+        other => other,
+    }
 }
 
 /// What a search found.
 pub(super) struct Found {
     pub(super) counts: Counts,
     pub(super) cut_short: Option<Reason>,
+    pub(super) unfinished: Option<Unfinished>,
     pub(super) bounds_met: Vec<String>,
     pub(super) decisions: Vec<Decision>,
 }
@@ -98,68 +113,112 @@ fn exact(
     world: &dyn AnyWorld,
     properties: &[AnyProperty],
     options: &Options,
-    look: &mut (dyn FnMut(Progress) + Send),
+    look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Found, CheckError> {
     let mut questions = Vec::new();
     let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
+    let violations: Vec<_> = asked.iter().filter_map(Asked::violation).collect();
     let edges = properties.iter().any(|p| p.kind() == Kind::Liveness);
-    let Options { limits, threads, .. } = *options;
-    let how = How { limits, edges, threads, look };
+    let Options { limits, threads, first, .. } = *options;
+    let started = Instant::now();
+    let violations = violations.as_slice();
+    let how = How { limits, edges, threads, violations, first, look: &mut *look };
     let mut space = world.pack(&questions);
     let exact = Exact::search(&mut *space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
-    let (counts, cut_short) = (exact.counts(), exact.cut_short());
+    let (counts, unfinished) = (exact.counts(), exact.unfinished());
+    let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
+    look(Event::Progress(at));
+    let mut decided = on_states(&exact, &*space, &asked);
+    at.elapsed = started.elapsed();
+    let mut watch = Watch::new(limits, at, look);
+    for (property, decision) in properties.iter().zip(&decided) {
+        if property.kind() == Kind::Reachability && is_violated(decision) {
+            watch.violated(property.name, None);
+        }
+    }
+    let mut cut_short = exact.cut_short();
+    if edges {
+        let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
+        cut_short = cut_short.or_else(no_room);
+        cut_short = on_graph((exact, cut_short), &*space, &asked, first, &mut decided, &mut watch);
+    }
+    let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
+    Ok(Found { counts, cut_short, unfinished, bounds_met, decisions })
+}
+
+fn is_violated(decision: &Option<Decision>) -> bool {
+    decision.as_ref().is_some_and(|decision| decision.verdict == Verdict::Violated)
+}
+
+/// The decisions on what states alone decide, in the places of the properties.
+fn on_states(exact: &Exact, space: &dyn AnySpace, asked: &[Asked<'_>]) -> Vec<Option<Decision>> {
     let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
-    let mut paths = exact.paths(&*space, &goals).into_iter();
-    let mut shown: Vec<_> = asked.iter().map(|a| a.goal().and_then(|_| paths.next()?)).collect();
-    let premise = |asked: &Asked| {
-        asked.premise.is_none_or(|question| exact.reaches(Goal { question, answer: true }))
+    let mut paths = exact.paths(space, &goals).into_iter();
+    let decide = |asked: &Asked<'_>| {
+        let path = asked.goal().map(|_| paths.next().flatten())?;
+        let steps = path.map(|path| space.named(&path));
+        let found = steps.map(|steps| Counterexample { steps, cycle: None });
+        Some(verdict(asked.property, found, Missing::of(exact, asked, exact.cut_short())))
     };
-    let premises: Vec<_> = asked.iter().map(premise).collect();
-    let leaves_boundary = exact.leaves_boundary();
-    // A graph that was cut short ends in states that only look as if nothing followed.
-    let room = limits.leaves_room_for(exact.graph_bytes());
-    let no_graph = cut_short.or((edges && !room).then_some(Reason::Memory));
-    let graph = (edges && no_graph.is_none()).then(|| exact.graph(&*space));
-    let decide = |(((property, asked), shown), premise): (
-        ((_, &Asked), &mut Option<Vec<ActionId>>),
-        bool,
-    )| {
-        let liveness = matches!(asked.temporal, Temporal::Liveness(_));
-        let cut_short = if liveness { no_graph } else { cut_short };
-        let missing = Missing { cut_short, premise, leaves_boundary };
-        let found = match (&asked.temporal, &graph) {
-            (Temporal::Liveness(formula), Some(graph)) => violation(graph, *formula).map(|lasso| {
-                let Lasso { stem, cycle } = lasso;
-                Counterexample { steps: space.named(&stem), cycle: Some(space.named(&cycle)) }
-            }),
-            _ => {
-                let steps = shown.take();
-                steps.map(|steps| Counterexample { steps: space.named(&steps), cycle: None })
-            }
-        };
-        verdict(property, found, missing)
-    };
-    let all = properties.iter().zip(&asked).zip(&mut shown).zip(premises);
-    let decisions = all.map(decide).collect();
-    Ok(Found { counts, cut_short: no_graph, bounds_met: space.bounds_met(), decisions })
+    asked.iter().map(decide).collect()
+}
+
+/// Fills in the decisions on liveness; why some of them are missing, if they are.
+///
+/// A graph that was cut short ends in states that only look as if nothing followed, so on that
+/// nothing is decided.
+fn on_graph(
+    (exact, mut stopped): (Exact, Option<Reason>),
+    space: &dyn AnySpace,
+    asked: &[Asked<'_>],
+    first: bool,
+    decided: &mut [Option<Decision>],
+    watch: &mut Watch<'_>,
+) -> Option<Reason> {
+    let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
+    let mut graph = None;
+    let mut exact = Some(exact);
+    for (at, asked) in asked.iter().enumerate() {
+        let Temporal::Liveness(formula) = asked.temporal else { continue };
+        if first && decided.iter().any(is_violated) {
+            stopped = stopped.or(Some(Reason::FirstViolation));
+        }
+        let mut found = None;
+        if stopped.is_none() {
+            graph = graph.or_else(|| exact.take().map(|exact| exact.graph(space)));
+            let lasso = graph.as_ref().map(|graph| violation(graph, asked, formula, watch));
+            found = lasso.unwrap_or(Ok(None)).unwrap_or_else(|reason| {
+                stopped = Some(reason);
+                None
+            });
+        }
+        let found = found.map(|Lasso { stem, cycle }| Counterexample {
+            steps: space.named(&stem),
+            cycle: Some(space.named(&cycle)),
+        });
+        let missing = Missing { cut_short: stopped, ..missing[at] };
+        decided[at] = Some(verdict(asked.property, found, missing));
+    }
+    stopped
 }
 
 /// A property whose conditions are questions, known by their bits in the answers.
-struct Asked {
+struct Asked<'p> {
+    property: &'p AnyProperty,
     temporal: Temporal<u32>,
     premise: Option<u32>,
 }
 
-impl Asked {
-    fn new(property: &AnyProperty, questions: &mut Vec<AnyCondition>) -> Self {
+impl<'p> Asked<'p> {
+    fn new(property: &'p AnyProperty, questions: &mut Vec<AnyCondition>) -> Self {
         let mut ask = |condition| {
             questions.push(condition);
             // Bit 0 is the world's own.
             questions.len() as u32
         };
         let premise = property.premise.clone().map(|(_, premise)| ask(premise));
-        Asked { temporal: property.temporal.clone().map(ask), premise }
+        Asked { property, temporal: property.temporal.clone().map(ask), premise }
     }
 
     /// The state to look for: a violation, or for reachability an example.
@@ -170,12 +229,29 @@ impl Asked {
             Temporal::Liveness(_) => None,
         }
     }
+
+    /// The state that violates it, if one does.
+    fn violation(&self) -> Option<(&'static str, Goal)> {
+        let safety = self.property.kind() == Kind::Safety;
+        Some((self.property.name, self.goal()?)).filter(|_| safety)
+    }
 }
 
 /// A fair execution that violates `formula`.
-fn violation(graph: &Graph<'_>, formula: Liveness<u32>) -> Option<Lasso<ActionId>> {
+fn violation(
+    graph: &Graph<'_>,
+    asked: &Asked<'_>,
+    formula: Liveness<u32>,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lasso<ActionId>>, Reason> {
+    let name = asked.property.name;
+    watch.begin(Phase::Liveness(name))?;
     let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
-    liveness::violation(graph, &formula.map(holds))
+    let lasso = liveness::violation(graph, &formula.map(holds), watch)?;
+    if let Some(lasso) = &lasso {
+        watch.violated(name, Some(lasso.stem.len()));
+    }
+    Ok(lasso)
 }
 
 /// What keeps a search from deciding.
@@ -184,6 +260,14 @@ struct Missing {
     cut_short: Option<Reason>,
     premise: bool,
     leaves_boundary: bool,
+}
+
+impl Missing {
+    fn of(exact: &Exact, asked: &Asked<'_>, cut_short: Option<Reason>) -> Missing {
+        let met = |question| exact.reaches(Goal { question, answer: true });
+        let premise = asked.premise.is_none_or(met);
+        Missing { cut_short, premise, leaves_boundary: exact.leaves_boundary() }
+    }
 }
 
 /// The verdict, if `found` is what shows it: a violation, or for reachability an example.

@@ -14,6 +14,7 @@
 
 use super::rows::{Fairness, OUTSIDE, Rows};
 use super::scc::{self, Groups, NEW};
+use super::{Reason, Watch};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No component.
@@ -40,30 +41,37 @@ impl FairComponents {
 
 /// The fair components of the part of the graph that is `inside`, those without a `wanted` state
 /// left out.
+///
+/// # Errors
+/// The reason, if `watch` ends it.
 pub(super) fn components<R: Rows>(
     rows: &R,
     inside: impl Fn(u32) -> bool,
     wanted: impl Fn(u32) -> bool,
-) -> FairComponents {
-    let acyclic = scc::acyclic(rows, &inside);
+    watch: &mut Watch<'_>,
+) -> Result<FairComponents, Reason> {
+    let acyclic = scc::acyclic(rows, &inside, watch)?;
     let inside = |number| !acyclic.contains(number) && inside(number);
     let mut marks = vec![NEW; rows.len() as usize];
     let roots = (0..rows.len()).filter(|&number| inside(number));
-    let groups = scc::cyclic(rows, roots, inside, &mut marks);
+    let groups = scc::cyclic(rows, roots, inside, &mut marks, watch)?;
     if groups.is_empty() {
-        return FairComponents::default();
+        return Ok(FairComponents::default());
     }
     let home = vec![NOWHERE; rows.len() as usize];
     let mut search = Search { rows, home, marks, numbers: 0, todo: Vec::new(), found: false };
     search.add(&groups, &wanted);
     while let Some((number, members)) = search.todo.pop() {
-        match search.judge(number, &members) {
+        match search.judge(number, &members, watch)? {
             Judgement::Fair => search.found = true,
             Judgement::Unfair => search.dissolve(&members),
-            Judgement::Without(starved) => search.refine(number, &members, &starved, &wanted),
+            Judgement::Without(starved) => {
+                search.refine((number, &members), &starved, &wanted, watch)?;
+            }
         }
     }
-    if search.found { FairComponents { home: search.home } } else { FairComponents::default() }
+    let home = if search.found { search.home } else { Vec::new() };
+    Ok(FairComponents { home })
 }
 
 /// What becomes of a component.
@@ -106,52 +114,71 @@ impl<R: Rows> Search<'_, R> {
     /// Leaves out the states that enable what is starved.
     fn refine(
         &mut self,
-        number: u32,
-        members: &[u32],
+        (number, members): (u32, &[u32]),
         starved: &FxHashSet<R::Action>,
         wanted: impl Fn(u32) -> bool,
-    ) {
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Reason> {
         let enables = |m: u32| self.rows.actions(m).iter().any(|a| starved.contains(a));
-        let rest: Vec<u32> = members.iter().copied().filter(|&m| !enables(m)).collect();
+        let mut rest = Vec::new();
+        for &member in members {
+            watch.step()?;
+            if !enables(member) {
+                rest.push(member);
+            }
+        }
         self.dissolve(members);
         for &member in &rest {
             self.home[member as usize] = number;
             self.marks[member as usize] = NEW;
         }
         let inside = |state: u32| self.home[state as usize] == number;
-        let groups = scc::cyclic(self.rows, rest.iter().copied(), inside, &mut self.marks);
+        let groups = scc::cyclic(self.rows, rest.iter().copied(), inside, &mut self.marks, watch)?;
         self.dissolve(&rest);
         self.add(&groups, wanted);
+        Ok(())
     }
 
-    fn judge(&self, number: u32, members: &[u32]) -> Judgement<R::Action> {
-        if self.neglects_a_weak_action(number, members) {
-            return Judgement::Unfair;
+    fn judge(
+        &self,
+        number: u32,
+        members: &[u32],
+        watch: &mut Watch<'_>,
+    ) -> Result<Judgement<R::Action>, Reason> {
+        if self.neglects_a_weak_action(number, members, watch)? {
+            return Ok(Judgement::Unfair);
         }
         if !self.rows.has_strong() {
-            return Judgement::Fair;
+            return Ok(Judgement::Fair);
         }
-        let starved = self.starved(number, members);
-        if starved.is_empty() { Judgement::Fair } else { Judgement::Without(starved) }
+        let starved = self.starved(number, members, watch)?;
+        Ok(if starved.is_empty() { Judgement::Fair } else { Judgement::Without(starved) })
     }
 
     /// Whether a weakly fair action is enabled in every state, and taken and interrupted nowhere
     /// inside.
-    fn neglects_a_weak_action(&self, number: u32, members: &[u32]) -> bool {
-        let Some((&first, others)) = members.split_first() else { return false };
+    fn neglects_a_weak_action(
+        &self,
+        number: u32,
+        members: &[u32],
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, Reason> {
+        let Some((&first, others)) = members.split_first() else { return Ok(false) };
         let mut always = self.rows.actions(first);
         always.retain(|action| self.rows.fairness(action) == Fairness::Weak);
         for &member in others {
             if always.is_empty() {
-                return false;
+                return Ok(false);
             }
+            watch.step()?;
             let here = self.rows.actions(member);
             always.retain(|action| here.contains(action));
         }
         for &member in members {
             if always.is_empty() {
-                return false;
+                return Ok(false);
             }
+            watch.step()?;
             self.for_each(number, member, |action, taken| {
                 if taken {
                     always.retain(|known| known != action);
@@ -159,17 +186,24 @@ impl<R: Rows> Search<'_, R> {
             });
         }
         if always.iter().all(|action| self.rows.interruptible(action)) {
-            self.drop_interrupted(number, members, &mut always);
+            self.drop_interrupted(number, members, &mut always, watch)?;
         }
-        !always.is_empty()
+        Ok(!always.is_empty())
     }
 
     /// Leaves out of `always` what is interrupted somewhere inside.
-    fn drop_interrupted(&self, number: u32, members: &[u32], always: &mut Vec<R::Action>) {
+    fn drop_interrupted(
+        &self,
+        number: u32,
+        members: &[u32],
+        always: &mut Vec<R::Action>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Reason> {
         for &member in members {
+            watch.step()?;
             for (at, &to) in self.rows.successors(member).iter().enumerate() {
                 if always.is_empty() {
-                    return;
+                    return Ok(());
                 }
                 if self.stays(number, to) {
                     let ended = self.rows.interrupted(member, at);
@@ -177,6 +211,7 @@ impl<R: Rows> Search<'_, R> {
                 }
             }
         }
+        Ok(())
     }
 
     fn stays(&self, number: u32, to: u32) -> bool {
@@ -184,9 +219,15 @@ impl<R: Rows> Search<'_, R> {
     }
 
     /// The strongly fair actions that are enabled somewhere and taken nowhere inside.
-    fn starved(&self, number: u32, members: &[u32]) -> FxHashSet<R::Action> {
+    fn starved(
+        &self,
+        number: u32,
+        members: &[u32],
+        watch: &mut Watch<'_>,
+    ) -> Result<FxHashSet<R::Action>, Reason> {
         let mut ever_taken: FxHashMap<R::Action, bool> = FxHashMap::default();
         for &member in members {
+            watch.step()?;
             self.for_each(number, member, |action, taken| {
                 if let Some(known) = ever_taken.get_mut(action) {
                     *known |= taken;
@@ -195,7 +236,8 @@ impl<R: Rows> Search<'_, R> {
                 }
             });
         }
-        ever_taken.into_iter().filter(|&(_, taken)| !taken).map(|(action, _)| action).collect()
+        let starved = ever_taken.into_iter().filter(|&(_, taken)| !taken);
+        Ok(starved.map(|(action, _)| action).collect())
     }
 
     /// Tells each enabled action of a state, and whether it stays inside the component.

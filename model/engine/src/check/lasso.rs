@@ -5,6 +5,7 @@
 
 use super::fair::FairComponents;
 use super::rows::{Fairness, OUTSIDE, Rows};
+use super::{Reason, Watch};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -29,22 +30,29 @@ pub(super) struct Monitor<S, E> {
 type Move = (u32, usize);
 
 /// The lasso that `monitor` is looking for, if there is one.
+///
+/// # Errors
+/// The reason, if `watch` ends it.
 pub(super) fn find<R, S, E>(
     rows: &R,
     fair: &FairComponents,
     monitor: &Monitor<S, E>,
-) -> Option<Lasso<R::Action>>
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lasso<R::Action>>, Reason>
 where
     R: Rows,
     S: Fn(bool, u32) -> Option<bool>,
     E: Fn(bool, u32) -> bool,
 {
-    let (stem, start) = Ways::new(rows, monitor).first()?;
-    let cycle = if rows.stutters(start) { Vec::new() } else { Round { rows, fair, start }.go() };
+    let Some((stem, start)) = Ways::new(rows, monitor).first(watch)? else { return Ok(None) };
+    let mut cycle = Vec::new();
+    if !rows.stutters(start) {
+        cycle = Round { rows, fair, start }.go(watch)?;
+    }
     let named = |moves: Vec<Move>| {
         moves.into_iter().filter_map(|(from, at)| rows.actions(from).into_iter().nth(at)).collect()
     };
-    Some(Lasso { stem: named(stem), cycle: named(cycle) })
+    Ok(Some(Lasso { stem: named(stem), cycle: named(cycle) }))
 }
 
 const UNSEEN: u64 = 0;
@@ -75,20 +83,21 @@ where
 
     /// A shortest way to where one may end, and its last state; of several ways the first in the
     /// order of actions.
-    fn first(mut self) -> Option<(Vec<Move>, u32)> {
+    fn first(mut self, watch: &mut Watch<'_>) -> Result<Option<(Vec<Move>, u32)>, Reason> {
         for &number in self.rows.initial() {
             if let Some(end) = self.reach(None, number) {
-                return Some(self.way(end));
+                return Ok(Some(self.way(end)));
             }
         }
         while let Some(place) = self.queue.pop_front() {
+            watch.step()?;
             for &to in self.rows.successors(self.number(place)) {
                 if let Some(end) = self.reach(Some(place), to) {
-                    return Some(self.way(end));
+                    return Ok(Some(self.way(end)));
                 }
             }
         }
-        None
+        Ok(None)
     }
 
     fn number(&self, place: usize) -> u32 {
@@ -137,12 +146,19 @@ impl<R: Rows> Round<'_, R> {
     /// A fair cycle. The shortest one there is, if that is fair; otherwise from one action that is
     /// owed to the nearest next one, and home. What becomes owed late may cost a second round, so
     /// the walk is tried again with all that known from the beginning.
-    fn go(&self) -> Vec<Move> {
-        let (tour, owed) = self.tour(FxHashSet::default());
-        let again = (!owed.is_empty()).then(|| self.tour(owed).0);
-        let shortest = self.home(self.start).filter(|cycle| self.is_fair(cycle));
-        let others = again.into_iter().chain(shortest);
-        others.fold(tour, |best, other| if other.len() < best.len() { other } else { best })
+    fn go(&self, watch: &mut Watch<'_>) -> Result<Vec<Move>, Reason> {
+        let (mut best, owed) = self.tour(FxHashSet::default(), watch)?;
+        let mut others = Vec::new();
+        if !owed.is_empty() {
+            others.push(self.tour(owed, watch)?.0);
+        }
+        others.extend(self.home(self.start, watch)?.filter(|cycle| self.is_fair(cycle)));
+        for other in others {
+            if other.len() < best.len() {
+                best = other;
+            }
+        }
+        Ok(best)
     }
 
     fn is_fair(&self, cycle: &[Move]) -> bool {
@@ -152,14 +168,21 @@ impl<R: Rows> Round<'_, R> {
     }
 
     /// A fair cycle that takes all of `strong`, and the strongly fair actions that it takes.
-    fn tour(&self, strong: FxHashSet<R::Action>) -> (Vec<Move>, FxHashSet<R::Action>) {
+    fn tour(
+        &self,
+        strong: FxHashSet<R::Action>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Vec<Move>, FxHashSet<R::Action>), Reason> {
         let mut owed = Owed::at(self.rows, self.start);
         owed.strong.extend(strong);
         let mut tour: Vec<Move> = Vec::new();
         let mut at = self.start;
         loop {
             // The component is fair, so everything that is owed can be met somewhere in it.
-            let next = if owed.is_nothing() { self.home(at) } else { self.settle(at, &owed) };
+            let next = match owed.is_nothing() {
+                true => self.home(at, watch)?,
+                false => self.settle(at, &owed, watch)?,
+            };
             let Some(next) = next else { break };
             for step in next {
                 owed.pass(self.rows, step);
@@ -172,23 +195,29 @@ impl<R: Rows> Round<'_, R> {
             }
         }
         owed.taken.retain(|action| self.rows.fairness(action) == Fairness::Strong);
-        (tour, owed.taken)
+        Ok((tour, owed.taken))
     }
 
     /// The shortest way on which something that is owed is met in the end.
-    fn settle(&self, from: u32, owed: &Owed<R::Action>) -> Option<Vec<Move>> {
+    fn settle(
+        &self,
+        from: u32,
+        owed: &Owed<R::Action>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<Move>>, Reason> {
         let mut here = (OUTSIDE, Vec::new());
-        self.nearest(from, |from, at, _| {
+        let wanted = |from, at, _| {
             if here.0 != from {
                 here = (from, self.rows.actions(from));
             }
             owed.would_meet(self.rows, &here.1, (from, at))
-        })
+        };
+        self.nearest(from, wanted, watch)
     }
 
     /// The shortest way back to the start, which is not empty.
-    fn home(&self, from: u32) -> Option<Vec<Move>> {
-        self.nearest(from, |_, _, to| to == self.start)
+    fn home(&self, from: u32, watch: &mut Watch<'_>) -> Result<Option<Vec<Move>>, Reason> {
+        self.nearest(from, |_, _, to| to == self.start, watch)
     }
 
     /// A shortest way inside the component whose last transition is `wanted`.
@@ -196,17 +225,19 @@ impl<R: Rows> Round<'_, R> {
         &self,
         start: u32,
         mut wanted: impl FnMut(u32, usize, u32) -> bool,
-    ) -> Option<Vec<Move>> {
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Vec<Move>>, Reason> {
         // For each state, 1 + that from which it was reached. Pages that are not used cost nothing.
         let mut came = vec![0; self.rows.len() as usize];
         let mut queue = VecDeque::from([start]);
         while let Some(from) = queue.pop_front() {
+            watch.step()?;
             for (at, &to) in self.rows.successors(from).iter().enumerate() {
                 if to == OUTSIDE || self.fair.of(to) != self.fair.of(start) {
                     continue;
                 }
                 if wanted(from, at, to) {
-                    return Some(self.way(&came, (from, at)));
+                    return Ok(Some(self.way(&came, (from, at))));
                 }
                 if to != start && came[to as usize] == 0 {
                     came[to as usize] = from + 1;
@@ -214,7 +245,7 @@ impl<R: Rows> Round<'_, R> {
                 }
             }
         }
-        None
+        Ok(None)
     }
 
     /// The way that ends with `last`.

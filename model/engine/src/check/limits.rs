@@ -1,9 +1,10 @@
 //! When a search gives up, and what it tells while it goes on.
 
+use super::Progress;
 use serde::Serialize;
 use std::fmt;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// When a search gives up. What it has not decided by then it does not claim.
@@ -15,11 +16,41 @@ pub struct Limits {
     pub time: Option<Duration>,
     /// When the process has used this much memory at its peak, in bytes.
     pub memory: Option<u64>,
+    /// When this is due.
+    pub cancel: Option<Cancel>,
 }
+
+/// Ends the searches that have it in their [limits](Limits::cancel), once its flag is set: by the
+/// handler of a signal, or by another thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Cancel(&'static AtomicBool);
+
+impl Cancel {
+    /// What this flag ends. It must outlive every search, so it is a `static`, or leaked.
+    #[must_use]
+    pub const fn when(flag: &'static AtomicBool) -> Cancel {
+        Cancel(flag)
+    }
+
+    /// Whether the searches are to end.
+    #[must_use]
+    pub fn is_due(self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Two are equal if they have the same flag.
+impl PartialEq for Cancel {
+    fn eq(&self, other: &Cancel) -> bool {
+        ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Cancel {}
 
 impl Limits {
     /// Never.
-    pub const NONE: Limits = Limits { states: None, time: None, memory: None };
+    pub const NONE: Limits = Limits { states: None, time: None, memory: None, cancel: None };
 
     /// Whether so many bytes more would be too many.
     #[must_use]
@@ -32,7 +63,7 @@ impl Limits {
     #[must_use]
     pub fn exceeded(&self, progress: &Progress) -> Option<Reason> {
         let over = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
-        if INTERRUPTED.load(Ordering::Relaxed) {
+        if self.cancel.is_some_and(Cancel::is_due) {
             Some(Reason::Interrupted)
         } else if over(self.states, progress.distinct) {
             Some(Reason::States)
@@ -56,8 +87,10 @@ pub enum Reason {
     Time,
     /// The limit on memory was reached.
     Memory,
-    /// The user, or the system, asked the process to stop.
+    /// It was [cancelled](Cancel): the user, or the system, asked for it.
     Interrupted,
+    /// It was to stop at the first violation, and that has been found.
+    FirstViolation,
     /// Executions that exceed a [bound of the search](crate::world::Boundary) were not followed.
     Bounds,
     /// Random walks prove nothing.
@@ -86,33 +119,12 @@ impl fmt::Display for Reason {
             Reason::Time => "the limit on time was reached",
             Reason::Memory => "the limit on memory was reached",
             Reason::Interrupted => "it was interrupted",
+            Reason::FirstViolation => "it was to stop at the first violation",
             Reason::Bounds => "executions that exceed the bounds were not followed",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })
     }
-}
-
-/// How far a search is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Distinct states reached.
-    pub distinct: u64,
-    /// States generated, repeats included.
-    pub generated: u64,
-    /// States reached and not yet expanded, where the engine tells.
-    pub frontier: Option<u64>,
-    /// Since the search began.
-    pub elapsed: Duration,
-}
-
-static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-
-/// The flag that ends every search of this process once it is set, for the handler of a signal or
-/// another thread. There is one for the whole process, as there is of signals.
-#[must_use]
-pub fn interruption() -> Arc<AtomicBool> {
-    Arc::clone(&INTERRUPTED)
 }
 
 /// The most memory that this process has used so far, in bytes, where the system tells.

@@ -18,6 +18,7 @@
 use super::fair::{self, FairComponents};
 use super::lasso::{self, Monitor};
 use super::rows::Rows;
+use super::{Reason, Watch};
 use crate::property::Liveness;
 
 pub use super::lasso::Lasso;
@@ -27,31 +28,35 @@ pub use super::lasso::Lasso;
 ///
 /// The stem is as short as any, and of those the first in the order of actions; where the cycle
 /// goes is decided by that order alone. So the numbering of the states does not matter.
+///
+/// # Errors
+/// The reason, if `watch` ends the search for it.
 pub fn violation<R: Rows>(
     rows: &R,
     formula: &Liveness<impl Fn(u32) -> bool>,
-) -> Option<Lasso<R::Action>> {
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lasso<R::Action>>, Reason> {
     match formula {
         Liveness::Eventually(p) => {
-            let ends = Ends::of(rows, |n| !p(n), |n| !p(n))?;
+            let ends = Ends::of(rows, |n| !p(n), |n| !p(n), watch)?;
             let step = |_, n| (!p(n)).then_some(false);
-            ends.lasso(&Monitor { step, ends: |_, n| ends.may_last(n) })
+            ends.lasso(&Monitor { step, ends: |_, n| ends.may_last(n) }, watch)
         }
         Liveness::AlwaysEventually(p) => {
-            let ends = Ends::of(rows, |n| !p(n), |n| !p(n))?;
+            let ends = Ends::of(rows, |n| !p(n), |n| !p(n), watch)?;
             let step = |_, _| Some(false);
-            ends.lasso(&Monitor { step, ends: |_, n| !p(n) && ends.may_last(n) })
+            ends.lasso(&Monitor { step, ends: |_, n| !p(n) && ends.may_last(n) }, watch)
         }
         Liveness::EventuallyAlways(p) => {
-            let ends = Ends::of(rows, |_| true, |n| !p(n))?;
+            let ends = Ends::of(rows, |_| true, |n| !p(n), watch)?;
             let step = |_, _| Some(false);
-            ends.lasso(&Monitor { step, ends: |_, n| !p(n) && ends.may_last(n) })
+            ends.lasso(&Monitor { step, ends: |_, n| !p(n) && ends.may_last(n) }, watch)
         }
         Liveness::LeadsTo(p, q) => {
-            let ends = Ends::of(rows, |n| !q(n), |n| !q(n))?;
+            let ends = Ends::of(rows, |n| !q(n), |n| !q(n), watch)?;
             // Whether `Q` is owed since some state with `P`.
             let step = |owed, n| Some(!q(n) && (owed || p(n)));
-            ends.lasso(&Monitor { step, ends: |owed, n| owed && ends.may_last(n) })
+            ends.lasso(&Monitor { step, ends: |owed, n| owed && ends.may_last(n) }, watch)
         }
     }
 }
@@ -60,15 +65,22 @@ pub fn violation<R: Rows>(
 struct Ends<'r, R: Rows> {
     rows: &'r R,
     fair: FairComponents,
+    /// Whether there is any place at all.
+    some: bool,
 }
 
 impl<'r, R: Rows> Ends<'r, R> {
     /// The fair components `inside` that have a `bad` state, and the bad states in which nothing
-    /// more need happen; `None` if there are neither.
-    fn of(rows: &'r R, inside: impl Fn(u32) -> bool, bad: impl Fn(u32) -> bool) -> Option<Self> {
-        let fair = fair::components(rows, inside, &bad);
+    /// more need happen.
+    fn of(
+        rows: &'r R,
+        inside: impl Fn(u32) -> bool,
+        bad: impl Fn(u32) -> bool,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self, Reason> {
+        let fair = fair::components(rows, inside, &bad, watch)?;
         let some = !fair.is_empty() || (0..rows.len()).any(|n| bad(n) && rows.stutters(n));
-        some.then_some(Ends { rows, fair })
+        Ok(Ends { rows, fair, some })
     }
 
     /// Whether a fair execution can come back to this state for ever.
@@ -76,11 +88,15 @@ impl<'r, R: Rows> Ends<'r, R> {
         self.fair.of(number).is_some() || self.rows.stutters(number)
     }
 
-    fn lasso<S, E>(&self, monitor: &Monitor<S, E>) -> Option<Lasso<R::Action>>
+    fn lasso<S, E>(
+        &self,
+        monitor: &Monitor<S, E>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Lasso<R::Action>>, Reason>
     where
         S: Fn(bool, u32) -> Option<bool>,
         E: Fn(bool, u32) -> bool,
     {
-        lasso::find(self.rows, &self.fair, monitor)
+        if self.some { lasso::find(self.rows, &self.fair, monitor, watch) } else { Ok(None) }
     }
 }

@@ -15,13 +15,15 @@ mod fair;
 mod lasso;
 mod limits;
 pub(crate) mod model;
+mod progress;
 mod reference;
 mod report;
 mod scc;
 
 pub use decide::{CheckError, check, decide};
-pub use limits::{Limits, Progress, Reason, interruption, peak_rss_bytes, usable_bytes};
-pub use report::{Counterexample, Counts, Decision, Report, Verdict, holds_within};
+pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
+pub use progress::{Event, Phase, Progress, Watch};
+pub use report::{Counterexample, Counts, Decision, Report, Unfinished, Verdict, holds_within};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -61,12 +63,15 @@ pub struct Options {
     pub threads: usize,
     /// When to give up.
     pub limits: Limits,
+    /// Whether to stop at the first violation: at the end of the level in which it is found, so
+    /// that it is a shortest one, and the same as without.
+    pub first: bool,
     /// The seed of the random walks.
     pub seed: u64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { engine: Engine::Exact, threads: 1, limits: Limits::NONE, seed: 1 }
+        Options { engine: Engine::Exact, threads: 1, limits: Limits::NONE, first: false, seed: 1 }
     }
 }

@@ -6,12 +6,13 @@
 //! property is searched again alone, with one thread. And their own limits do not tell whether
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
+use super::Verdict;
 use super::decide::Found;
 use super::model::{Model, SLOTS, named};
-use super::{Counterexample, Counts, Decision, Engine, Options, Progress, Reason, Verdict};
+use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::property::{Kind, Temporal};
-use stateright::{Checker, Model as _, UniformChooser};
+use stateright::{Checker, HasDiscoveries, Model as _, UniformChooser};
 use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ pub(super) fn search(
     world: &dyn AnyWorld,
     properties: &[AnyProperty],
     options: &Options,
-    look: &mut (dyn FnMut(Progress) + Send),
+    look: &mut (dyn FnMut(Event) + Send),
 ) -> Found {
     // A property that never fails, so that the search goes through every state.
     let exhaust = ("every state is searched", Temporal::Always(None));
@@ -38,6 +39,9 @@ pub(super) fn search(
     let model = Model::new(world, asked);
     let exceeded = model.exceeded();
     let mut builder = model.checker().threads(options.threads);
+    if options.first {
+        builder = builder.finish_when(HasDiscoveries::AnyFailures);
+    }
     if options.engine == Engine::Simulation {
         let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
         builder = builder.target_state_count(usize::try_from(steps).unwrap_or(usize::MAX));
@@ -49,6 +53,10 @@ pub(super) fn search(
         }
         Engine::Bfs | Engine::Exact => watch(builder.spawn_bfs(), options, look),
     };
+    let violated =
+        |p: &AnyProperty| p.kind() == Kind::Safety && outcome.discoveries.contains_key(p.name);
+    let stopped = options.first && properties.iter().any(violated);
+    let cut_short = cut_short.or(stopped.then_some(Reason::FirstViolation));
     let sampled = (options.engine == Engine::Simulation).then_some(Reason::Sampled);
     let bounds_met = world.bounds_met(&exceeded);
     let bounds = (!bounds_met.is_empty()).then_some(Reason::Bounds);
@@ -57,7 +65,7 @@ pub(super) fn search(
         decide(world, property, outcome.discoveries.get(property.name), incomplete, options)
     });
     let decisions = decisions.collect();
-    Found { counts: outcome.counts, cut_short, bounds_met, decisions }
+    Found { counts: outcome.counts, cut_short, unfinished: None, bounds_met, decisions }
 }
 
 /// What keeps a complete search from deciding, within the bounds.
@@ -84,7 +92,7 @@ struct Outcome {
 fn watch<C>(
     checker: C,
     options: &Options,
-    look: &mut (dyn FnMut(Progress) + Send),
+    look: &mut (dyn FnMut(Event) + Send),
 ) -> (Outcome, Option<Reason>)
 where
     C: Checker<Model>,
@@ -93,12 +101,14 @@ where
     let mut pause = Duration::from_micros(50);
     let cut_short = loop {
         let progress = Progress {
+            phase: Phase::States,
             distinct: checker.unique_state_count() as u64,
             generated: checker.state_count() as u64,
+            levels: None,
             frontier: None,
             elapsed: started.elapsed(),
         };
-        look(progress);
+        look(Event::Progress(progress));
         if checker.is_done() {
             break None;
         }

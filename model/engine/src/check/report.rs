@@ -24,8 +24,10 @@ pub struct Report {
     pub elapsed: Duration,
     /// The most memory that the process has used, in bytes, where the system tells.
     pub peak_rss_bytes: Option<u64>,
-    /// The limit that ended the search early, if one did.
+    /// What ended the search before everything was decided, if something did.
     pub cut_short: Option<Reason>,
+    /// How far it was then, if not every state was searched and the engine tells.
+    pub unfinished: Option<Unfinished>,
     /// The bounds of the search that executions exceeded, in words: what there may be at most.
     pub bounds_met: Vec<String>,
     /// Each property with its verdict, in the order in which they were asked.
@@ -41,6 +43,16 @@ pub struct Counts {
     pub generated: u64,
     /// Breadth-first levels; for the other searches, the longest path taken.
     pub depth: usize,
+}
+
+/// How far a search of the states was when it ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    /// Breadth-first levels that were searched to their end. No violation is shorter, besides those
+    /// that were found.
+    pub levels: usize,
+    /// States that were found and not expanded.
+    pub waiting: u64,
 }
 
 /// Whether a property holds.
@@ -161,6 +173,7 @@ impl Serialize for Report {
         map.serialize_entry("threads", &self.threads)?;
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("cut_short", &self.cut_short)?;
+        map.serialize_entry("unfinished", &self.unfinished)?;
         map.serialize_entry("bounds_met", &self.bounds_met)?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;

@@ -3,6 +3,7 @@
 //! recursion is unrolled: state graphs are deeper than any stack.
 
 use super::rows::Rows;
+use super::{Reason, Watch};
 
 /// Groups of states, one behind the other.
 #[derive(Default)]
@@ -46,23 +47,42 @@ impl States {
 /// States that are on no cycle of the part of the graph that is `inside`, or are not in it. Most
 /// graphs have few cycles and long ways to and from them, and setting those aside is many times
 /// faster than searching them.
-pub(super) fn acyclic<R: Rows>(rows: &R, inside: impl Fn(u32) -> bool) -> States {
+///
+/// # Errors
+/// The reason, if `watch` ends it.
+pub(super) fn acyclic<R: Rows>(
+    rows: &R,
+    inside: impl Fn(u32) -> bool,
+    watch: &mut Watch<'_>,
+) -> Result<States, Reason> {
     let mut acyclic = States(vec![0; rows.len() as usize / 64 + 1]);
-    for number in (0..rows.len()).filter(|&number| !inside(number)) {
-        acyclic.insert(number);
+    for number in 0..rows.len() {
+        watch.step()?;
+        if !inside(number) {
+            acyclic.insert(number);
+        }
     }
-    set_sinks_aside(rows, &mut acyclic);
-    set_sources_aside(rows, &mut acyclic);
-    acyclic
+    set_sinks_aside(rows, &mut acyclic, watch)?;
+    set_sources_aside(rows, &mut acyclic, watch)?;
+    Ok(acyclic)
 }
 
 /// Sets aside what leads to no cycle, as far as a few rounds through all states find it.
-fn set_sinks_aside<R: Rows>(rows: &R, acyclic: &mut States) {
+fn set_sinks_aside<R: Rows>(
+    rows: &R,
+    acyclic: &mut States,
+    watch: &mut Watch<'_>,
+) -> Result<(), Reason> {
     let mut left: Vec<u32> = rows.backwards().into_iter().flatten().collect();
     left.retain(|&number| !acyclic.contains(number));
     loop {
         let before = left.len();
+        let mut go_on = Ok(());
         left.retain(|&number| {
+            go_on = go_on.and_then(|()| watch.step());
+            if go_on.is_err() {
+                return true;
+            }
             // What leaves the boundary of the search leads nowhere.
             let ends = |&to: &u32| to >= rows.len() || acyclic.contains(to);
             let sink = rows.successors(number).iter().all(ends);
@@ -72,19 +92,25 @@ fn set_sinks_aside<R: Rows>(rows: &R, acyclic: &mut States) {
             !sink
         });
         // Another round is not worth its time when little comes of it.
+        go_on?;
         if before - left.len() <= before / 8 {
-            return;
+            return Ok(());
         }
     }
 }
 
 /// Sets aside what no cycle leads to: whatever nothing leads to, then what nothing else leads to,
 /// and so on (A. B. Kahn, *Communications of the ACM* 5(11), 1962).
-fn set_sources_aside<R: Rows>(rows: &R, acyclic: &mut States) {
+fn set_sources_aside<R: Rows>(
+    rows: &R,
+    acyclic: &mut States,
+    watch: &mut Watch<'_>,
+) -> Result<(), Reason> {
     // How many transitions of what is left lead to each state.
     let mut before = vec![0_u32; rows.len() as usize];
     let left = |number: &u32, acyclic: &States| *number < rows.len() && !acyclic.contains(*number);
     for number in (0..rows.len()).filter(|number| left(number, acyclic)) {
+        watch.step()?;
         for &to in rows.successors(number) {
             if to < rows.len() {
                 before[to as usize] += 1;
@@ -96,6 +122,7 @@ fn set_sources_aside<R: Rows>(rows: &R, acyclic: &mut States) {
     while !sources.is_empty() {
         let mut next = Vec::new();
         for number in sources {
+            watch.step()?;
             acyclic.insert(number);
             for &to in rows.successors(number) {
                 if to < rows.len() {
@@ -108,6 +135,7 @@ fn set_sources_aside<R: Rows>(rows: &R, acyclic: &mut States) {
         }
         sources = next;
     }
+    Ok(())
 }
 
 /// The mark of a state that was not visited; every state has it before a search.
@@ -127,30 +155,39 @@ struct Frame {
 
 /// The components with a cycle, a loop being one, of the part of the graph that `inside` allows
 /// and that is reached from `roots`, which must be inside.
+///
+/// # Errors
+/// As [`search`].
 pub(super) fn cyclic<R: Rows>(
     rows: &R,
     roots: impl Iterator<Item = u32>,
     inside: impl Fn(u32) -> bool,
     marks: &mut [u32],
-) -> Groups {
+    watch: &mut Watch<'_>,
+) -> Result<Groups, Reason> {
     let mut found = Groups::default();
-    search(rows, roots, inside, marks, |members, has_loop| {
+    let tell = |members: &[u32], has_loop| {
         if members.len() > 1 || has_loop {
             found.push(members);
         }
-    });
-    found
+    };
+    search(rows, roots, inside, marks, watch, tell)?;
+    Ok(found)
 }
 
 /// Tells every component of that part, and of one state whether it has a loop: each after those
 /// that can be reached from it.
+///
+/// # Errors
+/// The reason, if `watch` ends it.
 pub(super) fn search<R: Rows>(
     rows: &R,
     roots: impl Iterator<Item = u32>,
     inside: impl Fn(u32) -> bool,
     marks: &mut [u32],
+    watch: &mut Watch<'_>,
     mut tell: impl FnMut(&[u32], bool),
-) {
+) -> Result<(), Reason> {
     let mut path: Vec<Frame> = Vec::new();
     let mut open: Vec<u32> = Vec::new();
     let mut clock = NEW + 1;
@@ -160,6 +197,7 @@ pub(super) fn search<R: Rows>(
         }
         let mut frame = enter(root, &mut clock, marks);
         loop {
+            watch.step()?;
             if let Some(child) = advance(rows, &mut frame, &inside, marks) {
                 path.push(frame);
                 frame = enter(child, &mut clock, marks);
@@ -172,6 +210,7 @@ pub(super) fn search<R: Rows>(
             }
         }
     }
+    Ok(())
 }
 
 fn enter(state: u32, clock: &mut u32, marks: &mut [u32]) -> Frame {

@@ -1,6 +1,9 @@
 //! `bounds`: what executions of a world cost at most, and an execution that costs as much.
 
-use super::{Bar, HOLDS, LimitArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world};
+use super::{
+    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world,
+};
+use crate::check::Reason;
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
 use crate::words::instead_of;
 use anyhow::anyhow;
@@ -46,6 +49,9 @@ pub(super) struct BoundsArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -58,10 +64,11 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
     let world = world(tool.registry, &args.protocol, &args.world)?;
     let until = Until::named(&args.until, &*world)?;
-    let bar = Bar::new();
+    let bar = args.progress.bar(args.json);
     let search = (args.limits.limits(), args.limits.threads());
-    let found = bounds(&*world, until, search, &mut |p| bar.look("searching", p))?;
+    let found = bounds(&*world, until, search, &mut |event| bar.tell("", event));
     bar.finish();
+    let found = found?;
     let shown = args.shown(&found)?;
     if let Some(dir) = &args.out {
         for line in &found.lines {
@@ -77,15 +84,21 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     Ok(if found.incomplete.is_some() { UNKNOWN } else { HOLDS })
 }
 
+/// Whether a limit was reached before everything was counted.
+fn was_cut_short(found: &Bounds) -> bool {
+    found.incomplete.is_some_and(|reason| reason != Reason::Bounds)
+}
+
 fn name(found: &Bounds) -> &'static str {
     found.world.rules().protocol().name()
 }
 
 impl BoundsArgs {
-    /// The lines that `--show` names. After a limit was reached there are none.
+    /// The lines that `--show` names. After a limit was reached some are missing.
     fn shown<'b>(&self, found: &'b Bounds) -> anyhow::Result<Vec<&'b Line>> {
-        if found.lines.is_empty() {
-            return Ok(Vec::new());
+        if was_cut_short(found) {
+            let named = |line: &&Line| self.show.contains(&line.name());
+            return Ok(found.lines.iter().filter(named).collect());
         }
         let names: Vec<String> = found.lines.iter().map(Line::name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -113,10 +126,10 @@ impl BoundsArgs {
             shown::tell(&mut out, &trace, self.ascii)?;
         }
         if let Some(reason) = found.incomplete {
-            let claim = if found.lines.is_empty() {
-                "No bound is claimed."
-            } else {
-                "A bound may be larger in truth; what is unbounded is."
+            let claim = match (found.lines.is_empty(), was_cut_short(found)) {
+                (true, _) => "No bound is claimed.",
+                (false, true) => "What is missing is not known.",
+                (false, false) => "A bound may be larger in truth; what is unbounded is.",
             };
             let why = reason.within(&found.bounds_met);
             writeln!(out, "\n{}", text::wrap(&format!("Incomplete: {why}. {claim}"), width))?;
@@ -155,7 +168,7 @@ fn table(found: &Bounds) -> Table {
     for line in &found.lines {
         let (most, steps) = match &line.bound {
             Bound::Most(most, steps) => {
-                let more = if found.incomplete.is_some() { " or more" } else { "" };
+                let more = if found.bounds_met.is_empty() { "" } else { " or more" };
                 (Cell::new(format!("{most}{more}")), format!("{} steps", steps.len()))
             }
             Bound::Unbounded(lasso) => {

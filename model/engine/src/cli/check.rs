@@ -1,9 +1,9 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
 use super::{
-    Bar, LimitArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
+    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
 };
-use crate::check::{self, Decision, Engine, Options, Report, Verdict};
+use crate::check::{self, Decision, Engine, Options, Reason, Report, Unfinished, Verdict};
 use crate::trace::Trace;
 use anstyle::Style;
 use clap::{Args, ValueEnum};
@@ -31,6 +31,11 @@ pub(super) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
     engine: EngineArg,
 
+    /// Stop at the first violation, which is a shortest one with the engines exact and bfs; what is
+    /// not decided by then is unknown
+    #[arg(long, help_heading = "Search")]
+    first: bool,
+
     #[command(flatten)]
     limits: LimitArgs,
 
@@ -50,6 +55,9 @@ pub(super) struct CheckArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -57,6 +65,7 @@ Examples:
   bellwether-model check bully
   bellwether-model check bully --recoveries 1 --out out
   bellwether-model check bully --nodes 4 --max-seconds 60 --memory 4G
+  bellwether-model check bully --recoveries 1 --first
   bellwether-model check bully --rule t_coord=false --crashes 2 --property decided
   bellwether-model check bully --variant baseline --network set --engine dfs --json";
 
@@ -81,8 +90,8 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         return Err(UsageError::NoEffect { flag: "--seed".to_owned(), why: why.to_owned() }.into());
     }
     let properties = world.select(&args.named()).map_err(UsageError::Property)?;
-    let bar = Bar::new();
-    let look = &mut |progress| bar.look("searching", progress);
+    let bar = args.progress.bar(args.json);
+    let look = &mut |event| bar.tell("", event);
     let found = check::decide(&*world, &properties, &args.options(), look);
     bar.finish();
     let report = found?;
@@ -126,6 +135,7 @@ impl CheckArgs {
                 _ => self.limits.threads(),
             },
             limits: self.limits.limits(),
+            first: self.first,
             seed: self.seed.unwrap_or(1),
         }
     }
@@ -179,14 +189,26 @@ pub fn print(
         told.push((property.name, trace));
     }
     if let Some(reason) = report.cut_short {
-        let claim = "What is unknown is not claimed.";
-        let cut = format!("The search was cut short: {reason}. {claim}");
-        writeln!(out, "\n{}", text::wrap(&cut, width))?;
+        writeln!(out, "\n{}", text::wrap(&cut_short(report, reason), width))?;
     }
     Ok(())
 }
 
 const BOLD: Style = Style::new().bold();
+
+/// Why the search ended early, how far it was, and what follows.
+fn cut_short(report: &Report, reason: Reason) -> String {
+    let far = match report.unfinished {
+        Some(Unfinished { levels, waiting }) => {
+            let s = if levels == 1 { "" } else { "s" };
+            let waiting = HumanCount(waiting);
+            format!(" after {levels} level{s}, with {waiting} states waiting")
+        }
+        None if report.engine == Engine::Exact => " after all states were searched".to_owned(),
+        None => String::new(),
+    };
+    format!("The search was cut short{far}: {reason}. What is unknown is not claimed.")
+}
 
 fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> {
     report.decisions.iter().filter_map(|decision| {
@@ -237,6 +259,9 @@ fn verdict(report: &Report, decision: &Decision) -> Cell {
             let steps = found.steps.len();
             let s = if steps == 1 { "" } else { "s" };
             (Color::Red, format!("violated ({steps} step{s})"))
+        }
+        (Verdict::Unknown, _) if decision.reason == Some(Reason::FirstViolation) => {
+            (Color::Yellow, "not decided".to_owned())
         }
         (Verdict::Unknown, _) => {
             let why = decision.reason.map(|reason| reason.within(&report.bounds_met));

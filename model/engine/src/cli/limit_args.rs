@@ -1,5 +1,6 @@
 //! The flags that say how hard to search; the same for every command that searches.
 
+use super::stopped;
 use crate::check::{Limits, usable_bytes};
 use clap::Args;
 use std::time::Duration;
@@ -39,11 +40,13 @@ impl LimitArgs {
         self.threads.map_or_else(processors, usize::from)
     }
 
-    /// The limits that the flags set. No search takes all the memory of the machine.
+    /// The limits that the flags set, and what [`tell_when_stopped`](super::tell_when_stopped)
+    /// brings. No search takes all the memory of the machine.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let memory = self.memory.or_else(usable_bytes);
-        Limits { states: self.max_states, time: self.max_seconds, memory }
+        let cancel = Some(stopped());
+        Limits { states: self.max_states, time: self.max_seconds, memory, cancel }
     }
 
     /// Whether no flag sets a limit.

@@ -16,20 +16,21 @@ mod world_args;
 
 pub use check::{Saved, print};
 pub use limit_args::LimitArgs;
-pub use progress::Bar;
+pub use progress::{Bar, ProgressArgs};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use world_args::{
     FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
     world,
 };
 
-use crate::check::{Verdict, interruption};
+use crate::check::{Cancel, Verdict};
 use crate::erased::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 
 /// Every checked property holds, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
@@ -63,7 +64,9 @@ struct Cli {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
-3 none is violated, but one is unknown; 4 all hold, but one only within the bounds of the search.";
+3 none is violated, but one is unknown; 4 all hold, but one only within the bounds of the search.
+Ctrl-C, SIGTERM or a limit ends a search, and what is known by then is printed; the status is then
+1 or 3. A second Ctrl-C ends the program at once (130), and so does a second SIGTERM (143).";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -198,12 +201,19 @@ pub fn main(tool: Tool) -> ExitCode {
 /// On Ctrl-C or SIGTERM a search ends and tells what it knows; the second time the program ends at
 /// once. Where signals cannot be had, the first time does.
 pub fn tell_when_stopped() {
-    let interrupted = interruption();
     for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
         // In this order: what is registered first sees the flag as it was before the signal.
-        let _ = flag::register_conditional_shutdown(signal, status, Arc::clone(&interrupted));
-        let _ = flag::register(signal, Arc::clone(&interrupted));
+        let _ = flag::register_conditional_shutdown(signal, status, Arc::clone(&STOPPED));
+        let _ = flag::register(signal, Arc::clone(&STOPPED));
     }
+}
+
+/// Whether a signal came. There is one for the process, as there is of signals.
+static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// What ends every search of the command line [on a signal](tell_when_stopped).
+pub(crate) fn stopped() -> Cancel {
+    Cancel::when(&STOPPED)
 }
 
 fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<u8> {

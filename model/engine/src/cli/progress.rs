@@ -1,63 +1,271 @@
-//! A progress bar on a terminal, nothing when the output goes elsewhere.
+//! What a command tells on standard error while it searches: a line that changes on a terminal, and
+//! elsewhere, in the log of a CI for one, a line now and then, fewer and fewer.
+//!
+//! What takes no time is not worth a word: nothing is told before the first line. Violations that
+//! were found by then are told with it, and later ones as they are found.
 
-use crate::check::{Progress, peak_rss_bytes};
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use crate::check::{Event, Phase, Progress, peak_rss_bytes};
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The progress of a search, on standard error.
-pub struct Bar(ProgressBar);
+/// Whether progress is shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct ProgressArgs {
+    /// Show no progress on standard error
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+}
 
-impl Bar {
-    /// Hidden unless standard error is a terminal.
+impl ProgressArgs {
+    /// The progress of a search. What prints JSON is quiet where no person looks at it.
     #[must_use]
-    pub fn new() -> Self {
-        let bar = ProgressBar::new_spinner();
-        let template = ProgressStyle::with_template("{spinner} {elapsed_precise} {wide_msg}");
-        bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        Bar(bar)
+    pub fn bar(self, json: bool) -> Bar {
+        let style = "{spinner} {elapsed_precise} {wide_msg}";
+        Bar::new(self.told(json), ProgressBar::new_spinner(), style)
     }
 
-    /// For this many steps, each of which is reported.
+    /// The progress of so many steps, each of which is reported.
     #[must_use]
-    pub fn of(steps: usize) -> Self {
-        let bar = ProgressBar::new(steps as u64);
-        let template = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}");
-        bar.set_style(template.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Bar(bar)
+    pub fn steps(self, steps: usize, json: bool) -> Bar {
+        let style = "{bar:30} {pos}/{len} {elapsed_precise} {wide_msg}";
+        Bar::new(self.told(json), ProgressBar::new(steps as u64), style)
+    }
+
+    fn told(self, json: bool) -> Told {
+        let terminal = std::io::stderr().is_terminal();
+        match (self.quiet, terminal, json) {
+            (true, ..) | (false, false, true) => Told::Nothing,
+            (false, true, _) => Told::Bar,
+            (false, false, false) => Told::Lines,
+        }
+    }
+}
+
+/// What is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// A line that changes.
+    Bar,
+    /// Lines.
+    Lines,
+}
+
+/// How long a search takes before it is told of, on a terminal.
+const SOON: Duration = Duration::from_millis(200);
+/// The same elsewhere.
+const LATE: Duration = Duration::from_secs(10);
+/// The longest time between two lines.
+const SELDOM: Duration = Duration::from_secs(600);
+
+/// The progress of a search, on standard error.
+pub struct Bar {
+    bar: ProgressBar,
+    told: Told,
+    state: Mutex<State>,
+}
+
+/// What has been told, and what waits for the first line.
+#[derive(Debug, Default)]
+struct State {
+    begun: bool,
+    waiting: Vec<String>,
+    /// When there was a line last.
+    last: Duration,
+}
+
+impl State {
+    /// The lines to print now that `elapsed` has passed, `how far` being the newest.
+    fn lines(&mut self, elapsed: Duration, how_far: impl FnOnce() -> String) -> Vec<String> {
+        let next = if self.begun { self.last * 2 } else { LATE }.min(self.last + SELDOM);
+        if elapsed < next {
+            return Vec::new();
+        }
+        let mut lines = self.begin();
+        self.last = elapsed;
+        lines.push(format!("{}: {}", clock(elapsed), how_far()));
+        lines
+    }
+
+    /// From now on something is told; what waits for that.
+    fn begin(&mut self) -> Vec<String> {
+        self.begun = true;
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// The line, unless it has to wait.
+    fn found(&mut self, line: String) -> Option<String> {
+        if self.begun {
+            return Some(line);
+        }
+        self.waiting.push(line);
+        None
+    }
+}
+
+/// Minutes and seconds, or hours as well.
+fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{hours:02}:{minutes:02}:{seconds:02}")
+}
+
+impl Bar {
+    fn new(told: Told, bar: ProgressBar, style: &str) -> Bar {
+        let style = ProgressStyle::with_template(style);
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        // ASCII characters are as good as others, and there on every terminal.
+        bar.set_style(style.tick_chars("|/-\\ ").progress_chars("=> "));
+        if told != Told::Bar {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        Bar { bar, told, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One more step is done.
-    pub fn step(&self, what: &'static str) {
-        self.0.set_message(what);
-        self.0.inc(1);
+    pub fn step(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.inc(1);
+        if self.told == Told::Lines {
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
+            let how_far = || format!("{done} of {all} are done, the last of {what}");
+            self.print(self.state().lines(self.bar.elapsed(), how_far));
+        }
     }
 
-    /// Shows what is done at present, such as "searching", and how far it is.
-    pub fn look(&self, doing: &str, progress: Progress) {
-        if self.0.is_hidden() || progress.elapsed < Duration::from_millis(200) {
-            return;
+    /// Shows what a search tells: how far it is, and what it has found. `doing` is what it is
+    /// for, if that is not plain.
+    pub fn tell(&self, doing: &str, event: Event) {
+        match event {
+            Event::Progress(progress) => self.look(doing, progress),
+            Event::Violated { property, steps } => {
+                let steps = steps.map(|steps| match steps {
+                    1 => ", 1 step".to_owned(),
+                    steps => format!(", {steps} steps"),
+                });
+                let line = format!("violated: {property}{}", steps.unwrap_or_default());
+                let line = self.state().found(line);
+                self.print(line.into_iter().collect());
+            }
         }
-        let rate = progress.distinct as f64 / progress.elapsed.as_secs_f64();
-        let (states, rate) = (HumanCount(progress.distinct), HumanCount(rate as u64));
-        let mut message = format!("{doing}: {states} states, {rate}/s");
-        if let Some(frontier) = progress.frontier {
-            message += &format!(", frontier {}", HumanCount(frontier));
+    }
+
+    /// Shows how far a search is.
+    fn look(&self, doing: &str, progress: Progress) {
+        let elapsed = self.bar.elapsed();
+        match self.told {
+            Told::Nothing => {}
+            Told::Lines => {
+                self.print(self.state().lines(elapsed, || doing.to_owned() + &message(progress)));
+            }
+            Told::Bar if elapsed < SOON => {}
+            Told::Bar => {
+                self.print(self.state().begin());
+                self.bar.set_message(doing.to_owned() + &message(progress));
+                self.bar.tick();
+            }
         }
-        if let Some(bytes) = peak_rss_bytes() {
-            message += &format!(", {}", HumanBytes(bytes));
+    }
+
+    fn print(&self, lines: Vec<String>) {
+        for line in lines {
+            match self.told {
+                Told::Nothing => {}
+                Told::Bar => self.bar.println(line),
+                // A search does not end because its progress cannot be told.
+                Told::Lines => drop(writeln!(std::io::stderr(), "{line}")),
+            }
         }
-        self.0.set_message(message);
-        self.0.tick();
     }
 
     /// Removes the bar.
     pub fn finish(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
-impl Default for Bar {
-    fn default() -> Self {
-        Bar::new()
+/// How far a search is, in words.
+fn message(progress: Progress) -> String {
+    let Progress { phase, distinct, elapsed, .. } = progress;
+    let mut message = format!("{phase}: {} states", HumanCount(distinct));
+    if matches!(phase, Phase::States | Phase::Again(_)) {
+        let rate = distinct as f64 / elapsed.as_secs_f64().max(1e-3);
+        message += &format!(", {}/s", HumanCount(rate as u64));
+        if let Some(levels) = progress.levels {
+            message += &format!(", {levels} levels searched");
+        }
+        if let Some(frontier) = progress.frontier {
+            message += &format!(", {} states waiting", HumanCount(frontier));
+        }
+    }
+    if let Some(bytes) = peak_rss_bytes() {
+        message += &format!(", {}", HumanBytes(bytes));
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines at these seconds, a violation being found at each of `found`.
+    fn told(looks: impl Iterator<Item = u64>, found: &[u64]) -> Vec<String> {
+        let mut state = State::default();
+        let mut told = Vec::new();
+        for second in looks {
+            if found.contains(&second) {
+                told.extend(state.found(format!("violated at {second}")));
+            }
+            let elapsed = Duration::from_secs(second);
+            told.extend(state.lines(elapsed, || "states".to_owned()));
+        }
+        told
+    }
+
+    #[test]
+    fn what_takes_no_time_is_not_told() {
+        assert_eq!(told(0..10, &[1, 9]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_log_has_fewer_and_fewer_lines_and_each_violation_once() {
+        let lines = told(0..=45, &[3, 10, 27]);
+        let expected = [
+            "violated at 3",
+            "violated at 10",
+            "00:00:10: states",
+            "00:00:20: states",
+            "violated at 27",
+            "00:00:40: states",
+        ];
+        assert_eq!(lines, expected);
+        let day = told((0..86_400).step_by(7), &[]);
+        assert!((140..160).contains(&day.len()), "{} lines in a day", day.len());
+        assert_eq!(clock(Duration::from_secs(86_399)), "23:59:59");
+    }
+
+    #[test]
+    fn progress_names_its_phase() {
+        let mut progress = Progress {
+            phase: Phase::States,
+            distinct: 12_345,
+            generated: 99_999,
+            levels: Some(7),
+            frontier: Some(1_000),
+            elapsed: Duration::from_secs(5),
+        };
+        let states = "states: 12,345 states, 2,469/s, 7 levels searched, 1,000 states waiting";
+        assert!(message(progress).starts_with(states), "{}", message(progress));
+        progress.phase = Phase::Liveness("stabilises");
+        let liveness = message(progress);
+        assert!(liveness.starts_with("liveness of stabilises: 12,345 states"), "{liveness}");
+        assert!(!liveness.contains("waiting"), "{liveness}");
     }
 }

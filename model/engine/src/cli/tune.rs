@@ -1,10 +1,10 @@
 //! `tune`: the shortest time-outs that keep a property, for given message delays.
 
 use super::{
-    Bar, DelayArg, LimitArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown, status,
-    text,
+    DelayArg, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown,
+    status, text,
 };
-use crate::check::{Counterexample, Options, Verdict, holds_within};
+use crate::check::{Counterexample, Event, Options, Verdict, holds_within};
 use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
@@ -61,6 +61,9 @@ pub(super) struct TuneArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -80,13 +83,13 @@ pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
     let (delays, processing) = args.ranges()?;
     let question = args.question(tool, delays)?;
-    let bar = Bar::new();
+    let bar = args.progress.bar(args.json);
     let mut rows = Vec::new();
     for delay in delays.iter() {
         for processing in processing.iter() {
             let row = question.row((delay, processing), &mut |name, ticks, progress| {
-                let doing = format!("Tm {delay}, Tp {processing}: is {name} {ticks} enough");
-                bar.look(&doing, progress);
+                let doing = format!("Tm {delay}, Tp {processing}, {name} {ticks}: ");
+                bar.tell(&doing, Event::Progress(progress));
             });
             rows.push(row.inspect_err(|_| bar.finish())?);
         }

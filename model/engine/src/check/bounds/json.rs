@@ -13,6 +13,7 @@ impl Serialize for Bounds {
         map.serialize_entry("until", &self.until)?;
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("incomplete", &self.incomplete)?;
+        map.serialize_entry("unfinished", &self.unfinished)?;
         map.serialize_entry("bounds_met", &self.bounds_met)?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;

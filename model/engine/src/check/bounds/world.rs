@@ -3,8 +3,9 @@
 use super::tally::Column;
 use super::{Bound, Order};
 use crate::check::exact::{Exact, Graph, How};
+use crate::check::peak_rss_bytes;
 use crate::check::rows::Rows;
-use crate::check::{CheckError, Counts, Limits, Progress, Reason, peak_rss_bytes};
+use crate::check::{CheckError, Counts, Event, Limits, Phase, Reason, Unfinished, Watch};
 use crate::erased::{AnyAction, AnySpace, AnyWorld};
 use crate::property::{Kind, PropertyError};
 use crate::trace::{Shows, Trace};
@@ -71,9 +72,11 @@ pub struct Bounds {
     pub elapsed: Duration,
     /// The most memory that the process has used, in bytes, where the system tells.
     pub peak_rss_bytes: Option<u64>,
-    /// Why the search is not complete, if it is not. After a limit there are no lines; where
-    /// executions exceed the bounds of the search, they may cost more.
+    /// Why this is not complete, if it is not. After a limit some lines are missing, and those that
+    /// are there are bounds; where executions exceed the bounds of the search, they may cost more.
     pub incomplete: Option<Reason>,
+    /// How far the search was, if a limit ended it before it had reached every state.
+    pub unfinished: Option<Unfinished>,
     /// The bounds of the search that executions exceeded, in words: what there may be at most.
     pub bounds_met: Vec<String>,
     /// What was counted.
@@ -127,40 +130,58 @@ pub fn bounds(
     world: &dyn AnyWorld,
     until: Until,
     (limits, threads): (Limits, usize),
-    look: &mut (dyn FnMut(Progress) + Send),
+    look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Bounds, CheckError> {
     let started = Instant::now();
-    let how = How { limits, edges: true, threads, look };
+    let (violations, first) = (&[][..], false);
+    let how = How { limits, edges: true, threads, violations, first, look: &mut *look };
     let mut space = world.pack(&[]);
     let exact = Exact::search(&mut *space, how);
     let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
-    let (counts, cut_short) = (exact.counts(), exact.cut_short());
-    let incomplete = cut_short.or(exact.leaves_boundary().then_some(Reason::Bounds));
+    let (counts, unfinished) = (exact.counts(), exact.unfinished());
+    let bounds = exact.leaves_boundary().then_some(Reason::Bounds);
+    let mut watch = Watch::new(limits, exact.progress(Phase::Bounds, started.elapsed()), look);
     let mut lines = Vec::new();
-    if cut_short.is_none() {
-        lines = measured(until, &*space, &exact.graph(&*space));
-    }
+    let cut_short = exact
+        .cut_short()
+        .or_else(|| measured(until, &*space, &exact.graph(&*space), &mut lines, &mut watch).err());
     Ok(Bounds {
         world: world.share(),
         until,
         counts,
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
-        incomplete,
+        incomplete: cut_short.or(bounds),
+        unfinished,
         bounds_met: space.bounds_met(),
         lines,
     })
 }
 
-fn measured(until: Until, space: &dyn AnySpace, graph: &Graph<'_>) -> Vec<Line> {
-    let tally = space.tally(until, &mut (0..graph.len()).map(|number| graph.words(number)));
-    let order = Order::new(graph);
-    let line = |(at, Column { metric, meaning, kind }): (usize, Column)| {
-        let bound = match order.bound(tally.gain(at)).map(|steps| space.named(steps)) {
+/// Adds what is counted to `lines`, one after the other.
+fn measured(
+    until: Until,
+    space: &dyn AnySpace,
+    graph: &Graph<'_>,
+    lines: &mut Vec<Line>,
+    watch: &mut Watch<'_>,
+) -> Result<(), Reason> {
+    watch.begin(Phase::Bounds)?;
+    let mut go_on = Ok(());
+    let mut words = (0..graph.len()).map_while(|number| {
+        go_on = watch.step();
+        go_on.is_ok().then(|| graph.words(number))
+    });
+    let tally = space.tally(until, &mut words);
+    go_on?;
+    let order = Order::new(graph, watch)?;
+    for (at, Column { metric, meaning, kind }) in tally.columns() {
+        let bound = order.bound(tally.gain(at), watch)?;
+        let bound = match bound.map(|steps| space.named(steps)) {
             Bound::Most(most, steps) => Bound::Most(most + tally.begun(at), steps),
             unbounded @ Bound::Unbounded(_) => unbounded,
         };
-        Line { metric, meaning, kind, bound }
-    };
-    tally.columns().into_iter().map(line).collect()
+        lines.push(Line { metric, meaning, kind, bound });
+    }
+    Ok(())
 }

@@ -13,13 +13,13 @@ mod shard;
 pub use graph::Graph;
 pub use paths::Goal;
 
-use super::{Counts, Limits, Progress, Reason};
+use super::{Counts, Event, Limits, Phase, Progress, Reason, Unfinished};
 use crate::space::{ActionId, Space};
 use graph::ShardRows;
 use recode::Outgrown;
 use search::{Course, Search};
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What has been searched, and what was found.
 pub struct Exact {
@@ -30,6 +30,7 @@ pub struct Exact {
 trait Found: Send + Sync {
     fn counts(&self) -> Counts;
     fn cut_short(&self) -> Option<Reason>;
+    fn unfinished(&self) -> Option<Unfinished>;
     fn leaves_boundary(&self) -> bool;
     fn level_of(&self, goal: Goal) -> Option<usize>;
     fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
@@ -49,8 +50,13 @@ pub struct How<'a> {
     pub edges: bool,
     /// With how many threads.
     pub threads: usize,
-    /// Told now and then how far the search is.
-    pub look: &'a mut (dyn FnMut(Progress) + Send),
+    /// Properties, each with the state that violates it. At the end of the level in which such a
+    /// state is first reached, it is told.
+    pub violations: &'a [(&'static str, Goal)],
+    /// Whether the search stops there.
+    pub first: bool,
+    /// Told of violations, and now and then how far the search is.
+    pub look: &'a mut (dyn FnMut(Event) + Send),
 }
 
 impl Exact {
@@ -62,10 +68,11 @@ impl Exact {
     /// # Panics
     /// If a state needs more than 16 words, or there are more than 4 billion states.
     pub fn search(space: &mut dyn Space, how: How<'_>) -> Result<Self, std::io::Error> {
-        let How { limits, edges, threads, look } = how;
+        let How { limits, edges, threads, violations, first, look } = how;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(std::io::Error::other)?;
-        let mut course = Course { limits, edges, started: Instant::now(), look };
+        let (started, violations) = (Instant::now(), violations.to_vec());
+        let mut course = Course { limits, edges, started, violations, first, told: false, look };
         pool.install(|| {
             let mut former = None;
             loop {
@@ -90,9 +97,23 @@ impl Exact {
         self.found.counts()
     }
 
+    /// How far it has come in all, for what is done after it.
+    pub fn progress(&self, phase: Phase, elapsed: Duration) -> Progress {
+        let Counts { distinct, generated, depth } = self.counts();
+        let unfinished = self.unfinished();
+        let levels = Some(unfinished.map_or(depth, |unfinished| unfinished.levels));
+        let frontier = Some(unfinished.map_or(0, |unfinished| unfinished.waiting));
+        Progress { phase, distinct, generated, levels, frontier, elapsed }
+    }
+
     /// Why the search ended before everything was reached, if it did.
     pub fn cut_short(&self) -> Option<Reason> {
         self.found.cut_short()
+    }
+
+    /// How far the search was when it [ended early](Exact::cut_short).
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        self.found.unfinished()
     }
 
     /// Whether some step leaves the boundary of the search.
@@ -162,6 +183,11 @@ impl<const W: usize> Found for Search<W> {
 
     fn cut_short(&self) -> Option<Reason> {
         self.cut_short
+    }
+
+    fn unfinished(&self) -> Option<Unfinished> {
+        let levels = self.levels.len().saturating_sub(1);
+        self.cut_short.map(|_| Unfinished { levels, waiting: self.waiting })
     }
 
     fn leaves_boundary(&self) -> bool {

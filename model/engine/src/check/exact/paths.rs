@@ -6,7 +6,7 @@
 //! leads on. So of all shortest paths to all goals the one is found that comes first in the order
 //! of actions.
 
-use super::search::Search;
+use super::search::{Level, Search};
 use super::shard::{hash, shard_of};
 use crate::space::{Answers, OUTSIDE_WORD, Space};
 use rayon::prelude::*;
@@ -25,6 +25,12 @@ impl Goal {
     fn reached(self, answers: Answers) -> bool {
         (answers & (1 << self.question) != 0) == self.answer
     }
+
+    /// Whether a state of this level that was expanded has the answer.
+    pub(super) fn reached_in(self, level: &Level) -> bool {
+        level.states.iter().any(|range| !range.is_empty())
+            && self.reached(if self.answer { level.any } else { level.all })
+    }
 }
 
 /// Which goals can be reached by a shortest path, one bit each: for each state of each shard of a
@@ -34,10 +40,7 @@ type Marks = Vec<Vec<u16>>;
 impl<const W: usize> Search<W> {
     /// The breadth-first level in which a goal is first reached, the initial states being 0.
     pub(super) fn level_of(&self, goal: Goal) -> Option<usize> {
-        self.levels.iter().position(|level| {
-            level.states.iter().any(|range| !range.is_empty())
-                && goal.reached(if goal.answer { level.any } else { level.all })
-        })
+        self.levels.iter().position(|level| goal.reached_in(level))
     }
 
     /// For each goal that is reached, the positions of the actions of the first shortest path.

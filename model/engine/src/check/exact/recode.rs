@@ -83,6 +83,7 @@ impl Outgrown {
             generated: self.generated,
             leaves_boundary: self.leaves_boundary,
             cut_short: None,
+            waiting: 0,
         }
     }
 

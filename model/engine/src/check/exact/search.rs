@@ -10,8 +10,9 @@
 //! depend on numbers: counts, levels, and paths chosen by the order of actions.
 
 use super::graph::ShardRows;
+use super::paths::Goal;
 use super::shard::{SHARDS, Shard, hash, shard_of};
-use crate::check::{Limits, Progress, Reason};
+use crate::check::{Event, Limits, Phase, Progress, Reason};
 use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -46,6 +47,8 @@ pub(super) struct Search<const W: usize> {
     pub(super) generated: u64,
     pub(super) leaves_boundary: bool,
     pub(super) cut_short: Option<Reason>,
+    /// If it was cut short, how many states were found and not expanded.
+    pub(super) waiting: u64,
     /// The transitions of each shard's states, if they are kept.
     pub(super) rows: Option<Vec<ShardRows>>,
 }
@@ -71,7 +74,12 @@ pub(super) struct Course<'a> {
     pub(super) limits: Limits,
     pub(super) edges: bool,
     pub(super) started: Instant,
-    pub(super) look: &'a mut (dyn FnMut(Progress) + Send),
+    /// What would violate each property, as far as that has not been told.
+    pub(super) violations: Vec<(&'static str, Goal)>,
+    /// Whether the search stops once a violation is told.
+    pub(super) first: bool,
+    pub(super) told: bool,
+    pub(super) look: &'a mut (dyn FnMut(Event) + Send),
 }
 
 impl<const W: usize> Search<W> {
@@ -84,6 +92,7 @@ impl<const W: usize> Search<W> {
             generated: 0,
             leaves_boundary: false,
             cut_short: None,
+            waiting: 0,
             rows: edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
         };
         for &state in space.initial(W).as_chunks().0 {
@@ -117,8 +126,7 @@ impl<const W: usize> Search<W> {
                     return Err(self);
                 }
                 if !course.limits.leaves_room_for(self.growth(&lanes)) {
-                    self.cut_short = Some(Reason::Memory);
-                    self.end_level();
+                    self.stop(Reason::Memory, course);
                     return Ok(self);
                 }
                 self.collect(&lanes, &mut found);
@@ -128,8 +136,12 @@ impl<const W: usize> Search<W> {
                     range.start = done.end;
                 }
             }
-            self.end_level();
+            self.end_level(course);
             if !self.begin_level() {
+                return Ok(self);
+            }
+            if course.first && course.told {
+                self.stop(Reason::FirstViolation, course);
                 return Ok(self);
             }
         }
@@ -153,11 +165,37 @@ impl<const W: usize> Search<W> {
         any
     }
 
-    fn end_level(&mut self) {
+    /// Ends the search before everything is found.
+    fn stop(&mut self, reason: Reason, course: &mut Course<'_>) {
+        self.cut_short = Some(reason);
+        self.waiting = self.frontier();
+        self.end_level(course);
+    }
+
+    /// How many states were found and not expanded.
+    fn frontier(&mut self) -> u64 {
+        let found = self.distinct();
+        let level = &self.level().states;
+        let left: u64 = level.iter().map(|left| u64::from(left.end - left.start)).sum();
+        let beyond: u64 = level.iter().map(|left| u64::from(left.end)).sum();
+        left + found - beyond
+    }
+
+    /// What was searched of the level is the level, and its violations are told.
+    fn end_level(&mut self, course: &mut Course<'_>) {
         let before = self.levels.len().checked_sub(2).map(|at| self.levels[at].states.clone());
         for (at, range) in self.level().states.iter_mut().enumerate() {
             range.start = before.as_ref().map_or(0, |states| states[at].end);
         }
+        let (steps, level) = (Some(self.levels.len() - 1), self.level());
+        course.violations.retain(|&(property, goal)| {
+            let reached = goal.reached_in(level);
+            if reached {
+                course.told = true;
+                (course.look)(Event::Violated { property, steps });
+            }
+            !reached
+        });
     }
 
     /// The next states of every shard, if any are left in this level.
@@ -170,22 +208,20 @@ impl<const W: usize> Search<W> {
 
     /// Whether a limit is reached.
     fn enough(&mut self, course: &mut Course<'_>) -> bool {
-        let left: u64 =
-            self.level().states.iter().map(|left| u64::from(left.end - left.start)).sum();
-        let found = self.distinct();
-        let beyond: u64 = self.level().states.iter().map(|left| u64::from(left.end)).sum();
         let progress = Progress {
-            distinct: found,
+            phase: Phase::States,
+            distinct: self.distinct(),
             generated: self.generated,
-            frontier: Some(left + found - beyond),
+            levels: Some(self.levels.len() - 1),
+            frontier: Some(self.frontier()),
             elapsed: course.started.elapsed(),
         };
-        (course.look)(progress);
-        self.cut_short = course.limits.exceeded(&progress);
-        if self.cut_short.is_some() {
-            self.end_level();
+        (course.look)(Event::Progress(progress));
+        let reason = course.limits.exceeded(&progress);
+        if let Some(reason) = reason {
+            self.stop(reason, course);
         }
-        self.cut_short.is_some()
+        reason.is_some()
     }
 
     /// The number of states found.

@@ -1,7 +1,7 @@
 //! The verdicts of the exact engine, which searches beside the page.
 
 use super::link;
-use crate::check::{self, Decision, Options, Report, Verdict};
+use crate::check::{self, Decision, Event, Options, Phase, Progress, Report, Verdict};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::property::Kind;
 use crate::trace::Shows;
@@ -21,7 +21,7 @@ pub(super) struct Verdicts {
 /// How far the search is.
 enum Search {
     NotStarted,
-    Searching { states: u64, seconds: f64 },
+    Searching { phase: Phase, states: u64, seconds: f64 },
     Failed(String),
     Done(Box<Report>),
 }
@@ -41,13 +41,15 @@ impl Verdicts {
         if !matches!(*search, Search::NotStarted) {
             return;
         }
-        *search = Search::Searching { states: 0, seconds: 0.0 };
+        *search = Search::Searching { phase: Phase::States, states: 0, seconds: 0.0 };
         drop(search);
         let verdicts = Arc::clone(self);
         thread::spawn(move || {
-            let look = &mut |progress: check::Progress| {
-                let (states, seconds) = (progress.distinct, progress.elapsed.as_secs_f64());
-                *verdicts.search() = Search::Searching { states, seconds };
+            let look = &mut |event| {
+                let Event::Progress(progress) = event else { return };
+                let Progress { phase, distinct, elapsed, .. } = progress;
+                let seconds = elapsed.as_secs_f64();
+                *verdicts.search() = Search::Searching { phase, states: distinct, seconds };
             };
             let Verdicts { world, properties, options, .. } = &*verdicts;
             let found = check::decide(&**world, properties, options, look);
@@ -88,8 +90,9 @@ impl Verdicts {
         let mut cut_short = None;
         let (status, properties) = match &*search {
             Search::NotStarted => ("not searched yet".to_owned(), self.open("not searched")),
-            Search::Searching { states, seconds } => {
-                let status = format!("searching: {} states in {seconds:.0} s", HumanCount(*states));
+            Search::Searching { phase, states, seconds } => {
+                let states = HumanCount(*states);
+                let status = format!("searching: {phase}, {states} states in {seconds:.0} s");
                 (status, self.open("searching"))
             }
             Search::Failed(error) => (error.clone(), self.open("unknown")),

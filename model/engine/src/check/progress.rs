@@ -1,0 +1,143 @@
+//! What a search tells while it goes on, and how it finds out that it is to end.
+
+use super::{Limits, Reason};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// What is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// How far it is.
+    Progress(Progress),
+    /// A property is violated. Each is told once; safety in the order of the levels in which the
+    /// violations were found, so shorter ones come first.
+    Violated {
+        /// The property's name.
+        property: &'static str,
+        /// The steps of its shortest counterexample, those of a cycle left out; `None` if no
+        /// execution shows it.
+        steps: Option<usize>,
+    },
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is done at present.
+    pub phase: Phase,
+    /// Distinct states reached.
+    pub distinct: u64,
+    /// States generated, repeats included.
+    pub generated: u64,
+    /// Breadth-first levels that are searched to their end, where the engine tells.
+    pub levels: Option<usize>,
+    /// States reached and not yet expanded, where the engine tells.
+    pub frontier: Option<u64>,
+    /// Since the search began.
+    pub elapsed: Duration,
+}
+
+/// The parts of a search, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The reachable states are searched.
+    States,
+    /// They are searched from the beginning once more, and why.
+    Again(&'static str),
+    /// Shortest ways to the violations are looked for.
+    Counterexamples,
+    /// An execution that violates the liveness property of this name is looked for.
+    Liveness(&'static str),
+    /// What executions cost at most is computed.
+    Bounds,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Phase::States => f.write_str("states"),
+            Phase::Again(why) => write!(f, "states once more, {why}"),
+            Phase::Counterexamples => f.write_str("counterexamples"),
+            Phase::Liveness(property) => write!(f, "liveness of {property}"),
+            Phase::Bounds => f.write_str("bounds"),
+        }
+    }
+}
+
+/// How many steps a computation takes between two looks at the clock.
+const BETWEEN_LOOKS: u32 = 1 << 16;
+
+/// Stands beside a long computation on states that were searched: tells how far it is, and looks
+/// whether it is to end.
+pub struct Watch<'a> {
+    limits: Limits,
+    started: Instant,
+    at: Progress,
+    look: Option<&'a mut (dyn FnMut(Event) + Send)>,
+    steps: u32,
+}
+
+impl Watch<'static> {
+    /// Tells nothing and ends nothing.
+    #[must_use]
+    pub fn idle() -> Self {
+        let at = Progress {
+            phase: Phase::States,
+            distinct: 0,
+            generated: 0,
+            levels: None,
+            frontier: None,
+            elapsed: Duration::ZERO,
+        };
+        Watch { limits: Limits::NONE, started: Instant::now(), at, look: None, steps: 0 }
+    }
+}
+
+impl<'a> Watch<'a> {
+    /// For a search that has come so far and began `at.elapsed` ago.
+    pub fn new(limits: Limits, at: Progress, look: &'a mut (dyn FnMut(Event) + Send)) -> Self {
+        let now = Instant::now();
+        let started = now.checked_sub(at.elapsed).unwrap_or(now);
+        Watch { limits, started, at, look: Some(look), steps: 0 }
+    }
+
+    /// Something else is done from now on.
+    ///
+    /// # Errors
+    /// As [`Watch::step`].
+    pub fn begin(&mut self, phase: Phase) -> Result<(), Reason> {
+        self.at.phase = phase;
+        self.now()
+    }
+
+    /// A property is found to be violated.
+    pub fn violated(&mut self, property: &'static str, steps: Option<usize>) {
+        self.tell(Event::Violated { property, steps });
+    }
+
+    fn tell(&mut self, event: Event) {
+        if let Some(look) = &mut self.look {
+            look(event);
+        }
+    }
+
+    /// To be called at every step.
+    ///
+    /// # Errors
+    /// The reason, if the computation is to end.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), Reason> {
+        self.steps += 1;
+        if self.steps < BETWEEN_LOOKS { Ok(()) } else { self.now() }
+    }
+
+    fn now(&mut self) -> Result<(), Reason> {
+        self.steps = 0;
+        self.at.elapsed = self.started.elapsed();
+        self.tell(Event::Progress(self.at));
+        // The states have all been found, and the most memory may have been used for them.
+        let limits = Limits { states: None, memory: None, ..self.limits };
+        let no_room = || (!self.limits.leaves_room_for(0)).then_some(Reason::Memory);
+        limits.exceeded(&self.at).or_else(no_room).map_or(Ok(()), Err)
+    }
+}
