@@ -2,7 +2,8 @@
 
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
-    AtOnce, Joins, Preemptive, QuorumMapping, StepsAside, StepsDown, Transfers, Variant,
+    AtOnce, Joins, Observed, Overlooks, Preemptive, Promotes, QuorumMapping, StepsAside, StepsDown,
+    Transfers, Variant,
 };
 use bellwether_model::world::{Faults, Scenario};
 
@@ -66,4 +67,20 @@ fn a_leader_hands_over_when_it_is_asked_to() {
 #[test]
 fn a_node_joins() {
     conforms::<Joins>(Scenario::calm(3).with_crashes(2, 2));
+}
+
+/// One of three only observes: the highest, which would take over at once otherwise, or the lowest,
+/// which is to lead instead.
+#[test]
+fn a_node_observes() {
+    conforms::<Observed>(Scenario::calm(3).with_crashes(1, 1));
+    let faults = Faults { suspicions: 1, ..Faults::NONE };
+    compared::conforms(&QuorumMapping::<Observed>::new(), Scenario { faults, ..Scenario::calm(3) });
+    conforms::<Overlooks>(Scenario::calm(3).with_crashes(1, 1));
+}
+
+/// A node that has observed becomes a voter, and all restart with the list that says so.
+#[test]
+fn a_node_that_observes_becomes_a_voter() {
+    conforms::<Promotes>(Scenario::calm(3).with_crashes(2, 2));
 }

@@ -27,6 +27,8 @@ pub struct StatusReport {
     pub incarnation: Option<u64>,
     /// The number of its list of members.
     pub config_epoch: u64,
+    /// Whether it only observes: it follows the leader, and neither votes nor leads.
+    pub observes: bool,
     /// What it is doing.
     pub role: Role,
     /// Which node it takes for the leader.
@@ -58,6 +60,8 @@ pub struct MemberReport {
     pub node: NodeId,
     /// Where it should be.
     pub address: Address,
+    /// Whether it only observes.
+    pub observes: bool,
     /// How the connection to it is.
     pub link: Link,
     /// Why there is no connection.

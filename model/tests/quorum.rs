@@ -17,6 +17,8 @@ mod controls;
 mod lists;
 #[path = "quorum/networks.rs"]
 mod networks;
+#[path = "quorum/observers.rs"]
+mod observers;
 
 const SAFETY: [&str; 3] = ["one-leader-per-epoch", "grants-stand", "epochs-grow"];
 

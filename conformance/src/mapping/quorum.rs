@@ -3,7 +3,7 @@
 
 use super::{Happening, Mapping, Step, node_id, process_id};
 use bellwether::protocol::quorum as program;
-use bellwether::protocol::{Input, Members, Node, NodeId, Request};
+use bellwether::protocol::{Input, MemberError, Members, Node, NodeId, Request};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::collections::BTreeSet;
@@ -14,7 +14,8 @@ mod variants;
 
 use variants::AWAY;
 pub use variants::{
-    AtOnce, Joins, Preemptive, Recommended, StepsAside, StepsDown, Transfers, Variant,
+    AtOnce, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, StepsAside, StepsDown,
+    Transfers, Variant,
 };
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
@@ -55,12 +56,20 @@ impl<V: Variant> QuorumMapping<V> {
     /// Whether there is more than one list of members.
     const CHANGES: bool = !matches!(V::RULES.lists, spec::Lists::One);
 
+    /// Whether some members only observe.
+    const OBSERVED: bool =
+        V::RULES.observer.is_some() || matches!(V::RULES.lists, spec::Lists::Promotes);
+
     /// The list that a node is started with: that of the specification.
-    fn given(id: NodeId, members: &Members, kept: spec::Stable) -> Members {
-        let Some(id) = process_id(id).filter(|_| Self::CHANGES) else { return members.clone() };
+    fn given(id: NodeId, members: &Members, kept: spec::Stable) -> Result<Members, MemberError> {
+        let listed = Self::CHANGES || Self::OBSERVED;
+        let Some(id) = process_id(id).filter(|_| listed) else { return Ok(members.clone()) };
         let list = V::RULES.given(id, &kept, members.count());
         let ids = V::RULES.members(list, members.count()).unwrap_or(Ids::NONE);
-        Members::of_any_size(ids.iter().map(node_id)).numbered(u64::from(list) + Members::FIRST)
+        let given = Members::of_any_size(ids.iter().map(node_id));
+        let observers = V::RULES.observers(list, members.count()).iter().map(node_id);
+        let given = given.numbered(u64::from(list) + Members::FIRST);
+        given.with_observers(observers)
     }
 
     /// The process that a node stands for.
@@ -107,7 +116,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         durable: Option<&program::Durable>,
     ) -> Result<Self::Program, Refusal> {
         let kept = durable.map(|durable| self.stable(durable)).unwrap_or_default();
-        let members = Self::given(id, members, kept);
+        let members = Self::given(id, members, kept)?;
         Ok(Node::new(Self::config(id, &members), durable.cloned(), 0)?)
     }
 
@@ -116,11 +125,12 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         use program::Message::{Ack, Coordinator, Grant, Support};
         let epoch = program::Epoch::new(1);
-        let members = &Self::given(id, members, spec::Stable::default());
+        let boot = vec![(Duration::ZERO, Input::Boot)];
+        let Ok(members) = Self::given(id, members, spec::Stable::default()) else { return boot };
         if members.config_epoch() != Members::FIRST {
-            return vec![(Duration::ZERO, Input::Boot)];
+            return boot;
         }
-        let highest = members.iter().max().unwrap_or(id);
+        let highest = members.voters().last().copied().unwrap_or(id);
         if id != highest {
             let message = Coordinator(epoch, 1);
             let heard = Input::Receive { from: highest, message };
@@ -128,11 +138,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         }
         let quiet = Self::TIMING.promise;
         let runs = quiet + Self::TIMING.skew;
-        let mut inputs = vec![(Duration::ZERO, Input::Boot), (quiet, Input::Wake)];
-        inputs.push((runs, Input::Wake));
+        let mut inputs = [boot, vec![(quiet, Input::Wake), (runs, Input::Wake)]].concat();
         for message in [Support(epoch), Grant(epoch), Ack(epoch, 1)] {
             // Half of the others make a majority with it.
-            let others = members.below(id).iter().take(members.count() / 2);
+            let others = members.voters().iter().take(members.voters().len() / 2);
             inputs.extend(others.map(|&from| (runs, Input::Receive { from, message })));
         }
         inputs
@@ -212,7 +221,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
         let timing = Self::TIMING;
-        let skews: Duration = members.iter().filter(|&other| other > id).map(|_| timing.skew).sum();
+        let observes =
+            |other: NodeId| V::RULES.observer.is_some_and(|id| process_id(other) == Some(id));
+        let higher = members.iter().filter(|&other| other > id && !observes(other));
+        let skews: Duration = higher.map(|_| timing.skew).sum();
         Some(match timer {
             spec::Timer::Asked | spec::Timer::Lease => timing.lease,
             spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
@@ -323,12 +335,21 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let spec::Process { role, list, joins, .. } = *step.before;
         let own = step.stable.epoch;
         let members = V::RULES.members(list, step.nodes);
+        let observers = V::RULES.observers(list, step.nodes);
+        let observes = observers.contains(step.id);
         if message.list != list {
             return None; // it does not get as far
         } else if members.is_some_and(|members| !members.contains(from)) {
             return Some("unknown_sender");
+        } else if observers.contains(from) {
+            return Some("observes");
         } else if joins {
             return Some("joined");
+        }
+        let is_for_all =
+            matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
+        if observes && !is_for_all {
+            return Some("observes");
         }
         let counts = match message.message {
             spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
@@ -341,6 +362,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             spec::Message::Refuse(epoch, _) => {
                 epoch > own && matches!(role, Canvassing | Claiming | Leader)
             }
+            spec::Message::Coordinator(epoch, _) if observes => epoch >= own,
             spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
             spec::Message::Challenge(epoch) => {
                 let next = from > step.id || step.before.invited == Some(from);
@@ -377,17 +399,37 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         const WAIT: Never = ("rule newcomers_wait", "there is one list of members");
         const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
         const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
-        match V::ASKED {
-            Some(_) => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT],
-            None if Self::CHANGES => &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN],
-            None => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, TRANSFER, STEP_DOWN],
+        const OBSERVER: Never = ("rule observer", "by these rules every process votes");
+        const LISTED: Never = ("rule observer", "the lists say which process observes");
+        const OBSERVING: Never = ("rule observing", "by these rules every process votes");
+        match (V::ASKED, Self::CHANGES, Self::OBSERVED) {
+            (Some(_), _, true) => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT],
+            (Some(_), _, false) => {
+                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, OBSERVER, OBSERVING]
+            }
+            (None, true, true) => &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, LISTED],
+            (None, true, false) => {
+                &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, OBSERVER, OBSERVING]
+            }
+            (None, false, true) => {
+                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, TRANSFER, STEP_DOWN]
+            }
+            (None, false, false) => &[
+                HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, TRANSFER, STEP_DOWN, OBSERVER,
+                OBSERVING,
+            ],
         }
     }
 
     fn rules(&self, happening: &Happening<spec::Quorum>) -> &'static [&'static str] {
         match happening {
             Happening::Boot | Happening::Crash if Self::CHANGES => {
-                &["quiet", "storage", "lists", "lists_proven", "newcomers_wait"]
+                const RULES: &[&str] =
+                    &["quiet", "storage", "lists", "lists_proven", "newcomers_wait", "observing"];
+                if Self::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
+            }
+            Happening::Boot | Happening::Crash if Self::OBSERVED => {
+                &["quiet", "storage", "observer", "observing"]
             }
             Happening::Boot | Happening::Crash => &["quiet", "storage"],
             Happening::Receive { message, .. } => match message.message {

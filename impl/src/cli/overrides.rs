@@ -23,6 +23,10 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_LISTEN")]
     listen: Option<Address>,
 
+    /// The members that only observe, as in 4,5; the same on every node
+    #[arg(long, value_name = "IDS", env = "BELLWETHER_OBSERVERS", value_delimiter = ',')]
+    observers: Option<Vec<NodeId>>,
+
     /// A key of the protocol's section and its value, as in skew=200ms; may be repeated
     #[arg(long, value_name = "KEY=VALUE", env = "BELLWETHER_SET", value_parser = setting)]
     #[arg(value_delimiter = ',')]
@@ -141,6 +145,7 @@ impl From<&OverrideArgs> for Overrides {
             protocol: args.protocol.clone(),
             node: args.node,
             listen: args.listen.clone(),
+            observers: args.observers.clone(),
             settings: args.set.clone(),
             store: args.store,
             directory: args.data_dir.clone(),

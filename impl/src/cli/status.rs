@@ -134,11 +134,12 @@ fn describe(report: &StatusReport) -> String {
         (None, _) => leader,
     };
     let StatusReport { cluster, protocol, node, role, seq, .. } = report;
+    let observes = if report.observes { ", which only observes," } else { "" };
     let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
     let mut text = format!(
         "node      {node} of cluster {cluster} (protocol {protocol}{})\n\
          members   with config_epoch {}\n\
-         role      {role} for {} (change {seq})\n\
+         role      {role}{observes} for {} (change {seq})\n\
          leader    {leader}\n\
          up for    {}\n",
         incarnation.unwrap_or_default(),
@@ -166,11 +167,12 @@ fn describe(report: &StatusReport) -> String {
 }
 
 fn describe_member(text: &mut String, member: &MemberReport) {
-    let MemberReport { node, address, link, problem, sent, received, dropped } = member;
+    let MemberReport { node, address, observes, link, problem, sent, received, dropped } = member;
     let name = format!("member {node}");
+    let observes = if *observes { " (observes)" } else { "" };
     let _ = writeln!(
         text,
-        "{name:<9} {address} {link}: {sent} sent, {received} received, {dropped} dropped"
+        "{name:<9} {address}{observes} {link}: {sent} sent, {received} received, {dropped} dropped"
     );
     if let Some(problem) = problem {
         let _ = writeln!(text, "{:<9} {problem}", "");

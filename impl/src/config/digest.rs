@@ -3,13 +3,16 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::protocol::{Members, NodeId};
+
 /// The first half of a SHA-256.
 pub(crate) type Digest = [u8; 16];
 
 /// A digest of each part of the configuration that must be the same on every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digests {
-    /// The ids of the members. Their addresses may differ: a node may reach another by another way.
+    /// The ids of the members, and which of them observe. Their addresses may differ: a node may
+    /// reach another by another way.
     pub(crate) members: Digest,
     /// The section of the protocol.
     pub(crate) settings: Digest,
@@ -18,7 +21,11 @@ pub(crate) struct Digests {
 }
 
 impl Digests {
-    pub(super) fn new(ids: impl Iterator<Item = u16>, settings: &str, detection: &str) -> Self {
+    pub(super) fn new(members: &Members, settings: &str, detection: &str) -> Self {
+        let observers = members.observers().map(NodeId::get);
+        // No node has the id 0: it stands between the two.
+        let between = members.observers().next().map(|_| 0);
+        let ids = members.iter().map(NodeId::get).chain(between).chain(observers);
         let ids: Vec<u8> = ids.flat_map(u16::to_be_bytes).collect();
         Self {
             members: digest(&ids),

@@ -56,6 +56,15 @@ pub enum Error {
         /// Which protocol.
         protocol: &'static str,
     },
+    /// The protocol has no observers.
+    #[error(
+        "protocol {protocol} has no observers: remove `observers`, or choose the protocol quorum, \
+         which has"
+    )]
+    NoObservers {
+        /// Which protocol.
+        protocol: &'static str,
+    },
     /// Nothing says which member is the store of the lease, or one that is no member.
     #[error(
         "protocol lease needs a store: set `store` under [lease] to one of the members \

@@ -23,12 +23,13 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 13] = [
+const TOP: [&str; 14] = [
     "cluster",
     "protocol",
     "node",
     "listen",
     "config_epoch",
+    "observers",
     "members",
     "storage",
     "security",
@@ -68,6 +69,7 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
             "config_epoch" => Members::FIRST.to_string(),
+            "observers" => "[]".to_owned(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),
             "network.suspect_refused" => "true".to_owned(),
@@ -93,6 +95,8 @@ pub struct Overrides {
     pub node: Option<NodeId>,
     /// Where to listen.
     pub listen: Option<Address>,
+    /// Which of the members only observe.
+    pub observers: Option<Vec<NodeId>>,
     /// Keys of the protocol's section and their values.
     pub settings: Vec<(String, String)>,
     /// Whether this node is the store of the cluster's lease.
@@ -127,6 +131,8 @@ struct File {
     listen: Option<Address>,
     #[serde(default)]
     config_epoch: ConfigEpoch,
+    #[serde(default)]
+    observers: Vec<NodeNumber>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
@@ -304,8 +310,8 @@ impl Source {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
         let node = self.node(&file)?;
-        let Overrides { listen, settings, store, directory, log_levels, log_format, .. } =
-            &self.overrides;
+        let Overrides { listen, observers, settings, store, directory, .. } = &self.overrides;
+        let Overrides { log_levels, log_format, .. } = &self.overrides;
         let mut section = C::Section::default();
         if let Some(table) = protocols.remove(C::NAME) {
             fields::read(table, C::NAME, C::fields(&mut section))
@@ -318,11 +324,13 @@ impl Source {
             })?;
         }
         let directory = directory.clone().or(file.storage.directory);
+        let listed = file.observers.iter().map(|node| node.0).collect();
         let config = Config::assemble(Parts {
             cluster: file.cluster,
             node,
             config_epoch: file.config_epoch.0,
             members: file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
+            observers: observers.clone().unwrap_or(listed),
             listen: listen.clone().or(file.listen),
             section,
             directory,

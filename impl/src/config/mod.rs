@@ -33,6 +33,7 @@ pub use self::log::{Levels, Log, LogFormat};
 pub use self::names::{Address, ClusterId};
 pub use self::network::NetworkSettings;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
+use self::protocols::{core, observed};
 pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
@@ -47,7 +48,7 @@ pub struct Config<C: Runnable = Recommended> {
     cluster: ClusterId,
     listen: Address,
     addresses: BTreeMap<NodeId, Address>,
-    config_epoch: u64,
+    members: Members,
     node: NodeId,
     section: C::Section,
     core: C::Config,
@@ -65,6 +66,7 @@ struct Parts<C: Runnable> {
     node: NodeId,
     config_epoch: u64,
     members: Vec<(NodeId, Address)>,
+    observers: Vec<NodeId>,
     listen: Option<Address>,
     section: C::Section,
     directory: Option<String>,
@@ -124,10 +126,6 @@ impl<C: Runnable> Config<C> {
         members: impl IntoIterator<Item = (u16, A)>,
         section: C::Section,
     ) -> Result<Self, Error> {
-        let id = |number: u16| {
-            let text = || MemberError::NotAnId { text: number.to_string() };
-            NodeId::new(number).ok_or_else(text)
-        };
         let parse = |(number, address): (u16, A)| Ok((id(number)?, address.as_ref().parse()?));
         let members: Result<Vec<(NodeId, Address)>, Error> =
             members.into_iter().map(parse).collect();
@@ -136,6 +134,7 @@ impl<C: Runnable> Config<C> {
             node: id(node)?,
             config_epoch: Members::FIRST,
             members: members?,
+            observers: Vec::new(),
             listen: None,
             section,
             directory: None,
@@ -162,8 +161,7 @@ impl<C: Runnable> Config<C> {
     ///
     /// An [`enum@Error`] when the section contradicts itself.
     pub fn with_section(mut self, section: C::Section) -> Result<Self, Error> {
-        let members = self.members()?;
-        self.core = core::<C>(self.node, &members, &section)?;
+        self.core = core::<C>(self.node, &self.members, &section)?;
         self.section = section;
         Ok(self)
     }
@@ -178,13 +176,34 @@ impl<C: Runnable> Config<C> {
         if config_epoch < Members::FIRST {
             return Err(MemberError::ConfigEpoch { text: config_epoch.to_string() }.into());
         }
-        self.config_epoch = config_epoch;
+        self.members = self.members.numbered(config_epoch);
         let section = self.section.clone();
         self.with_section(section)
     }
 
-    fn members(&self) -> Result<Members, MemberError> {
-        Ok(Members::new(self.addresses.keys().copied())?.numbered(self.config_epoch))
+    /// The same configuration, in which these members only observe: they follow the leader, vote
+    /// for none, and never lead. All others vote.
+    ///
+    /// ```
+    /// use bellwether::Config;
+    /// let members = (1..=4).map(|id| (id, format!("127.0.0.1:700{id}")));
+    /// let config = Config::new("orders", 4, members)?.with_observers([4])?;
+    /// # Ok::<(), bellwether::config::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when the protocol has no observers, one of them is no member, or fewer
+    /// than two members are left that vote.
+    pub fn with_observers(
+        mut self,
+        observers: impl IntoIterator<Item = u16>,
+    ) -> Result<Self, Error> {
+        let observers: Result<Vec<_>, _> = observers.into_iter().map(id).collect();
+        let all = Members::new(self.members.iter())?.numbered(self.config_epoch());
+        self.members = observed::<C>(all, observers?)?;
+        let section = self.section.clone();
+        self.with_section(section)
     }
 
     /// The same configuration with durable state in this directory.
@@ -233,9 +252,10 @@ impl<C: Runnable> Config<C> {
     }
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
-        let Parts { cluster, node, members, listen, section, directory, .. } = parts;
+        let Parts { cluster, node, members, observers, listen, section, directory, .. } = parts;
         let Parts { detection, security, http, network, hooks, config_epoch, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
+        let ids = observed::<C>(ids, observers)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
         for (&second, address) in &addresses {
@@ -259,7 +279,7 @@ impl<C: Runnable> Config<C> {
             cluster,
             listen,
             addresses,
-            config_epoch,
+            members: ids,
             node,
             section,
             core,
@@ -287,7 +307,12 @@ impl<C: Runnable> Config<C> {
     /// The number of the list of members.
     #[must_use]
     pub fn config_epoch(&self) -> u64 {
-        self.config_epoch
+        self.members.config_epoch()
+    }
+
+    /// The members that only observe, ascending.
+    pub fn observers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members.observers()
     }
 
     /// Where the node listens: its own address, unless the configuration says otherwise.
@@ -403,8 +428,7 @@ impl<C: Runnable> Config<C> {
     pub(crate) fn digests(&self) -> Digests {
         let settings = fields::write(C::NAME, &C::fields(&mut self.section.clone()));
         let detection = if C::DETECTOR { self.detection.write() } else { String::new() };
-        let ids = self.addresses.keys().map(|id| id.get());
-        Digests::new(ids, &settings, &detection)
+        Digests::new(&self.members, &settings, &detection)
     }
 
     /// Whose durable state it is.
@@ -422,8 +446,10 @@ impl<C: Runnable> Config<C> {
     /// The configuration as a file that says everything, defaults included.
     #[must_use]
     pub fn to_toml(&self, log: &Log) -> String {
-        let Self { cluster, listen, node, config_epoch, .. } = self;
-        let protocol = C::NAME;
+        let Self { cluster, listen, node, .. } = self;
+        let (protocol, config_epoch) = (C::NAME, self.config_epoch());
+        let observers: Vec<_> = self.observers().map(|id| id.to_string()).collect();
+        let observers = observers.join(", ");
         let members: String =
             self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
         let section = fields::write(protocol, &C::fields(&mut self.section.clone()));
@@ -435,7 +461,8 @@ impl<C: Runnable> Config<C> {
         let Log { levels, format } = log;
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\nconfig_epoch = {config_epoch}\n\n[members]\n{members}{section}\
+             listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
+             \n[members]\n{members}{section}\
              {storage}{security}{http}{network}{detector}{hooks}\n\
              [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
@@ -447,15 +474,9 @@ impl<C: Runnable> Config<C> {
     }
 }
 
-/// The configuration of a core, if the protocol accepts it.
-fn core<C: Runnable>(
-    node: NodeId,
-    members: &Members,
-    section: &C::Section,
-) -> Result<C::Config, Error> {
-    let core = C::core(node, members, section)?;
-    C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
-    Ok(core)
+/// The id with this number.
+fn id(number: u16) -> Result<NodeId, MemberError> {
+    NodeId::new(number).ok_or_else(|| MemberError::NotAnId { text: number.to_string() })
 }
 
 /// A length of time as people write it: 300ms, 1s 500ms, 2min.

@@ -71,6 +71,28 @@ pub fn warning<C: Runnable>() -> Option<String> {
     ))
 }
 
+/// These members, of which some only observe.
+pub(super) fn observed<C: Runnable>(
+    members: Members,
+    observers: Vec<NodeId>,
+) -> Result<Members, Error> {
+    if !observers.is_empty() && !C::OBSERVERS {
+        return Err(Error::NoObservers { protocol: C::NAME });
+    }
+    Ok(members.with_observers(observers)?)
+}
+
+/// The configuration of a core, if the protocol accepts it.
+pub(super) fn core<C: Runnable>(
+    node: NodeId,
+    members: &Members,
+    section: &C::Section,
+) -> Result<C::Config, Error> {
+    let core = C::core(node, members, section)?;
+    C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
+    Ok(core)
+}
+
 /// What is done with a configuration whose protocol is known only while the program runs.
 pub trait Visitor {
     /// What comes of it.

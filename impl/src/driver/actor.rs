@@ -197,6 +197,9 @@ impl<C: Core, K: Clock> Actor<C, K> {
             _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
             What::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
             What::HandOver(Some(to)) if !other(to) => Some(RequestError::NoSuccessor { node, to }),
+            What::HandOver(Some(to)) if !C::may_lead(self.node.config(), to) => {
+                Some(RequestError::Observer { to })
+            }
             What::HandOver(_) | What::StepDown(_) | What::Freeze(_) | What::Healthy(_) => None,
         }
     }

@@ -16,6 +16,7 @@ mod order;
 mod pause;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ use self::watch::Watch;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
 use crate::log;
-use crate::protocol::{Core, Node, Time};
+use crate::protocol::{Core, Node, NodeId, Time};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
@@ -206,7 +207,8 @@ impl Election {
         let others = config.addresses().filter(|&(id, _)| id != config.node());
         let links = Links::new(others, lifetime, clock);
         let links = if config.suspects_refused() { links } else { links.believing_in_all() };
-        let report = reporter(hello.clone(), &leadership, &lessor, &links, &ignored);
+        let observers = config.observers().collect();
+        let report = reporter(hello.clone(), observers, &leadership, &lessor, &links, &ignored);
         let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout());
         let (connections, arrivals) = transport::start(
@@ -381,6 +383,7 @@ fn incarnation() -> u64 {
 /// What answers the question how the node is.
 fn reporter<M: Copy + Send + Sync + 'static>(
     hello: Hello,
+    observers: BTreeSet<NodeId>,
     leadership: &LeadershipWatch,
     lessor: &Lessor,
     links: &Links<M>,
@@ -398,6 +401,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             node: hello.node,
             incarnation: Some(hello.incarnation),
             config_epoch: hello.config_epoch,
+            observes: observers.contains(&hello.node),
             role: now.role,
             leader: now.leader,
             epoch: now.epoch,
@@ -407,7 +411,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             uptime_ms: milliseconds(start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
             problem: links.isolation(now.role),
-            members: links.report(),
+            members: links.report(&observers),
             counters: Counters {
                 refused_handshakes: links.refused(),
                 bad_frames: links.bad_frames(),

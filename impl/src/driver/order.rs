@@ -67,6 +67,12 @@ pub enum RequestError {
         /// Which was to lead instead.
         to: NodeId,
     },
+    /// The node that is to lead instead only observes.
+    #[error("node {to} only observes, and never leads: name a member that votes")]
+    Observer {
+        /// Which was to lead instead.
+        to: NodeId,
+    },
     /// The node takes part no longer.
     #[error("the node takes part no longer")]
     Stopped,

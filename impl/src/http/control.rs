@@ -156,7 +156,7 @@ fn answer(
     let status = match error {
         RequestError::Unsupported { .. } => StatusCode::NOT_IMPLEMENTED,
         RequestError::NotLeading { .. } => StatusCode::CONFLICT,
-        RequestError::NoSuccessor { .. } => StatusCode::BAD_REQUEST,
+        RequestError::NoSuccessor { .. } | RequestError::Observer { .. } => StatusCode::BAD_REQUEST,
         RequestError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
     };
     refuse(status, &error)

@@ -43,7 +43,7 @@ struct Seen {
 struct Metric(&'static str, &'static str, Kind);
 
 /// All metrics. The name of a counter ends with `_total` when it is written.
-const METRICS: [Metric; 17] = {
+const METRICS: [Metric; 19] = {
     use Kind::{Count, CountEach, Info, Role, Value, ValueEach};
     [
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
@@ -53,6 +53,11 @@ const METRICS: [Metric; 17] = {
             Value(|seen| Some(flag(seen.leads))),
         ),
         Metric("bellwether_role", "1 for the role that the node has", Role),
+        Metric(
+            "bellwether_observes",
+            "1 if the node only observes: it neither votes nor leads",
+            Value(|seen| Some(flag(seen.status.observes))),
+        ),
         Metric(
             "bellwether_leader",
             "The id of the leader; 0 if none is known",
@@ -98,6 +103,11 @@ const METRICS: [Metric; 17] = {
             "bellwether_member_connected",
             "1 if there is a connection to the member",
             ValueEach(|member| flag(member.link == Link::Connected)),
+        ),
+        Metric(
+            "bellwether_member_observes",
+            "1 if the member only observes",
+            ValueEach(|member| flag(member.observes)),
         ),
         Metric(
             "bellwether_member_refused",

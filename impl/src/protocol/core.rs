@@ -27,6 +27,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const TIMERS: &'static [Self::Timer];
     /// Whether it does what is [asked](Core::request) of it.
     const REQUESTS: bool = false;
+    /// Whether some of its members may only observe.
+    const OBSERVERS: bool = false;
 
     /// What it must be told before it can start.
     type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
@@ -62,6 +64,11 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// input can make that fail, only a mistake in the core, and then stopping is better than two
     /// leaders. A change of the leader alone is one from a role to the same.
     fn may_become(from: Role, to: Role) -> bool;
+
+    /// Whether this node, which may be another one, can ever lead.
+    fn may_lead(config: &Self::Config, node: NodeId) -> bool {
+        config.hears(node)
+    }
 
     /// The node starts, for the first time or again, with what it made durable last.
     ///

@@ -54,11 +54,12 @@ impl FromStr for NodeId {
     }
 }
 
-/// The members of a cluster: 2 to 255 distinct ids, ascending, and the number of that list. Cheap
-/// to clone.
+/// The members of a cluster: 2 to 255 distinct ids, ascending, which of them vote, and the number
+/// of that list. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
     ids: Arc<[NodeId]>,
+    voters: Arc<[NodeId]>,
     config_epoch: u64,
 }
 
@@ -86,7 +87,11 @@ impl Members {
         if !(Self::MIN..=Self::MAX).contains(&ids.len()) {
             return Err(MemberError::Size { members: ids.len() });
         }
-        Ok(Self { ids: ids.into(), config_epoch: Self::FIRST })
+        Ok(Self::all_vote(ids.into()))
+    }
+
+    fn all_vote(ids: Arc<[NodeId]>) -> Self {
+        Self { voters: Arc::clone(&ids), ids, config_epoch: Self::FIRST }
     }
 
     /// These members, however many there are; of two with one id, one. For simulations, which ask
@@ -94,7 +99,32 @@ impl Members {
     #[must_use]
     pub fn of_any_size(ids: impl IntoIterator<Item = NodeId>) -> Self {
         let ids: std::collections::BTreeSet<_> = ids.into_iter().collect();
-        Self { ids: ids.into_iter().collect(), config_epoch: Self::FIRST }
+        Self::all_vote(ids.into_iter().collect())
+    }
+
+    /// The same members, of which these only observe: they follow the leader, and are no part of a
+    /// majority. All others vote. Of the protocols that there are, only quorum tells the two apart.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::UnknownObserver`] if one of them is no member, [`MemberError::DuplicateId`]
+    /// if one is named twice, [`MemberError::TooFewVoters`] if fewer than two are left.
+    pub fn with_observers(
+        self,
+        observers: impl IntoIterator<Item = NodeId>,
+    ) -> Result<Self, MemberError> {
+        let mut voters: Vec<_> = self.ids.to_vec();
+        for node in observers {
+            match voters.binary_search(&node) {
+                Ok(place) => drop(voters.remove(place)),
+                Err(_) if self.contains(node) => return Err(MemberError::DuplicateId { node }),
+                Err(_) => return Err(MemberError::UnknownObserver { node, members: self }),
+            }
+        }
+        if voters.len() < Self::MIN {
+            return Err(MemberError::TooFewVoters { voters: voters.len() });
+        }
+        Ok(Self { voters: voters.into(), ..self })
     }
 
     /// The same members, as the list with this number.
@@ -136,6 +166,35 @@ impl Members {
     /// All members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids.iter().copied()
+    }
+
+    /// Those that vote, ascending.
+    #[must_use]
+    pub fn voters(&self) -> &[NodeId] {
+        &self.voters
+    }
+
+    /// Those that only observe, ascending.
+    pub fn observers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.iter().filter(|&id| self.observes(id))
+    }
+
+    /// Whether `id` votes.
+    #[must_use]
+    pub fn votes(&self, id: NodeId) -> bool {
+        self.voters.binary_search(&id).is_ok()
+    }
+
+    /// Whether `id` is a member that only observes.
+    #[must_use]
+    pub fn observes(&self, id: NodeId) -> bool {
+        self.contains(id) && !self.votes(id)
+    }
+
+    /// The voters with higher ids than `id`, ascending.
+    #[must_use]
+    pub fn voters_above(&self, id: NodeId) -> &[NodeId] {
+        &self.voters[self.voters.partition_point(|&voter| voter <= id)..]
     }
 
     /// The members with lower ids than `id`, ascending.

@@ -23,6 +23,8 @@
 //!   Fault-Tolerant Mechanism for Distributed File Cache Consistency*, SOSP 1989.
 //! - **A node that finds no majority is not electable for a while:** ours. It supports others
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
+//! - **A member may observe: it follows, is asked for nothing, and is in no majority:** as a
+//!   non-voting member of Raft (Ongaro 2014, §4.2.1), which here need not catch up with anything.
 //! - **A leader hands over by stopping first; then the others grant the next epoch without being
 //!   asked:** ours. The successor said before that it is ready, and counts its lease from there.
 
@@ -131,6 +133,9 @@ const UNFIT: Reason = Reason::new("unfit", "its machine is not fit to lead");
 const YIELDED: Reason = Reason::new("yielded", "the leader has stopped leading");
 const CANVASSED: Reason = Reason::new("canvassed", "a lower node asked for support");
 
+/// A message that an observer has sent, or that only voters heed.
+const OBSERVES: Reason = Reason::new("observes", "a node that observes has no part in it");
+
 /// A message of an epoch, a round or a question that is over.
 const STALE: Reason = Reason::new("stale", "it belongs to something that is over");
 
@@ -226,15 +231,27 @@ impl Quorum {
         }
     }
 
-    /// Whether these are a majority of the members.
-    fn is_majority(cx: &Context<'_, Self>, nodes: &BTreeSet<NodeId>) -> bool {
-        2 * nodes.len() > cx.config().members.count()
+    /// Whether it only observes.
+    fn observes(cx: &Context<'_, Self>) -> bool {
+        cx.config().members.observes(cx.id())
     }
 
+    /// Whether these, which all vote, are a majority of the voters.
+    fn is_majority(cx: &Context<'_, Self>, nodes: &BTreeSet<NodeId>) -> bool {
+        2 * nodes.len() > cx.config().members.voters().len()
+    }
+
+    /// To all others, those that observe included: what a leader says.
     fn say_to_all(cx: &mut Context<'_, Self>, message: Message) {
         let (me, members) = (cx.id(), &cx.config().members);
         cx.send_all(members.below(me), message);
         cx.send_all(members.above(me), message);
+    }
+
+    /// To all other voters: what is asked for.
+    fn ask_all(cx: &mut Context<'_, Self>, message: Message) {
+        let (me, members) = (cx.id(), &cx.config().members);
+        cx.send_all(members.voters().iter().filter(|&&id| id != me), message);
     }
 
     /// The only place where the role is written. A new role waits for nothing of the old one, but a
@@ -271,6 +288,7 @@ impl Core for Quorum {
         Timer::Away,
     ];
     const REQUESTS: bool = true;
+    const OBSERVERS: bool = true;
     type Config = Config;
     type Error = SettingsError;
     type Durable = Durable;
@@ -288,7 +306,7 @@ impl Core for Quorum {
     fn period(config: &Config, timer: Timer) -> Duration {
         let timing = &config.timing;
         // At most 255 members.
-        let higher = config.members.above(config.id).len() as u32;
+        let higher = config.members.voters_above(config.id).len() as u32;
         match timer {
             Timer::Asked | Timer::Lease => timing.lease,
             Timer::Promise | Timer::Quiet => timing.promise,
@@ -324,9 +342,11 @@ impl Core for Quorum {
     }
 
     /// A node that starts may have promised something in an earlier life: until that is over, it
-    /// grants nothing.
+    /// grants nothing. One that observes never does.
     fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, _: u64) -> Self {
-        cx.arm(Timer::Quiet);
+        if !Self::observes(cx) {
+            cx.arm(Timer::Quiet);
+        }
         let state = State::Follower { promised: None, heard: false };
         let durable = durable.unwrap_or_default();
         let mut node = Self { durable, state, challenged: true, healthy: true, joins: false };
@@ -335,8 +355,15 @@ impl Core for Quorum {
     }
 
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
+        if cx.config().members.observes(from) {
+            return cx.ignore(from, OBSERVES);
+        }
         if self.joins {
             return self.join(cx, from);
+        }
+        let is_for_all = matches!(message, Message::Coordinator(..) | Message::Yield(..));
+        if Self::observes(cx) && !is_for_all {
+            return cx.ignore(from, OBSERVES);
         }
         match message {
             Message::Canvass(epoch) => self.on_canvass(cx, from, epoch),
@@ -370,6 +397,10 @@ impl Core for Quorum {
         }
     }
 
+    fn may_lead(config: &Config, node: NodeId) -> bool {
+        config.members.votes(node)
+    }
+
     fn request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
         self.on_request(cx, request);
     }
@@ -382,9 +413,9 @@ impl Core for Quorum {
     /// node canvasses earlier than it would: the promises of others may last, and a node that is
     /// refused waits for longer than it has saved.
     fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
-        let higher = config.members.above(config.id).iter().copied();
+        let higher = config.members.voters_above(config.id).iter().copied();
         match &self.state {
-            State::Canvassing(supports) if 2 * supports.len() > config.members.count() => {
+            State::Canvassing(supports) if 2 * supports.len() > config.members.voters().len() => {
                 let silent = higher.filter(|id| !supports.contains(id));
                 Some((Timer::Election, silent.collect()))
             }

@@ -68,8 +68,28 @@ pub enum MemberError {
         /// Those that are listed.
         members: Members,
     },
+    /// An observer that is not among the members.
+    #[error(
+        "node {node} is to observe, and is not among the members ({members}): list its address \
+         under [members], or do not name it as an observer"
+    )]
+    UnknownObserver {
+        /// The node.
+        node: NodeId,
+        /// Those that are listed.
+        members: Members,
+    },
+    /// Too many observers.
+    #[error(
+        "{voters} member(s) vote, the others observe: let at least 2 vote, or there is no other \
+         to lead"
+    )]
+    TooFewVoters {
+        /// How many are left.
+        voters: usize,
+    },
     /// A node that has had a part in one list may not be given that one: it is older, or changes
-    /// too much at once.
+    /// too many voters at once.
     #[error("{}", change(.0))]
     Change(Box<(Members, Members)>),
     /// The config epochs of a cluster begin at 1.
@@ -84,21 +104,26 @@ pub enum MemberError {
 fn change((kept, given): &(Members, Members)) -> String {
     let (old, new) = (kept.config_epoch(), given.config_epoch());
     let lists = format!(
-        "this node has taken part with config_epoch {old} (members {kept}), and is configured with \
-         config_epoch {new} (members {given})"
+        "this node has taken part with config_epoch {old} (voters {}), and is configured with \
+         config_epoch {new} (voters {})",
+        listed(kept.voters()),
+        listed(given.voters()),
     );
     let remedy = match new.checked_sub(old) {
         None => {
             "a list of members is never taken back: give it the newest configuration".to_owned()
         }
-        Some(0) => format!("members change only with a higher one: set config_epoch = {}", old + 1),
-        Some(_) => {
-            "one member may join or leave with each config_epoch: change one after another, \
+        Some(0) => format!("voters change only with a higher one: set config_epoch = {}", old + 1),
+        Some(_) => "one voter may join or leave with each config_epoch: change one after another, \
                     on all nodes"
-                .to_owned()
-        }
+            .to_owned(),
     };
     format!("{lists}: {remedy}")
+}
+
+fn listed(ids: &[NodeId]) -> String {
+    let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+    ids.join(", ")
 }
 
 /// What is wrong with a duration, under the key that it has in the configuration of the daemon.

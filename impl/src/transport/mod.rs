@@ -27,7 +27,7 @@ mod seal;
 pub(crate) mod socket;
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -213,12 +213,13 @@ impl<M> Links<M> {
     }
 
     /// The other members, and how the connection to each is.
-    pub(crate) fn report(&self) -> Vec<MemberReport> {
+    pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
         let member = |peer: &Arc<Peer<M>>| {
             let (link, problem) = peer.link();
             MemberReport {
                 node: peer.id,
                 address: peer.address.clone(),
+                observes: observers.contains(&peer.id),
                 link,
                 problem,
                 sent: peer.sent.load(Ordering::Relaxed),

@@ -57,6 +57,7 @@ fn nothing_special() -> StatusReport {
         node: id(1),
         incarnation: None,
         config_epoch: 1,
+        observes: false,
         role: Role::Follower,
         leader: None,
         epoch: None,

@@ -95,7 +95,7 @@ fn a_node_does_not_go_back_to_an_older_list_nor_skip_a_change() {
     let config = changing.cluster.config();
     let arguments = ["run", "--config", config.to_str().expect("plain text"), "--node", "1"];
     let refused = |wrong: &str| {
-        let lists = "this node has taken part with config_epoch 2 (members 1, 2, 3, 4)";
+        let lists = "this node has taken part with config_epoch 2 (voters 1, 2, 3, 4)";
         refuses(&[&arguments[..], &["--log-level", "off"]].concat(), 1, &[lists, wrong]);
     };
     changing.write(1, 3);
@@ -103,7 +103,7 @@ fn a_node_does_not_go_back_to_an_older_list_nor_skip_a_change() {
     changing.write(2, 5);
     refused("set config_epoch = 3");
     changing.write(3, 2);
-    refused("one member may join or leave with each config_epoch");
+    refused("one voter may join or leave with each config_epoch");
     changing.write(2, 4);
     changing.cluster.start(1);
     changing.cluster.wait_for_any_leader();

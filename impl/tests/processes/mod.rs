@@ -13,6 +13,7 @@ mod hooks;
 mod http;
 mod logging;
 mod membership;
+mod observers;
 mod paused;
 mod protocols;
 mod security;

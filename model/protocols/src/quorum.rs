@@ -31,7 +31,7 @@ mod voter;
 
 pub use crate::terms::Term as Epoch;
 use crate::terms::majority;
-pub use lists::{List, Lists};
+pub use lists::{List, Lists, Observing};
 pub use rules::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 
@@ -152,6 +152,11 @@ pub enum Message {
 }
 
 impl Message {
+    /// Whether it is also for processes that observe: what a leader says to all.
+    fn is_for_all(self) -> bool {
+        matches!(self, Message::Coordinator(..) | Message::Yield(..))
+    }
+
     fn epoch_mut(&mut self) -> &mut Epoch {
         match self {
             Message::Canvass(epoch)
@@ -249,14 +254,14 @@ impl Protocol for Quorum {
     type Message = Letter;
     type Timer = Timer;
 
-    /// The highest member leads epoch 1, every member has granted it, and acknowledged its first
-    /// round. A process that is to join later has just started.
+    /// The highest voter leads epoch 1, every voter has granted it, and acknowledged its first
+    /// round; those that observe follow it. A process that is to join later has just started.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let members = self.members(0, p.nodes()).unwrap_or(Ids::NONE);
         if !members.contains(p.id()) {
             return self.recover(p);
         }
-        let leader = members.iter().last().unwrap_or(p.highest());
+        let leader = self.voters_of(p.state, p.nodes()).iter().last().unwrap_or(p.highest());
         p.persist(Stable { epoch: 1, granted_to: Some(leader), ..Stable::default() });
         if p.id() == leader {
             let granted = Ids::NONE.with(leader);
@@ -288,7 +293,7 @@ impl Protocol for Quorum {
         }
         p.state.challenged = self.hands_over();
         self.start(p);
-        if self.quiet {
+        if self.quiet && !self.observes(p) {
             p.arm(Timer::Quiet);
         } else {
             self.watch(p);
@@ -412,10 +417,11 @@ fn known(process: &Process, stable: &Stable) -> Stable {
     process.written.unwrap_or(*stable)
 }
 
-/// How many processes are higher.
-fn higher(_: &Quorum, id: Id, nodes: usize) -> u8 {
+/// How many processes are higher that may run.
+fn higher(rules: &Quorum, id: Id, nodes: usize) -> u8 {
+    let runs = |&other: &Id| other > id && rules.observer != Some(other);
     // At most as many as there are processes.
-    u8::try_from(nodes - 1 - id.index()).unwrap_or(u8::MAX)
+    u8::try_from(Id::all(nodes).filter(runs).count()).unwrap_or(u8::MAX)
 }
 
 /// A process that asks for an epoch, or is to succeed a leader, is in an election.

@@ -251,6 +251,22 @@ const CONTROLS: &[Control] = &[
         flags: "--nodes 4 --crashes 2 --recoveries 2 --cuts 1",
         ..list("lists_apart=false", "processes of different lists do not talk")
     },
+    Control {
+        from: ("bare", &["observer=4"]),
+        scenario: || Scenario { nodes: 4, ..with(Faults { suspicions: 2, ..Faults::NONE }) },
+        flags: "--nodes 4 --crashes 0 --suspicions 2",
+        ..bare("observing=votes", "an observer grants nothing", "one-leader-per-epoch")
+    },
+    Control {
+        from: ("recommended", &["observer=4"]),
+        scenario: || Scenario { nodes: 4, ..with(CRASH) },
+        flags: "--nodes 4 --recoveries 1",
+        ..bare("observing=enlarges", "a majority is one of those that vote", "settles")
+    },
+    Control {
+        from: ("recommended", &["lists=swaps-in-steps"]),
+        ..list("lists=swaps", "a voter for an observer are two changes")
+    },
 ];
 
 impl Control {

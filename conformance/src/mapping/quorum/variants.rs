@@ -44,6 +44,18 @@ pub struct StepsDown;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepsAside;
 
+/// The highest process only observes, and would take over at once if it did not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Observed;
+
+/// The lowest process only observes, and the leader is asked to let it lead.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overlooks;
+
+/// The lowest process, which has observed, becomes a voter: all restart with the list that says so.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Promotes;
+
 /// A process joins those that there are, and they restart with the list that has it. It is the
 /// lowest: the others wait for as long as before.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +97,20 @@ impl Variant for StepsAside {
         spec::Quorum { transfer: Some(Id::at(0)), step_down: true, ..Preemptive::RULES };
     const PREEMPTION: program::Preemption = program::Preemption::Dwell;
     const ASKED: Option<Request> = Some(Request::StepDown(LOWEST, AWAY));
+}
+
+impl Variant for Observed {
+    const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(2)), ..AtOnce::RULES };
+    const PREEMPTION: program::Preemption = AtOnce::PREEMPTION;
+}
+
+impl Variant for Overlooks {
+    const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(0)), ..Transfers::RULES };
+    const ASKED: Option<Request> = Transfers::ASKED;
+}
+
+impl Variant for Promotes {
+    const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::Promotes, ..RECOMMENDED };
 }
 
 impl Variant for Joins {

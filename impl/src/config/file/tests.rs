@@ -196,6 +196,13 @@ fn every_mistake_has_its_place_and_remedy() {
         (with("0 = \"127.0.0.1:7009\"\n"), &["`0` is not a node id"]),
         (with("3 = \"127.0.0.1\"\n"), &["line 7", "is not an address", "HOST:PORT"]),
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
+        (problem(&format!("observers = [9]\n{GOOD}")), &["node 9 is to observe", "[members]"]),
+        (problem(&format!("observers = [1, 2]\n{GOOD}")), &["1 member(s) vote", "at least 2"]),
+        (problem(&format!("observers = 10\n{GOOD}")), &["line 1", "sequence"]),
+        (
+            problem(&format!("protocol = \"bully\"\nobservers = [10]\n{GOOD}")),
+            &["protocol bully has no observers", "the protocol quorum"],
+        ),
         (quorum("preemption = \"dwel\"\n"), &["line 8", "unknown value `dwel`", "is `dwell`"]),
         (quorum("promise = \"1s\"\n"), &["quorum.promise (1s)", "quorum.lease (1s)", "try 1.02"]),
         (bully("[bully]\nwatch = \"soon\"\n"), &["line 9"]),
@@ -303,4 +310,23 @@ fn the_time_out_of_the_network_is_what_is_configured_and_nothing_else() {
         let error = read(&format!("[network]\ntimeout = \"{text}\"")).expect_err("refused");
         assert!(error.to_string().contains("network.timeout is"), "{error}");
     }
+}
+
+#[test]
+fn observers_are_written_out_and_flags_count_more() {
+    let file = format!("observers = [10]\n{GOOD}");
+    let config = |overrides| read_as::<Quorum>(&file, overrides).expect("good").0;
+    let observers =
+        |config: &Config<Quorum>| config.observers().map(NodeId::get).collect::<Vec<_>>();
+    assert_eq!(observers(&config(Overrides::default())), [10]);
+    assert!(written(&file, Overrides::default()).expect("good").contains("\nobservers = [10]\n"));
+    let none = Overrides { observers: Some(Vec::new()), ..Overrides::default() };
+    let all_vote = config(none);
+    assert!(observers(&all_vote).is_empty());
+    let changed = all_vote.clone().with_observers([1]).expect("two vote");
+    assert_eq!(observers(&changed), [1]);
+    assert!(changed.clone().with_observers([1, 2]).is_err(), "one votes");
+    assert_eq!(changed.digests().settings, all_vote.digests().settings);
+    assert_ne!(changed.digests().members, all_vote.digests().members);
+    assert_eq!(changed.with_observers([]).expect("all vote").digests(), all_vote.digests());
 }

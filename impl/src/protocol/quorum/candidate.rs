@@ -14,7 +14,7 @@ impl Quorum {
             return self.watch(cx, reason);
         }
         self.change(cx, State::Canvassing(BTreeSet::from([cx.id()])), reason);
-        Self::say_to_all(cx, Message::Canvass(self.durable.epoch.next()));
+        Self::ask_all(cx, Message::Canvass(self.durable.epoch.next()));
         cx.arm(Timer::Election);
     }
 
@@ -27,7 +27,7 @@ impl Quorum {
             return cx.ignore(from, STALE);
         }
         supports.insert(from);
-        let higher = cx.config().members.above(cx.id());
+        let higher = cx.config().members.voters_above(cx.id());
         if higher.iter().all(|id| supports.contains(id)) && Self::is_majority(cx, supports) {
             self.claim(cx, asked, SUPPORTED);
         }
@@ -62,7 +62,7 @@ impl Quorum {
         self.change(cx, State::Claiming(BTreeSet::from([me])), reason);
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
-        Self::say_to_all(cx, Message::Claim(epoch));
+        Self::ask_all(cx, Message::Claim(epoch));
     }
 
     /// A majority of grants makes it leader.

@@ -102,8 +102,8 @@ impl Quorum {
         next: Option<NodeId>,
     ) {
         let own = self.durable.epoch;
-        // A successor that is no member is none.
-        let next = next.filter(|&to| cx.config().members.contains(to));
+        // A successor that is no voter is none.
+        let next = next.filter(|&to| cx.config().members.votes(to));
         match self.state {
             State::Follower { promised, .. } if promised == Some(from) && epoch == own => {}
             State::Succeeding(_) if next == Some(cx.id()) && epoch.next() == own => {
@@ -112,6 +112,7 @@ impl Quorum {
             _ => return cx.ignore(from, STALE),
         }
         match next {
+            _ if Self::observes(cx) => self.watch(cx, YIELDED),
             None => self.watch(cx, YIELDED),
             Some(to) if to == cx.id() => self.succeed(cx, from),
             Some(to) => {

@@ -6,6 +6,9 @@
 //! a list is *in force* once it has had a leader: a majority has left the one before. A node that
 //! has followed no leader of its list may be given the next, and waits then until it hears a node
 //! that has a part in it. So does one that is new.
+//!
+//! Majorities are those of voters: members that observe may come and go, any number at once. One
+//! that becomes a voter, or was one, is a change.
 
 use std::sync::Arc;
 
@@ -26,8 +29,8 @@ const JOINS: Reason =
 pub struct List {
     /// Its number, one higher with each change.
     pub config_epoch: u64,
-    /// The members, ascending.
-    pub members: Arc<[NodeId]>,
+    /// The members that vote, ascending.
+    pub voters: Arc<[NodeId]>,
     /// Whether this node has followed a leader of this list, or led. The first list of a cluster
     /// has none before it, and is in force from the beginning.
     pub in_force: bool,
@@ -37,18 +40,18 @@ impl List {
     fn new(members: &Members) -> Self {
         let config_epoch = members.config_epoch();
         let in_force = config_epoch == Members::FIRST;
-        Self { config_epoch, members: members.iter().collect(), in_force }
+        Self { config_epoch, voters: members.voters().into(), in_force }
     }
 
     /// Whether a node with a part in this list may be given that one.
     fn allows(&self, next: &Members) -> Result<(), MemberError> {
         let (own, given) = (self.config_epoch, next.config_epoch());
-        let left = self.members.iter().filter(|&&id| !next.contains(id)).count();
-        let joined = next.iter().filter(|id| !self.members.contains(id)).count();
+        let left = self.voters.iter().filter(|&&id| !next.votes(id)).count();
+        let joined = next.voters().iter().filter(|id| !self.voters.contains(id)).count();
         let changes = left + joined;
-        // Each of the lists between may have changed one member.
+        // Each of the lists between may have changed one voter.
         if given < own || changes as u64 > given - own {
-            let from = Members::of_any_size(self.members.iter().copied()).numbered(own);
+            let from = Members::of_any_size(self.voters.iter().copied()).numbered(own);
             let change = (from, next.clone());
             return Err(MemberError::Change(Box::new(change)));
         }

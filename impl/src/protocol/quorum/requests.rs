@@ -28,7 +28,7 @@ impl Quorum {
     fn on_asked_to_yield(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>) {
         let State::Leader { invited, .. } = &mut self.state else { return };
         let Some(to) = next else { return self.hand_over(cx, None, ASKED_TO_YIELD) };
-        let other = to != cx.id() && cx.config().members.contains(to);
+        let other = to != cx.id() && cx.config().members.votes(to);
         if other && *invited != next {
             *invited = next;
             cx.arm(Timer::Round);
@@ -46,7 +46,7 @@ impl Quorum {
 
     /// Whether it may lead.
     pub(super) fn is_fit(&self, cx: &Context<'_, Self>) -> bool {
-        self.healthy && cx.armed(Timer::Away).is_none()
+        self.healthy && cx.armed(Timer::Away).is_none() && !Self::observes(cx)
     }
 
     /// It waits to run, if it may lead.

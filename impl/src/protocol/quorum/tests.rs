@@ -2,6 +2,7 @@
 
 mod handover;
 mod lists;
+mod observers;
 mod requests;
 
 use std::time::Duration;

@@ -40,7 +40,8 @@ impl Quorum {
     }
 
     /// A leader's round: a node that knows of no higher epoch follows, and renews its promise. An
-    /// epoch has one leader, so a leader that hears of another in its own ignores it.
+    /// epoch has one leader, so a leader that hears of another in its own ignores it. One that
+    /// observes follows for as long, and says nothing.
     pub(super) fn on_coordinator(
         &mut self,
         cx: &mut Context<'_, Self>,
@@ -49,8 +50,9 @@ impl Quorum {
         round: u64,
     ) {
         let own = self.durable.epoch;
+        let observes = Self::observes(cx);
         if epoch < own {
-            return self.refuse(cx, from);
+            return if observes { cx.ignore(from, STALE) } else { self.refuse(cx, from) };
         }
         let leads = matches!(self.state, State::Leader { .. });
         if epoch == own && leads {
@@ -62,7 +64,9 @@ impl Quorum {
         } else if proves {
             cx.persist(self.durable.clone());
         }
-        cx.send(from, Message::Ack(epoch, round));
+        if !observes {
+            cx.send(from, Message::Ack(epoch, round));
+        }
         let follows = State::Follower { promised: Some(from), heard: true };
         if epoch > own || self.state != follows {
             self.change(cx, follows, if leads { HIGHER_EPOCH } else { HEARD });

@@ -52,7 +52,8 @@ fn member() -> impl Strategy<Value = MemberReport> {
     (id(), any::<u16>(), link, proptest::option::of(".{0,50}"), any::<[u64; 3]>()).prop_map(
         |(node, port, link, problem, [sent, received, dropped])| {
             let address = format!("10.0.0.1:{}", port.max(1)).parse().expect("an address");
-            MemberReport { node, address, link, problem, sent, received, dropped }
+            let observes = sent % 2 == 0;
+            MemberReport { node, address, observes, link, problem, sent, received, dropped }
         },
     )
 }
@@ -75,6 +76,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 node,
                 incarnation: Some(incarnation).filter(|&number| number % 2 == 0),
                 config_epoch,
+                observes: role == Role::Waiting,
                 role,
                 leader,
                 epoch: leader.map(|_| Epoch::new(refused)),
@@ -255,6 +257,7 @@ fn the_largest_status_report_fits_into_a_frame() {
     let member = MemberReport {
         node: id(u16::MAX),
         address: format!("{host}:65535").parse().expect("an address"),
+        observes: true,
         link: Link::Connecting,
         problem: None,
         sent: u64::MAX,
@@ -269,6 +272,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         node: id(u16::MAX),
         incarnation: Some(u64::MAX),
         config_epoch: u64::MAX,
+        observes: true,
         role: Role::Leader,
         leader: Some(id(u16::MAX)),
         epoch: Some(Epoch::new(u64::MAX)),

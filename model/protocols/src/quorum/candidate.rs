@@ -30,8 +30,8 @@ impl Quorum {
             return;
         }
         p.state.granted = p.state.granted.with(from);
-        let members = self.members_of(p.state, p.nodes());
-        let mut higher = members.iter().filter(|&id| id > p.id());
+        let electors = self.electors_of(p.state, p.nodes());
+        let mut higher = electors.iter().filter(|&id| id > p.id());
         let all_higher = higher.all(|id| p.state.granted.contains(id));
         if self.has_majority(p) && (all_higher || !self.outrank) {
             self.claim(p, epoch);

@@ -5,9 +5,11 @@ use super::{Epoch, Handover, Heir, Message, Preemption, Quorum, Role, Stable, Ti
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
-    /// Whether a process is electable as far as its machine and its operator go.
+    /// Whether a process is electable as far as its machine and its operator go: it does not
+    /// observe, for one.
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
-        self.unhealthy != Some(p.id()) && !p.timers().contains::<Self>(Timer::Away)
+        let away = p.timers().contains::<Self>(Timer::Away);
+        self.unhealthy != Some(p.id()) && !away && !self.observes(p)
     }
 
     /// Whether it would take over from this leader.
@@ -92,7 +94,8 @@ impl Quorum {
             p.arm(Timer::Away);
         }
         match self.transfer.filter(|&to| to != p.id()) {
-            Some(to) => self.invite(p, to),
+            Some(to) if self.electors_of(p.state, p.nodes()).contains(to) => self.invite(p, to),
+            Some(_) => {}
             None if self.step_down => self.hand_over(p, None),
             None => {}
         }
@@ -141,9 +144,9 @@ impl Quorum {
         next: Option<Id>,
     ) {
         let own = Self::kept(p).epoch;
-        // A successor that is no member is none.
-        let members = self.members_of(p.state, p.nodes());
-        let next = next.filter(|&to| members.contains(to));
+        // A successor that is no voter is none.
+        let electors = self.electors_of(p.state, p.nodes());
+        let next = next.filter(|&to| electors.contains(to));
         if p.state.role == Role::Succeeding && next == Some(p.id()) && epoch + 1 == own {
             return self.count(p, from);
         }
@@ -153,8 +156,8 @@ impl Quorum {
         }
         match next {
             Some(next) if next == p.id() => self.succeed(p, from),
-            Some(next) => self.entrust(p, next, epoch + 1),
-            None => self.step_down(p),
+            Some(next) if !self.observes(p) => self.entrust(p, next, epoch + 1),
+            _ => self.step_down(p),
         }
     }
 

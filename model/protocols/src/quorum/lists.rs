@@ -7,6 +7,10 @@
 //! So a list is *in force* once it has had a leader: then a majority has left the one before. A
 //! process that has not followed a leader of its list may take the next one, but waits until it
 //! hears a process that has done so before it has any part in it.
+//!
+//! A member votes or *observes*. One that observes follows the leader, and nothing else: it is
+//! asked for nothing, answers nothing, never runs, and is counted in no majority. So two lists that
+//! follow each other differ by one *voter*, which may have been a member before.
 
 use super::{Letter, Message, Process, Quorum, Stable, Timer, majority};
 use bellwether_engine::protocol::{Id, Ids, Local};
@@ -31,23 +35,65 @@ pub enum Lists {
     Replaces,
     /// The same in two lists: the lowest leaves, then the highest joins.
     ReplacesInSteps,
+    /// The lowest process observes, and then votes.
+    Promotes,
+    /// The highest process, which leads at first, observes from then on.
+    Demotes,
+    /// The highest process, which has observed, and the lowest, which has voted, change places: two
+    /// voters change at once.
+    Swaps,
+    /// The same in two lists: the lowest observes as well, then the highest votes.
+    SwapsInSteps,
+}
+
+/// What a process does that observes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Observing {
+    /// It follows the leader, and is in no majority.
+    Follows,
+    /// It does what a voter does, and is counted; but a majority is one of those that vote.
+    Votes,
+    /// It follows the leader, but a majority is one of all members.
+    Enlarges,
 }
 
 impl Quorum {
     /// The members of a list; none if there is no such list.
     #[must_use]
     pub fn members(&self, list: List, nodes: usize) -> Option<Ids> {
+        self.list(list, nodes).map(|(members, _)| members)
+    }
+
+    /// The members of a list that observe.
+    #[must_use]
+    pub fn observers(&self, list: List, nodes: usize) -> Ids {
+        let observers = self.list(list, nodes).map_or(Ids::NONE, |(_, observers)| observers);
+        self.observer.map_or(observers, |id| observers.with(id))
+    }
+
+    /// The members of a list, and those of them that observe by it alone.
+    fn list(&self, list: List, nodes: usize) -> Option<(Ids, Ids)> {
         let all: Ids = Id::all(nodes).collect();
         let (lowest, highest) = (Id::at(0), Id::at(nodes - 1));
+        let (low, high) = (Ids::NONE.with(lowest), Ids::NONE.with(highest));
+        let voters = |ids| (ids, Ids::NONE);
+        let without_highest = voters(all.without(highest));
         let lists = match self.lists {
-            Lists::One => &[all][..],
-            Lists::Joins => &[all.without(highest), all],
-            Lists::LowestJoins => &[all.without(lowest), all],
-            Lists::Leaves => &[all, all.without(highest)],
-            Lists::Replaces => &[all.without(highest), all.without(lowest)],
-            Lists::ReplacesInSteps => {
-                &[all.without(highest), all.without(highest).without(lowest), all.without(lowest)]
-            }
+            Lists::One => &[voters(all)][..],
+            Lists::Joins => &[without_highest, voters(all)],
+            Lists::LowestJoins => &[voters(all.without(lowest)), voters(all)],
+            Lists::Leaves => &[voters(all), without_highest],
+            Lists::Replaces => &[without_highest, voters(all.without(lowest))],
+            Lists::ReplacesInSteps => &[
+                without_highest,
+                voters(all.without(highest).without(lowest)),
+                voters(all.without(lowest)),
+            ],
+            Lists::Promotes => &[(all, low), voters(all)],
+            Lists::Demotes => &[voters(all), (all, high)],
+            Lists::Swaps => &[(all, high), (all, low)],
+            Lists::SwapsInSteps => &[(all, high), (all, high.and(low)), (all, low)],
         };
         lists.get(usize::from(list)).copied()
     }
@@ -55,6 +101,25 @@ impl Quorum {
     /// Those that a process takes for the members.
     pub(super) fn members_of(&self, process: &Process, nodes: usize) -> Ids {
         self.members(process.list, nodes).unwrap_or(Ids::NONE)
+    }
+
+    /// Those that a process takes for the voters.
+    pub(super) fn voters_of(&self, process: &Process, nodes: usize) -> Ids {
+        let observers = self.observers(process.list, nodes);
+        self.members_of(process, nodes).iter().filter(|&id| !observers.contains(id)).collect()
+    }
+
+    /// Those that a process asks, answers and counts: the voters, by the rule `observing`.
+    pub(super) fn electors_of(&self, process: &Process, nodes: usize) -> Ids {
+        match self.observing {
+            Observing::Votes => self.members_of(process, nodes),
+            Observing::Follows | Observing::Enlarges => self.voters_of(process, nodes),
+        }
+    }
+
+    /// Whether it does nothing but follow.
+    pub(super) fn observes(&self, p: &Local<'_, Self>) -> bool {
+        !self.electors_of(p.state, p.nodes()).contains(p.id())
     }
 
     /// Whether what one process sends reaches the core of another, as far as their lists go.
@@ -68,10 +133,18 @@ impl Quorum {
         known && (!self.lists_apart || a.list == b.list)
     }
 
-    /// Those that have granted, or would, are a majority of its members.
+    /// How many are a majority of those that a process takes for the voters.
+    pub(super) fn enough(&self, process: &Process, nodes: usize) -> usize {
+        let all = match self.observing {
+            Observing::Enlarges => self.members_of(process, nodes),
+            Observing::Follows | Observing::Votes => self.voters_of(process, nodes),
+        };
+        majority(all.len())
+    }
+
+    /// Those that have granted, or would, are a majority of its voters.
     pub(super) fn has_majority(&self, p: &Local<'_, Self>) -> bool {
-        let members = self.members_of(p.state, p.nodes());
-        p.state.granted.len() >= majority(members.len())
+        p.state.granted.len() >= self.enough(p.state, p.nodes())
     }
 
     /// The list that a process is started with: the next one when it recovers, if that has it. A
@@ -105,15 +178,15 @@ impl Quorum {
         }
     }
 
-    /// Whether a letter is for it: of its list, from a member. The first one lets a process that
-    /// waits take part, and does nothing else.
+    /// Whether a letter is for it: of its list, from a voter; to one that observes, what a leader
+    /// says to all. The first one lets a process that waits take part, and does nothing else.
     pub(super) fn is_for(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) -> bool {
-        let known = self.members_of(p.state, p.nodes()).contains(from);
+        let known = self.electors_of(p.state, p.nodes()).contains(from);
         if !known || (self.lists_apart && letter.list != p.state.list) {
             return false;
         }
         if !p.state.joins {
-            return true;
+            return letter.message.is_for_all() || !self.observes(p);
         }
         p.state.joins = false;
         self.keep(p, Stable { list: p.state.list, unproven: true, ..Self::kept(p) });
@@ -134,9 +207,13 @@ impl Quorum {
         p.send(to, Letter { message, list });
     }
 
-    /// Sends a message to all other members.
+    /// Sends a message to all others that it is for: members, or voters.
     pub(super) fn say_to_others(&self, p: &mut Local<'_, Self>, message: Message) {
-        for id in self.members_of(p.state, p.nodes()).without(p.id()).iter() {
+        let all = match message.is_for_all() {
+            true => self.members_of(p.state, p.nodes()),
+            false => self.electors_of(p.state, p.nodes()),
+        };
+        for id in all.without(p.id()).iter() {
             Self::say(p, id, message);
         }
     }

@@ -67,7 +67,10 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
                   majority can hear it",
         by_default: false,
         premise: None,
-        temporal: Temporal::Always(|_, view| view.ids().last() == leaders(view).last()),
+        temporal: Temporal::Always(|rules, view| {
+            let first = rules.voters_of(&Process::default(), view.nodes).iter().last();
+            first == leaders(view).last()
+        }),
     },
     Property {
         name: "hands-over",
@@ -110,15 +113,15 @@ fn gives(letter: Letter, epoch: Epoch) -> bool {
     letter.message == Message::Grant(epoch) || letter.message == Message::Entrust(epoch)
 }
 
-/// How many of these are members by the list of that process, and whether they are a majority.
+/// Whether these are a majority of the voters by the list of that process.
 fn are_majority(
     rules: &Quorum,
     view: &Moment<'_>,
     of: Id,
     these: impl Iterator<Item = Id>,
 ) -> bool {
-    let members = rules.members_of(view.process(of), view.nodes);
-    these.filter(|&id| members.contains(id)).count() >= majority(members.len())
+    let voters = rules.voters_of(view.process(of), view.nodes);
+    these.filter(|&id| voters.contains(id)).count() >= majority(voters.len())
 }
 
 /// The grants that are counted or may still be: the voter, the process that claims, and the epoch.

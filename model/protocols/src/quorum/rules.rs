@@ -1,6 +1,6 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
-use super::{Epoch, Lists};
+use super::{Epoch, Lists, Observing};
 use bellwether_engine::protocol::Id;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,10 @@ pub struct Quorum {
     pub lists_proven: bool,
     /// Whether one that does not, or is new, has no part in its list until it hears a member.
     pub newcomers_wait: bool,
+    /// A process that observes: it follows the leader, and is no voter.
+    pub observer: Option<Id>,
+    /// What a process does that observes.
+    pub observing: Observing,
 }
 
 /// The canvass before a claim.

@@ -6,9 +6,7 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
-use super::{
-    Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer, known, majority,
-};
+use super::{Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer, known};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -125,7 +123,9 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
             return true;
         }
         match epoch(view, id) {
-            higher if higher > epoch(view, leader) => rules.answer_lower && view.hears(leader, id),
+            higher if higher > epoch(view, leader) => {
+                rules.answer_lower && votes(rules, view, id) && view.hears(leader, id)
+            }
             same if same == epoch(view, leader) => {
                 let follows = followed == Some(leader) && !challenges;
                 !matches!(role, Role::Leader | Role::Lapsed) && !follows
@@ -141,8 +141,9 @@ fn has_contact(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
         let up = view.up(id) && view.links(leader, id) && talk(rules, view, leader, id);
         id == leader || (up && epoch(view, id) <= epoch(view, leader))
     };
-    let members = rules.members_of(view.process(leader), view.nodes);
-    members.iter().filter(answers).count() >= majority(members.len())
+    let process = view.process(leader);
+    let electors = rules.electors_of(process, view.nodes);
+    electors.iter().filter(answers).count() >= rules.enough(process, view.nodes)
 }
 
 /// Running again changes nothing: every process that hears it refuses it, and tells it nothing.
@@ -152,7 +153,8 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
         let bound = role == Role::Leader || promised.is_some();
         bound && epoch(view, id) <= epoch(view, me)
     };
-    let hear = view.ids().filter(|&id| id != me && view.up(id) && hears(rules, view, id, me));
+    let hear = |&id: &Id| view.up(id) && hears(rules, view, id, me) && votes(rules, view, id);
+    let hear = view.ids().filter(|&id| id != me).filter(hear);
     rules.canvass == super::Canvass::Asks && hear.clone().all(refuses) && hear.count() > 0
 }
 
@@ -171,7 +173,12 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 }
 
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
-    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away)
+    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away) && votes(rules, view, id)
+}
+
+/// Whether a process does more than follow.
+fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
+    rules.electors_of(view.process(id), view.nodes).contains(id)
 }
 
 fn epoch(view: &Moment<'_>, id: Id) -> Epoch {

@@ -1,7 +1,7 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
 use super::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
-use super::{Lists, Preemption, Promises, Quorum, Rounds, Storage};
+use super::{Lists, Observing, Preemption, Promises, Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Quorum>] = &[
@@ -58,5 +58,7 @@ impl Quorum {
         lists_apart: true,
         lists_proven: true,
         newcomers_wait: true,
+        observer: None,
+        observing: Observing::Follows,
     };
 }

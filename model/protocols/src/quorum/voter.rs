@@ -72,7 +72,9 @@ impl Quorum {
         } else {
             self.follow(p, from);
         }
-        Self::say(p, from, Message::Ack(epoch, round));
+        if !self.observes(p) {
+            Self::say(p, from, Message::Ack(epoch, round));
+        }
         self.on_followed(p, from);
     }
 
@@ -120,7 +122,7 @@ impl Quorum {
 
     /// "No", and what one that asks has to know.
     pub(super) fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
-        if self.answer_lower {
+        if self.answer_lower && !self.observes(p) {
             let holder = if p.state.role == Role::Leader { Some(p.id()) } else { p.state.promised };
             Self::say(p, other, Message::Refuse(Self::kept(p).epoch, holder));
         }

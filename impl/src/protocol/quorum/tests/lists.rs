@@ -10,8 +10,8 @@ fn members(config_epoch: u64, ids: &[u16]) -> Members {
 
 /// What a node remembers that has granted epoch 4, with a part in this list.
 fn kept(config_epoch: u64, ids: &[u16], in_force: bool) -> Durable {
-    let members = ids.iter().copied().map(id).collect();
-    let list = Some(List { config_epoch, members, in_force });
+    let voters = ids.iter().copied().map(id).collect();
+    let list = Some(List { config_epoch, voters, in_force });
     Durable { epoch: epoch(4), granted_to: Some(id(2)), list }
 }
 
@@ -41,23 +41,23 @@ fn an_older_list_and_one_that_changes_too_much_are_refused() {
     };
     let what = |own: &str| {
         format!(
-            "this node has taken part with config_epoch 3 (members 1, 2, 3), and is configured \
+            "this node has taken part with config_epoch 3 (voters 1, 2, 3), and is configured \
              with config_epoch {own}: "
         )
     };
     assert_eq!(
         refusal(members(2, &[1, 2])),
-        what("2 (members 1, 2)")
+        what("2 (voters 1, 2)")
             + "a list of members is never taken back: give it the newest configuration"
     );
     assert_eq!(
         refusal(members(3, &[1, 2, 3, 4])),
-        what("3 (members 1, 2, 3, 4)")
-            + "members change only with a higher one: set config_epoch = 4"
+        what("3 (voters 1, 2, 3, 4)")
+            + "voters change only with a higher one: set config_epoch = 4"
     );
-    let one_by_one = "one member may join or leave with each config_epoch: change one after \
+    let one_by_one = "one voter may join or leave with each config_epoch: change one after \
                       another, on all nodes";
-    assert_eq!(refusal(members(4, &[1, 2, 4])), what("4 (members 1, 2, 4)") + one_by_one);
+    assert_eq!(refusal(members(4, &[1, 2, 4])), what("4 (voters 1, 2, 4)") + one_by_one);
     for next in [members(3, &[1, 2, 3]), members(4, &[1, 2]), members(5, &[1, 2, 4])] {
         given(1, Some(kept(3, &[1, 2, 3], true)), next).expect("one change for each config epoch");
     }

@@ -1,0 +1,204 @@
+//! Members that only observe: they follow, are asked for nothing, and count for nothing.
+
+use super::*;
+use crate::protocol::quorum::{List, Preemption};
+use crate::protocol::{MemberError, Request};
+
+/// Nodes 1, 2, 3, of which `observers` observe.
+fn three(number: u16, observers: &[u16], preemption: Preemption) -> Story {
+    let timing = Timing { preemption, ..Timing::DEFAULT };
+    Story(of(&[1, 2, 3], number, observers, timing))
+}
+
+fn of(ids: &[u16], number: u16, observers: &[u16], timing: Timing) -> Node<Quorum> {
+    let members = Members::new(ids.iter().copied().map(id)).expect("valid");
+    let members = members.with_observers(observers.iter().copied().map(id)).expect("valid");
+    Node::new(Config { id: id(number), members, timing }, None, 0).expect("valid")
+}
+
+#[test]
+fn an_observer_follows_for_as_long_as_it_hears_the_leader_and_says_nothing() {
+    let mut three = three(3, &[3], Preemption::AtOnce);
+    assert_eq!(
+        three.at(0, Input::Boot),
+        "not_started becomes follower: the node started",
+        "it has promised nothing, and never runs"
+    );
+    let heard = three.hears(10, 2, Message::Coordinator(epoch(4), 1));
+    assert_eq!(
+        heard,
+        "durable: 4 to 2, follower becomes follower of 2: the leader of the epoch was heard, \
+         wake at 1210",
+        "no acknowledgement, and no challenge of a lower leader"
+    );
+    assert_eq!(three.hears(1_000, 2, Message::Coordinator(epoch(4), 2)), "wake at 2200");
+    let old = three.hears(1_010, 1, Message::Coordinator(epoch(3), 9));
+    assert_eq!(old, "ignored 1: it belongs to something that is over", "nor does it refuse");
+    assert_eq!(
+        three.at(2_200, Input::Wake),
+        "follower becomes follower: the promise to the leader is over, no timer"
+    );
+    assert_eq!(three.hears(3_000, 2, Message::Yield(epoch(4), None)), STALE);
+}
+
+const STALE: &str = "ignored 2: it belongs to something that is over";
+
+#[test]
+fn an_observer_is_asked_in_vain() {
+    for message in [
+        Message::Canvass(epoch(5)),
+        Message::Claim(epoch(5)),
+        Message::Support(epoch(5)),
+        Message::Grant(epoch(5)),
+        Message::Outrank(epoch(5)),
+        Message::Ack(epoch(5), 1),
+        Message::Refuse(epoch(5), None),
+        Message::Challenge(epoch(5)),
+        Message::Invite(epoch(5)),
+        Message::Entrust(epoch(5)),
+    ] {
+        let mut three = three(3, &[3], Preemption::Never);
+        three.at(0, Input::Boot);
+        three.hears(10, 2, Message::Coordinator(epoch(5), 1));
+        let said = three.hears(20, 2, message);
+        assert_eq!(said, "ignored 2: a node that observes has no part in it", "{message:?}");
+    }
+}
+
+/// Whatever it is told of the next leader, it grants that nothing.
+#[test]
+fn an_observer_waits_for_the_next_leader_when_its_own_yields() {
+    for next in [None, Some(id(1)), Some(id(3))] {
+        let mut three = three(3, &[3], Preemption::Never);
+        three.at(0, Input::Boot);
+        three.hears(10, 2, Message::Coordinator(epoch(5), 1));
+        assert_eq!(
+            three.hears(20, 2, Message::Yield(epoch(5), next)),
+            "follower becomes follower: the leader has stopped leading, no timer",
+            "{next:?}"
+        );
+    }
+}
+
+/// With one of three that observes, the two others are the voters.
+#[test]
+fn only_voters_are_asked_and_counted() {
+    let mut two = three(2, &[3], Preemption::Never);
+    two.at(0, Input::Boot);
+    two.at(1_200, Input::Wake);
+    let canvasses = two.at(1_300, Input::Wake);
+    assert!(canvasses.starts_with("Canvass 1 to 1, follower becomes"), "{canvasses}");
+    let ignored = "ignored 3: a node that observes has no part in it";
+    assert_eq!(two.hears(1_310, 3, Message::Support(epoch(1))), ignored);
+    let claims = two.hears(1_320, 1, Message::Support(epoch(1)));
+    assert_eq!(claims, "durable: 1 to 2, Claim 1 to 1, wake at 1620", "no higher one can outrank");
+    assert_eq!(two.hears(1_330, 3, Message::Grant(epoch(1))), ignored);
+    let leads = two.hears(1_340, 1, Message::Grant(epoch(1)));
+    assert!(leads.starts_with("Coordinator 1.1 to 1, Coordinator 1.1 to 3, "), "{leads}");
+    assert_eq!(two.hears(1_350, 3, Message::Ack(epoch(1), 1)), ignored);
+    assert_eq!(two.0.leads(at(2_319)), Some(epoch(1)));
+    assert_eq!(two.0.leads(at(2_320)), None, "the answer of an observer renews nothing");
+    assert_eq!(two.hears(1_360, 3, Message::Challenge(epoch(1))), ignored);
+    assert_eq!(two.hears(1_370, 3, Message::Claim(epoch(7))), ignored);
+}
+
+/// Of two voters and three observers, two are a majority.
+#[test]
+fn a_majority_is_one_of_voters_however_many_observe() {
+    let mut two = Story(of(&[1, 2, 3, 4, 5], 2, &[3, 4, 5], Timing::DEFAULT));
+    two.at(0, Input::Boot);
+    two.at(1_200, Input::Wake);
+    two.at(1_300, Input::Wake);
+    two.hears(1_310, 1, Message::Support(epoch(1)));
+    two.hears(1_320, 1, Message::Grant(epoch(1)));
+    assert_eq!(two.0.status().role, Role::Leader);
+    assert_eq!(two.0.waits_for(), None);
+}
+
+/// Nothing may end early because an observer is gone.
+#[test]
+fn a_candidate_waits_for_higher_voters_only() {
+    let mut two = Story(of(&[1, 2, 3, 4], 2, &[4], Timing::DEFAULT));
+    two.at(0, Input::Boot);
+    two.at(1_200, Input::Wake);
+    two.at(1_400, Input::Wake);
+    two.hears(1_410, 1, Message::Support(epoch(1)));
+    assert_eq!(two.0.waits_for(), Some((Timer::Election, vec![id(3)])));
+}
+
+#[test]
+fn a_leader_invites_no_observer() {
+    let mut two = three(2, &[3], Preemption::Never);
+    two.at(0, Input::Boot);
+    two.at(1_200, Input::Wake);
+    two.at(1_300, Input::Wake);
+    two.hears(1_310, 1, Message::Support(epoch(1)));
+    two.hears(1_320, 1, Message::Grant(epoch(1)));
+    assert_eq!(two.at(1_330, Input::Request(Request::Yield(Some(id(3))))), "");
+    assert_eq!(two.0.status().role, Role::Leader);
+}
+
+#[test]
+fn an_observer_does_not_run_whatever_it_is_told_of_its_machine() {
+    let mut three = three(3, &[3], Preemption::AtOnce);
+    three.at(0, Input::Boot);
+    for request in [
+        Request::Healthy(false),
+        Request::Healthy(true),
+        Request::StepDown(None, ms(100)),
+        Request::Yield(None),
+    ] {
+        three.at(10, Input::Request(request));
+    }
+    assert_eq!(three.at(110, Input::Wake), "no timer");
+}
+
+/// One that has followed a leader of its list moves at once, and votes from then on; one that has
+/// not waits. To make it a voter is a change of voters, to let others observe is none.
+#[test]
+fn an_observer_becomes_a_voter_by_a_change_of_voters() {
+    let list = |config_epoch, voters: &[u16], in_force| {
+        let voters = voters.iter().copied().map(id).collect();
+        Some(List { config_epoch, voters, in_force })
+    };
+    let durable = |list| Some(Durable { epoch: epoch(4), granted_to: Some(id(2)), list });
+    let members = |config_epoch, observers: &[u16]| {
+        let all = Members::new((1..=5).map(id)).expect("valid").numbered(config_epoch);
+        all.with_observers(observers.iter().copied().map(id)).expect("enough vote")
+    };
+    let given = |number, durable, members| {
+        Node::<Quorum>::new(Config { id: id(number), members, timing: Timing::DEFAULT }, durable, 0)
+    };
+    let kept = || durable(list(3, &[1, 2, 3], true));
+    let mut four = Story(given(4, kept(), members(4, &[5])).expect("one voter more"));
+    let started = four.at(0, Input::Boot);
+    assert!(started.starts_with("durable: 4 to 2, not_started becomes follower"), "{started}");
+    let grants = four.hears(1_200, 2, Message::Claim(epoch(5)));
+    assert!(grants.starts_with("durable: 5 to 2, Grant 5 to 2"), "{grants}");
+
+    let unproved = durable(list(3, &[1, 2, 3], false));
+    let mut four = Story(given(4, unproved, members(4, &[5])).expect("one voter more"));
+    assert!(four.at(0, Input::Boot).contains("so it waits"), "until it hears a voter");
+
+    assert!(given(4, kept(), members(4, &[])).is_err(), "two voters more");
+    assert!(given(4, kept(), members(4, &[1, 5])).is_err(), "one for another");
+    assert!(given(4, kept(), members(3, &[5])).is_err(), "another list with the same number");
+    for all_observe_but_three in [members(3, &[4, 5]), members(4, &[4, 5])] {
+        given(4, kept(), all_observe_but_three).expect("any number may observe");
+    }
+}
+
+#[test]
+fn observers_are_members_and_leave_enough_voters() {
+    let all = || Members::new([1, 2, 3].map(id)).expect("valid");
+    let unknown = all().with_observers([id(4)]);
+    assert!(matches!(unknown, Err(MemberError::UnknownObserver { .. })), "{unknown:?}");
+    let twice = all().with_observers([id(3), id(3)]);
+    assert_eq!(twice, Err(MemberError::DuplicateId { node: id(3) }));
+    let lonely = all().with_observers([id(3), id(1)]);
+    assert_eq!(lonely, Err(MemberError::TooFewVoters { voters: 1 }));
+    let two = all().with_observers([id(2)]).expect("two vote");
+    assert_eq!((two.voters(), two.count()), (&[id(1), id(3)][..], 3));
+    assert!(two.observes(id(2)) && !two.votes(id(2)) && !two.observes(id(9)));
+    assert_eq!(two.voters_above(id(1)), [id(3)]);
+}
