@@ -1,7 +1,6 @@
 //! The loop around a node: one task owns it, tells it what happens, and does what it wants done.
 
 use std::collections::VecDeque;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::disk::Disk;
 use super::gate::Gate;
 use super::guard::Lessee;
 use super::leadership::{News, Publisher};
@@ -20,7 +20,7 @@ use crate::protocol::{
     Core, Epoch, Event, Input, Lease, Membership as _, Node, NodeId, Output, Reason, Request, Role,
     Status, Time,
 };
-use crate::storage::{Storage, StorageError};
+use crate::storage::StorageError;
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
 
@@ -31,9 +31,6 @@ pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// How long a leader that leaves waits until what it said last is with the network.
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 
-/// What is saved is small: a disk that takes longer is worth a line in the log.
-const SLOW_DISK: Duration = Duration::from_secs(1);
-
 /// An answer that waits, and the node that is next.
 pub(super) type Handover = (Answer, Option<NodeId>);
 
@@ -41,8 +38,9 @@ pub(super) type Handover = (Answer, Option<NodeId>);
 pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) node: Node<C>,
     pub(super) links: Links<C::Message>,
-    /// `None` while it is in use, and for protocols without durable state.
-    pub(super) storage: Option<Box<dyn Storage<C::Durable>>>,
+    pub(super) disk: Disk<C::Durable>,
+    /// Whether the program says that the machine is fit to lead.
+    pub(super) healthy: bool,
     /// `None` for protocols that detect failures by themselves.
     pub(super) watch: Option<Watch>,
     pub(super) publisher: Publisher,
@@ -66,6 +64,7 @@ pub(super) struct Actor<C: Core, K: Clock> {
 enum Happened<M> {
     Stopped,
     Asked(Order),
+    Answered(Result<(), StorageError>),
     Arrived(Arrival<M>),
     Nothing,
 }
@@ -104,6 +103,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                     Some(arrival) => Happened::Arrived(arrival),
                     None => return Ok(()),
                 },
+                answered = self.disk.answered() => Happened::Answered(answered),
                 () = self.links.news_of_one_gone() => Happened::Nothing,
                 () = tokio::time::sleep(longest) => Happened::Nothing,
             };
@@ -121,6 +121,10 @@ impl<C: Core, K: Clock> Actor<C, K> {
                     self.obey(order).await?;
                     None
                 }
+                Happened::Answered(answered) => {
+                    answered?;
+                    None
+                }
                 Happened::Arrived(arrival) => self.hear(arrival),
                 Happened::Nothing => Some(Input::Wake),
             };
@@ -136,6 +140,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
             if arrivals.is_empty() {
                 self.wait_in_vain().await?;
             }
+            self.look_at_disk().await?;
         }
     }
 
@@ -163,6 +168,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
             (Some(refusal), _) => Err(refusal),
             (None, What::Freeze(time)) if self.leads() => {
                 self.frozen = Some(self.clock.now() + time);
+                Ok(None)
+            }
+            (None, What::Healthy(healthy)) => {
+                self.healthy = healthy;
+                self.step(self.fitness()).await?;
                 Ok(None)
             }
             (None, What::Prepared(number)) => {
@@ -272,7 +282,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
     pub(super) fn until_wake(&self) -> Duration {
         let deadline = self.watch.as_ref().map(Watch::deadline);
-        let next = self.wake.into_iter().chain(deadline).chain(self.resume).min();
+        let next = self.wake.into_iter().chain(deadline).chain(self.resume);
+        let next = next.chain(self.disk_deadline()).min();
         let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
     }
@@ -349,24 +360,6 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
     }
 
-    /// Returns when `state` is durable. The disk keeps a thread of its own busy meanwhile.
-    async fn persist(&mut self, state: C::Durable) -> Result<(), StorageError> {
-        let mut storage = self.storage.take().ok_or(StorageError::Missing)?;
-        let save = tokio::task::spawn_blocking(move || (storage.save(&state), storage));
-        let mut save = pin!(save);
-        let saved = match tokio::time::timeout(SLOW_DISK, &mut save).await {
-            Ok(saved) => saved,
-            Err(_) => {
-                let node = self.node.status().id.get();
-                tracing::warn!(node, "the disk takes longer than {SLOW_DISK:?}: the node waits");
-                save.await
-            }
-        };
-        let (result, storage) = saved.map_err(|_| StorageError::Panicked)?;
-        self.storage = Some(storage);
-        result
-    }
-
     /// A message is for the node, a heartbeat for its detector.
     fn hear(&mut self, arrival: Arrival<C::Message>) -> Option<Input<C::Message>> {
         let Arrival { from, incarnation, frame } = arrival;
@@ -402,7 +395,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
         match event {
             Event::RoleChanged { to, leader, reason, .. } => {
                 self.resume = None;
-                self.change(to, leader, reason);
+                self.change(to, leader, self.unfit(reason));
             }
             Event::Ignored { from, cause } => {
                 self.ignored.fetch_add(1, Ordering::Relaxed);
@@ -419,7 +412,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
     }
 
     /// Tells the program and the log what is so from now on.
-    fn announce(&self, role: Role, leader: Option<NodeId>, reason: Reason) {
+    pub(super) fn announce(&self, role: Role, leader: Option<NodeId>, reason: Reason) {
         let (node, incarnation) = (self.node.status().id.get(), self.incarnation);
         let was = self.publisher.latest().role;
         let epoch = self.epoch(leader);

@@ -7,6 +7,7 @@
 //! A protocol that needs neither gets neither.
 
 mod actor;
+mod disk;
 mod gate;
 mod guard;
 mod handle;
@@ -30,6 +31,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::Actor;
+use self::disk::Disk;
 use self::gate::Gate;
 pub use self::gate::{Approach, Preparation};
 pub use self::guard::Guard;
@@ -226,7 +228,8 @@ impl Election {
         let actor = Actor {
             node,
             links,
-            storage,
+            disk: Disk::new(storage, silence, clock.now()),
+            healthy: true,
             watch,
             publisher,
             lessee,

@@ -163,9 +163,8 @@ impl What {
             }
             Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
             Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
-            Self::Healthy(healthy) => (Some(Request::Healthy(healthy)), None),
             Self::Unprepared(_, time) => (Some(Request::StepDown(follower, time)), follower),
-            Self::Answer | Self::Prepared(_) => (None, None),
+            Self::Answer | Self::Prepared(_) | Self::Healthy(_) => (None, None),
         }
     }
 }

@@ -134,7 +134,7 @@ fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
 }
 
-fn ms(milliseconds: u64) -> Duration {
+const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
@@ -188,7 +188,8 @@ fn around<C: Core>(
     let actor = Actor {
         node,
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
-        storage: None,
+        disk: Disk::new(None, silence, clock.now()),
+        healthy: true,
         watch: None,
         publisher,
         lessee,
@@ -211,7 +212,7 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
     let (clock, records) = (ManualClock::new(), Records::default());
     let (arrivals, inbox) = mpsc::channel(16);
     let (mut actor, ..) = around(node, ms(1_000), &clock);
-    actor.storage = Some(Box::new(records.clone()));
+    actor.disk = Disk::new(Some(Box::new(records.clone())), ms(60_000), clock.now());
     actor.watch = detection
         .map(|detection| Watch::new(detection, detection.check().expect("good"), clock.now()));
     let (ignored, inbox) = (Arc::clone(&actor.ignored), Some(inbox));

@@ -68,6 +68,11 @@ impl Reason {
     pub const PREPARING: Self = Self::new("preparing", "it leads once its program is prepared");
     /// A leader that was paused leads still.
     pub const RESUMED: Self = Self::new("resumed", "it leads still, after a pause");
+    /// Its machine is not fit to lead, as its program says.
+    pub const UNFIT: Self = Self::new("unfit", "its machine is not fit to lead");
+    /// It led, and its storage did not answer for as long as a leader may be silent, or failed.
+    pub const STORAGE_STALLED: Self =
+        Self::new("storage_stalled", "its storage does not answer, or fails");
     /// The leader is the same, and leads another epoch.
     pub const NEXT_EPOCH: Self = Self::new("next_epoch", "the leader leads another epoch");
     /// The node takes part no longer.

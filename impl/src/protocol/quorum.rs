@@ -129,7 +129,6 @@ const PROMISE_OVER: Reason = Reason::new("promise_over", "the promise to the lea
 const HIGHER_EPOCH: Reason = Reason::new("higher_epoch", "there is a higher epoch");
 const HANDED_OVER: Reason = Reason::new("handed_over", "another node is to lead instead");
 const ASKED_TO_YIELD: Reason = Reason::new("asked_to_yield", "it was asked to lead no longer");
-const UNFIT: Reason = Reason::new("unfit", "its machine is not fit to lead");
 const YIELDED: Reason = Reason::new("yielded", "the leader has stopped leading");
 const CANVASSED: Reason = Reason::new("canvassed", "a lower node asked for support");
 

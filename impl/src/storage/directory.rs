@@ -31,6 +31,9 @@ const SLOTS: [&str; 2] = ["state.0", "state.1"];
 /// The file that a process has locked as long as it uses the directory.
 const LOCK: &str = "lock";
 
+/// The file that is written to find out whether anything can be.
+const PROBE: &str = "probe";
+
 /// The storage of one node in a directory of its own.
 #[derive(Debug)]
 pub struct Directory<D> {
@@ -162,6 +165,17 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
             (self.sequence, self.first) = (Some(sequence), 1 - number);
         }
         Ok(())
+    }
+
+    fn probe(&mut self) -> Result<(), StorageError> {
+        let path = self.path.join(PROBE);
+        let write = || {
+            let mut file =
+                OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+            file.write_all(b"?")?;
+            file.sync_all()
+        };
+        write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
     }
 }
 

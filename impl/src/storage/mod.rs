@@ -38,6 +38,17 @@ pub trait Storage<D>: Send + 'static {
     ///
     /// A [`StorageError`] when `state` may not be durable. The node must stop then.
     fn save(&mut self, state: &D) -> Result<(), StorageError>;
+
+    /// Finds out whether anything could be saved: writes something that means nothing, and returns
+    /// when it is durable. A leader asks that now and then, and leads no longer if the answer does
+    /// not come in time. A storage that cannot tell says yes.
+    ///
+    /// # Errors
+    ///
+    /// A [`StorageError`] when nothing could be saved.
+    fn probe(&mut self) -> Result<(), StorageError> {
+        Ok(())
+    }
 }
 
 /// Whose state it is: it is of no use to any other node, and would do harm there.

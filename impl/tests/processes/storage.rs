@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::bad_input::{logs, refuses};
-use super::common::Cluster;
+use super::common::{Cluster, wait_until};
 
 /// Two nodes of Stoller's election, which remembers the number of its incarnation.
 fn cluster() -> Cluster {
@@ -128,4 +128,36 @@ fn a_full_disk_stops_the_node() {
     let mut process = cluster.run("full", 2, &[]);
     assert_eq!(process.ended().code(), Some(1));
     logs(&cluster, "full", &["ERROR", "takes part no longer", "No space left"]);
+}
+
+/// A file that is written to find out whether the disk answers is a pipe without a reader: opening
+/// it does not return.
+#[test]
+fn a_leader_whose_disk_does_not_answer_lets_another_lead() {
+    let mut cluster = Cluster::running(3, "quorum", "");
+    (1..=3).for_each(|node| cluster.start(node));
+    let leader = cluster.wait_for_any_leader();
+    let name = leader.to_string();
+    let probe = cluster.directory.path().join(format!("quorum-{leader}/probe"));
+    wait_until("it asks its disk", || probe.exists(), || cluster.log_of(&name));
+    std::fs::remove_file(&probe).expect("ours");
+    let made = std::process::Command::new("mkfifo").arg(&probe).status();
+    assert!(made.expect("mkfifo").success());
+
+    let others: Vec<u16> = (1..=3).filter(|&node| node != leader).collect();
+    let next = || {
+        let status = cluster.status(others[0]).unwrap_or_default();
+        others.iter().any(|&other| status["leader"] == other)
+    };
+    wait_until("another leads", next, || cluster.log_of(&name));
+    let log = cluster.log_of(&name);
+    assert!(log.contains("its storage does not answer, or fails"), "{log}");
+    assert!(!log.contains("no majority renewed the lease"), "it did not wait for that: {log}");
+
+    // Now there is a reader, but a pipe cannot be synced. A file can.
+    drop(std::fs::File::open(&probe).expect("the node waits for that"));
+    std::fs::remove_file(&probe).expect("ours");
+    let answers = || cluster.log_of(&name).contains("the storage answers again");
+    wait_until("it is a disk again", answers, || cluster.log_of(&name));
+    assert_ne!(cluster.wait_for_any_leader(), 0);
 }

@@ -28,7 +28,7 @@ async fn leader_behind(gate: Option<Gate>) -> Leader {
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
     let (mut actor, leadership, lessor) = around(node, Timing::DEFAULT.lease, &clock);
-    actor.storage = Some(Box::new(Memory::default()));
+    actor.disk = Disk::new(Some(Box::new(Memory::default())), ms(60_000), clock.now());
     actor.gate = gate;
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);

@@ -5,7 +5,7 @@ use std::sync::mpsc as channel;
 
 use super::*;
 use crate::protocol::Epoch;
-use crate::protocol::quorum::{Message, Quorum, Timer, Timing};
+use crate::protocol::quorum::{Message, Quorum, State, Timer, Timing};
 
 /// A disk that answers each save when it is let.
 struct Stalling(channel::Receiver<()>);
@@ -18,7 +18,14 @@ impl<D: 'static> Storage<D> for Stalling {
     fn save(&mut self, _: &D) -> Result<(), StorageError> {
         self.0.recv().map_err(|_| StorageError::Missing)
     }
+
+    fn probe(&mut self) -> Result<(), StorageError> {
+        self.0.recv().map_err(|_| StorageError::Missing)
+    }
 }
+
+/// How long the disk may take.
+const BOUND: Duration = ms(1_000);
 
 /// Node 3 of three, at the moment before it claims epoch 1; and what lets its disk answer.
 async fn candidate()
@@ -29,7 +36,7 @@ async fn candidate()
     let clock = ManualClock::new();
     let (mut actor, leadership, lessor) = around(node, ms(60_000), &clock);
     let (answer, answers) = channel::channel();
-    actor.storage = Some(Box::new(Stalling(answers)));
+    actor.disk = Disk::new(Some(Box::new(Stalling(answers))), BOUND, clock.now());
     actor.step(Input::Boot).await.expect("nothing to save");
     for timer in [Timer::Quiet, Timer::Watch] {
         clock.sleep(Quorum::period(actor.node.config(), timer));
@@ -82,4 +89,70 @@ async fn a_lease_counts_from_before_the_disk_was_asked() {
     answer.send(()).expect("it may have to wait again");
     actor.step(grant(1)).await.expect("saved");
     assert!(!leadership.now().is_self() && lessor.left().is_none());
+}
+
+/// Lets so much time pass, in which node 1 acknowledges every round, and says after how much of it
+/// the node leads no longer.
+async fn pass(actor: &mut Actor<Quorum, ManualClock>, clock: &ManualClock, time: u64) -> u64 {
+    let mut led = 0;
+    for _ in 0..time / 100 {
+        clock.sleep(ms(100));
+        actor.step(Input::Wake).await.expect("nothing to save");
+        let core = actor.node.core().expect("booted");
+        if let State::Leader { round, .. } = *core.state() {
+            let message = Message::Ack(core.epoch(), round);
+            let ack = Input::Receive { from: id(1), message };
+            actor.step(ack).await.expect("nothing to save");
+            led += 100;
+        }
+        actor.look_at_disk().await.expect("nothing to save");
+    }
+    led
+}
+
+#[tokio::test]
+async fn a_leader_whose_disk_does_not_answer_yields_and_says_why() {
+    let (mut actor, leadership, lessor, clock, answer) = candidate().await;
+    actor.step(grant(1)).await.expect("nothing to save");
+    for _ in 0..3 {
+        // The disk answers before the node looks again.
+        answer.send(()).expect("it waits");
+        assert_eq!(pass(&mut actor, &clock, 900).await, 900);
+        actor.disk.answered().await.expect("it was asked");
+        assert_eq!(pass(&mut actor, &clock, 1_100).await, 1_100, "it asks every other second");
+    }
+    assert_eq!(pass(&mut actor, &clock, 900).await, 900, "there is time left");
+    let led = pass(&mut actor, &clock, 5_000).await;
+    assert!(led <= 300, "it led for {led} ms more");
+    let now = leadership.now();
+    assert_eq!((now.role, now.leader), (Role::Follower, None));
+    assert_eq!(now.reason.map(Reason::name), Some("storage_stalled"));
+    assert!(lessor.left().is_none());
+    assert_eq!(actor.node.status().role, Role::Follower, "it does not run");
+
+    // Whatever its program says of the machine, the disk counts as well.
+    actor.healthy = true;
+    actor.step(actor.fitness()).await.expect("nothing to save");
+    pass(&mut actor, &clock, 2_000).await;
+    assert_eq!(actor.node.status().role, Role::Follower, "it does not run");
+    answer.send(()).expect("it waits");
+    actor.disk.answered().await.expect("it was asked");
+    pass(&mut actor, &clock, 200).await;
+    assert_eq!(actor.node.status().role, Role::Candidate, "it runs again");
+}
+
+#[tokio::test]
+async fn a_leader_whose_disk_fails_yields_and_asks_again() {
+    let (mut actor, leadership, _, clock, answer) = candidate().await;
+    actor.step(grant(1)).await.expect("nothing to save");
+    pass(&mut actor, &clock, 100).await;
+    // It is never let answer: that is a failure.
+    drop(answer);
+    actor.disk.answered().await.expect("it was asked");
+    let led = pass(&mut actor, &clock, 1_000).await;
+    assert!(led <= 300, "it led for {led} ms more");
+    assert_eq!(leadership.now().reason.map(Reason::name), Some("storage_stalled"));
+    pass(&mut actor, &clock, 2_000).await;
+    let asked = tokio::time::timeout(ms(5_000), actor.disk.answered()).await;
+    assert!(asked.is_ok(), "it asks again although it does not lead");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     ASKED_TO_YIELD, Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State,
-    Timer, UNFIT,
+    Timer,
 };
 
 impl Quorum {
@@ -35,7 +35,7 @@ impl Quorum {
         } else if self.is_fit(cx) {
             self.start_round(cx);
         } else {
-            self.hand_over(cx, None, UNFIT);
+            self.hand_over(cx, None, Reason::UNFIT);
         }
     }
 
