@@ -190,6 +190,51 @@ fn signals_are_forwarded_also_while_it_waits() {
     assert_eq!(node.ended().code(), Some(5));
 }
 
+/// How often a node has read its configuration again, with this result.
+fn reloads(cluster: &Cluster, node: u16, result: &str) -> usize {
+    let log = cluster.log_of(&node.to_string());
+    let told = log.lines().filter(|line| line.contains("the configuration was read again"));
+    told.filter(|line| line.contains(result)).count()
+}
+
+#[test]
+fn sighup_reloads_whether_the_node_leads_or_not_and_is_then_forwarded() {
+    let script = r#"trap 'echo "hup $BELLWETHER_LEADER" >> "$0"' HUP
+        trap 'echo "usr1 $BELLWETHER_LEADER" >> "$0"' USR1; trap 'exit 5' TERM
+        echo "start $$ $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+        while :; do sleep 0.01; done"#;
+    for kept in [&[][..], &["--no-forward", "HUP"]] {
+        let cluster = Cluster::quorum();
+        let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, kept, script));
+        let (_, leader) = cluster.wait_for_start(1);
+        let file = fs::read_to_string(cluster.config()).expect("ours");
+        let level = |level: &str| {
+            let text = format!("{file}[log]\nlevel = \"{level}\"\n");
+            fs::write(cluster.config(), text).expect("ours");
+        };
+        let logs = || [1, 2, 3].map(|node| cluster.log_of(&node.to_string())).concat();
+        level("debug");
+        nodes.iter().for_each(|node| node.send("-HUP"));
+        let all = || (1..=3).all(|node| reloads(&cluster, node, "log.level") == 1);
+        wait_until("all have read it again", all, logs);
+        level("nonsense");
+        nodes.iter().for_each(|node| node.send("-HUP"));
+        let all = || (1..=3).all(|node| reloads(&cluster, node, "nothing of it is used") == 1);
+        wait_until("all refuse it", all, logs);
+
+        // What comes later has come after what came before.
+        let heard = |what: &str| {
+            let words = [what.to_owned(), leader.to_string()].to_vec();
+            cluster.lines().iter().filter(|line| **line == words).count()
+        };
+        nodes[usize::from(leader) - 1].send("-USR1");
+        wait_until("it hears SIGUSR1", || heard("usr1") == 1, logs);
+        assert_eq!(heard("hup") > 0, kept.is_empty(), "{kept:?}: {:?}", cluster.lines());
+        nodes.iter_mut().for_each(|node| node.ask_to_end());
+        assert_eq!(nodes[usize::from(leader) - 1].ended().code(), Some(5));
+    }
+}
+
 #[test]
 fn a_command_that_fails_is_started_again() {
     let cluster = Cluster::quorum();

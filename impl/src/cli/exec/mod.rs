@@ -24,6 +24,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use self::running::{Ended, Running};
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
+use super::reload::{self, Reload};
 use super::{Failure, hooks, log};
 
 /// The exit status when the node itself cannot go on.
@@ -52,8 +53,9 @@ Examples:
   bellwether exec --config orders.toml --node 3 --restart always -- ./work
   bellwether exec --config orders.toml --node 3 --set lease=4s,promise=5s --grace 2s -- ./work
 
-SIGTERM, SIGINT and SIGQUIT are forwarded, and end this program once the command has ended; SIGHUP,
-SIGUSR1 and SIGUSR2 are forwarded.
+SIGTERM, SIGINT and SIGQUIT are forwarded, and end this program once the command has ended. SIGHUP
+reads the configuration of the node again, as with `run`, and is forwarded; SIGUSR1 and SIGUSR2 are
+forwarded. --no-forward keeps these three from the command.
 
 Exit status: that of the command, or 128 and the number of the signal that ended it, or this program
 while it waited; 75 the leadership was lost, with --once; 125 the node cannot go on; 126 the command
@@ -91,6 +93,10 @@ pub(crate) struct Args {
     #[arg(long)]
     once: bool,
 
+    /// Keep this signal from the command; may be repeated
+    #[arg(long, value_name = "SIGNAL", value_delimiter = ',', ignore_case = true)]
+    no_forward: Vec<Kept>,
+
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -105,6 +111,31 @@ enum Restart {
     OnFailure,
     /// Always
     Always,
+}
+
+/// A signal that the command need not get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// SIGHUP: it reads the configuration of the node again all the same
+    #[value(name = "HUP")]
+    Hangup,
+    /// SIGUSR1
+    #[value(name = "USR1")]
+    First,
+    /// SIGUSR2
+    #[value(name = "USR2")]
+    Second,
+}
+
+impl Kept {
+    fn raw(self) -> i32 {
+        let kind = match self {
+            Kept::Hangup => SignalKind::hangup(),
+            Kept::First => SignalKind::user_defined1(),
+            Kept::Second => SignalKind::user_defined2(),
+        };
+        kind.as_raw_value()
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -125,9 +156,11 @@ impl Visitor for Exec<'_> {
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;
+        let reload = Reload::new(args.config.clone(), (&args.overrides).into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
-        let ended = runtime.block_on(take_part(args, config)).map_err(cannot);
+        let part = take_part(args, config, &started, reload);
+        let ended = runtime.block_on(part).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
         Ok(ExitCode::from(ended?))
@@ -168,16 +201,26 @@ enum Waited {
     Stopped,
 }
 
-async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Result<u8> {
+async fn take_part<C: Runnable>(
+    args: &Args,
+    config: Config<C>,
+    started: &log::Started,
+    mut again: Reload,
+) -> anyhow::Result<u8> {
     let node = config.node();
-    let mut signals = Signals::new().map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
+    let mut signals =
+        Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let http = Http::listen(&config).await?;
     let (mut election, hooks) = hooks::join(config).await?;
-    http.serve(&election);
+    let options = http.serve(&election);
     let mut backoff = BACKOFF[0];
     let code = loop {
-        let guard = match wait(&election, &mut signals, args.least()).await {
+        let mut reload = || {
+            let running = reload::Running { log: started, hooks: &hooks, election: &election };
+            again.reload(node.get(), &running, &options);
+        };
+        let guard = match wait(&election, &mut signals, args.least(), &mut reload).await {
             Waited::Leads(guard) => guard,
             Waited::Signal(signal) => break u8::try_from(128 + signal).unwrap_or(u8::MAX),
             Waited::Stopped => {
@@ -187,8 +230,9 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
         };
         let epoch = guard.epoch().number();
         tracing::info!(node = node.get(), epoch, "starting the command");
-        let started = Instant::now();
-        let ended = Running::start(args, node, &guard)?.watch(&guard, &mut signals).await?;
+        let began = Instant::now();
+        let running = Running::start(args, node, &guard)?;
+        let ended = running.watch(&guard, &mut signals, &mut reload).await?;
         tracing::info!(node = node.get(), epoch, "the command {ended}");
         match ended {
             Ended::AsAsked(code) => break code,
@@ -203,7 +247,7 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
                 if !again {
                     break code;
                 }
-                if started.elapsed() > BACKOFF[1] {
+                if began.elapsed() > BACKOFF[1] {
                     backoff = BACKOFF[0];
                 }
                 tokio::select! {
@@ -220,13 +264,21 @@ async fn take_part<C: Runnable>(args: &Args, config: Config<C>) -> anyhow::Resul
 }
 
 /// Waits until the node leads, and so much of its lease is left.
-async fn wait(election: &Election, signals: &mut Signals, least: Duration) -> Waited {
+async fn wait(
+    election: &Election,
+    signals: &mut Signals,
+    least: Duration,
+    reload: &mut impl FnMut(),
+) -> Waited {
     let leadership = election.leadership();
     let mut tick = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
             _ = tick.tick() => {}
-            signal = signals.last() => return Waited::Signal(signal),
+            asked = signals.while_waiting() => match asked {
+                Asked::End(signal) => return Waited::Signal(signal),
+                _ => reload(),
+            },
         }
         if leadership.is_over() {
             return Waited::Stopped;
@@ -248,11 +300,24 @@ fn nanoseconds(time: Duration) -> u64 {
 struct Signals {
     /// Those that ask this program to end.
     last: [(i32, Signal); 3],
+    /// SIGHUP, which asks it to reload, and others.
     others: [(i32, Signal); 3],
+    /// Those that the command does not get.
+    kept: Vec<i32>,
+}
+
+/// What a signal asks for.
+enum Asked {
+    /// To end, by this signal.
+    End(i32),
+    /// To read the configuration again.
+    Reload,
+    /// To forward this one.
+    Forward(i32),
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    fn new(kept: &[Kept]) -> std::io::Result<Self> {
         let listen = |kind: SignalKind| std::io::Result::Ok((kind.as_raw_value(), signal(kind)?));
         let all = |[a, b, c]: [SignalKind; 3]| -> std::io::Result<_> {
             Ok([listen(a)?, listen(b)?, listen(c)?])
@@ -260,7 +325,8 @@ impl Signals {
         let last = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()];
         let others =
             [SignalKind::hangup(), SignalKind::user_defined1(), SignalKind::user_defined2()];
-        Ok(Self { last: all(last)?, others: all(others)? })
+        let kept = kept.iter().map(|signal| signal.raw()).collect();
+        Ok(Self { last: all(last)?, others: all(others)?, kept })
     }
 
     /// The next signal that asks this program to end.
@@ -268,13 +334,30 @@ impl Signals {
         first(&mut self.last).await
     }
 
-    /// The next signal, and whether it asks this program to end.
-    async fn next(&mut self) -> (i32, bool) {
-        let Self { last, others } = self;
+    /// The next signal that asks something of this program itself. The others wait for a command.
+    async fn while_waiting(&mut self) -> Asked {
+        let Self { last, others: [hangup, ..], .. } = self;
         tokio::select! {
-            signal = first(last) => (signal, true),
-            signal = first(others) => (signal, false),
+            signal = first(last) => Asked::End(signal),
+            _ = hangup.1.recv() => Asked::Reload,
         }
+    }
+
+    /// The next signal, and what it asks for.
+    async fn next(&mut self) -> Asked {
+        let Self { last, others, .. } = self;
+        tokio::select! {
+            signal = first(last) => Asked::End(signal),
+            signal = first(others) => match signal == SignalKind::hangup().as_raw_value() {
+                true => Asked::Reload,
+                false => Asked::Forward(signal),
+            },
+        }
+    }
+
+    /// Whether the command gets this one.
+    fn forwards(&self, signal: i32) -> bool {
+        !self.kept.contains(&signal)
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use super::{Args, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
+use super::{Args, Asked, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -95,17 +95,25 @@ impl Running {
     }
 
     /// Renews the lease of the command as long as the guard is valid, and forwards signals, until
-    /// the command has ended.
+    /// the command has ended. SIGHUP lets the node reload first.
     pub(super) async fn watch(
         mut self,
         guard: &Guard,
         signals: &mut Signals,
+        reload: &mut impl FnMut(),
     ) -> anyhow::Result<Ended> {
         let mut tick = tokio::time::interval(LOOK);
         let answer = loop {
             tokio::select! {
                 line = self.answers.next_line() => break line.ok().flatten(),
-                (signal, last) = signals.next() => self.forward(signal, last).await,
+                asked = signals.next() => match asked {
+                    Asked::End(signal) => self.end(signal).await,
+                    Asked::Reload => {
+                        reload();
+                        self.forward(Signal::HUP.as_raw(), signals).await;
+                    }
+                    Asked::Forward(signal) => self.forward(signal, signals).await,
+                },
                 _ = tick.tick() => {}
             }
             self.renew(guard).await;
@@ -145,10 +153,13 @@ impl Running {
         }
     }
 
-    async fn forward(&mut self, signal: i32, last: bool) {
-        if !last {
-            return self.order(&format!("signal {signal}")).await;
+    async fn forward(&mut self, signal: i32, signals: &Signals) {
+        if signals.forwards(signal) {
+            self.order(&format!("signal {signal}")).await;
         }
+    }
+
+    async fn end(&mut self, signal: i32) {
         self.asked = true;
         let after = self.stop_timeout;
         self.order(&format!("stop {signal} {}", nanoseconds(after))).await;
