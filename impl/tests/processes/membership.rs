@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::bad_input::refuses;
+use super::bad_input::{logs, refuses};
 use super::common::{Cluster, wait_until};
 
 /// Five nodes are configured somewhere, of which so many are members at first.
@@ -118,4 +118,28 @@ fn a_new_node_waits_until_it_hears_a_member() {
     changing.cluster.wait_for(4, "it waits", |status| status["reason"] == "joins");
     let leader = changing.cluster.status(4).expect("it runs")["leader"].clone();
     assert!(leader.is_null(), "{leader}");
+}
+
+/// A protocol without a quorum remembers no list: the lists keep nodes apart while they differ, and
+/// those of each list have a leader.
+#[test]
+fn other_protocols_remember_no_list() {
+    let mut cluster = Cluster::new(2);
+    (1..=2).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(2);
+    let first = fs::read_to_string(cluster.config()).expect("ours");
+    let second = first.replace("[members]", "config_epoch = 2\n[members]");
+    let restart = |cluster: &mut Cluster, text: &str| {
+        fs::write(cluster.config(), text).expect("ours");
+        let mut process = cluster.take(1);
+        process.ask_to_end();
+        assert!(process.ended().success());
+        cluster.start(1);
+    };
+    restart(&mut cluster, &second);
+    cluster.wait_for(1, "it leads its own list", |status| status["leader"] == 1);
+    cluster.wait_for(2, "the other one is refused", |status| status["leader"] == 2);
+    logs(&cluster, "2", &["has config_epoch 2"]);
+    restart(&mut cluster, &first);
+    cluster.wait_for_leader(2);
 }
