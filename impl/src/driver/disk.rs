@@ -26,7 +26,7 @@ pub(super) struct Disk<D> {
     /// How long it may take.
     bound: Duration,
     /// When a leader asks next.
-    next: Time,
+    pub(super) next: Time,
     /// Why it could not answer last time.
     failure: Option<StorageError>,
     /// Whether the node takes it for stalled.
@@ -74,6 +74,11 @@ impl<D: Send + 'static> Disk<D> {
         self.storage = Some(storage);
         self.failure = result.err();
         Ok(())
+    }
+
+    /// Whether there is an answer that was not waited for.
+    pub(super) fn has_answered(&self) -> bool {
+        self.asked.as_ref().is_some_and(|(_, answer)| answer.is_finished())
     }
 
     /// What is wrong with it, if it does not answer in time, or has failed to.
@@ -142,6 +147,10 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// even hand over durably. It yields at its next round, and does not run until there is an
     /// answer.
     pub(super) async fn look_at_disk(&mut self) -> Result<(), StorageError> {
+        // However much else has happened: an answer that is there is not late.
+        if self.disk.has_answered() {
+            self.disk.answered().await?;
+        }
         let now = self.clock.now();
         let problem = self.disk.problem(now).filter(|_| C::REQUESTS);
         if problem.is_some() != self.disk.stalled {
