@@ -19,6 +19,7 @@ mod invitation;
 mod lease;
 mod liveness;
 mod ospf_dr;
+mod output;
 mod packed;
 mod queue;
 mod quorum;

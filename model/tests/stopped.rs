@@ -1,10 +1,11 @@
 //! Searches that end before they are done: on Ctrl-C, on SIGTERM, and at the memory limit. Each
-//! says what it knows, and exits with 3.
+//! says what it knows, and exits with 3, or 1 if it has found a violation.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
+use std::os::unix::fs::FileExt;
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -94,6 +95,44 @@ fn a_signal_ends_a_search_and_it_says_what_it_knows() {
         assert_eq!(report["cut_short"], "interrupted", "{report}");
         assert!(report["states"]["distinct"].as_u64().is_some_and(|states| states > 0), "{report}");
     }
+}
+
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let mut search = start(ENDLESS);
+    search.works();
+    search.signal(Signal::INT);
+    search.signal(Signal::TERM);
+    search.ends(|_| ());
+    let (status, [report, _]) = search.said();
+    assert_eq!((status, report.as_str()), (Some(143), ""));
+}
+
+#[test]
+fn what_was_found_is_told_at_once_and_reported_in_the_end() {
+    let mut search = start("check bully --nodes 6 --crashes 2 --recoveries 1");
+    let began = Instant::now();
+    // The place in the file belongs to the process that writes.
+    let tells = |search: &Running| search.printed[1].read_at(&mut [0], 0).expect("a file") > 0;
+    while !tells(&search) {
+        assert!(!search.is_over(), "it ended too early");
+        assert!(began.elapsed() < Duration::from_secs(60), "it tells nothing");
+        sleep(Duration::from_millis(50));
+    }
+    search.signal(Signal::TERM);
+    search.ends(|_| ());
+    let (status, [report, told]) = search.said();
+    assert_eq!(status, Some(1), "{told}");
+    let lines: Vec<&str> = told.lines().collect();
+    let progress = lines.iter().position(|line| line.contains(": states: "));
+    let progress = progress.unwrap_or_else(|| panic!("no progress: {told}"));
+    assert_eq!(lines[0], "violated: at-most-one-leader, 5 steps");
+    assert!(lines[..progress].iter().all(|line| line.starts_with("violated: ")), "{told}");
+    for says in ["violated (5 steps)", "1. 6, the leader, crashes.", "unknown: it was interrupted"]
+    {
+        assert!(report.contains(says), "'{says}' in: {report}");
+    }
+    assert!(report.contains("The search was cut short after "), "{report}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod json;
 mod markdown;
 mod print;
 
-use super::{HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED};
+use super::{HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, text};
 use crate::check::Limits;
 use crate::claims::{Judged, Ledger, Runner};
 use anyhow::anyhow;
@@ -80,11 +80,11 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
     bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
     if args.json {
-        writeln!(std::io::stdout(), "{}", json::of(&judged))?;
+        text::print_json(&json::of(&judged), args.ascii)?;
     } else if args.markdown {
-        write!(std::io::stdout(), "{}", markdown::of(&judged))?;
+        write!(text::stdout(args.ascii), "{}", markdown::of(&judged))?;
     } else {
-        print::all(&mut anstream::stdout(), args, &judged)?;
+        print::all(&mut text::stdout(args.ascii), args, &judged)?;
     }
     Ok(status(&judged))
 }

@@ -1,5 +1,6 @@
 //! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
+use super::table::{Cell as Place, Table};
 use super::{
     HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report,
     status, text,
@@ -10,9 +11,9 @@ use crate::survey::{
     How, Most, Row, Standing, Surrounding, matrix, questions, surroundings, survey,
 };
 use crate::words::instead_of;
+use anstyle::AnsiColor;
 use anyhow::{Context, anyhow};
 use clap::Args;
-use comfy_table::{Cell as Place, Color, ContentArrangement, Table, presets};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -94,14 +95,15 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
         std::fs::write(file, matrix::svg(&worlds, &rows))
             .with_context(|| format!("writing {}; give --svg another file", file.display()))?;
     }
-    let mut out = anstream::stdout();
+    let mut out = text::stdout(args.ascii);
     if args.json {
         let worlds: Vec<_> = worlds.iter().map(described).collect();
-        writeln!(out, "{}", json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows }))?;
+        let object = json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows });
+        text::print_json(&object, args.ascii)?;
     } else if args.markdown {
         write!(out, "{}", matrix::markdown(&worlds, &rows))?;
     } else {
-        print(&mut out, &worlds, &rows)?;
+        print(&mut out, &worlds, &rows, args.ascii)?;
     }
     Ok(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS })
 }
@@ -128,39 +130,38 @@ fn described(world: &Surrounding) -> serde_json::Value {
     json!({ "name": world.name, "meaning": world.meaning })
 }
 
-fn print(out: &mut impl Write, worlds: &[Surrounding], rows: &[Row]) -> anyhow::Result<()> {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
+fn print(
+    out: &mut impl Write,
+    worlds: &[Surrounding],
+    rows: &[Row],
+    ascii: bool,
+) -> anyhow::Result<()> {
     let names = worlds.iter().map(|world| world.name);
-    table.set_header(["protocol"].into_iter().chain(names).chain(["messages"]));
+    let mut table = Table::new(["protocol"].into_iter().chain(names).chain(["messages"]));
     for row in rows {
         let cells = row.cells.iter().map(|cell| {
             let colour = match cell.standing() {
-                Some(Standing::Holds) => Color::Green,
-                Some(Standing::Fails) => Color::Red,
-                Some(Standing::NotPromised) => Color::Cyan,
-                _ => Color::Yellow,
+                Some(Standing::Holds) => AnsiColor::Green,
+                Some(Standing::Fails) => AnsiColor::Red,
+                Some(Standing::NotPromised) => AnsiColor::Cyan,
+                _ => AnsiColor::Yellow,
             };
-            Place::new(cell.words().replace("; ", "\n")).fg(colour)
+            Place::new(cell.words()).in_colour(colour)
         });
         let name = Place::new(row.protocol);
-        table.add_row(std::iter::once(name).chain(cells).chain([Place::new(row.messages.words())]));
+        table.row(std::iter::once(name).chain(cells).chain([Place::new(row.messages.words())]));
     }
-    writeln!(out, "{table}\n")?;
-    for world in worlds {
-        writeln!(
-            out,
-            "{}",
-            text::wrap(&format!("{}: {}", world.name, world.meaning), text::width())
-        )?;
-    }
-    writeln!(
-        out,
+    writeln!(out, "{}\n", table.print(ascii))?;
+    let mut explained: Vec<_> =
+        worlds.iter().map(|world| format!("{}: {}", world.name, world.meaning)).collect();
+    explained.push(
         "messages: the most that an execution sends from a crash until the world is quiescent"
-    )?;
-    writeln!(out, "\n{}", text::wrap(LEGEND, text::width()))?;
-    writeln!(out, "\nWhat is behind a cell: bellwether-model survey --show PROTOCOL WORLD")?;
+            .to_owned(),
+    );
+    explained.push(format!("\n{LEGEND}"));
+    explained
+        .push("\nWhat is behind a cell: bellwether-model survey --show PROTOCOL WORLD".to_owned());
+    writeln!(out, "{}", text::wrap(&explained.join("\n"), text::width()))?;
     Ok(())
 }
 
@@ -187,7 +188,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     let report = checking::decide(&*world, &asked, &options, &mut |event| bar.tell("", event));
     bar.finish();
     let report = report?;
-    let mut out = anstream::stdout();
+    let mut out = text::stdout(args.ascii);
     writeln!(out, "{}: {}", found.name, found.meaning)?;
     writeln!(out, "{} check {name} {}\n", tool.name, WorldArgs::typed(&scenario))?;
     let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };

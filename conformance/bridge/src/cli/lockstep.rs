@@ -5,7 +5,7 @@ use crate::coverage::Met;
 use crate::lockstep::{Outcome, Summary};
 use crate::mapping::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
-use bellwether_engine::cli::{LimitArgs, ProgressArgs, WorldArgs};
+use bellwether_engine::cli::{LimitArgs, ProgressArgs, WorldArgs, text};
 use bellwether_engine::world::Scenario;
 use clap::Args;
 use indicatif::HumanCount;
@@ -74,7 +74,7 @@ impl LockstepArgs {
         }
         let description = mapping.description();
         if self.json {
-            json(&description, &scenario, &outcome)?;
+            text::print_json(&json(&description, &scenario, &outcome), self.ascii)?;
         } else {
             self.print(&description, &scenario, &outcome)?;
         }
@@ -88,7 +88,7 @@ impl LockstepArgs {
     }
 }
 
-fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Result<()> {
+fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> serde_json::Value {
     let Outcome { summary, divergence, large_group } = outcome;
     let verdict = match (divergence, summary.cut_short) {
         _ if large_group.wrong.is_some() => "diverges",
@@ -97,7 +97,7 @@ fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Res
         (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
         (None, None) => "conforms",
     };
-    let object = json!({
+    json!({
         "protocol": of.protocol,
         "variant": of.variant,
         "world": scenario,
@@ -106,9 +106,7 @@ fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> anyhow::Res
         "rate": summary.rate().round(),
         "divergence": divergence,
         "large_group": large_group,
-    });
-    writeln!(std::io::stdout(), "{object}")?;
-    Ok(())
+    })
 }
 
 impl LockstepArgs {
@@ -119,7 +117,7 @@ impl LockstepArgs {
         outcome: &Outcome,
     ) -> anyhow::Result<()> {
         let Outcome { summary, divergence, large_group } = outcome;
-        let mut out = anstream::stdout();
+        let mut out = text::stdout(self.ascii);
         writeln!(out, "{}, {}: model and program", of.protocol, of.variant)?;
         writeln!(out, "{scenario}\n")?;
         figures(&mut out, summary)?;

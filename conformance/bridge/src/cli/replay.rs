@@ -4,6 +4,7 @@ use super::{CONFORMS, DIVERGES, ERROR, GOOD};
 use crate::mapping::{AnyMapping, Mappings};
 use crate::replay::Replayed;
 use anyhow::Context;
+use bellwether_engine::cli::text;
 use bellwether_engine::trace::Trace;
 use clap::Args;
 use serde_json::json;
@@ -62,7 +63,7 @@ impl ReplayArgs {
                 "rounds": replayed.rounds,
                 "divergence": replayed.divergence,
             });
-            writeln!(std::io::stdout(), "{object}")?;
+            text::print_json(&object, self.ascii)?;
         } else {
             self.print(trace, &replayed)?;
         }
@@ -72,7 +73,7 @@ impl ReplayArgs {
 
 impl ReplayArgs {
     fn print(&self, trace: &Trace, replayed: &Replayed) -> anyhow::Result<()> {
-        let mut out = anstream::stdout();
+        let mut out = text::stdout(self.ascii);
         let header = &trace.header;
         writeln!(out, "{}, {}: model and program", header.protocol, header.variant)?;
         writeln!(out, "{}\n", header.world)?;

@@ -11,8 +11,8 @@ use crate::space::ActionId;
 use crate::world::World;
 use std::time::Instant;
 
-/// Decides every one of `properties` in `world`, telling `look` of violations as they are found, and now and
-/// then how far it is.
+/// Decides every one of `properties` in `world`, telling `look` of violations as they are found,
+/// and now and then how far it is.
 ///
 /// Whichever engine searches, liveness is decided on the state graph; where stateright searches
 /// too, the two must count the same.

@@ -1,14 +1,15 @@
 //! `bounds`: what executions of a world cost at most, and an execution that costs as much.
 
+use super::table::{Cell, Table};
 use super::{
     HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world,
 };
 use crate::check::Reason;
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
 use crate::words::instead_of;
+use anstyle::AnsiColor;
 use anyhow::anyhow;
 use clap::Args;
-use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;
 use std::path::PathBuf;
@@ -77,7 +78,7 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
         }
     }
     if args.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string(&found)?)?;
+        text::print_json(&found, args.ascii)?;
     } else {
         args.print(&found, &shown)?;
     }
@@ -112,14 +113,15 @@ impl BoundsArgs {
     }
 
     fn print(&self, found: &Bounds, shown: &[&Line]) -> anyhow::Result<()> {
-        let mut out = anstream::stdout();
+        let mut out = text::stdout(self.ascii);
         let width = text::width();
         writeln!(out, "{}, {}", name(found), found.world.rules().variant_name())?;
         writeln!(out, "{}", text::wrap(&found.world.scenario().to_string(), width))?;
         writeln!(out, "{}", text::wrap(&searched(found), width))?;
-        writeln!(out, "counted: {}\n", text::wrap(&counted(found), width))?;
+        let counted = format!("counted: {}", counted(found));
+        writeln!(out, "{}\n", text::wrap(&counted, width))?;
         if !found.lines.is_empty() {
-            writeln!(out, "{}", table(found))?;
+            writeln!(out, "{}", table(found).print(self.ascii))?;
         }
         for line in shown {
             let trace = line.trace(&*found.world);
@@ -161,10 +163,7 @@ fn counted(found: &Bounds) -> String {
 }
 
 fn table(found: &Bounds) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["counted", "at most", "first reached in", "what it is"]);
+    let mut table = Table::new(["counted", "at most", "first reached in", "what it is"]);
     for line in &found.lines {
         let (most, steps) = match &line.bound {
             Bound::Most(most, steps) => {
@@ -173,11 +172,11 @@ fn table(found: &Bounds) -> Table {
             }
             Bound::Unbounded(lasso) => {
                 let steps = format!("{} + {} steps", lasso.stem.len(), lasso.cycle.len());
-                (Cell::new("unbounded").fg(Color::Red), steps)
+                (Cell::new("unbounded").in_colour(AnsiColor::Red), steps)
             }
         };
         let what = if line.kind.is_none() { line.meaning } else { "" };
-        table.add_row([Cell::new(line.name()), most, Cell::new(steps), Cell::new(what)]);
+        table.row([Cell::new(line.name()), most, Cell::new(steps), Cell::new(what)]);
     }
     table
 }

@@ -1,13 +1,13 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
+use super::table::{Cell, Table};
 use super::{
     LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
 };
 use crate::check::{self, Decision, Engine, Options, Reason, Report, Unfinished, Verdict};
 use crate::trace::Trace;
-use anstyle::Style;
+use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::HashSet;
 use std::io::Write;
@@ -97,7 +97,7 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     let report = found?;
     let saved = args.save(tool, &report)?;
     if args.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string(&report)?)?;
+        text::print_json(&report, args.ascii)?;
     } else {
         print(tool, &report, &args.protocol, &saved, args.ascii)?;
     }
@@ -161,13 +161,13 @@ pub fn print(
     saved: &Saved,
     ascii: bool,
 ) -> anyhow::Result<()> {
-    let mut out = anstream::stdout();
+    let mut out = text::stdout(ascii);
     let rules = report.world.rules();
     writeln!(out, "{}, {}", rules.protocol().name(), rules.variant_name())?;
     let width = text::width();
     writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
     writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
-    writeln!(out, "{}", table(report))?;
+    writeln!(out, "{}", table(report).print(ascii))?;
     let mut told: Vec<(&'static str, Trace)> = Vec::new();
     for (decision, trace) in counterexamples(report) {
         let property = &decision.property;
@@ -236,12 +236,9 @@ fn searched(report: &Report) -> String {
 }
 
 fn table(report: &Report) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["property", "verdict", "in words"]);
+    let mut table = Table::new(["property", "verdict", "in words"]);
     for decision in &report.decisions {
-        table.add_row([
+        table.row([
             Cell::new(decision.property.name),
             verdict(report, decision),
             Cell::new(decision.property.meaning),
@@ -252,21 +249,21 @@ fn table(report: &Report) -> Table {
 
 fn verdict(report: &Report, decision: &Decision) -> Cell {
     let (colour, words) = match (decision.verdict, &decision.counterexample) {
-        (Verdict::Holds, _) => (Color::Green, "holds".to_owned()),
-        (Verdict::HoldsWithin, _) => (Color::Yellow, check::holds_within(&report.bounds_met)),
-        (Verdict::Violated, None) => (Color::Red, "violated".to_owned()),
+        (Verdict::Holds, _) => (AnsiColor::Green, "holds".to_owned()),
+        (Verdict::HoldsWithin, _) => (AnsiColor::Yellow, check::holds_within(&report.bounds_met)),
+        (Verdict::Violated, None) => (AnsiColor::Red, "violated".to_owned()),
         (Verdict::Violated, Some(found)) => {
             let steps = found.steps.len();
             let s = if steps == 1 { "" } else { "s" };
-            (Color::Red, format!("violated ({steps} step{s})"))
+            (AnsiColor::Red, format!("violated ({steps} step{s})"))
         }
         (Verdict::Unknown, _) if decision.reason == Some(Reason::FirstViolation) => {
-            (Color::Yellow, "not decided".to_owned())
+            (AnsiColor::Yellow, "not decided".to_owned())
         }
         (Verdict::Unknown, _) => {
             let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
-            (Color::Yellow, format!("unknown: {}", why.unwrap_or_default()))
+            (AnsiColor::Yellow, format!("unknown: {}", why.unwrap_or_default()))
         }
     };
-    Cell::new(words).fg(colour)
+    Cell::new(words).in_colour(colour)
 }

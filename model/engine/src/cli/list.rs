@@ -1,10 +1,10 @@
 //! `list`: the protocols; of one, its variants, rules and properties.
 
-use super::{HOLDS, Tool};
+use super::table::Table;
+use super::{HOLDS, Tool, text};
 use crate::erased::{AnyProperty, AnyProtocol, VariantRow};
 use crate::trace::plain;
 use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -44,9 +44,9 @@ fn all(tool: Tool, json: bool) -> anyhow::Result<u8> {
         writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&list)?)?;
         return Ok(HOLDS);
     }
-    let mut table = table(&["protocol", "variants", "what it is"]);
+    let mut table = Table::new(["protocol", "variants", "what it is"]);
     for summary in summaries {
-        table.add_row(["name", "variants", "summary"].map(|key| match &summary[key] {
+        table.row(["name", "variants", "summary"].map(|key| match &summary[key] {
             Value::Array(names) => names.len().to_string(),
             value => plain_text(value),
         }));
@@ -79,29 +79,29 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
         writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?;
         return Ok(HOLDS);
     }
-    writeln!(out, "{name}: {summary}\n\nVariants, and the text that gives the rules:")?;
-    let mut sources = table(&["variant", "rules from"]);
+    let head = text::wrap(&format!("{name}: {summary}"), text::width());
+    writeln!(out, "{head}\n\nVariants, and the text that gives the rules:")?;
+    let mut sources = Table::new(["variant", "rules from"]);
     for variant in &variants {
-        sources.add_row([variant.name, variant.source]);
+        sources.row([variant.name, variant.source]);
     }
     let rules = rules(&variants);
     writeln!(out, "{sources}\n\nRules (replace one with --rule RULE=VALUE):\n{rules}")?;
-    let mut asked = table(&["property", "kind", "formula", "in words"]);
+    let mut asked = Table::new(["property", "kind", "formula", "in words"]);
     for property in &properties {
-        asked.add_row(["name", "kind", "formula", "meaning"].map(|k| plain_text(&property[k])));
+        asked.row(["name", "kind", "formula", "meaning"].map(|k| plain_text(&property[k])));
     }
-    writeln!(
-        out,
-        "\nProperties (choose with --property NAME; those that count ticks need --timing \
-         timed):\n{asked}"
-    )?;
+    let choose = "Properties (choose with --property NAME; those that count ticks need --timing \
+                  timed):";
+    writeln!(out, "\n{}\n{asked}", text::wrap(choose, text::width()))?;
     if !protocol.not_promised().is_empty() {
-        writeln!(out, "\nNot promised in any world: {}", protocol.not_promised().join(", "))?;
+        let line = format!("Not promised in any world: {}", protocol.not_promised().join(", "));
+        writeln!(out, "\n{}", text::wrap(&line, text::width()))?;
     }
     if !durations.is_empty() {
-        let mut table = table(&["duration", "what takes that long"]);
+        let mut table = Table::new(["duration", "what takes that long"]);
         for duration in &durations {
-            table.add_row(["name", "meaning"].map(|key| plain_text(&duration[key])));
+            table.row(["name", "meaning"].map(|key| plain_text(&duration[key])));
         }
         writeln!(out, "\nDurations in timed worlds (set with --NAME TICKS):\n{table}")?;
     }
@@ -119,23 +119,15 @@ fn rules(variants: &[VariantRow]) -> Table {
     let names = variants.first().map(fields).unwrap_or_default();
     let mut header = vec!["variant"];
     header.extend(names.keys().map(String::as_str));
-    let mut table = table(&header);
+    let mut table = Table::new(&header);
     for variant in variants {
         let mut row = vec![variant.name.to_owned()];
         row.extend(fields(variant).values().map(plain_text));
-        table.add_row(row);
+        table.row(row);
     }
     table
 }
 
 fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| plain(value), str::to_owned)
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(header.to_vec());
-    table
 }

@@ -8,6 +8,7 @@ mod limit_args;
 mod list;
 mod progress;
 pub mod shown;
+pub mod table;
 pub mod text;
 mod timed_args;
 mod trace;

@@ -262,7 +262,8 @@ mod tests {
             elapsed: Duration::from_secs(5),
         };
         let states = "states: 12,345 states, 2,469/s, 7 levels searched, 1,000 states waiting";
-        assert!(message(progress).starts_with(states), "{}", message(progress));
+        let told = message(progress);
+        assert!(told.starts_with(states) && told.is_ascii(), "{told}");
         progress.phase = Phase::Liveness("stabilises");
         let liveness = message(progress);
         assert!(liveness.starts_with("liveness of stabilises: 12,345 states"), "{liveness}");

@@ -1,10 +1,34 @@
-//! Sentences as wide as the terminal.
+//! What is printed: as wide as the terminal, and in ASCII if that is asked.
 
-use comfy_table::Table;
+use crate::report::ascii::{self, Ascii};
+use serde::Serialize;
+use std::io::{self, Write};
+use terminal_size::{Width, terminal_size_of};
 
-/// The width of the terminal; nothing when the output goes elsewhere.
+/// How many columns there are: as many as `COLUMNS` says, or the terminal has; nothing when the
+/// output goes elsewhere.
+#[must_use]
 pub fn width() -> Option<usize> {
-    Table::new().width().map(usize::from)
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size_of(io::stdout()).map(|(Width(columns), _)| columns);
+    said.or_else(terminal).filter(|&columns| columns > 0).map(usize::from)
+}
+
+/// Standard output, in ASCII if that is asked.
+#[must_use]
+pub fn stdout(ascii: bool) -> Box<dyn Write> {
+    let out = anstream::stdout();
+    if ascii { Box::new(Ascii(out)) } else { Box::new(out) }
+}
+
+/// Prints one JSON object on one line.
+///
+/// # Errors
+/// If it cannot be printed.
+pub fn print_json(object: &impl Serialize, ascii: bool) -> anyhow::Result<()> {
+    let json = serde_json::to_string(object)?;
+    writeln!(io::stdout(), "{}", if ascii { ascii::json(&json) } else { json })?;
+    Ok(())
 }
 
 /// The same text, its lines broken between words where they are wider than `width`. What follows a
@@ -23,7 +47,7 @@ fn wrap_line(line: &str, width: usize, out: &mut String) {
     out.push_str(&line[..hang]);
     let mut column = hang;
     for (at, word) in line[hang..].split(' ').enumerate() {
-        let wide = word.trim_end().chars().count();
+        let wide = visible(word.trim_end());
         if at > 0 && column + 1 + wide > width && column > hang {
             out.push('\n');
             out.push_str(&" ".repeat(hang));
@@ -35,6 +59,20 @@ fn wrap_line(line: &str, width: usize, out: &mut String) {
         out.push_str(word);
         column += wide;
     }
+}
+
+/// How many characters are seen of a text that may have colours.
+fn visible(text: &str) -> usize {
+    let mut count = 0;
+    let mut escaped = false;
+    for c in text.chars() {
+        match c {
+            '\u{1b}' => escaped = true,
+            'm' if escaped => escaped = false,
+            _ => count += usize::from(!escaped),
+        }
+    }
+    count
 }
 
 /// How far the later lines of a broken line stand from the left.
@@ -54,6 +92,12 @@ mod tests {
     fn lines_break_between_words_beside_their_number() {
         let broken = wrap(" 1. one two three\nfour five\n", Some(11));
         assert_eq!(broken, " 1. one two\n    three\nfour five\n");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let bold = "\u{1b}[1mone\u{1b}[0m two";
+        assert_eq!(wrap(bold, Some(7)), bold);
     }
 
     #[test]

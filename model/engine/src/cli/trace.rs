@@ -1,6 +1,7 @@
 //! `trace`: print or draw a saved trace again.
 
-use super::{HOLDS, Tool, explore, shown, text};
+use super::{HOLDS, Tool, UsageError, explore, shown, text};
+use crate::report::ascii;
 use crate::report::{diagram, story, svg};
 use crate::trace::Trace;
 use anyhow::Context;
@@ -58,6 +59,10 @@ Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
 
 pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
+    if args.ascii && matches!(args.format, Format::Svg | Format::Html) {
+        let why = "pictures and pages are drawn by a browser; leave it out".to_owned();
+        return Err(UsageError::NoEffect { flag: "--ascii".to_owned(), why }.into());
+    }
     let name = args.file.display();
     let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
     let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
@@ -86,6 +91,7 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         Format::Html => walk().html(),
         Format::Link => explore::link(&walk().places, explore::ADDRESS),
     };
+    let text = if args.ascii { ascii::text(&text) } else { text };
     let text = text.trim_end();
     match &args.output {
         Some(file) => fs::write(file, format!("{text}\n"))

@@ -1,5 +1,6 @@
 //! `tune`: the shortest time-outs that keep a property, for given message delays.
 
+use super::table::Table;
 use super::{
     DelayArg, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown,
     status, text,
@@ -12,7 +13,6 @@ use crate::words::instead_of;
 use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<u8> {
     let answer = Answer { tool, args, question, rows };
     let saved = answer.save()?;
     if args.json {
-        writeln!(std::io::stdout(), "{}", answer.json())?;
+        text::print_json(&answer.json(), args.ascii)?;
     } else {
         answer.print(&saved)?;
     }
@@ -259,12 +259,13 @@ impl Answer<'_> {
     }
 
     fn print(&self, saved: &[Saved]) -> anyhow::Result<()> {
-        let mut out = anstream::stdout();
+        let mut out = text::stdout(self.args.ascii);
         let width = text::width();
         let question = &self.question;
         writeln!(out, "{}, {}", self.name(), question.rules.variant_name())?;
         writeln!(out, "{}", text::wrap(&self.assumptions(), width))?;
-        writeln!(out, "{}\n\n{}", text::wrap(&self.asked(), width), self.table())?;
+        let table = self.table().print(self.args.ascii);
+        writeln!(out, "{}\n\n{table}", text::wrap(&self.asked(), width))?;
         for row in self.rows.iter().filter(|row| !row.bounds_met().is_empty()) {
             let Row { delay, processing, .. } = row;
             let within = holds_within(row.bounds_met());
@@ -343,20 +344,15 @@ impl Answer<'_> {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_BORDERS_ONLY);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
         let sought = self.question.sought.iter().copied();
-        table.set_header(["Tm", "Tp"].into_iter().chain(sought.clone()).chain(["states"]));
+        let header = ["Tm", "Tp"].into_iter().chain(sought.clone()).chain(["states"]);
+        let mut table = Table::new(header).at_the_right();
         for row in &self.rows {
             let mut cells = vec![row.delay.to_string(), row.processing.to_string()];
             cells.extend(sought.clone().map(|name| self.cell(row, name)));
             let states = row.found.last().map_or(0, |found| found.states);
             cells.push(indicatif::HumanCount(states).to_string());
-            table.add_row(cells);
-        }
-        for column in table.column_iter_mut() {
-            column.set_cell_alignment(CellAlignment::Right);
+            table.row(cells);
         }
         table
     }

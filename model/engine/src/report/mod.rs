@@ -7,6 +7,7 @@
 //! trace *is* an execution of the model is not decided here but by
 //! [`Trace::actions`](crate::trace::Trace::actions).
 
+pub mod ascii;
 pub mod diagram;
 mod fold;
 mod layout;

@@ -2,9 +2,9 @@
 
 use super::{ClaimsArgs, command};
 use crate::claims::{Assumption, Expectation, Judged, Outcome, Ruling, Standing, Word};
+use crate::cli::table::{Cell, Table};
 use crate::cli::{shown, text};
 use anstyle::{AnsiColor, Style};
-use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use std::io::{self, Write};
 
 const BOLD: Style = Style::new().bold();
@@ -23,7 +23,7 @@ pub(super) fn all(
             claim(out, args, one)?;
         }
     } else {
-        writeln!(out, "{}\n", table(judged))?;
+        writeln!(out, "{}\n", table(judged).print(args.ascii))?;
     }
     writeln!(out, "{}", text::wrap(&summary(judged), text::width()))?;
     for one in judged.iter().filter(|one| one.agrees() != Some(true)) {
@@ -46,12 +46,9 @@ pub(super) fn summary(judged: &[Judged<'_>]) -> String {
 }
 
 fn table(judged: &[Judged<'_>]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["no.", "source", "verdict", "the claim"]);
+    let mut table = Table::new(["no.", "source", "verdict", "the claim"]);
     for one in judged {
-        table.add_row([
+        table.row([
             Cell::new(one.claim.number),
             Cell::new(&one.source.name),
             verdict(one),
@@ -64,9 +61,9 @@ fn table(judged: &[Judged<'_>]) -> Table {
 fn verdict(judged: &Judged<'_>) -> Cell {
     let cell = Cell::new(judged.words());
     match judged.ruling() {
-        Some(Ruling::Confirmed) => cell.fg(Color::Green),
-        Some(Ruling::Refuted) => cell.fg(Color::Red),
-        None | Some(Ruling::OnlyIf) => cell.fg(Color::Yellow),
+        Some(Ruling::Confirmed) => cell.in_colour(AnsiColor::Green),
+        Some(Ruling::Refuted) => cell.in_colour(AnsiColor::Red),
+        None | Some(Ruling::OnlyIf) => cell.in_colour(AnsiColor::Yellow),
         Some(Ruling::Pending | Ruling::Elsewhere | Ruling::Undecidable) => cell,
     }
 }
@@ -77,14 +74,16 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
     let width = text::width();
     let head = format!("{BOLD}{}.{BOLD:#} {}", claim.number, claim.says);
     writeln!(out, "{}", text::wrap(&head, width))?;
-    writeln!(out, "    ({}, {})", judged.source.name, claim.section)?;
+    let section = format!("    ({}, {})", judged.source.name, claim.section);
+    writeln!(out, "{}", text::wrap(&section, width))?;
     if let Some(quantifier) = quantifier(judged) {
         writeln!(out, "{}", text::wrap(&format!("  {quantifier}"), width))?;
     }
     let why = format!("  {BOLD}{}{BOLD:#}. {}", judged.assuming(), claim.why);
     writeln!(out, "{}", text::wrap(&why, width))?;
     if !claim.waits_for.is_empty() {
-        writeln!(out, "  It waits for: {}.", claim.waits_for.join(", "))?;
+        let line = format!("  It waits for: {}.", claim.waits_for.join(", "));
+        writeln!(out, "{}", text::wrap(&line, width))?;
     }
     for outcome in &judged.checks {
         check(out, args, claim.number, ("checked", outcome))?;
@@ -125,7 +124,7 @@ fn check(
         shown::tell(out, trace, args.ascii)?;
     }
     for line in outcome.ran.iter().flat_map(|ran| &ran.story) {
-        writeln!(out, "      {line}")?;
+        writeln!(out, "{}", text::wrap(&format!("      {line}"), text::width()))?;
     }
     Ok(())
 }

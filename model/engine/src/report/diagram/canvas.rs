@@ -1,5 +1,6 @@
 //! A sheet of characters, each with its paint.
 
+use crate::report::ascii;
 use crate::report::words::Tone;
 use anstyle::{AnsiColor, Color, Effects, Style};
 
@@ -82,7 +83,12 @@ impl Canvas {
                     out.push_str(&style.render().to_string());
                 }
                 for (c, _) in run {
-                    if ascii { plain(*c, &mut out) } else { out.push(*c) }
+                    match c {
+                        // It stands between the signs that are explained.
+                        '·' if ascii => out.push(';'),
+                        c if ascii => ascii::put(*c, &mut out),
+                        c => out.push(*c),
+                    }
                 }
                 if colour {
                     out.push_str(&style.render_reset().to_string());
@@ -92,35 +98,4 @@ impl Canvas {
         }
         out
     }
-}
-
-/// The nearest thing in ASCII. What stands in the drawing keeps its width of one.
-fn plain(c: char, out: &mut String) {
-    out.push_str(match c {
-        '│' => "|",
-        '┊' => ":",
-        '─' | '━' => "-",
-        '╌' | '┄' | '…' => ".",
-        '├' | '┤' | '┼' | '┌' | '└' => "+",
-        '►' | '→' | '▸' => ">",
-        '◄' => "<",
-        '╳' | '✗' => "x",
-        '●' => "*",
-        '◷' => "@",
-        '·' => ";",
-        '□' => "[]",
-        '◇' => "<>",
-        '¬' => "!",
-        '∃' => "exists ",
-        '∀' => "all ",
-        '∧' => "and",
-        '∨' => "or",
-        '⇒' => "=>",
-        '≠' => "!=",
-        '≥' => ">=",
-        '≤' => "<=",
-        '∈' => "in",
-        c if c.is_ascii() => return out.push(c),
-        _ => "?",
-    });
 }

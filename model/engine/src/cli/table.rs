@@ -1,0 +1,258 @@
+//! Tables: on a terminal as wide as that, without a broken word; into a pipe one line for each row.
+
+use super::text;
+use crate::report::ascii;
+use anstyle::{AnsiColor, Style};
+use std::fmt;
+
+/// A place in a table.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// What stands there.
+    pub fn new(text: impl fmt::Display) -> Cell {
+        Cell { text: text.to_string(), style: Style::new() }
+    }
+
+    /// The same in a colour.
+    #[must_use]
+    pub fn in_colour(self, colour: AnsiColor) -> Cell {
+        Cell { style: colour.on_default(), ..self }
+    }
+}
+
+impl<T: fmt::Display> From<T> for Cell {
+    fn from(text: T) -> Cell {
+        Cell::new(text)
+    }
+}
+
+/// A table with a header.
+#[derive(Clone, Debug)]
+pub struct Table {
+    header: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
+    /// Whether everything stands at the right of its column, as numbers do.
+    right: bool,
+}
+
+/// What a table costs in width besides its texts: the frame, and for each column the space around
+/// it.
+const FRAME: usize = 1;
+const AROUND: usize = 3;
+
+impl Table {
+    /// A table without rows.
+    pub fn new<C: Into<Cell>>(header: impl IntoIterator<Item = C>) -> Table {
+        let header = header.into_iter().map(Into::into).collect();
+        Table { header, rows: Vec::new(), right: false }
+    }
+
+    /// The same, with everything at the right of its column.
+    #[must_use]
+    pub fn at_the_right(self) -> Table {
+        Table { right: true, ..self }
+    }
+
+    /// Adds a row, which has as many cells as the header.
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The table on standard output.
+    #[must_use]
+    pub fn print(&self, ascii: bool) -> String {
+        self.draw(text::width(), ascii)
+    }
+
+    /// The table in lines that are no wider than `width`, if a width is given and words allow it.
+    /// Where not even the longest words of all columns fit beside each other, each row is a
+    /// paragraph.
+    #[must_use]
+    pub fn draw(&self, width: Option<usize>, ascii: bool) -> String {
+        let table = if ascii { self.clone().in_ascii() } else { self.clone() };
+        match table.widths(width) {
+            Some(widths) => table.framed(&widths, ascii),
+            None => table.paragraphs(width.unwrap_or(usize::MAX)),
+        }
+    }
+
+    fn in_ascii(mut self) -> Table {
+        for cell in self.rows.iter_mut().flatten().chain(&mut self.header) {
+            cell.text = ascii::text(&cell.text);
+        }
+        self
+    }
+
+    fn all_rows(&self) -> impl Iterator<Item = &Vec<Cell>> {
+        std::iter::once(&self.header).chain(&self.rows)
+    }
+
+    /// The widths of the columns, if the table fits.
+    fn widths(&self, width: Option<usize>) -> Option<Vec<usize>> {
+        let of = |at: usize, measure: fn(&str) -> usize| {
+            let cells = self.all_rows().filter_map(move |row| row.get(at));
+            cells.map(|cell| measure(&cell.text)).max().unwrap_or(0)
+        };
+        let columns = 0..self.header.len();
+        let whole: Vec<_> = columns.clone().map(|at| of(at, chars)).collect();
+        let words: Vec<_> = columns.map(|at| of(at, longest_word)).collect();
+        let room = width.unwrap_or(usize::MAX).checked_sub(FRAME + AROUND * whole.len())?;
+        // Every column gets what it needs up to a limit, the largest for which all fit.
+        let with = |limit: usize| -> Vec<usize> {
+            whole.iter().zip(&words).map(|(&whole, &word)| whole.min(limit).max(word)).collect()
+        };
+        let most = whole.iter().copied().max().unwrap_or(0);
+        (0..=most).rev().map(with).find(|widths| widths.iter().sum::<usize>() <= room)
+    }
+
+    fn framed(&self, widths: &[usize], ascii: bool) -> String {
+        let [corners, double, side, plain] = if ascii {
+            [["+", "+", "+", "+"], ["+", "=", "+", ""], ["|", "", "", ""], ["-", "", "", ""]]
+        } else {
+            [["┌", "┐", "└", "┘"], ["╞", "═", "╡", ""], ["│", "", "", ""], ["─", "", "", ""]]
+        };
+        let inside = widths.iter().sum::<usize>() + AROUND * widths.len() - FRAME;
+        let line =
+            |left: &str, fill: &str, right: &str| format!("{left}{}{right}\n", fill.repeat(inside));
+        let mut out = line(corners[0], plain[0], corners[1]);
+        out += &self.lines(&self.header, widths, side[0]);
+        out += &line(double[0], double[1], double[2]);
+        for row in &self.rows {
+            out += &self.lines(row, widths, side[0]);
+        }
+        out += line(corners[2], plain[0], corners[3]).trim_end();
+        out
+    }
+
+    /// A row, in as many lines as its longest cell needs.
+    fn lines(&self, row: &[Cell], widths: &[usize], side: &str) -> String {
+        let cell = |(cell, &width): (&Cell, &usize)| -> Vec<String> {
+            let text = text::wrap(&cell.text, Some(width));
+            text.lines().map(|line| self.padded(line, width, cell.style)).collect()
+        };
+        let cells: Vec<_> = row.iter().zip(widths).map(cell).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let mut out = String::new();
+        for at in 0..height {
+            let empty = |&width: &usize| " ".repeat(width);
+            let parts = cells.iter().zip(widths);
+            let parts = parts.map(|(lines, width)| lines.get(at).cloned().unwrap_or(empty(width)));
+            out += &format!("{side} {} {side}\n", parts.collect::<Vec<_>>().join("   "));
+        }
+        out
+    }
+
+    fn padded(&self, line: &str, width: usize, style: Style) -> String {
+        let space = " ".repeat(width.saturating_sub(chars(line)));
+        let (begin, end) = (style.render(), style.render_reset());
+        let line = format!("{begin}{line}{end}");
+        if self.right { space + &line } else { line + &space }
+    }
+
+    /// Each row by itself: what stands first, and below it everything else by its name.
+    fn paragraphs(&self, width: usize) -> String {
+        let mut out = Vec::new();
+        for row in &self.rows {
+            let mut lines = Vec::new();
+            for (at, (name, cell)) in self.header.iter().zip(row).enumerate() {
+                let (begin, end) = (cell.style.render(), cell.style.render_reset());
+                let line = match at {
+                    0 => format!("{begin}{}{end}", cell.text),
+                    _ if cell.text.is_empty() => continue,
+                    _ => format!("  {}: {begin}{}{end}", name.text, cell.text),
+                };
+                lines.push(text::wrap(&line, Some(width)));
+            }
+            out.push(lines.join("\n"));
+        }
+        out.join("\n\n")
+    }
+}
+
+/// As on standard output.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.print(false))
+    }
+}
+
+fn chars(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(["property", "formula"]);
+        table.row(["at-most-one-leader", "□ ¬∃ i ≠ j: leads(i) ∧ leads(j)"]);
+        table.row(["decided", "□ (quiescent ⇒ all)"]);
+        table
+    }
+
+    #[test]
+    fn a_pipe_gets_one_line_for_each_row() {
+        let drawn = "\
+┌──────────────────────────────────────────────────────┐
+│ property             formula                         │
+╞══════════════════════════════════════════════════════╡
+│ at-most-one-leader   □ ¬∃ i ≠ j: leads(i) ∧ leads(j) │
+│ decided              □ (quiescent ⇒ all)             │
+└──────────────────────────────────────────────────────┘";
+        assert_eq!(table().draw(None, false), drawn);
+        assert_eq!(table().draw(Some(56), false), drawn);
+    }
+
+    #[test]
+    fn what_is_too_wide_breaks_between_words() {
+        let drawn = "\
+┌─────────────────────────────────────┐
+│ property             formula        │
+╞═════════════════════════════════════╡
+│ at-most-one-leader   □ ¬∃ i ≠ j:    │
+│                      leads(i) ∧     │
+│                      leads(j)       │
+│ decided              □ (quiescent ⇒ │
+│                      all)           │
+└─────────────────────────────────────┘";
+        assert_eq!(table().draw(Some(39), false), drawn);
+    }
+
+    #[test]
+    fn rows_that_fit_nowhere_are_paragraphs() {
+        let drawn = "\
+at-most-one-leader
+  formula: □ ¬∃ i ≠ j:
+  leads(i) ∧ leads(j)
+
+decided
+  formula: □ (quiescent
+  ⇒ all)";
+        assert_eq!(table().draw(Some(24), false), drawn);
+    }
+
+    #[test]
+    fn ascii_is_ascii_and_as_wide_as_its_frame() {
+        let drawn = table().draw(None, true);
+        assert!(drawn.is_ascii(), "{drawn}");
+        let widths: Vec<_> = drawn.lines().map(str::len).collect();
+        assert!(widths.windows(2).all(|two| two[0] == two[1]), "{drawn}");
+    }
+
+    #[test]
+    fn numbers_stand_at_the_right() {
+        let mut table = Table::new(["Tm", "states"]).at_the_right();
+        table.row(["1", "20"]);
+        assert!(table.draw(None, false).contains("│  1       20 │"), "{}", table.draw(None, false));
+    }
+}
