@@ -65,13 +65,18 @@ pub fn plain_value(value: &serde_json::Value) -> String {
 /// What to say after a name that is not among `known`: what was probably meant, and all there is.
 #[must_use]
 pub fn instead_of(name: &str, known: &[&str]) -> String {
+    format!("{}there are: {}", perhaps(name, known), known.join(", "))
+}
+
+/// The question whether another name was meant, with a space behind it, if one comes near.
+#[must_use]
+pub fn perhaps(name: &str, known: &[&str]) -> String {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 4;
     let nearest = known.iter().copied().filter(near).min_by_key(|known| distance(known));
     let begins = || known.iter().copied().find(|known| name.len() > 2 && known.starts_with(name));
     let meant = nearest.or_else(begins);
-    let meant = meant.map(|known| format!("did you mean '{known}'? ")).unwrap_or_default();
-    format!("{meant}there are: {}", known.join(", "))
+    meant.map(|known| format!("did you mean '{known}'? ")).unwrap_or_default()
 }
 
 #[cfg(test)]

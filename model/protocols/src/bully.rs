@@ -10,7 +10,7 @@
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Local, Options, Protocol, TimerRow, Variant, View,
+    Belief, Effect, Id, Local, Options, Protocol, Rule, TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +98,8 @@ impl Protocol for Bully {
             .armed_if(|rules| rules.restart == Restart::CheckFirst),
     ];
     // A process that starts an election waits for an OK; the highest id may not need one.
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         begins_election: |_, _, effects| effects.contains(&Effect::Arm(Timer::Election)),
         ..Options::NONE

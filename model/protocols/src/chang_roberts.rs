@@ -12,7 +12,7 @@
 
 use crate::ring::{self, Accept, Lap, Process, Ring, Role, Rounds, Rules, Timer};
 use bellwether_engine::protocol::{
-    Belief, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ impl Protocol for ChangRoberts {
     const TIMERS: &'static [TimerRow<Self>] =
         &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> =
         Options { begins_election: ring::begins_election, ..Options::NONE };
 

@@ -17,7 +17,8 @@
 //! says how it does not.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+    Belief, Effect, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant,
+    View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,8 @@ impl Protocol for GarciaMolina {
             .periodic(timing::all_are_well),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),

@@ -28,8 +28,8 @@
 //! members are known or it has accepted, and the task is being handed out).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
-    View, WithinBounds,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View, WithinBounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -183,6 +183,8 @@ impl Protocol for Invitation {
         TimerRow::fixed(Timer::There, &T_ANSWER),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // The process that formed a group coordinates it.
         elects: |_| Elects::Any,

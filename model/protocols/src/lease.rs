@@ -13,7 +13,7 @@
 //! grant. The resource stands in the same service; what it knows of grants is a rule.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Services, TimerRow,
+    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, Services, TimerRow,
     Variant, View,
 };
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,8 @@ impl Protocol for Lease {
         TimerRow::fixed(Timer::Grant, &T_GRANT).armed_if(|rules| rules.term != Term::Never),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // The client that is first.
         elects: |_| Elects::Any,

@@ -12,7 +12,7 @@
 //! priority of 0, with which a router can become neither, is the rule `eligible`.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol, TimerRow,
+    Belief, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol, Rule, TimerRow,
     Variant, View,
 };
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,8 @@ impl Protocol for OspfDr {
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // A router in office stays; only if a better one takes over at once is it always the
         // highest.

@@ -11,8 +11,8 @@
 //! store: sessions, each with what its client is to be told of, and entries.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Services, TimerRow, Variant,
-    View, WithinBounds,
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, Services, TimerRow,
+    Variant, View, WithinBounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,8 @@ impl Protocol for Queue {
             .periodic(timing::session_goes_on),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // The client that entered first.
         elects: |_| Elects::Any,

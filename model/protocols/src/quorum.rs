@@ -12,8 +12,8 @@
 //! promise has run out by its own clock, it grants nothing to another.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
-    View,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -239,11 +239,14 @@ impl Protocol for Quorum {
             .armed_if(|rules| rules.storage == Storage::SyncsLate),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // With preemption, the highest in the end; until then, others may lead and be followed.
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
+        fits: rules::fits,
         agrees_within: Some(durations::agrees_within),
         begins_election,
         ..Options::NONE

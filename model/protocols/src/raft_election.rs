@@ -14,8 +14,8 @@
 
 use crate::terms::majority;
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, TimerRow, Variant,
-    View,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,10 +135,13 @@ impl Protocol for RaftElection {
         TimerRow::untimed(Timer::Quorum),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         elects: |_| Elects::Any,
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
+        fits: rules::fits,
         // It promises one leader in each term.
         not_promised: &["at-most-one-leader"],
         begins_election,

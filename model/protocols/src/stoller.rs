@@ -13,7 +13,7 @@
 //! or waiting (it was halted, and waits for the one that halted it to lead).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol, Rule,
     TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
@@ -119,6 +119,8 @@ impl Protocol for Stoller {
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // A leader that tells others whom it has is not replaced by a higher process.
         elects: |rules| match rules.halted {

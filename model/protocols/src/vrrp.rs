@@ -13,7 +13,7 @@
 //! Discovery), and intervals that differ from router to router.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, TimerRow, Variant, View,
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,8 @@ impl Protocol for Vrrp {
             .periodic(|_, _, _| false),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
     const OPTIONS: Options<Self> = Options {
         // With `Preempt_Mode` off, the router that is Active stays so, whichever else starts.
         elects: |rules| match (rules.preempt, rules.priorities) {

@@ -2,7 +2,7 @@
 
 use super::{AnyCondition, AnyProperty, AnyWorld};
 use crate::property;
-use crate::protocol::{self, Duration, Protocol, RuleError, TimerRow, Wait, variant_name};
+use crate::protocol::{self, Duration, Protocol, Rule, RuleError, TimerRow, Wait, variant_name};
 use crate::trace::{Trace, TraceError};
 use crate::words::instead_of;
 use crate::world::{Durations, Scenario, World, WorldError};
@@ -21,6 +21,9 @@ pub trait AnyProtocol: Sync {
 
     /// The named variants; the first is the default.
     fn variants(&self) -> Vec<VariantRow>;
+
+    /// The [rules](protocol::rules) in which the variants differ.
+    fn rule_rows(&self) -> Vec<Rule>;
 
     /// The [durations](protocol::durations) that its timers take in a timed world.
     fn durations(&self) -> Vec<&'static Duration>;
@@ -137,6 +140,10 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
             VariantRow { name, source, rules: rules.json() }
         };
         P::VARIANTS.iter().map(row).collect()
+    }
+
+    fn rule_rows(&self) -> Vec<Rule> {
+        protocol::rules::<P>()
     }
 
     fn durations(&self) -> Vec<&'static Duration> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::num::NonZeroU8;
+use std::str::FromStr;
 
 /// The largest number of processes in a world.
 pub const MAX_NODES: usize = 7;
@@ -42,6 +43,15 @@ impl Id {
     /// All ids of a world of `nodes` processes, ascending.
     pub fn all(nodes: usize) -> impl DoubleEndedIterator<Item = Id> + Clone {
         (0..nodes).map(Id::at)
+    }
+}
+
+impl FromStr for Id {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Id, String> {
+        let number = text.parse().ok().filter(|&number: &u8| usize::from(number) <= MAX_NODES);
+        number.and_then(NonZeroU8::new).map(Id).ok_or_else(|| format!("an id is 1 to {MAX_NODES}"))
     }
 }
 

@@ -10,6 +10,7 @@
 mod id;
 mod local;
 mod options;
+mod rules;
 mod timer;
 mod view;
 
@@ -19,6 +20,7 @@ pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use options::{
     BeginsElection, Canonicalize, Elects, Everything, Options, Services, WithinBounds,
 };
+pub use rules::{Misfit, Rule, Values};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
 pub use view::{Envelope, Judge, View};
 
@@ -46,6 +48,10 @@ pub trait Protocol:
 
     /// What is asked of this protocol alone, besides what every election is asked.
     const PROPERTIES: &'static [Property<Judge<Self>>] = &[];
+
+    /// The rules, with what each decides and what its values mean; [`Rule::all_of`] makes them of
+    /// the documentation of the fields. Of a protocol that does not say, only the names are shown.
+    const RULES: fn() -> Vec<Rule> = Vec::new;
 
     /// What only some protocols say.
     const OPTIONS: Options<Self> = Options::NONE;
@@ -147,24 +153,26 @@ fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleEr
             .filter(serde_json::Value::is_number)
             .unwrap_or_else(|| serde_json::Value::String(word.to_owned())),
     };
-    let boolean = fields[rule].is_boolean();
     fields.insert(rule.to_owned(), parsed);
-    serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| RuleError::Value {
-        rule: rule.to_owned(),
-        value: value.to_owned(),
-        reason: if boolean { "it is true or false".to_owned() } else { reason(&error) },
+    serde_json::from_value(serde_json::Value::Object(fields)).map_err(|error| {
+        let known = self::rules::<P>().into_iter().find(|known| known.name == rule);
+        let reason = match known {
+            Some(known) => known.values.instead_of(value),
+            None => error.to_string(),
+        };
+        RuleError::Value { rule: rule.to_owned(), value: value.to_owned(), reason }
     })
 }
 
-/// What is wrong with a value, in our words where it is a name that is not among those there are.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string().replace('`', "'");
-    match text.split_once(", expected ") {
-        Some((unknown, expected)) if unknown.starts_with("unknown variant") => {
-            format!("it is {expected}")
-        }
-        _ => text,
+/// The rules of a protocol: what it says of them, or what its variants show.
+#[must_use]
+pub fn rules<P: Protocol>() -> Vec<Rule> {
+    let said = P::RULES();
+    if !said.is_empty() {
+        return said;
     }
+    let of = |variant: &Variant<P>| serde_json::to_value(variant.rules).unwrap_or_default();
+    Rule::from_variants(&P::VARIANTS.iter().map(of).collect::<Vec<_>>())
 }
 
 /// What the rules of `protocol` are called: the variant nearest to them, with the rules that

@@ -1,6 +1,6 @@
 //! What only some protocols say.
 
-use super::{Belief, Effect, Envelope, Protocol};
+use super::{Belief, Effect, Envelope, Misfit, Protocol};
 use crate::world::Durations;
 
 /// What only some protocols say; [`Options::NONE`] says nothing.
@@ -17,6 +17,8 @@ pub struct Options<P: Protocol> {
     /// Where some number can grow for ever: how far the search follows it. States in which a number
     /// has grown too large are not searched, and a verdict says so.
     pub within_bounds: Option<WithinBounds<P>>,
+    /// Whether the rules make sense with so many processes that elect.
+    pub fits: fn(&P, usize) -> Result<(), Misfit>,
     /// The names of usual properties that the protocol promises in no world, such as one leader at
     /// a time where each of its groups has one.
     pub not_promised: &'static [&'static str],
@@ -50,6 +52,7 @@ impl<P: Protocol> Options<P> {
         services: Services { count: 0, crash: |_| false },
         canonicalize: None,
         within_bounds: None,
+        fits: |_, _| Ok(()),
         not_promised: &[],
         agrees_within: None,
         begins_election: gives_up::<P>,

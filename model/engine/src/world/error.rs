@@ -1,7 +1,7 @@
 //! Why a world cannot be, each with what to do about it.
 
 use super::timed::{Delay, MAX_TICKS};
-use crate::protocol::Id;
+use crate::protocol::{Id, Misfit};
 
 /// Why a world cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,6 +14,9 @@ pub enum WorldError {
         /// The most there can be.
         most: usize,
     },
+    /// A rule that makes no sense with so many processes.
+    #[error(transparent)]
+    Rule(#[from] Misfit),
     /// A missing or slow link of a process that does not exist.
     #[error("--{flag} '{link}': there are only the ids 1 to {processes}")]
     NoSuchLink {

@@ -64,6 +64,7 @@ impl<P: Protocol> World<P> {
         if !(2..=most).contains(&scenario.nodes) {
             return Err(WorldError::Nodes { nodes: scenario.nodes, most });
         }
+        (P::OPTIONS.fits)(&protocol, scenario.nodes)?;
         scenario.missing.check(scenario.nodes + P::OPTIONS.services.count)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);

@@ -1,10 +1,11 @@
 //! The rules in which the variants of the ring of Chang and Roberts differ, as data.
 
 use crate::ring::{Accept, Order, Orphans, Restart, Watch};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the ring of Chang and Roberts differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct ChangRoberts {
     /// The order of the processes in the ring.
@@ -13,9 +14,9 @@ pub struct ChangRoberts {
     pub skip: bool,
     /// What becomes of a message whose originator has failed.
     pub orphans: Orphans,
-    /// Who takes part in an election that has not ended within `T_lap` holds a new one.
+    /// A process in an election that has not ended within `T_lap` starts a new one.
     pub t_lap: bool,
-    /// Who leads when its id has come home.
+    /// Which process leads when its id has completed the ring.
     pub home: Home,
     /// Whose announcement is accepted.
     pub accept: Accept,
@@ -25,8 +26,8 @@ pub struct ChangRoberts {
     pub watch: Watch,
 }
 
-/// Who leads when its id has come home.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Which process leads when its id has completed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// Any process that gets its own id.

@@ -1,12 +1,13 @@
 //! The rules in which the variants of the paper's algorithm differ, as data.
 
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the paper's algorithm differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct GarciaMolina {
-    /// What Halt does to the election that its target is holding.
+    /// What Halt does to the election of its target.
     pub halt: Halt,
     /// What a coordinator asks of the others, again and again.
     pub check: Check,
@@ -21,8 +22,8 @@ pub struct GarciaMolina {
     pub unfinished: Unfinished,
 }
 
-/// What Halt does to the election that its target is holding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What Halt does to the election of its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halt {
     /// It ends it, and whatever else the target is doing.
@@ -32,7 +33,7 @@ pub enum Halt {
 }
 
 /// What a coordinator asks of the others, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
     /// "Are you normal, and at the task that I handed out?"
@@ -46,7 +47,7 @@ pub enum Check {
 }
 
 /// What a process does that has recovered, and whose first election a higher one answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answered {
     /// It waits to be halted.
@@ -56,7 +57,7 @@ pub enum Answered {
 }
 
 /// When a process that has recovered begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// Once what it called before it crashed can no longer be answered.
@@ -67,7 +68,7 @@ pub enum Recovery {
 
 /// What Timeout does in a process that is its own coordinator but not ready: its reorganization
 /// failed, and a higher process answered its next election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
     /// It starts an election.

@@ -1,10 +1,11 @@
 //! The rules in which the variants of the ring with lists differ, as data.
 
 use crate::ring::{Accept, Order, Orphans, Restart, Watch};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the ring with lists differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct ListRing {
     /// The order of the processes in the ring.
@@ -13,11 +14,11 @@ pub struct ListRing {
     pub skip: bool,
     /// What becomes of a message whose originator has failed.
     pub orphans: Orphans,
-    /// Whose list has not come home within `T_lap` holds a new election.
+    /// A process whose list has not completed the ring within `T_lap` starts a new election.
     pub t_lap: bool,
-    /// How it is known that a list has come home.
+    /// How it is known that a list has completed the ring.
     pub home: Home,
-    /// Who decides when a list has come home.
+    /// Which process decides when a list has completed the ring.
     pub decides: Decides,
     /// Whose announcement is accepted.
     pub accept: Accept,
@@ -27,8 +28,8 @@ pub struct ListRing {
     pub watch: Watch,
 }
 
-/// How it is known that a list has come home.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// How it is known that a list has completed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// It begins with one's own id.
@@ -37,8 +38,8 @@ pub enum Home {
     Listed,
 }
 
-/// Who decides when a list has come home.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Which process decides when a list has completed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decides {
     /// Any process that the list has reached again.

@@ -1,10 +1,11 @@
 //! The rules of the election that are worth a question, as data.
 
 use bellwether_engine::protocol::Id;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rules of the election that are worth a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct OspfDr {
     /// The highest is the DR and the second highest the BDR, no matter which are in office.
@@ -15,12 +16,12 @@ pub struct OspfDr {
     pub two_way: bool,
     /// A router that has come into office, or out of it, by calculating calculates once more.
     pub repeat: bool,
-    /// Who may become DR or BDR.
+    /// Which router may become DR or BDR.
     pub eligible: Eligible,
 }
 
-/// Who may become DR or BDR: every router whose priority is not 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Which router may become DR or BDR: every router whose priority is not 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eligible {
     /// Every router.

@@ -1,11 +1,13 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
 use super::{Epoch, Lists, Observing};
-use bellwether_engine::protocol::Id;
+use crate::terms::BEYOND;
+use bellwether_engine::protocol::{Id, Misfit};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rules of an election by a quorum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Quorum {
     /// Whether a process asks around before it claims an epoch.
@@ -45,13 +47,16 @@ pub struct Quorum {
     /// From when on a process that a leader yields to counts its lease.
     pub heir: Heir,
     /// A process that is not electable: its disk stalls, or a check fails.
+    #[arg(value_name = "the id of a process, such as 1, or null for none")]
     pub unhealthy: Option<Id>,
     /// The process to which the first leader is asked, once and at any moment, to hand over.
+    #[arg(value_name = "the id of a process, such as 1, or null for none")]
     pub transfer: Option<Id>,
     /// Whether the first leader is asked, once and at any moment, to yield and to be not electable
     /// for a time.
     pub step_down: bool,
     /// How far the search follows epochs: to this one. If none, epochs have no history.
+    #[arg(value_name = "a number from 1 to 65534, or null for none")]
     pub epochs: Option<Epoch>,
     /// Which lists of members there are: a process that recovers takes the next one.
     pub lists: Lists,
@@ -62,13 +67,42 @@ pub struct Quorum {
     /// Whether one that does not, or is new, has no part in its list until it hears a member.
     pub newcomers_wait: bool,
     /// A process that observes: it follows the leader, and is no voter.
+    #[arg(value_name = "the id of a process, such as 1, or null for none")]
     pub observer: Option<Id>,
     /// What a process does that observes.
     pub observing: Observing,
 }
 
+/// What is wrong with the rules in a group of so many.
+pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
+    let wrong = |rule, value: &dyn ToString, instead: String| {
+        Err(Misfit { rule, value: value.to_string(), nodes, instead })
+    };
+    let Quorum { unhealthy, transfer, observer, .. } = *rules;
+    for (rule, id) in [("unhealthy", unhealthy), ("transfer", transfer), ("observer", observer)] {
+        if let Some(id) = id.filter(|id| id.index() >= nodes) {
+            return wrong(rule, &id, format!("it is an id from 1 to {nodes}, or null"));
+        }
+    }
+    // The list between has neither the lowest nor the highest as a voter.
+    let between = match rules.lists {
+        Lists::ReplacesInSteps => Some("replaces-in-steps"),
+        Lists::SwapsInSteps => Some("swaps-in-steps"),
+        _ => None,
+    };
+    if let Some(lists) = between.filter(|_| nodes < 3) {
+        return wrong("lists", &lists, "it takes at least 3".to_owned());
+    }
+    match rules.epochs {
+        Some(epochs @ (0 | BEYOND)) => {
+            wrong("epochs", &epochs, format!("it is a number from 1 to {}, or null", BEYOND - 1))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The canvass before a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Canvass {
     /// A voter supports a process to which it would grant the epoch.
@@ -80,7 +114,7 @@ pub enum Canvass {
 }
 
 /// What a process that defers to a higher one does when a lower one asks: it answers OUTRANK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defers {
     /// It goes on waiting for the higher one.
@@ -90,7 +124,7 @@ pub enum Defers {
 }
 
 /// How often a voter grants an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grants {
     /// Once.
@@ -102,7 +136,7 @@ pub enum Grants {
 }
 
 /// Whether a voter grants nothing to another while its promise lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promises {
     /// It does not.
@@ -112,7 +146,7 @@ pub enum Promises {
 }
 
 /// What outlasts a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// The epoch and the grant, from before they are sent.
@@ -126,7 +160,7 @@ pub enum Storage {
 }
 
 /// From when on a leader counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// From before it sent what a majority answered.
@@ -136,7 +170,7 @@ pub enum Count {
 }
 
 /// Which rounds an acknowledgement counts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
     /// The one that it answers.
@@ -146,7 +180,7 @@ pub enum Rounds {
 }
 
 /// What a leader does when its lease has run out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expiry {
     /// It steps down, and sends nothing more that renews a promise.
@@ -158,7 +192,7 @@ pub enum Expiry {
 }
 
 /// What a process does first that handles something late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
     /// It looks by its clock whether its lease, or the one that it has asked for, has run out.
@@ -168,7 +202,7 @@ pub enum Late {
 }
 
 /// Whether a higher process takes over from a leader that works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preemption {
     /// It does not.
@@ -180,7 +214,7 @@ pub enum Preemption {
 }
 
 /// What others do for the process that a leader yields to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handover {
     /// They grant it the next epoch when they hear the leader yield, without being asked.
@@ -190,7 +224,7 @@ pub enum Handover {
 }
 
 /// From when on a process that a leader yields to counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heir {
     /// From its first challenge in this epoch, which is before the leader yields to it.
@@ -200,7 +234,7 @@ pub enum Heir {
 }
 
 /// What a leader does that learns of a higher epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deposed {
     /// It steps down.

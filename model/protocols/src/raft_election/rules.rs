@@ -1,22 +1,26 @@
 //! The rules that the paper, the thesis and the programs add to each other, as data.
 
-use bellwether_engine::protocol::{Id, MAX_NODES};
+use bellwether_engine::protocol::{Id, MAX_NODES, Misfit};
+use clap::{Args, ValueEnum};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
 
 /// The rules of an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct RaftElection {
-    /// Whether a process asks around before it raises its term, and who then says yes.
+    /// Whether a process asks around before it raises its term, and which process then says yes.
     pub prevote: PreVote,
     /// A leader that is not in contact with a majority for an election time-out steps down.
     pub check_quorum: bool,
-    /// Who has heard a leader within an election time-out ignores requests for its vote.
+    /// A process that has heard a leader within an election time-out ignores requests for its vote.
     pub stickiness: bool,
-    /// Who gets a message of a lower term tells its sender the higher one.
+    /// A process that gets a message of a lower term tells its sender the higher one.
     pub answer_lower: bool,
     /// How fresh each process's log is.
+    #[arg(value_name = "equal, or a digit for each process, 1 first, such as 0110")]
     pub logs: Logs,
     /// What outlasts a crash.
     pub storage: Storage,
@@ -25,7 +29,7 @@ pub struct RaftElection {
 }
 
 /// The canvass before an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum PreVote {
     /// There is none.
@@ -38,7 +42,7 @@ pub enum PreVote {
 }
 
 /// What outlasts a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// The term and the vote.
@@ -50,13 +54,28 @@ pub enum Storage {
 }
 
 /// How long an election time-out takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeOuts {
     /// As long as chance says: whose is over first is not always another process.
     Random,
     /// As long as ever: always the same may be first.
     Fixed,
+}
+
+/// What is wrong with the rules in a group of so many: logs of processes that there are not, or
+/// more ranks than processes.
+pub(super) fn fits(rules: &RaftElection, nodes: usize) -> Result<(), Misfit> {
+    let ranks = rules.logs.0;
+    let most = nodes - 1;
+    let fits = ranks.iter().all(|&rank| usize::from(rank) <= most)
+        && ranks[nodes..].iter().all(|&rank| rank == 0);
+    if fits {
+        return Ok(());
+    }
+    let instead =
+        format!("it is equal, or {nodes} digits from 0 to {most}, that of process 1 first");
+    Err(Misfit { rule: "logs", value: rules.logs.to_string(), nodes, instead })
 }
 
 /// How fresh each process's log is: a digit for each, process 1 first; a larger one is fresher. Who
@@ -80,13 +99,38 @@ impl Logs {
     }
 }
 
-impl Serialize for Logs {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl fmt::Display for Logs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Logs::EQUAL {
-            return serializer.serialize_str("equal");
+            return f.write_str("equal");
         }
         let digits: String = self.0.iter().map(ToString::to_string).collect();
-        serializer.serialize_str(digits.trim_end_matches('0'))
+        f.write_str(digits.trim_end_matches('0'))
+    }
+}
+
+impl FromStr for Logs {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Logs, Self::Err> {
+        let wrong = "give 'equal', or a digit for each process, such as 0110";
+        if word == "equal" {
+            return Ok(Logs::EQUAL);
+        }
+        let mut logs = Logs::EQUAL;
+        if word.is_empty() || word.len() > MAX_NODES {
+            return Err(wrong);
+        }
+        for (rank, digit) in logs.0.iter_mut().zip(word.bytes()) {
+            *rank = digit.checked_sub(b'0').filter(|&rank| rank <= 9).ok_or(wrong)?;
+        }
+        Ok(logs)
+    }
+}
+
+impl Serialize for Logs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -99,21 +143,10 @@ enum Written {
 
 impl<'de> Deserialize<'de> for Logs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wrong = || D::Error::custom("give 'equal', or a digit for each process, such as 0110");
-        let word = match Written::deserialize(deserializer).map_err(|_| wrong())? {
+        let word = match Written::deserialize(deserializer)? {
             Written::Number(number) => number.to_string(),
             Written::Word(word) => word,
         };
-        if word == "equal" {
-            return Ok(Logs::EQUAL);
-        }
-        let mut logs = Logs::EQUAL;
-        if word.is_empty() || word.len() > MAX_NODES {
-            return Err(wrong());
-        }
-        for (rank, digit) in logs.0.iter_mut().zip(word.bytes()) {
-            *rank = digit.checked_sub(b'0').filter(|&rank| rank <= 9).ok_or_else(wrong)?;
-        }
-        Ok(logs)
+        word.parse().map_err(D::Error::custom)
     }
 }

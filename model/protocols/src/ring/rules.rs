@@ -1,6 +1,7 @@
 //! The rules in which all rings differ, and which decide the same in all of them.
 
 use bellwether_engine::protocol::Id;
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// The rules that a protocol on a ring has besides its own.
@@ -12,7 +13,7 @@ pub(crate) struct Rules {
     pub skip: bool,
     /// What becomes of a message whose originator has failed.
     pub orphans: Orphans,
-    /// Who takes part in an election that has not ended within `T_lap` holds a new one.
+    /// A process in an election that has not ended within `T_lap` starts a new one.
     pub t_lap: bool,
     /// Whose announcement is accepted.
     pub accept: Accept,
@@ -23,7 +24,7 @@ pub(crate) struct Rules {
 }
 
 /// The order of the processes in the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// 1, 2, …, n, and 1 again: each hands on to the next higher.
@@ -46,7 +47,7 @@ impl Order {
 
 /// What becomes of a message that is of no use any more, because its originator, or whom it
 /// announces, has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Orphans {
     /// It goes round.
@@ -56,7 +57,7 @@ pub enum Orphans {
 }
 
 /// Whose announcement is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
     /// Any leader's.
@@ -67,18 +68,18 @@ pub enum Accept {
 }
 
 /// What a process does when it recovers from a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// It starts an election.
     Election,
-    /// It waits to hear of a leader: if [announcements](Watch::Announcement) are awaited, as long
-    /// as any follower does, otherwise for ever.
+    /// It waits to hear of a leader: if announcements are awaited, as long as any follower does,
+    /// otherwise for ever.
     Nothing,
 }
 
 /// How a follower watches its leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watch {
     /// It asks "are you there?"; any answer will do, also from a process that does not lead.

@@ -1,18 +1,19 @@
 //! The rules in which the variants of Stoller's election differ, as data.
 
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of Stoller's election differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields)]
 pub struct Stoller {
     /// What an election begins with.
     pub begins: Begins,
     /// What a process does when it is halted although it follows, or waits for, another.
     pub halted: Halted,
-    /// Whom a leader asks now and then whether they follow it.
+    /// Which processes a leader asks now and then whether they follow it.
     pub query: Query,
-    /// Who answers that it does not.
+    /// Which process answers that it does not.
     pub answer: Answer,
     /// What a leader does when it is told so.
     pub again: Again,
@@ -32,7 +33,7 @@ pub struct Stoller {
 }
 
 /// What an election begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Begins {
     /// Stage 1: it waits until every higher process is reported down, or halts it.
@@ -42,7 +43,7 @@ pub enum Begins {
 }
 
 /// What a process does when it is halted although it follows, or waits for, another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halted {
     /// It gives way to the process that halts it.
@@ -54,8 +55,8 @@ pub enum Halted {
     TellsLeader,
 }
 
-/// Whom a leader asks now and then whether they follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Which processes a leader asks now and then whether they follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Query {
     /// No process.
@@ -66,8 +67,8 @@ pub enum Query {
     Lower,
 }
 
-/// Who answers a leader's question with NOT_NORM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Which process answers a leader's question with NOT_NORM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// A process that neither leads nor follows.
@@ -83,7 +84,7 @@ pub enum Answer {
 }
 
 /// What a leader does when it is told that a process does not follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Again {
     /// Stage 2 once more, under the id of the election that it won.
@@ -96,19 +97,19 @@ pub enum Again {
 
 /// What a process in stage 2 does when its HALT stays unanswered although no detector reports the
 /// receiver as down: that lost it, in a restart or on the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unanswered {
     /// It waits on.
     Waits,
     /// It sends the HALT again.
     Repeats,
-    /// It holds a new election, with a new name.
+    /// It starts a new election, with a new name.
     Elects,
 }
 
 /// Whether a detector notices that a process was down although it is up again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// It does not: it watches the process, and reports it only while it is down.
@@ -119,7 +120,7 @@ pub enum Restart {
 }
 
 /// Whether a process can tell its incarnations apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Incarnation {
     /// It counts its starts on stable storage, and each has a higher number.
@@ -129,7 +130,7 @@ pub enum Incarnation {
 }
 
 /// Whether the elections of one incarnation have numbers of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
     /// Each has one more than the last.
