@@ -1,5 +1,6 @@
 //! All tests of the crate, in one program.
 
+mod bad_lines;
 mod cli;
 mod compared;
 mod coverage;

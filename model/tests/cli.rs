@@ -4,7 +4,6 @@
 use assert_cmd::Command;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use tempfile::TempDir;
@@ -15,17 +14,18 @@ fn bellwether() -> Command {
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         command.env_remove(name);
     }
+    command.env("CARGO", "cargo");
     command
 }
 
 /// What a run printed and returned.
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ran {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
-fn run_in(dir: &Path, line: &str) -> Ran {
+pub(crate) fn run_in(dir: &Path, line: &str) -> Ran {
     run_args(dir, &line.split_whitespace().collect::<Vec<_>>())
 }
 
@@ -42,7 +42,7 @@ fn run_args(dir: &Path, args: &[&str]) -> Ran {
     ran
 }
 
-fn run(line: &str) -> Ran {
+pub(crate) fn run(line: &str) -> Ran {
     run_in(Path::new("."), line)
 }
 
@@ -65,7 +65,6 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("check bully --nodes 0", &["0 nodes", "2 to 7"]),
         ("check bully --nodes 1", &["1 nodes", "2 to 7"]),
         ("check bully --nodes 8", &["8 nodes", "2 to 7"]),
-        ("check bully --nodes 99", &["99 nodes", "2 to 7"]),
         ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 7"]),
         ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 7"]),
         ("check bull", &["no protocol 'bull'", "bully"]),
@@ -81,15 +80,13 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("check bully --capacity 0", &["capacity of 0", "at least 1"]),
         ("check bully --capacity -2", &["'-2'", "at least 1"]),
         ("check bully --crashes 300", &["'300'", "--crashes", "from 0 to 255"]),
-        ("check bully --crashes -1", &["'-1'", "--crashes", "from 0 to 255"]),
         ("check bully --memory 1X", &["'1X'", "--memory", "K, M or G"]),
         ("check bully --memory -1", &["'-1'", "--memory", "K, M or G"]),
         ("check bully --memory 99999999999G", &["--memory", "K, M or G"]),
         ("check bully --max-seconds -1", &["'-1'", "number of seconds"]),
-        ("check bully --max-seconds nan", &["'nan'", "number of seconds"]),
         ("check bully --max-states 0", &["'0'", "--max-states"]),
         ("check bully --threads 0", &["'0'", "--threads", "from 1 to 256"]),
-        ("check", &["PROTOCOL", "--help"]),
+        ("check", &["PROTOCOL", "list"]),
         ("list nope", &["no protocol 'nope'", "bully"]),
         ("completions tcsh", &["'tcsh'", "bash", "zsh"]),
         ("check bully --without 1", &["'1'", "1-2", "1>2"]),
@@ -271,7 +268,7 @@ fn a_reader_who_has_seen_enough_is_no_error() {
     }
 }
 
-fn piped(line: &str) -> Child {
+pub(crate) fn piped(line: &str) -> Child {
     std::process::Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"))
         .args(line.split_whitespace())
         .stdin(Stdio::null())
@@ -327,59 +324,6 @@ fn json_says_how_time_was_measured() {
     let timing = json!({ "kind": "timed", "delay": 1, "processing": 0, "durations": durations,
                          "within": 9 });
     assert_eq!(report["timing"], timing);
-}
-
-/// The command lines under "Examples:" in a help text.
-fn examples(help: &str) -> Vec<String> {
-    let after = help.split("Examples:\n").nth(1).unwrap_or_default();
-    let lines = after.lines().map_while(|line| line.strip_prefix("  bellwether-model "));
-    lines.map(|line| line.split(" > ").next().unwrap_or(line).to_owned()).collect()
-}
-
-#[test]
-fn every_example_of_the_help_runs() {
-    let dir = TempDir::new().expect("a folder");
-    let mut count = 0;
-    // `check` saves what the examples of `trace` read.
-    for command in [
-        "--help",
-        "check --help",
-        "trace --help",
-        "list --help",
-        "completions --help",
-        "tune --help",
-        "explore --help",
-    ] {
-        let help = run(command);
-        assert_eq!(help.status, 0, "{command}");
-        let examples = examples(&help.stdout);
-        assert!(examples.len() >= 3, "{command} gives examples: {}", help.stdout);
-        for line in &examples {
-            count += 1;
-            if line.starts_with("explore") {
-                explores(line);
-                continue;
-            }
-            let ran = run_in(dir.path(), line);
-            let allowed: &[i32] = if line.starts_with("check") { &[0, 1] } else { &[0] };
-            assert!(allowed.contains(&ran.status), "{line}: {} {}", ran.status, ran.stderr);
-            assert!(ran.stderr.lines().all(|told| told.starts_with("00:")), "{}", ran.stderr);
-        }
-    }
-    assert!(count >= 18, "only {count} examples");
-    let picture = fs::read_to_string(dir.path().join("picture.svg")).expect("it was drawn");
-    assert!(picture.contains("<svg"));
-}
-
-/// The example starts an Explorer; here on a free port, whatever it says.
-fn explores(line: &str) {
-    let line = line.split(" --address").next().unwrap_or(line);
-    let mut child = piped(&format!("{line} --address 127.0.0.1:0"));
-    let stdout = child.stdout.take().expect("it is piped");
-    let told = BufReader::new(stdout).lines().map_while(Result::ok).any(|l| l.contains("http://"));
-    child.kill().expect("it still runs");
-    child.wait().expect("it ends");
-    assert!(told, "{line} prints no address");
 }
 
 #[test]

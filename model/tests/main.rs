@@ -15,6 +15,7 @@ mod early;
 mod explorer;
 mod fairness;
 mod garcia_molina;
+mod help;
 mod invitation;
 mod lease;
 mod liveness;

@@ -8,11 +8,11 @@ use bellwether_engine::trace::TraceError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No mapping for this protocol.
-    #[error("there is no mapping for protocol '{name}'; there are: {known}")]
+    #[error("there is no mapping for protocol '{name}'; {known}")]
     Protocol {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// What was probably meant, and what there is.
         known: String,
     },
     /// No mapping to the rules of this variant.

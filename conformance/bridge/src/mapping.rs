@@ -11,6 +11,7 @@ use bellwether::protocol::{Input, Members, NodeId, Output, Request, Time};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Id, MAX_NODES, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::Trace;
+use bellwether_engine::words::instead_of;
 use bellwether_engine::world::{Scenario, World};
 use serde::Serialize;
 use std::hash::Hash;
@@ -369,7 +370,7 @@ impl Mappings {
         let name = name.or(first).unwrap_or_default();
         let mut of_it = self.0.iter().copied().filter(|mapping| mapping.name() == name).peekable();
         if of_it.peek().is_none() {
-            let known = self.names().join(", ");
+            let known = instead_of(name, &self.names());
             return Err(Error::Protocol { name: name.to_owned(), known });
         }
         let variants: Vec<_> = of_it.clone().map(|mapping| mapping.description().variant).collect();

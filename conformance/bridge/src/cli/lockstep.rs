@@ -5,7 +5,7 @@ use crate::coverage::Met;
 use crate::lockstep::{Outcome, Summary};
 use crate::mapping::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
-use bellwether_engine::cli::{LimitArgs, ProgressArgs, WorldArgs, text};
+use bellwether_engine::cli::{LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
 use bellwether_engine::world::Scenario;
 use clap::Args;
 use indicatif::HumanCount;
@@ -53,6 +53,11 @@ Examples:
   bellwether-model lockstep --nodes 4 --network unordered --suspicions 1
   bellwether-model lockstep --timing asynchronous --capacity 2 --json";
 
+/// Why a flag of timed worlds is refused.
+const NO_CLOCK: &str = "the comparison sets the clocks of the program itself; leave it out, and \
+                        compare with --timing perfect or asynchronous, which let timers expire in \
+                        every order";
+
 pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<u8> {
     args.walk(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
 }
@@ -61,6 +66,12 @@ impl LockstepArgs {
     pub(super) fn walk(&self, mapping: &dyn AnyMapping) -> anyhow::Result<u8> {
         if let Some(out) = &self.out {
             writable(out)?;
+        }
+        self.world.refuse_clock(NO_CLOCK)?;
+        self.world.change_something()?;
+        if self.limits.threads.is_some() {
+            let why = "one thread compares, and another counts; leave it out".to_owned();
+            return Err(UsageError::NoEffect { flag: "--threads".to_owned(), why }.into());
         }
         let scenario = self.world.scenario()?;
         let bar = self.progress.bar(self.json);

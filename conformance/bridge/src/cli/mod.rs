@@ -6,11 +6,14 @@ mod lockstep;
 mod replay;
 
 use crate::error::Error;
-use crate::mapping::{AnyMapping as _, Mapping, Mappings};
+use crate::mapping::{AnyMapping as _, Description, Mapping, Mappings};
 use anyhow::Context;
-use bellwether_engine::cli::{More, tell_when_stopped, with_durations};
+use bellwether_engine::cli::{
+    About, More, called, fail, parse, tell_when_stopped, with_durations, without_clock,
+};
 use bellwether_engine::erased::Registry;
 use bellwether_engine::trace::Trace;
+use bellwether_engine::words::instead_of;
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -53,11 +56,33 @@ enum Command {
 
 /// The whole command line of a program called `name`, with a flag for each duration.
 fn command(name: &'static str, registry: Registry) -> Clap {
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| name.to_owned());
+    let called = called(name, &format!("-p {package}"));
     let named = |command: Clap| match command.get_after_help().map(ToString::to_string) {
-        Some(help) => command.after_help(help.replace(WRITTEN_FOR, name)),
+        Some(help) => command.after_help(help.replace(WRITTEN_FOR, &called)),
         None => command,
     };
-    with_durations(Cli::command().name(name).mut_subcommands(named), registry)
+    let command = Cli::command().name(name).mut_subcommands(named);
+    with_durations(command.mut_subcommand("lockstep", offered), registry)
+}
+
+/// What `lockstep` offers of the flags of worlds: none of those with a clock, and one thread.
+fn offered(command: Clap) -> Clap {
+    without_clock(command).mut_arg("threads", |arg| arg.hide(true))
+}
+
+/// What the help says of one protocol.
+fn about(mappings: Mappings, protocol: &str) -> anyhow::Result<About> {
+    mappings.find(Some(protocol), None)?;
+    let of_it = mappings.0.iter().filter(|mapping| mapping.name() == protocol);
+    let mut text = format!("Rules that the program of {protocol} implements (--variant NAME):\n");
+    for Description { variant, rules, .. } in of_it.map(|mapping| mapping.description()) {
+        let rules = rules.as_object().into_iter().flatten().map(|(rule, value)| {
+            format!("{rule}={}", value.as_str().map_or(value.to_string(), str::to_owned))
+        });
+        text += &format!("  {variant}: {}\n", rules.collect::<Vec<_>>().join(", "));
+    }
+    Ok(About { text: text.trim_end().to_owned(), durations: Vec::new() })
 }
 
 /// The program that the examples of the subcommands name.
@@ -67,7 +92,11 @@ const WRITTEN_FOR: &str = "bellwether-model";
 /// what it returns is the exit status.
 #[must_use]
 pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
-    let matches = command(name, registry).get_matches();
+    let tells = |_: &str, protocol: &str| about(mappings, protocol);
+    let matches = match parse(&command(name, registry), &tells) {
+        Ok(matches) => matches,
+        Err(status) => return status,
+    };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     tell_when_stopped();
     let done = match cli.command {
@@ -79,10 +108,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
     match done {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_closed_pipe(&error) => ExitCode::from(CONFORMS),
-        Err(error) => {
-            anstream::eprintln!("{ERROR}error:{ERROR:#} {error:#}");
-            ExitCode::from(USAGE)
-        }
+        Err(error) => fail(&format!("{error:#}")),
     }
 }
 
@@ -108,7 +134,8 @@ pub const fn commands<M: Mapping + Default + Sync + 'static>() -> [More; 2] {
             command: || {
                 let about = "Take every transition of a bounded world in model and program, \
                              and compare";
-                lockstep::LockstepArgs::augment_args(Clap::new("lockstep")).about(about)
+                let command = lockstep::LockstepArgs::augment_args(Clap::new("lockstep"));
+                offered(command.about(about))
             },
             run: |_, flags| walk_one::<M>(flags),
         },
@@ -127,9 +154,11 @@ fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u
     let mapping = M::default();
     let known = mapping.description();
     match (args.protocol.as_deref(), args.variant.as_deref()) {
-        (Some(name), _) if name != known.protocol => {
-            Err(Error::Protocol { name: name.to_owned(), known: known.protocol.to_owned() }.into())
+        (Some(name), _) if name != known.protocol => Err(Error::Protocol {
+            name: name.to_owned(),
+            known: instead_of(name, &[known.protocol]),
         }
+        .into()),
         (_, Some(name)) if name != known.variant => {
             let (protocol, name) = (known.protocol.to_owned(), name.to_owned());
             Err(Error::NoVariant { protocol, name, known: known.variant }.into())

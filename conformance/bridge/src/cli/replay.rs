@@ -44,8 +44,9 @@ impl ReplayArgs {
     }
 
     pub(super) fn trace(&self) -> anyhow::Result<Trace> {
-        let file =
-            File::open(&self.file).with_context(|| format!("cannot open {}", self.name()))?;
+        let saved = "'check --out DIR' saves traces as DIR/NAME.ndjson";
+        let file = File::open(&self.file)
+            .with_context(|| format!("cannot open {}; {saved}", self.name()))?;
         Trace::read(BufReader::new(file)).with_context(|| self.name())
     }
 

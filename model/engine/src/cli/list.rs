@@ -1,8 +1,9 @@
 //! `list`: the protocols; of one, its variants, rules and properties.
 
 use super::table::Table;
-use super::{HOLDS, Tool, text};
+use super::{HOLDS, Tool, help, text};
 use crate::erased::{AnyProperty, AnyProtocol, VariantRow};
+use crate::protocol::Rule;
 use crate::trace::plain;
 use clap::Args;
 use serde_json::{Value, json};
@@ -74,8 +75,9 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
         let variant =
             |v: &VariantRow| json!({ "name": v.name, "source": v.source, "rules": v.rules });
         let variants: Vec<_> = variants.iter().map(variant).collect();
+        let rules: Vec<_> = protocol.rule_rows().iter().map(Rule::view).collect();
         let whole = json!({ "name": name, "summary": summary, "variants": variants,
-                            "properties": properties, "durations": durations });
+                            "rules": rules, "properties": properties, "durations": durations });
         writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?;
         return Ok(HOLDS);
     }
@@ -86,7 +88,8 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
         sources.row([variant.name, variant.source]);
     }
     let rules = rules(&variants);
-    writeln!(out, "{sources}\n\nRules (replace one with --rule RULE=VALUE):\n{rules}")?;
+    writeln!(out, "{sources}\n\nRules (replace one with --rule RULE=VALUE):\n{rules}\n")?;
+    write!(out, "{}", text::wrap(&help::rules(protocol), text::width()))?;
     let mut asked = Table::new(["property", "kind", "formula", "in words"]);
     for property in &properties {
         asked.row(["name", "kind", "formula", "meaning"].map(|k| plain_text(&property[k])));

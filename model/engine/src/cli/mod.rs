@@ -1,9 +1,12 @@
 //! The command line: one file for each subcommand.
 
 mod bounds;
+mod called;
 mod check;
+mod complaint;
 mod completions;
 mod explore;
+mod help;
 mod limit_args;
 mod list;
 mod progress;
@@ -15,13 +18,15 @@ mod trace;
 mod tune;
 mod world_args;
 
+pub use called::called;
 pub use check::{Saved, print};
+pub use help::{About, Tells, parse};
 pub use limit_args::LimitArgs;
 pub use progress::{Bar, ProgressArgs};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use world_args::{
     FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
-    world,
+    without_clock, world,
 };
 
 use crate::check::{Cancel, Verdict};
@@ -115,11 +120,15 @@ pub struct More {
 fn command(tool: Tool) -> clap::Command {
     let more = tool.more.iter().map(|more| (more.command)());
     let command = Cli::command().name(tool.name).subcommands(more);
-    let examples = tool.examples.iter().map(|example| format!("  {} {example}\n", tool.name));
-    let examples: String = examples.collect();
-    let help = format!("Examples:\n{examples}('help COMMAND' shows more)\n\n{EXIT_STATUS}");
+    let called = tool.called();
+    let examples: String =
+        tool.examples.iter().map(|example| format!("  {called} {example}\n")).collect();
+    let help = format!(
+        "Examples:\n{examples}('help COMMAND' shows more, 'help COMMAND PROTOCOL' also what only \
+         that protocol has)\n\n{EXIT_STATUS}"
+    );
     let command = command.after_help(help).mut_subcommands(|command| tool.named(command));
-    let command = with_durations(command, tool.registry);
+    let command = with_durations(command, tool.registry).mut_subcommand("tune", tune::offered);
     let [only] = tool.registry.names()[..] else { return command };
     // There is but one protocol, so it need not be named.
     command.mut_subcommands(|command| {
@@ -137,6 +146,12 @@ impl Tool {
         Tool { name, registry, examples, more: &[] }
     }
 
+    /// How it is called again.
+    #[must_use]
+    pub fn called(self) -> String {
+        called(self.name, "")
+    }
+
     /// A subcommand with examples that call this program and a protocol that it knows. Those that
     /// name a variant or a rule are of use only to the program that they were written for.
     fn named(self, command: clap::Command) -> clap::Command {
@@ -147,7 +162,12 @@ impl Tool {
             known || !["--variant", "--rule", "--t-"].iter().any(|flag| line.contains(flag))
         });
         let lines: Vec<_> = lines.collect();
-        let mut help = lines.join("\n").replace(WRITTEN_FOR.0, self.name);
+        // A shell completes the name of an installed program.
+        let completes = command.get_name() == "completions";
+        let called = if completes { self.name.to_owned() } else { self.called() };
+        let called = format!("  {called} ");
+        let mut help = lines.join("\n").replace(&format!("  {} ", WRITTEN_FOR.0), &called);
+        help = help.replace(WRITTEN_FOR.0, self.name);
         if !known {
             help = help.replace(WRITTEN_FOR.1, first);
         }
@@ -175,7 +195,11 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
-    let matches = command(tool).get_matches();
+    let tells = |command: &str, protocol: &str| help::about(tool.registry, command, protocol);
+    let matches = match parse(&command(tool), &tells) {
+        Ok(matches) => matches,
+        Err(status) => return status,
+    };
     // The Explorer serves until it is killed.
     if matches.subcommand_name() != Some("explore") {
         tell_when_stopped();
@@ -191,12 +215,15 @@ pub fn main(tool: Tool) -> ExitCode {
     match done {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_closed_pipe(&error) => ExitCode::from(HOLDS),
-        Err(error) => {
-            let (bold, plain) = (ERROR.render(), ERROR.render_reset());
-            anstream::eprintln!("{bold}error:{plain} {error:#}");
-            ExitCode::from(USAGE)
-        }
+        Err(error) => fail(&format!("{error:#}")),
     }
+}
+
+/// Tells what is wrong; the exit status.
+#[must_use]
+pub fn fail(message: &str) -> ExitCode {
+    anstream::eprintln!("{ERROR}error:{ERROR:#} {message}");
+    ExitCode::from(USAGE)
 }
 
 /// On Ctrl-C or SIGTERM a search ends and tells what it knows; the second time the program ends at

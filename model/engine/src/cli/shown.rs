@@ -68,7 +68,7 @@ pub fn browse(
 ) -> io::Result<()> {
     let link = explore::link(&world.positions(&found.actions()), explore::ADDRESS);
     let flags = WorldArgs::typed(&world.scenario());
-    let explore = format!("{} explore {} {flags}", tool.name, protocol.typed());
+    let explore = format!("{} explore {} {flags}", tool.called(), protocol.typed());
     // Neither is broken where a line ends: both are there to be copied.
     writeln!(out, "Browse it: {explore}\n       at: {link}")
 }

@@ -1,39 +1,36 @@
 //! The flags of timed worlds. Those for the durations of timers are the protocols': each names its
 //! own.
 
+use super::help::DURATIONS;
 use crate::erased::Registry;
 use crate::protocol::Duration;
 use crate::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
 
-const HEADING: &str = "Timed worlds";
-
 /// How long everything takes, in ticks.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TimedArgs {
-    /// Tm: how many ticks a message may be on its way, or 'unbounded'; for 'tune', a range such as
-    /// 1..3 as well
-    #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = delays,
+    /// Tm: how many ticks a message may be on its way, or 'unbounded'
+    #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = delays,
           allow_negative_numbers = true)]
     pub delay: Option<DelayArg>,
 
     /// A link on which a message may be longer on its way: '1-2=5', or '1>2=5' for one direction;
     /// may be given again
-    #[arg(long, value_name = "LINK=TICKS", help_heading = HEADING)]
+    #[arg(long, value_name = "LINK=TICKS", help_heading = "Timing")]
     pub slow: Vec<Slow>,
 
-    /// Tp: how many ticks may pass before what is sent in answer to a message leaves; for 'tune', a
-    /// range as well [default: 0]
-    #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = range,
+    /// Tp: how many ticks may pass before what is sent in answer to a message leaves [default: 0]
+    #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = range,
           allow_negative_numbers = true)]
     pub processing: Option<TickRange>,
 
     /// How far clocks run from the right speed, such as 1/10 or 10%, at most 1/2 [default: 0]
-    #[arg(long, value_name = "RATIO", help_heading = HEADING, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATIO", help_heading = "Timing", allow_negative_numbers = true)]
     pub drift: Option<Drift>,
 
     /// Check whether all agree once this many ticks have passed since the last fault
-    #[arg(long, value_name = "TICKS", help_heading = HEADING, value_parser = ticks,
+    #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = ticks,
           allow_negative_numbers = true)]
     pub within: Option<u8>,
 
@@ -116,8 +113,8 @@ impl TimedArgs {
         self.slow.iter().fold(Slow::NONE, |all, &one| all.and(one))
     }
 
-    /// None of the flags has a meaning in a world without a clock.
-    pub(super) fn refuse(&self) -> Result<(), WorldError> {
+    /// The name of the first flag that is given.
+    pub(super) fn given(&self) -> Option<String> {
         let given = [
             (self.delay.is_some(), "delay"),
             (!self.slow.is_empty(), "slow"),
@@ -126,10 +123,12 @@ impl TimedArgs {
             (self.within.is_some(), "within"),
         ];
         let given = given.into_iter().filter_map(|(given, flag)| given.then_some(flag));
-        match given.chain(self.durations.0.iter().map(|&(name, _)| name)).next() {
-            Some(flag) => Err(WorldError::NotTimed { flag: flag.to_owned() }),
-            None => Ok(()),
-        }
+        given.chain(self.durations.0.iter().map(|&(name, _)| name)).next().map(str::to_owned)
+    }
+
+    /// None of the flags has a meaning in a world without a clock.
+    pub(super) fn refuse(&self) -> Result<(), WorldError> {
+        self.given().map_or(Ok(()), |flag| Err(WorldError::NotTimed { flag }))
     }
 
     /// The flags that set this scenario, as they are typed.
@@ -198,13 +197,15 @@ impl Args for DurationArgs {
 }
 
 /// `command` with a flag for each duration of the protocols, in those of its subcommands that have
-/// the flags of timed worlds.
+/// the flags of timed worlds; hidden where those are.
 #[must_use]
 pub fn with_durations(command: Command, registry: Registry) -> Command {
     command.mut_subcommands(|command| {
-        let timed = command.get_arguments().any(|arg| arg.get_id() == "within");
+        let within = command.get_arguments().find(|arg| arg.get_id() == "within");
+        let (timed, hidden) = (within.is_some(), within.is_some_and(Arg::is_hide_set));
         let durations = registry.durations().into_iter().filter(|_| timed);
-        durations.enumerate().fold(command, |command, (at, one)| command.arg(flag(at, one)))
+        let add = |command: Command, (at, one)| command.arg(flag(at, one).hide(hidden));
+        durations.enumerate().fold(command, add)
     })
 }
 
@@ -215,5 +216,5 @@ fn flag(at: usize, one: &'static Duration) -> Arg {
     }
     let value = move |text: &str| ticks(text).map(|ticks| Given(at, one.name, ticks));
     let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(value);
-    arg.help(help).help_heading(HEADING).allow_negative_numbers(true)
+    arg.help(help).help_heading(DURATIONS).allow_negative_numbers(true)
 }

@@ -64,7 +64,9 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         return Err(UsageError::NoEffect { flag: "--ascii".to_owned(), why }.into());
     }
     let name = args.file.display();
-    let file = File::open(&args.file).with_context(|| format!("cannot open {name}"))?;
+    let file = File::open(&args.file).with_context(|| {
+        format!("cannot open {name}; 'check --out DIR' saves traces as DIR/NAME.ndjson")
+    })?;
     let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
     let needed = matches!(args.format, Format::Html | Format::Link);
     let walk = if args.unchecked && !needed {

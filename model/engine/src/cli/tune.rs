@@ -6,13 +6,14 @@ use super::{
     status, text,
 };
 use crate::check::{Counterexample, Event, Options, Verdict, holds_within};
+use crate::erased::AnyRules;
 use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
 use crate::words::instead_of;
 use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, Command};
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub(super) struct TuneArgs {
     /// The longest duration that is tried; if there are several durations, the first is looked for
     /// with the others as long as this
     #[arg(long, value_name = "TICKS", default_value_t = 32, help_heading = "Search",
-          value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_TICKS)),
+          value_parser = up_to,
           allow_negative_numbers = true)]
     up_to: u8,
 
@@ -75,6 +76,46 @@ Examples:
 A time-out, or whatever notices failures, that is neither looked for nor given may take as long as
 the longest that is tried.";
 
+/// What `tune` offers of the flags of worlds: ranges, and only worlds with a clock.
+pub(super) fn offered(command: Command) -> Command {
+    command.mut_args(|arg| match arg.get_id().as_str() {
+        "delay" => arg.help(
+            "Tm: how many ticks a message may be on its way, or a range such as 1..3 \
+             [default: 1..3]",
+        ),
+        "processing" => arg.help(
+            "Tp: how many ticks may pass before what is sent in answer to a message leaves, or a \
+             range such as 0..2 [default: 0]",
+        ),
+        "timing" => arg.hide(true),
+        _ => arg,
+    })
+}
+
+/// Why there is nothing to find for a protocol whose timers take no time.
+pub(super) fn nothing_timed(protocol: &str) -> String {
+    format!(
+        "protocol {protocol} does not say how long its timers take, so there is nothing to tune; \
+         'check {protocol} --timing asynchronous' shows what holds whatever they take"
+    )
+}
+
+/// Why there is nothing to find where no timer that waits for others takes a fixed time.
+fn nothing_to_find(rules: &dyn AnyRules) -> String {
+    let protocol = rules.protocol();
+    let (name, durations) = (protocol.name(), protocol.durations());
+    if durations.is_empty() {
+        return nothing_timed(name);
+    }
+    let durations: Vec<_> = durations.iter().map(|one| format!("--{} TICKS", one.name)).collect();
+    format!(
+        "by these rules {name} has no time-out that could be too short, only failure detectors and \
+         what repeats, so there is nothing to find; 'check {name} --timing timed --delay TICKS' \
+         shows what follows from {}",
+        durations.join(", ")
+    )
+}
+
 /// What is tried by default.
 const DELAYS: TickRange = TickRange { from: 1, to: 3 };
 const NO_PROCESSING: TickRange = TickRange { from: 0, to: 0 };
@@ -105,6 +146,11 @@ pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<u8> {
     Ok(answer.status())
 }
 
+fn up_to(text: &str) -> Result<u8, String> {
+    let ticks = text.parse().ok().filter(|ticks| (1..=MAX_TICKS).contains(ticks));
+    ticks.ok_or_else(|| format!("give a whole number of ticks from 1 to {MAX_TICKS}"))
+}
+
 impl TuneArgs {
     fn ranges(&self) -> anyhow::Result<(TickRange, TickRange)> {
         if self.world.timing == TimingArg::Asynchronous {
@@ -129,7 +175,7 @@ impl TuneArgs {
         let rules = self.protocol.rules(tool.registry)?;
         self.world.have_effect(tool.registry.find(&self.protocol.protocol)?)?;
         let set = self.world.timed.durations.durations()?;
-        let sought = self.sought(&tune::time_outs(&*rules))?;
+        let sought = self.sought(&*rules)?;
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
             slow: self.world.timed.slow(),
@@ -154,7 +200,11 @@ impl TuneArgs {
     }
 
     /// The durations to look for: those that are named, or all that no flag sets.
-    fn sought(&self, time_outs: &[&'static str]) -> anyhow::Result<Vec<&'static str>> {
+    fn sought(&self, rules: &dyn AnyRules) -> anyhow::Result<Vec<&'static str>> {
+        let time_outs = &*tune::time_outs(rules);
+        if time_outs.is_empty() {
+            return Err(anyhow!(nothing_to_find(rules)));
+        }
         let set = |name: &str| self.world.timed.durations.0.iter().any(|&(known, _)| known == name);
         let mut sought = Vec::new();
         for name in &self.find {
@@ -174,7 +224,8 @@ impl TuneArgs {
         }
         if sought.is_empty() {
             return Err(anyhow!(
-                "every time-out is set, so there is nothing to find; leave one of these out: --{}",
+                "every time-out is set, so there is nothing to find; leave out the one to look \
+                 for: --{}; or ask with 'check --timing timed' whether these are long enough",
                 time_outs.join(", --")
             ));
         }

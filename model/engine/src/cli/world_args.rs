@@ -1,96 +1,118 @@
 //! The flags that describe a world; the same for every command that needs one.
 
 use super::TimedArgs;
+use super::help::DURATIONS;
 use crate::erased::{AnyProtocol, AnyRules, AnyWorld, Registry, UnknownProtocol};
 use crate::protocol::{MAX_NODES, RuleError};
 use crate::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
     Timing, WorldError,
 };
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Command, ValueEnum};
 use std::sync::Arc;
 
 /// The processes and their surrounding.
 #[derive(Clone, Debug, Args)]
 pub struct WorldArgs {
     /// How many processes there are, 2 to 7; with each, a world grows many times larger
-    #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "World",
+    #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "Processes",
           value_parser = nodes, allow_negative_numbers = true)]
     pub nodes: usize,
 
-    /// How often a process may crash; this and the next six bound how often, never when or where
-    #[arg(long, default_value_t = 1, value_name = "K", help_heading = "World",
+    /// How often a process may crash; each budget bounds how often, never when or where
+    #[arg(long, default_value_t = 1, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub crashes: u8,
 
     /// How often a crashed process may recover
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub recoveries: u8,
 
     /// How often a message may be lost, or 'unbounded'
-    #[arg(long, default_value_t = Budget::NONE, value_name = "K", help_heading = "World",
+    #[arg(long, default_value_t = Budget::NONE, value_name = "K", help_heading = "Faults",
           allow_negative_numbers = true)]
     pub losses: Budget,
 
     /// How often a message in flight may be duplicated
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub duplicates: u8,
 
     /// How often the link between two processes may be cut
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub cuts: u8,
 
     /// How often a timer may expire although what it waits for could still come
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub suspicions: u8,
 
     /// How often a process may be paused for some time and then resume, in a timed world
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "World",
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub pauses: u8,
 
     /// Whether cut links heal
-    #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "Faults")]
     pub heals: HealsArg,
 
     /// The fairness of links to a message that is sent again and again, where messages can be lost
-    #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "Network")]
     pub fairness: FairnessArg,
 
     /// A link that is missing: '1-2', or '1>2' if only 2 does not hear 1; may be given again
-    #[arg(long, value_name = "LINK", help_heading = "World")]
+    #[arg(long, value_name = "LINK", help_heading = "Network")]
     pub without: Vec<Missing>,
 
     /// What the network does to the order of messages
-    #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "Network")]
     pub network: NetworkArg,
 
     /// When an armed timer may expire
-    #[arg(long, value_enum, default_value_t = TimingArg::Perfect, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = TimingArg::Perfect, help_heading = "Timing")]
     pub timing: TimingArg,
 
     /// How an execution begins
-    #[arg(long, value_enum, default_value_t = StartArg::Converged, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = StartArg::Converged, help_heading = "Processes")]
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
     /// searched [default: no bound; unless the network is 'set', 3 with unbounded losses and 2 with
     /// asynchronous timing, --delay unbounded, or cuts in a world without a clock]
-    #[arg(long, value_name = "K", help_heading = "World",
+    #[arg(long, value_name = "K", help_heading = "Network",
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<usize>,
 
     /// Whether states that differ only by a symmetry, such as the numbers of elections, are one
-    #[arg(long, value_enum, default_value_t = SymmetryArg::Reduced, help_heading = "World")]
+    #[arg(long, value_enum, default_value_t = SymmetryArg::Reduced, help_heading = "Search")]
     pub symmetry: SymmetryArg,
 
     /// How long everything takes, in a timed world.
     #[command(flatten)]
     pub timed: TimedArgs,
+}
+
+/// The flags that only a timed world has.
+const OF_CLOCKS: [&str; 6] = ["pauses", "delay", "slow", "processing", "drift", "within"];
+
+/// A command that offers no timed worlds. It understands the flags, so that it can say why not.
+#[must_use]
+pub fn without_clock(command: Command) -> Command {
+    let values = TimingArg::value_variants().iter().filter_map(TimingArg::to_possible_value);
+    let values =
+        values.map(|value| if value.matches("timed", false) { value.hide(true) } else { value });
+    let parser = PossibleValuesParser::new(values)
+        .try_map(|name| <TimingArg as ValueEnum>::from_str(&name, false));
+    command.mut_args(|arg| match arg.get_id().as_str() {
+        "timing" => arg.value_parser(parser.clone()),
+        id if OF_CLOCKS.contains(&id) || arg.get_help_heading() == Some(DURATIONS) => {
+            arg.hide(true)
+        }
+        _ => arg,
+    })
 }
 
 fn nodes(text: &str) -> Result<usize, String> {
@@ -177,13 +199,28 @@ impl WorldArgs {
         Ok(self.scenario_with(timing))
     }
 
-    /// Refuses flags that are given and change nothing.
+    /// Refuses flags of timed worlds, for a command that knows none.
+    ///
+    /// # Errors
+    /// The first such flag; `why` says why, and what to do.
+    pub fn refuse_clock(&self, why: &str) -> Result<(), UsageError> {
+        let timing = (self.timing == TimingArg::Timed).then(|| "timing timed".to_owned());
+        let pauses = (self.pauses > 0).then(|| "pauses".to_owned());
+        let flag = timing.or(pauses).or_else(|| self.timed.given());
+        match flag {
+            Some(flag) => Err(UsageError::NoClock { flag, why: why.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses flags that are given and change nothing, whatever the protocol.
     ///
     /// # Errors
     /// The first such flag.
-    pub fn have_effect(&self, protocol: &dyn AnyProtocol) -> Result<(), UsageError> {
-        let refuse = |flag: String, why: String| Err(UsageError::NoEffect { flag, why });
-        let without = |flag: &str, what: &str| refuse(flag.to_owned(), what.to_owned());
+    pub fn change_something(&self) -> Result<(), UsageError> {
+        let without = |flag: &str, why: &str| {
+            Err(UsageError::NoEffect { flag: flag.to_owned(), why: why.to_owned() })
+        };
         if self.heals == HealsArg::Must && self.cuts == 0 {
             return without("--heals must", "no link is cut; add --cuts K, or leave it out");
         }
@@ -196,6 +233,15 @@ impl WorldArgs {
         if self.recoveries > 0 && self.crashes == 0 {
             return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
         }
+        Ok(())
+    }
+
+    /// Refuses flags that are given and change nothing in worlds of this protocol.
+    ///
+    /// # Errors
+    /// The first such flag.
+    pub fn have_effect(&self, protocol: &dyn AnyProtocol) -> Result<(), UsageError> {
+        self.change_something()?;
         let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
         let given = self.timed.durations.0.iter().map(|&(name, _)| name);
         match given.into_iter().find(|name| !known.contains(name)) {
@@ -203,7 +249,7 @@ impl WorldArgs {
                 let known = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>();
                 let (protocol, known) = (protocol.name(), known.join(", "));
                 let why = format!("no timer of {protocol} takes it; there are: {known}");
-                refuse(format!("--{name}"), why)
+                Err(UsageError::NoEffect { flag: format!("--{name}"), why })
             }
             None => Ok(()),
         }
@@ -380,6 +426,14 @@ pub enum UsageError {
     /// A flag that changes nothing: who gives it expects otherwise.
     #[error("{flag} has no effect: {why}")]
     NoEffect {
+        /// The flag.
+        flag: String,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// A flag of timed worlds where there are none.
+    #[error("--{flag}: {why}")]
+    NoClock {
         /// The flag.
         flag: String,
         /// Why, and what to do.

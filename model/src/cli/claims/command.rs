@@ -5,6 +5,9 @@ use crate::claims::{Ask, Check, Outcome, Ran, Subject};
 use crate::cli::WorldArgs;
 use crate::world::{Durations, Scenario, Timing};
 
+/// The program that the commands call.
+pub(super) const NAME: &str = "bellwether-model";
+
 /// One command for each run of the check; one for all where one does it.
 pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
     let Check { ask, .. } = outcome.check;
@@ -14,17 +17,17 @@ pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
 }
 
 fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
-    let again = || format!("bellwether-model claims {number} --show");
+    let again = || format!("{NAME} claims {number} --show");
     let Some(scenario) = &ran.scenario else { return again() };
     match ask {
         Ask::Property(subject, property) => {
             let flags = WorldArgs::typed(scenario);
-            format!("bellwether-model check {} {flags} --property {property}", rules(subject))
+            format!("{NAME} check {} {flags} --property {property}", rules(subject))
         }
         Ask::Most(subject, metric, until) => {
             let until = if *until == Until::Agreed { " --until agreed" } else { "" };
             let flags = WorldArgs::typed(scenario);
-            format!("bellwether-model bounds {} {flags}{until} --show {metric}", rules(subject))
+            format!("{NAME} bounds {} {flags}{until} --show {metric}", rules(subject))
         }
         Ask::Least { subject, duration, keeping, delays, processing } => {
             let range = |[from, to]: [u8; 2]| match from == to {
@@ -36,7 +39,7 @@ fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
             let given: String = given.map(|(name, ticks)| format!(" --{name} {ticks}")).collect();
             let flags = WorldArgs::typed(&Scenario { timing: Timing::Perfect, ..*scenario });
             format!(
-                "bellwether-model tune {} {flags} --delay {} --processing {} --find {duration} \
+                "{NAME} tune {} {flags} --delay {} --processing {} --find {duration} \
                  --property {keeping}{given}",
                 rules(subject),
                 range(*delays),

@@ -3,7 +3,7 @@
 use super::{ClaimsArgs, command};
 use crate::claims::{Assumption, Expectation, Judged, Outcome, Ruling, Standing, Word};
 use crate::cli::table::{Cell, Table};
-use crate::cli::{shown, text};
+use crate::cli::{called, shown, text};
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
 
@@ -115,6 +115,7 @@ fn check(
         writeln!(out, "{}", text::wrap(&format!("    {standing}"), text::width()))?;
     }
     for command in command::of(number, outcome) {
+        let command = command.replacen(command::NAME, &called(command::NAME, ""), 1);
         writeln!(out, "    {command}")?;
     }
     if !args.show {

@@ -1,0 +1,64 @@
+//! Command lines that cannot be run: each message names what is wrong, where, and what to do.
+
+use assert_cmd::Command;
+use std::fmt::Write as _;
+
+const LINES: &[&str] = &[
+    "frobnicate",
+    "lockstep nothing",
+    "lockstep buly",
+    "lockstep raft-election",
+    "lockstep bully bully",
+    "lockstep bully --variant baselin",
+    "lockstep bully --variant",
+    "lockstep bully --rule accept=any",
+    "lockstep bully --recovries 1",
+    "lockstep bully --timing timed",
+    "lockstep bully --timing timed --delay 1",
+    "lockstep bully --timing exact",
+    "lockstep bully --delay 1",
+    "lockstep bully --within 5",
+    "lockstep bully --t-elec 3",
+    "lockstep bully --pauses 1",
+    "lockstep bully --threads 4",
+    "lockstep bully --heals must",
+    "lockstep bully --fairness strong",
+    "lockstep bully --recoveries 1 --crashes 0",
+    "lockstep bully --nodes 9",
+    "lockstep bully --nodes -1",
+    "lockstep bully --losses unbounded",
+    "lockstep bully --duplicates 1 --network set",
+    "lockstep bully --suspicions 1 --timing asynchronous",
+    "lockstep bully --capacity 0",
+    "lockstep bully --start warm",
+    "lockstep bully --max-seconds -1",
+    "lockstep bully --memory lots",
+    "lockstep bully --out /proc/nowhere",
+    "lockstep nothing --help",
+    "help lockstep nothing",
+    "replay",
+    "replay nothing.ndjson",
+    "replay .",
+    "replay /dev/null",
+    "replay Cargo.toml",
+    "replay Cargo.toml --jsn",
+    "list bully",
+    "completions abacus",
+];
+
+#[test]
+fn every_bad_command_line_is_told_what_is_wrong_and_what_to_do() {
+    assert!(LINES.len() >= 40, "only {}", LINES.len());
+    let mut told = String::new();
+    for line in LINES {
+        let mut command = Command::cargo_bin("bellwether-conformance").expect("it is built");
+        let output = command.args(line.split_whitespace()).output().expect("it runs");
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(stderr.starts_with("error: "), "{line}: {stderr}");
+        assert!(output.stdout.is_empty(), "{line} prints something else");
+        let message = stderr.trim_end();
+        let _ = writeln!(told, "$ bellwether-conformance {line}\n{message}\n");
+    }
+    insta::assert_snapshot!(told);
+}

@@ -1,0 +1,222 @@
+//! Help in groups. What every world has is the same for all protocols; variants, rules, properties
+//! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
+
+use super::world_args::without_clock;
+use super::{complaint, text};
+use crate::erased::{AnyProperty, AnyProtocol, Registry};
+use crate::protocol::{Rule, Values};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Command};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The heading of the flags that set durations.
+pub(super) const DURATIONS: &str = "Durations in timed worlds";
+
+/// What the help of a command says of one protocol.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Its variants, rules and properties.
+    pub text: String,
+    /// The durations that its timers take.
+    pub durations: Vec<&'static str>,
+}
+
+/// What there is to say of a protocol to the user of a command: the names of the command and of the
+/// protocol.
+pub type Tells<'a> = dyn Fn(&str, &str) -> anyhow::Result<About> + 'a;
+
+/// Reads the command line. What is asked of the help is printed, and what is wrong is told; then
+/// there is only an exit status.
+///
+/// # Errors
+/// The exit status, if the program has nothing to do any more.
+pub fn parse(command: &Command, tells: &Tells<'_>) -> Result<ArgMatches, ExitCode> {
+    let words = with_help_last(command, std::env::args_os().collect());
+    let error = match command.clone().try_get_matches_from(&words) {
+        Ok(matches) => return Ok(matches),
+        Err(error) => error,
+    };
+    let text: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    Err(match error.kind() {
+        ErrorKind::DisplayHelp => match of_protocol(command, &text, tells) {
+            Some(Ok(help)) => {
+                // A reader that closes the pipe has read enough.
+                let _ = write!(anstream::stdout(), "{help}");
+                ExitCode::SUCCESS
+            }
+            Some(Err(error)) => super::fail(&format!("{error:#}")),
+            None => printed(&error),
+        },
+        _ if !error.use_stderr() => printed(&error),
+        _ => match complaint::complaint(command, &text, &error) {
+            Some(message) => super::fail(&message),
+            None => printed(&error),
+        },
+    })
+}
+
+fn printed(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(super::USAGE))
+}
+
+/// `help COMMAND PROTOCOL` is `COMMAND PROTOCOL --help`.
+fn with_help_last(command: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let takes = |word: &OsString| {
+        let of = word.to_str().and_then(|word| command.find_subcommand(word));
+        of.is_some_and(|of| has(of, "protocol"))
+    };
+    if words.len() == 4 && words[1] == "help" && takes(&words[2]) {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
+}
+
+fn has(command: &Command, flag: &str) -> bool {
+    command.get_arguments().any(|arg| arg.get_id() == flag)
+}
+
+/// The help of a command that needs a world; nothing for others.
+fn of_protocol(
+    command: &Command,
+    words: &[&str],
+    tells: &Tells<'_>,
+) -> Option<anyhow::Result<String>> {
+    let at = words.iter().skip(1).position(|word| {
+        *word != "help" && command.find_subcommand(word).is_some_and(|of| has(of, "within"))
+    })? + 1;
+    let name = words[at];
+    let of = command.find_subcommand(name)?;
+    let is_help = |word: &&&str| !["-h", "--help"].contains(*word);
+    let rest: Vec<&str> = words[at + 1..].iter().filter(is_help).copied().collect();
+    let long = rest.len() + at + 1 == words.len() || words.contains(&"--help");
+    let protocol = protocol(of.clone(), &rest);
+    let about = match protocol.as_deref().map(|protocol| tells(name, protocol)).transpose() {
+        Ok(about) => about,
+        Err(error) => return Some(Err(error)),
+    };
+    let usage = protocol.map(|p| format!("{} {name} {p} [OPTIONS]", command.get_name()));
+    let shaped = shaped(of.clone(), about.as_ref(), usage, long);
+    let mut whole = command.clone().mut_subcommand(name, |_| shaped);
+    whole.build();
+    let of = whole.find_subcommand_mut(name)?;
+    let help = if long { of.render_long_help() } else { of.render_help() };
+    Some(Ok(help.ansi().to_string()))
+}
+
+/// The protocol that is named among the words behind a command.
+fn protocol(command: Command, rest: &[&str]) -> Option<String> {
+    let read = command.no_binary_name(true).ignore_errors(true).try_get_matches_from(rest).ok()?;
+    read.try_get_one::<String>("protocol").ok().flatten().cloned()
+}
+
+/// The command with the flags that make sense for a protocol, and what is said of it.
+fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: bool) -> Command {
+    let name = of.get_name().to_owned();
+    let known = about.map(|about| about.durations.clone());
+    let timed = known.as_ref().is_none_or(|known| !known.is_empty());
+    if !timed {
+        of = without_clock(of);
+    }
+    of = of.mut_args(|arg| {
+        let id = arg.get_id().as_str();
+        let taken = known.as_ref().is_some_and(|known| known.contains(&id));
+        let hidden = match arg.get_help_heading() {
+            Some(DURATIONS) => !taken,
+            _ => id == "protocol" && about.is_some(),
+        };
+        if hidden { arg.hide(true) } else { arg }
+    });
+    if let Some(usage) = usage {
+        of = of.override_usage(usage);
+    }
+    let examples = of.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let after = match about {
+        Some(about) if long => about.text.clone(),
+        Some(_) => "--help also shows the variants, rules and properties".to_owned(),
+        None => format!(
+            "'{name} PROTOCOL --help' shows the protocol's variants, its rules with their values, \
+             and the durations of its timers.\n\n{examples}"
+        ),
+    };
+    of.after_help(text::wrap(&after, Some(width())))
+}
+
+fn width() -> usize {
+    text::width().map_or(WIDEST, |width| width.min(WIDEST))
+}
+
+/// As wide as clap's own help at most.
+const WIDEST: usize = 100;
+
+/// What there is to say of a protocol of the registry.
+pub(super) fn about(registry: Registry, command: &str, name: &str) -> anyhow::Result<About> {
+    let protocol = registry.find(name)?;
+    let durations: Vec<_> = protocol.durations().iter().map(|one| one.name).collect();
+    if durations.is_empty() && command == "tune" {
+        return Err(anyhow::anyhow!(super::tune::nothing_timed(name)));
+    }
+    let mut text = format!("{name}: {}\n\n{}", protocol.summary(), variants(protocol));
+    text += &format!("\n{}", rules(protocol));
+    if ["check", "tune"].contains(&command) {
+        text += &format!("\n{}", properties(protocol));
+    }
+    Ok(About { text: text.trim_end().to_owned(), durations })
+}
+
+fn variants(protocol: &dyn AnyProtocol) -> String {
+    let mut text = "Variants (--variant NAME) [default: the first]:\n".to_owned();
+    for variant in protocol.variants() {
+        text += &format!("  {}: {}\n", variant.name, variant.source);
+    }
+    text
+}
+
+/// The rules of a protocol, each with its values and what they mean.
+pub(super) fn rules(protocol: &dyn AnyProtocol) -> String {
+    let variants = protocol.variants();
+    let default = |name: &str| match variants.first().map(|first| &first.rules[name]) {
+        Some(Value::String(word)) => word.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let mut text = "Rules (--rule RULE=VALUE replaces one of the variant's), with the defaults of \
+                    the first variant:\n"
+        .to_owned();
+    for Rule { name, meaning, values } in protocol.rule_rows() {
+        let takes = match &values {
+            Values::Truth => ", true or false".to_owned(),
+            Values::Names(_) => String::new(),
+            Values::Other(words) => format!(", {words}"),
+        };
+        let meaning = if meaning.is_empty() { meaning } else { format!(": {meaning}") };
+        text += &format!("  {name}{takes} [{}]{meaning}\n", default(&name));
+        let Values::Names(names) = values else { continue };
+        for (value, meaning) in names {
+            let meaning = if meaning.is_empty() { meaning } else { format!(": {meaning}") };
+            text += &format!("      {value}{meaning}\n");
+        }
+    }
+    text
+}
+
+fn properties(protocol: &dyn AnyProtocol) -> String {
+    let (usual, timed) = protocol.properties();
+    let line = |property: &AnyProperty| {
+        format!("  {}: {}\n      {}\n", property.name, property.meaning, property.formula)
+    };
+    let mut text = "Properties (--property NAME):\n".to_owned();
+    text.extend(usual.iter().map(line));
+    if !protocol.durations().is_empty() {
+        text += "With --timing timed also:\n";
+        text.extend(timed.iter().map(line));
+    }
+    if !protocol.not_promised().is_empty() {
+        text += &format!("Promised in no world: {}\n", protocol.not_promised().join(", "));
+    }
+    text
+}
