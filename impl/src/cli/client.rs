@@ -159,7 +159,9 @@ impl Target {
 }
 
 fn pem(path: &Path) -> anyhow::Result<Vec<PemItem<'static>>> {
-    let text = std::fs::read(path).map_err(|e| anyhow!("cannot read {}: {e}", path.display()))?;
+    let text = std::fs::read(path).map_err(|e| {
+        anyhow!("cannot read {}: {e}; name a file that can be read", path.display())
+    })?;
     let items: Result<Vec<_>, _> = parse_pem(&text).collect();
     items.map_err(|error| anyhow!("{}: {error}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! The HTTP side of a node that runs.
 
 use anyhow::anyhow;
-use bellwether::config::{self, Certificates, Runnable, Token};
+use bellwether::config::{self, Address, Certificates, Runnable, Token};
 use bellwether::http::{self, Options};
 use bellwether::{Config, Election};
 use tokio::net::TcpListener;
@@ -45,8 +45,9 @@ impl Http {
         keys.replace(&options);
         let listener = TcpListener::bind(address.as_str()).await.map_err(|error| {
             anyhow!(
-                "cannot listen for HTTP on {address}: {error}; give it another address (`listen` \
-                 under [http] in the file, --http, BELLWETHER_HTTP)"
+                "cannot listen for HTTP on {address}: {error}; {} (`listen` under [http] in the \
+                 file, --http, BELLWETHER_HTTP)",
+                Address::remedy(&error)
             )
         })?;
         tracing::info!(node, %address, "serving HTTP");

@@ -66,7 +66,7 @@ enum What {
         host: Vec<String>,
 
         /// How long the certificates are valid, from yesterday on
-        #[arg(long, value_name = "NUMBER", default_value = "365")]
+        #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
         days: u32,
     },
     /// Make the certificate of one more node, with the authority that `init` has made
@@ -87,7 +87,7 @@ enum What {
         host: Vec<String>,
 
         /// How long the certificate is valid, from yesterday on
-        #[arg(long, value_name = "NUMBER", default_value = "365")]
+        #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
         days: u32,
     },
     /// Make a certificate for a person or a program that asks something of nodes by HTTP
@@ -104,9 +104,14 @@ enum What {
         name: ClusterId,
 
         /// How long the certificate is valid, from yesterday on
-        #[arg(long, value_name = "NUMBER", default_value = "365")]
+        #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
         days: u32,
     },
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    let days = text.parse().ok().filter(|&days| days > 0);
+    days.ok_or_else(|| "give a whole number of days, at least 1".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -229,7 +234,12 @@ fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });
-    let cannot = |error| Failure::runtime(anyhow!("cannot write {}: {error}", path.display()));
+    let cannot = |error| {
+        Failure::runtime(anyhow!(
+            "cannot write {}: {error}; name another file or folder",
+            path.display()
+        ))
+    };
     written.map_err(cannot)?;
     print(&format!("{}\n", path.display()))
 }

@@ -34,8 +34,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         Some(folder) => {
             let written = std::fs::create_dir_all(folder)
                 .and_then(|()| clap_mangen::generate_to(command, folder));
-            let cannot =
-                |error| anyhow!("cannot write manual pages to {}: {error}", folder.display());
+            let cannot = |error| {
+                anyhow!(
+                    "cannot write manual pages to {}: {error}; give --out another folder",
+                    folder.display()
+                )
+            };
             written.map_err(|error| Failure::runtime(cannot(error)))?;
         }
     }

@@ -11,6 +11,7 @@ mod history;
 mod hooks;
 mod http;
 mod keys;
+mod line;
 mod log;
 mod man;
 mod overrides;
@@ -22,6 +23,8 @@ mod status;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use self::line::Line;
 
 /// Elect a leader among a few known nodes.
 ///
@@ -66,6 +69,9 @@ enum Command {
     Man(man::Args),
 }
 
+/// The exit status when the command line or the configuration is wrong.
+const CONFIGURATION: u8 = 2;
+
 /// Why a command failed: the text to print, and the exit status that goes with it.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -81,7 +87,7 @@ impl Failure {
 
     /// The configuration is wrong.
     pub(crate) fn configuration(error: impl Into<anyhow::Error>) -> Self {
-        Self { status: 2, error: error.into() }
+        Self { status: CONFIGURATION, error: error.into() }
     }
 
     /// The node that was asked cannot be reached.
@@ -91,30 +97,39 @@ impl Failure {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Run(args) => run::run(&args),
-        #[cfg(target_os = "linux")]
-        Command::Exec(args) => exec::run(&args),
-        #[cfg(target_os = "linux")]
-        Command::ExecKeeper(args) => exec::keeper::run(&args),
-        Command::Status(args) => status::run(&args),
-        Command::History(args) => history::history(&args),
-        Command::Events(args) => history::events(&args),
-        Command::Transfer(args) => control::transfer(&args),
-        Command::StepDown(args) => control::step_down(&args),
-        Command::Freeze(args) => control::freeze(&args),
-        Command::Demo(args) => demo::run(&args),
-        Command::CheckConfig(args) => check_config::run(&args),
-        Command::Keys(args) => keys::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
+    let line = match line::read() {
+        Ok(line) => line,
+        Err(status) => return status,
     };
+    let result = run(&line);
     match result {
         Ok(status) => status,
         Err(Failure { status, error }) => {
-            log::complain(error.to_string());
+            let sources = if status == CONFIGURATION { line.sources() } else { String::new() };
+            log::complain(format!("{error}{sources}"));
             ExitCode::from(status)
         }
+    }
+}
+
+fn run(line: &Line) -> Result<ExitCode, Failure> {
+    match &line.cli.command {
+        Command::Run(args) => run::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Exec(args) => exec::run(args),
+        #[cfg(target_os = "linux")]
+        Command::ExecKeeper(args) => exec::keeper::run(args),
+        Command::Status(args) => status::run(args),
+        Command::History(args) => history::history(args),
+        Command::Events(args) => history::events(args),
+        Command::Transfer(args) => control::transfer(args),
+        Command::StepDown(args) => control::step_down(args),
+        Command::Freeze(args) => control::freeze(args),
+        Command::Demo(args) => demo::run(args),
+        Command::CheckConfig(args) => check_config::run(args),
+        Command::Keys(args) => keys::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }
 

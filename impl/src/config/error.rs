@@ -11,7 +11,10 @@ use crate::protocol::{MemberError, Members, NodeId};
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("cannot read the configuration {path}: {cause}", path = path.display())]
+    #[error(
+        "cannot read the configuration {path}: {cause}; name a file that can be read",
+        path = path.display()
+    )]
     Read {
         /// Which file.
         path: PathBuf,

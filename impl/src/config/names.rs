@@ -1,6 +1,7 @@
 //! Names that people write into configurations, parsed into types that cannot be wrong.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,19 @@ impl Address {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// What to do where the system does not let a program listen.
+    #[must_use]
+    pub fn remedy(cause: &io::Error) -> &'static str {
+        use io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+        match cause.kind() {
+            AddrInUse => "is another node running there? Stop it, or listen at another address",
+            AddrNotAvailable => "no interface of this machine has this address: listen at another",
+            PermissionDenied => "a port below 1024 takes a right of its own: take a higher one",
+            // The errors of a resolver have no kind of their own.
+            _ => "a name must resolve here: correct it, or give numbers",
+        }
     }
 
     /// Whether only processes of this machine reach it. A name other than `localhost` may be any

@@ -420,7 +420,8 @@ fn open(path: &Path) -> Result<(std::fs::File, std::fs::Metadata), Error> {
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> Error {
-    Error::Security { problem: format!("cannot read {}: {error}", path.display()) }
+    let remedy = "name a file that can be read, or make one with `bellwether keys`";
+    Error::Security { problem: format!("cannot read {}: {error}; {remedy}", path.display()) }
 }
 
 #[cfg(unix)]

@@ -76,8 +76,9 @@ pub enum JoinError {
     Storage(#[from] StorageError),
     /// The node cannot listen where others expect it.
     #[error(
-        "cannot listen on {address}: {cause}; is another node running there? Stop it, or give \
-         this one another address (`listen` in the file, --listen, BELLWETHER_LISTEN)"
+        "cannot listen on {address}: {cause}; {} (`listen` in the file, --listen, \
+         BELLWETHER_LISTEN)",
+        Address::remedy(cause)
     )]
     Listen {
         /// Where.

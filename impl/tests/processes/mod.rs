@@ -2,6 +2,7 @@
 
 mod asking;
 mod bad_input;
+mod bad_lines;
 mod cluster;
 mod common;
 mod demo;

@@ -35,7 +35,7 @@ Examples:
 pub(crate) struct Args {
     /// How many nodes
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u16).range(2..=9))]
+    #[arg(value_parser = nodes)]
     nodes: u16,
 
     /// Where to serve the page: an address of the loopback interface
@@ -49,6 +49,11 @@ struct Shared {
     nodes: Arc<Nodes>,
     /// What only the page itself knows: no other page in the browser can break anything.
     secret: Arc<str>,
+}
+
+fn nodes(text: &str) -> Result<u16, String> {
+    let nodes = text.parse().ok().filter(|nodes| (2..=9).contains(nodes));
+    nodes.ok_or_else(|| "give a whole number from 2 to 9".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {

@@ -1,0 +1,109 @@
+//! Reads the command line and the environment, and says from which of them a bad value is.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
+
+use super::{Cli, log};
+
+/// What was asked, and which variables of the environment have a part in it.
+pub(crate) struct Line {
+    pub(crate) cli: Cli,
+    variables: Vec<String>,
+}
+
+impl Line {
+    /// What goes behind the message about a configuration that is wrong: the variables may be.
+    pub(crate) fn sources(&self) -> String {
+        match &self.variables[..] {
+            [] => String::new(),
+            variables => format!("\nset in the environment: {}", variables.join(", ")),
+        }
+    }
+}
+
+/// Reads both. What is asked of the help is printed, and what is wrong is told; then there is only
+/// an exit status.
+pub(crate) fn read() -> Result<Line, ExitCode> {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut command = with_negative_numbers(Cli::command());
+    let read = command.try_get_matches_from_mut(&words);
+    let read = read.and_then(|matches| {
+        let variables = variables(&command, &matches);
+        Ok(Line { cli: Cli::from_arg_matches(&matches)?, variables })
+    });
+    read.map_err(|error| {
+        match in_environment(&command, &words, &error) {
+            Some(message) => log::complain(message),
+            None => drop(error.print()),
+        }
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    })
+}
+
+/// A value such as `-1` is a wrong number, and not a flag.
+fn with_negative_numbers(command: Command) -> Command {
+    let takes = |arg: &Arg| arg.get_action().takes_values() && arg.get_long().is_some();
+    let command = command.mut_args(|arg| {
+        let negative = takes(&arg);
+        arg.allow_negative_numbers(negative)
+    });
+    command.mut_subcommands(with_negative_numbers)
+}
+
+/// The variables that say something, with their values.
+fn variables(command: &Command, matches: &ArgMatches) -> Vec<String> {
+    let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
+    let Some(command) = command.find_subcommand(name) else { return Vec::new() };
+    let given = command.get_arguments().filter(|arg| {
+        let id = arg.get_id().as_str();
+        matches.try_contains_id(id).is_ok()
+            && matches.value_source(id) == Some(ValueSource::EnvVariable)
+    });
+    let mut all: Vec<String> = given
+        .filter_map(|arg| {
+            let name = arg.get_env()?;
+            let value = std::env::var_os(name)?;
+            Some(format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+        })
+        .collect();
+    all.extend(self::variables(command, matches));
+    all
+}
+
+/// The message about a value that is not from the command line, but from a variable.
+fn in_environment(command: &Command, words: &[OsString], error: &clap::Error) -> Option<String> {
+    if ![ErrorKind::InvalidValue, ErrorKind::ValueValidation].contains(&error.kind()) {
+        return None;
+    }
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let flag = context(ContextKind::InvalidArg)?.split(' ').next()?;
+    let typed = |word: &OsString| {
+        word.to_str().is_some_and(|word| word == flag || word.starts_with(&format!("{flag}=")))
+    };
+    let words: Vec<_> = words.iter().skip(1).take_while(|word| *word != "--").collect();
+    if words.iter().any(|word| typed(word)) {
+        return None;
+    }
+    let name = words.iter().find_map(|word| command.find_subcommand(word))?;
+    let long = flag.strip_prefix("--");
+    let arg = name.get_arguments().find(|arg| arg.get_long() == long || long.is_none())?;
+    let variable = arg.get_env().filter(|name| std::env::var_os(name).is_some())?;
+    let variable = variable.to_string_lossy();
+    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    if value.is_empty() {
+        return Some(format!("the environment variable {variable} is empty: set or unset it"));
+    }
+    let why = match (std::error::Error::source(error), error.get(ContextKind::ValidValue)) {
+        (Some(why), _) => why.to_string(),
+        (None, Some(ContextValue::Strings(known))) => format!("use {}", known.join(" or ")),
+        _ => return None,
+    };
+    Some(format!("the environment variable {variable} is '{value}': {why}"))
+}
