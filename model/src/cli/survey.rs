@@ -7,6 +7,7 @@ use super::{
 };
 use crate::check as checking;
 use crate::check::{Limits, Options, Reason};
+use crate::survey::matrix::Name;
 use crate::survey::{
     How, Most, Row, Standing, Surrounding, matrix, questions, surroundings, survey,
 };
@@ -28,11 +29,12 @@ pub(super) struct SurveyArgs {
 
     /// How many processes elect
     #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "World",
-          value_parser = clap::value_parser!(u8).range(2..=5), allow_negative_numbers = true)]
+          value_parser = nodes, allow_negative_numbers = true)]
     nodes: u8,
 
     /// Show what goes wrong in one cell: the counterexample of each property that is violated
-    #[arg(long, num_args = 2, value_names = ["PROTOCOL", "WORLD"], conflicts_with = "protocols")]
+    #[arg(long, num_args = 2, value_names = ["PROTOCOL", "WORLD"],
+          conflicts_with_all = ["protocols", "json", "markdown", "svg"])]
     show: Option<Vec<String>>,
 
     #[command(flatten)]
@@ -56,6 +58,11 @@ pub(super) struct SurveyArgs {
 
     #[command(flatten)]
     progress: ProgressArgs,
+}
+
+fn nodes(text: &str) -> Result<u8, String> {
+    let nodes = text.parse().ok().filter(|nodes| (2..=5).contains(nodes));
+    nodes.ok_or_else(|| "give a whole number from 2 to 5".to_owned())
 }
 
 const EXAMPLES: &str = "\
@@ -103,7 +110,7 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     } else if args.markdown {
         write!(out, "{}", matrix::markdown(&worlds, &rows))?;
     } else {
-        print(&mut out, &worlds, &rows, args.ascii)?;
+        print(tool, &mut out, &worlds, &rows, args.ascii)?;
     }
     Ok(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS })
 }
@@ -131,6 +138,7 @@ fn described(world: &Surrounding) -> serde_json::Value {
 }
 
 fn print(
+    tool: Tool,
     out: &mut impl Write,
     worlds: &[Surrounding],
     rows: &[Row],
@@ -159,8 +167,12 @@ fn print(
             .to_owned(),
     );
     explained.push(format!("\n{LEGEND}"));
-    explained
-        .push("\nWhat is behind a cell: bellwether-model survey --show PROTOCOL WORLD".to_owned());
+    for Name { shown, property, meaning, .. } in matrix::names(rows) {
+        let also = if shown == property { String::new() } else { format!(" ({property})") };
+        explained.push(format!("{shown}{also}: {meaning}"));
+    }
+    let called = tool.called();
+    explained.push(format!("\nWhat is behind a cell: {called} survey --show PROTOCOL WORLD"));
     writeln!(out, "{}", text::wrap(&explained.join("\n"), text::width()))?;
     Ok(())
 }
@@ -190,7 +202,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     let report = report?;
     let mut out = text::stdout(args.ascii);
     writeln!(out, "{}: {}", found.name, found.meaning)?;
-    writeln!(out, "{} check {name} {}\n", tool.name, WorldArgs::typed(&scenario))?;
+    writeln!(out, "{} check {name} {}\n", tool.called(), WorldArgs::typed(&scenario))?;
     let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
     print_report(tool, &report, &protocol, &Vec::new(), args.ascii)?;
     Ok(status(report.verdict()))

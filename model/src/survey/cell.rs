@@ -77,13 +77,16 @@ impl Finding {
     }
 }
 
+/// So many properties are named where more are counted.
+const FEW: usize = 2;
+
 impl Standing {
     /// What is said of these findings, which all stand like this, among so many.
     fn words(self, found: &[&Finding], all: usize) -> String {
         let wrongs = || found.iter().map(|f| f.wrong()).collect::<Vec<_>>().join(", ");
-        let names = || match found {
-            [] | [_] | [_, _] => found.iter().map(|f| f.property).collect::<Vec<_>>().join(", "),
-            many => many.len().to_string(),
+        let names = || match found.len() {
+            0..=FEW => found.iter().map(|f| f.property).collect::<Vec<_>>().join(", "),
+            many => many.to_string(),
         };
         match self {
             Standing::Fails => format!("fails: {}", wrongs()),
@@ -125,6 +128,22 @@ impl Cell {
             (standing, standing.words(&found.collect::<Vec<_>>(), findings.len()))
         };
         standings.into_iter().map(part).collect()
+    }
+
+    /// The names that the words show, each with the property that it is about.
+    #[must_use]
+    pub fn names(&self) -> Vec<(&'static str, &'static str)> {
+        let findings: Vec<&Finding> = self.findings.iter().flatten().collect();
+        let alike = |one: &Finding| {
+            findings.iter().filter(|other| other.standing() == one.standing()).count()
+        };
+        let name = |one: &&Finding| match one.standing() {
+            Standing::Holds => None,
+            Standing::Fails | Standing::NotPromised => Some((one.wrong(), one.property)),
+            _ if alike(one) <= FEW => Some((one.property, one.property)),
+            _ => None,
+        };
+        findings.iter().filter_map(name).collect()
     }
 
     /// How the whole cell stands: like the worst of what was asked; `None` if nothing was.

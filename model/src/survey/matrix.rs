@@ -1,6 +1,7 @@
 //! The matrix of the survey, as Markdown and as a picture.
 
 use super::{Cell, Row, Standing, Surrounding};
+use crate::protocol::REGISTRY;
 use std::fmt::Write;
 
 /// The matrix as a table in Markdown. A cell in which everything holds is set in bold.
@@ -22,7 +23,54 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
         }
         let _ = writeln!(out, " {} |", row.messages.words());
     }
+    out += "\n| name in a cell | property | asked of | in words |\n|---|---|---|---|\n";
+    for Name { shown, property, protocols, meaning } in names(rows) {
+        let of = protocols.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let of = if of.is_empty() { "all".to_owned() } else { of };
+        let _ = writeln!(out, "| {shown} | `{property}` | {of} | {meaning} |");
+    }
     out
+}
+
+/// A name that cells show.
+pub struct Name {
+    /// The name.
+    pub shown: &'static str,
+    /// The property that it is about.
+    pub property: &'static str,
+    /// The protocols whose own the property is; none if every protocol is asked for it.
+    pub protocols: Vec<&'static str>,
+    /// The property in words.
+    pub meaning: &'static str,
+}
+
+/// The names that the cells show, each once.
+#[must_use]
+pub fn names(rows: &[Row]) -> Vec<Name> {
+    let mut all: Vec<Name> = Vec::new();
+    for row in rows {
+        for (shown, property) in row.cells.iter().flat_map(Cell::names) {
+            let Some(meaning) = meaning(row.protocol, property) else { continue };
+            let is = |known: &&mut Name| (known.shown, known.meaning) == (shown, meaning);
+            match all.iter_mut().find(is) {
+                Some(known) if known.protocols.contains(&row.protocol) => {}
+                Some(known) => known.protocols.push(row.protocol),
+                None => all.push(Name { shown, property, protocols: vec![row.protocol], meaning }),
+            }
+        }
+    }
+    for name in &mut all {
+        if REGISTRY.iter().all(|one| meaning(one.name(), name.property) == Some(name.meaning)) {
+            name.protocols.clear();
+        }
+    }
+    all
+}
+
+/// A property of a protocol in words.
+fn meaning(protocol: &str, property: &str) -> Option<&'static str> {
+    let (usual, timed) = REGISTRY.find(protocol).ok()?.properties();
+    usual.iter().chain(&timed).find(|known| known.name == property).map(|known| known.meaning)
 }
 
 const LEFT: usize = 116;
