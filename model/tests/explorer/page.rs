@@ -49,14 +49,16 @@ fn fits(page: &mut Page) {
     page.prefer("light");
 }
 
-/// Where the picture of the README is made, if it is to be made.
-fn picture(page: &mut Page) {
+/// Makes a picture for the README or a page, if pictures are to be made. The page shows it.
+fn picture(page: &mut Page, name: &str, height: u32) {
+    let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/images");
+    let file = images.join(format!("{name}.png"));
     if std::env::var_os("UPDATE_PICTURES").is_some() {
-        let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/images");
-        page.resize(1280, 1150);
-        fs::write(images.join("explorer.png"), page.picture()).expect("it can be written");
+        page.resize(1280, height);
+        fs::write(&file, page.picture()).expect("it can be written");
         page.resize(1280, 900);
     }
+    assert!(file.exists(), "there is no {name}.png: run the tests with UPDATE_PICTURES=1");
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
     let Some(mut page) = open(&explorer, "") else { return };
     show(&mut page, "at-most-one-leader");
     assert_eq!(page.value("walk.story.length").as_u64(), Some(steps));
-    picture(&mut page);
+    picture(&mut page, "explorer", 1150);
     assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
     assert!(text(&mut page, "properties").contains("✗ is violated"));
     let concerned = page.value("document.querySelectorAll('th.concerned').length");
@@ -127,6 +129,7 @@ fn a_cycle_goes_round_and_clocks_are_shown() {
     let after = page.value("walk.shows.cycle_after").as_u64().expect("a cycle");
     assert!(text(&mut page, "told").contains("repeat for ever: settles is violated"));
     in_sight(&mut page);
+    picture(&mut page, "explorer-cycle", 1500);
     page.press("ArrowRight", 39);
     assert_eq!(page.value("now").as_u64(), Some(after + 1), "it goes round");
     in_sight(&mut page);
@@ -142,24 +145,31 @@ fn a_cycle_goes_round_and_clocks_are_shown() {
 }
 
 #[test]
-fn terms_votes_and_groups_are_shown() {
-    for (world, property, shown) in [
-        ("raft-election --cuts 1", None, ["stable: term", "stable: vote"]),
+fn terms_votes_groups_and_tokens_are_shown() {
+    for (world, property, shown, name) in [
+        (
+            "raft-election --variant paper --rule storage=forgets-vote --start cold --recoveries 1 \
+             --suspicions 1",
+            "election-safety",
+            ["stable: term", "stable: vote"],
+            "explorer-raft-election",
+        ),
         (
             "invitation --variant paper --losses 1",
-            Some("at-most-one-leader"),
+            "at-most-one-leader",
             ["group", "stable: counter"],
+            "explorer-invitation",
         ),
+        ("lease --suspicions 1", "at-most-one-leader", ["token", "holder"], "explorer-lease"),
     ] {
         let explorer = Explorer::start(world);
         let Some(mut page) = open(&explorer, "") else { return };
-        if let Some(property) = property {
-            show(&mut page, property);
-        }
+        show(&mut page, property);
         let state = text(&mut page, "state");
         for shown in shown {
             assert!(state.contains(shown), "{shown} is not in {state}");
         }
+        picture(&mut page, name, 1500);
         fits(&mut page);
     }
 }
