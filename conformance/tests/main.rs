@@ -8,6 +8,7 @@ mod garcia_molina;
 mod lease;
 mod listed;
 mod lockstep;
+mod newcomer;
 mod no_false_alarm;
 mod quorum;
 mod random_walks;
