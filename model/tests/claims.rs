@@ -2,7 +2,8 @@
 //! the one in `docs`, and every command that it prints finds the same again.
 
 use assert_cmd::Command;
-use bellwether_model::claims::{Ledger, Open};
+use bellwether_model::check::Limits;
+use bellwether_model::claims::{Check, Ledger, Open, Runner, rules_apart};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,45 @@ fn the_page_is_what_the_ledger_says_today() {
         page == ran.stdout,
         "docs/claims.md is old: cargo run --release -- claims --markdown > docs/claims.md"
     );
+}
+
+/// A change of rules that is printed is a smallest one.
+#[test]
+fn no_cure_changes_more_rules_than_it_has_to() {
+    let ledger = Ledger::load().expect("the ledger can be read");
+    let limits = Limits { states: Some(400_000), ..Limits::NONE };
+    let runner = Runner { threads: 2, limits };
+    let mut pairs = 0;
+    for (source, claim) in ledger.claims() {
+        for cure in &claim.cures {
+            let apart = |check: &Check| {
+                let (ours, theirs) = (check.ask.subject()?, cure.ask.subject()?);
+                rules_apart(ours, theirs).expect("rules")
+            };
+            // The variant that the cure is a change of.
+            let Some(apart) = claim.checks.iter().filter_map(apart).min() else { continue };
+            assert!(apart <= 2, "claim {}: {} changes {apart} rules", claim.number, cure.shows);
+            if apart == 2 {
+                pairs += 1;
+                let cures = runner.cures(source, claim).expect("it runs");
+                let found = cures.expect("properties decide the claim").found;
+                let smallest = found.iter().map(Vec::len).min();
+                assert_eq!(smallest, Some(2), "claim {}: {found:?}", claim.number);
+            }
+        }
+    }
+    assert!(pairs > 0, "no cure changes two rules");
+}
+
+#[test]
+fn the_smallest_changes_are_searched() {
+    let ran = run(&["claims", "84", "59", "--cures"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("84: 2 of "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n  restart=election\n"), "{}", ran.stdout);
+    let ran = run(&["claims", "64", "--cures"]);
+    assert!(ran.stdout.contains("not decided by properties of one protocol"), "{}", ran.stdout);
+    assert_eq!(run(&["claims", "--cures"]).status, 2);
 }
 
 #[test]

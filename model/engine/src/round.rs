@@ -192,6 +192,7 @@ fn counted<P: Protocol>(
     let count = match metric.split_once('/') {
         None if metric == "messages" => sent(outcome, |_| true),
         Some(("messages", kind)) => sent(outcome, |known| known == kind),
+        None if metric == "size" => size(outcome),
         None if metric == "time-outs" => usize::from(matches!(action, Some(Action::Expire { .. }))),
         None if metric == "elections" => usize::from(outcome.actor.is_some_and(|id| {
             let (old, new) = (before.process(id), outcome.state.process(id));
@@ -204,12 +205,33 @@ fn counted<P: Protocol>(
         }
         _ => {
             return Err(format!(
-                "'{metric}' is not counted; give messages, messages/KIND, time-outs, elections or \
-                 leaderships"
+                "'{metric}' is not counted; give messages, messages/KIND, size, time-outs, \
+                 elections or leaderships"
             ));
         }
     };
     Ok(count as u64)
+}
+
+/// How much is sent: for each message one for its kind, and one for each process that it names. A
+/// message that names none names its sender.
+fn size<P: Protocol>(outcome: &Outcome<P>) -> usize {
+    fn named(value: &serde_json::Value) -> usize {
+        match value {
+            serde_json::Value::Number(_) => 1,
+            serde_json::Value::Array(all) => all.iter().map(named).sum(),
+            serde_json::Value::Object(fields) => fields.values().map(named).sum(),
+            _ => 0,
+        }
+    }
+    let one = |effect: &Effect<P>| match *effect {
+        Effect::Send { message, .. } => {
+            let value = serde_json::to_value(message).unwrap_or_default();
+            1 + named(&value).max(1)
+        }
+        _ => 0,
+    };
+    outcome.effects.iter().map(one).sum()
 }
 
 /// The messages of this kind, by the name of the message without its fields.

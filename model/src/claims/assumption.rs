@@ -1,8 +1,8 @@
 //! What a text assumes, and what a run has that an assumption rules out.
 //!
-//! A run departs from a calm world: a process crashes, a message is lost. Which departures it has is
-//! read off its scenario. A text either rules a departure out, or says that it may happen, or is
-//! silent. So which runs lie within the stated assumptions is computed, and not chosen.
+//! A run departs from a calm world: a process crashes, a message is lost. Which departures it has
+//! is read off its scenario. A text either rules a departure out, or says that it may happen, or
+//! is silent. So which runs lie within the stated assumptions is computed, and not chosen.
 
 use super::entry::{Ask, Claim, Source};
 use crate::round::{Group, Starters};

@@ -1,5 +1,6 @@
 //! Published programs, as Rust functions: the code that a text prints is run, not argued about.
 
+mod class_bully;
 mod class_ring;
 mod fencing;
 mod first_claim;
@@ -65,6 +66,13 @@ pub(super) const ALL: &[Program] = &[
     Program {
         name: "first-claim-by-number-has-a-master-in-the-end",
         run: first_claim::in_the_end_by_number,
+    },
+    Program { name: "bully-class-sees-what-came", run: class_bully::waits_for_what_comes },
+    Program { name: "bully-class-in-step-sees-what-came", run: class_bully::waits_in_step },
+    Program { name: "bully-class-needs-one-time-out", run: class_bully::one_time_out },
+    Program {
+        name: "bully-class-needs-one-time-out-for-one-dead",
+        run: class_bully::one_time_out_for_one,
     },
     Program { name: "robust-ring-class-starts-an-election", run: class_ring::robust_starts },
     Program { name: "ring-class-starts-an-election", run: class_ring::plain_starts },

@@ -95,7 +95,7 @@ impl Runner {
         Ok(judged.collect())
     }
 
-    fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
+    pub(super) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
         match (ask, ask.subject()) {
             (Ask::Program(program), _) => {
                 let Account { finding, story } = (program.run)();
@@ -170,7 +170,10 @@ fn words(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-fn rules(protocol: &dyn AnyProtocol, subject: &Subject) -> Result<Arc<dyn AnyRules>, String> {
+pub(super) fn rules(
+    protocol: &dyn AnyProtocol,
+    subject: &Subject,
+) -> Result<Arc<dyn AnyRules>, String> {
     protocol.rules(subject.variant.as_deref(), &subject.rules).map_err(|e| words(&e))
 }
 

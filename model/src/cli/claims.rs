@@ -7,7 +7,7 @@ mod print;
 
 use super::{HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, text};
 use crate::check::Limits;
-use crate::claims::{Judged, Ledger, Runner};
+use crate::claims::{Claim, Cures, Judged, Ledger, Runner, Source};
 use anyhow::anyhow;
 use clap::Args;
 use std::io::Write;
@@ -24,6 +24,11 @@ pub(super) struct ClaimsArgs {
     /// Only the claims of this text: encyclopedia, clustering, chapter, lesson or lecture
     #[arg(short, long, value_name = "NAME")]
     source: Option<String>,
+
+    /// Search the smallest changes of rules under which these claims hold: every rule, then every
+    /// two
+    #[arg(long, requires = "numbers", conflicts_with_all = ["show", "json", "markdown"])]
+    cures: bool,
 
     /// Read the ledger from this folder (in a clone, model/claims) instead of the one compiled in
     #[arg(long, value_name = "DIR")]
@@ -57,6 +62,7 @@ Examples:
   bellwether-model claims
   bellwether-model claims --source chapter
   bellwether-model claims 59 --show
+  bellwether-model claims 84 --cures
   bellwether-model claims --markdown > docs/claims.md
 
 Exit status: 0 every claim comes out as the ledger says; 1 one does not; 2 wrong usage or an error
@@ -76,6 +82,10 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
     let limits = args.limits.limits();
     let limits = Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits };
     let runner = Runner { threads: args.limits.threads(), limits };
+    if args.cures {
+        bar.finish();
+        return cures(&runner, &chosen);
+    }
     let judged = runner.judge(&chosen, &|number| bar.step(&format!("claim {number}")));
     bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
@@ -87,6 +97,34 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
         print::all(&mut text::stdout(args.ascii), args, &judged)?;
     }
     Ok(status(&judged))
+}
+
+/// States of a world in which a change is tried: one that needs more helps nobody to see why.
+const CHANGED_STATES: u64 = 400_000;
+
+/// Prints the smallest changes of rules under which each claim holds.
+fn cures(runner: &Runner, chosen: &[(&Source, &Claim)]) -> anyhow::Result<u8> {
+    let states = runner.limits.states.map(|states| states.min(CHANGED_STATES));
+    let runner = Runner { limits: Limits { states, ..runner.limits }, ..*runner };
+    let mut out = std::io::stdout();
+    for (source, claim) in chosen {
+        let number = claim.number;
+        match runner.cures(source, claim).map_err(|wrong| anyhow!("claim {number}: {wrong}"))? {
+            None => writeln!(out, "{number}: it is not decided by properties of one protocol")?,
+            Some(Cures { tried, found }) if found.is_empty() => {
+                writeln!(out, "{number}: none of {tried} changes of one or two rules")?;
+            }
+            Some(Cures { tried, found }) => {
+                writeln!(out, "{number}: {} of {tried} changes", found.len())?;
+                for change in found {
+                    let rules: Vec<String> =
+                        change.iter().map(|(rule, value)| format!("{rule}={value}")).collect();
+                    writeln!(out, "  {}", rules.join(", "))?;
+                }
+            }
+        }
+    }
+    Ok(HOLDS)
 }
 
 fn status(judged: &[Judged<'_>]) -> u8 {

@@ -54,6 +54,15 @@ pub(super) const ALL: &[Property<Judge<RaftElection>>] = &[
         premise: None,
         temporal: Temporal::Liveness(Liveness::AlwaysEventually(someone_has_a_following)),
     },
+    Property {
+        name: "split-vote",
+        formula: "reachable: all that are up are in one term and have voted, and no process has a \
+                  majority of the votes",
+        meaning: "the votes of a term can be split, so that no process wins it (5.2)",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Reachable(split_vote),
+    },
 ];
 
 type Moment<'a> = View<'a, RaftElection>;
@@ -108,6 +117,15 @@ fn terms_in_order(_: &RaftElection, view: &Moment<'_>) -> bool {
         is && votes.count() >= majority(view.ids().count())
     };
     leaders(view).all(|leader| !view.ids().any(|id| term(id) < term(leader) && wins(id)))
+}
+
+fn split_vote(_: &RaftElection, view: &Moment<'_>) -> bool {
+    let up = || view.ids().filter(|&id| view.up(id)).map(|id| *view.stable(id));
+    let terms = up().map(|stable| stable.term);
+    let one_term = terms.clone().min() == terms.max();
+    let votes = |whom: Id| up().filter(|stable| stable.vote == Some(whom)).count();
+    let wins = |whom: Id| votes(whom) >= majority(view.ids().count());
+    one_term && up().all(|stable| stable.vote.is_some()) && !view.ids().any(wins)
 }
 
 fn someone_has_a_following(_: &RaftElection, view: &Moment<'_>) -> bool {

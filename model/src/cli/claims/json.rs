@@ -61,7 +61,8 @@ fn outcome(number: u16, outcome: &Outcome<'_>) -> Value {
         .collect();
     json!({
         "shows": outcome.check.shows, "demands": outcome.check.demands.to_string(),
-        "standing": standing(&outcome.standing), "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
+        "standing": standing(&outcome.standing),
+        "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
         "commands": command::of(number, outcome),
     })
 }

@@ -1,0 +1,133 @@
+//! The smallest changes of rules under which a claim holds: every single rule, then every pair.
+
+use super::assumption::Standing;
+use super::entry::{Ask, Check, Claim, Source, Subject};
+use super::run::{self, Runner};
+use crate::protocol::REGISTRY;
+use crate::side_by_side::side_by_side;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Rules and what they become.
+pub type Change = Vec<(String, String)>;
+
+/// What a search for the smallest changes found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cures {
+    /// How many changes were tried.
+    pub tried: usize,
+    /// Those under which every check finds what the claim demands, all of the same size.
+    pub found: Vec<Change>,
+}
+
+impl Runner {
+    /// Tries every value that a rule has in some variant of the protocol: in place of each single
+    /// rule, and if no such change helps, of each two. `None` if the claim is not decided by
+    /// properties of one protocol.
+    ///
+    /// # Errors
+    /// If a check cannot be run as it stands in the ledger, or the system gives no threads.
+    pub fn cures(&self, source: &Source, claim: &Claim) -> Result<Option<Cures>, String> {
+        let checks = deciding(source, claim)?;
+        let Some(first) = checks.first().and_then(|check| check.ask.subject()) else {
+            return Ok(None);
+        };
+        let same = |check: &&Check| match &check.ask {
+            Ask::Property(subject, _) => {
+                (&subject.protocol, &subject.variant) == (&first.protocol, &first.variant)
+            }
+            _ => false,
+        };
+        if !checks.iter().all(same) {
+            return Ok(None);
+        }
+        let singles = singles(first)?;
+        let mut pairs = Vec::new();
+        for (at, one) in singles.iter().enumerate() {
+            let others = singles[at + 1..].iter().filter(|other| other.0 != one.0);
+            pairs.extend(others.map(|other| vec![one.clone(), other.clone()]));
+        }
+        let mut tried = 0;
+        for changes in [singles.into_iter().map(|single| vec![single]).collect(), pairs] {
+            let changes: Vec<Change> = changes;
+            let helps = |change: &Change| self.helps(&checks, change);
+            let all = side_by_side(self.threads, &changes, &helps).map_err(|e| e.to_string())?;
+            tried += changes.len();
+            let mut found = Vec::new();
+            for (change, helps) in changes.into_iter().zip(all) {
+                if helps? {
+                    found.push(change);
+                }
+            }
+            if !found.is_empty() {
+                return Ok(Some(Cures { tried, found }));
+            }
+        }
+        Ok(Some(Cures { tried, found: Vec::new() }))
+    }
+
+    /// Whether every check finds what the claim demands if these rules are changed.
+    fn helps(&self, checks: &[&Check], change: &Change) -> Result<bool, String> {
+        for check in checks {
+            let Ask::Property(subject, property) = &check.ask else { return Ok(false) };
+            let mut subject = subject.clone();
+            subject.rules.retain(|(rule, _)| change.iter().all(|(changed, _)| changed != rule));
+            subject.rules.extend(change.iter().cloned());
+            for ran in self.ask(&Ask::Property(subject, property.clone()))? {
+                let met = check.demands.met(&ran.point, &ran.finding).map_err(|e| e.to_string())?;
+                if met != Some(true) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// In how many rules the two differ; `None` if they are rules of different protocols.
+///
+/// # Errors
+/// If one of them has a rule that its protocol does not have.
+pub fn rules_apart(one: &Subject, other: &Subject) -> Result<Option<usize>, String> {
+    if one.protocol != other.protocol {
+        return Ok(None);
+    }
+    let (one, other) = (rules(one)?, rules(other)?);
+    Ok(Some(one.difference(&other).count()))
+}
+
+/// The checks that decide the claim.
+fn deciding<'a>(source: &Source, claim: &'a Claim) -> Result<Vec<&'a Check>, String> {
+    let mut all = Vec::new();
+    for check in &claim.checks {
+        let standing = Standing::of(source, claim, (&check.ask, &check.without))?;
+        if !matches!(standing, Standing::Outside(_)) {
+            all.push(check);
+        }
+    }
+    Ok(all)
+}
+
+/// Every value that is not that of the subject and that a rule has in some variant.
+fn singles(subject: &Subject) -> Result<Vec<(String, String)>, String> {
+    let protocol = REGISTRY.find(&subject.protocol).map_err(|e| e.to_string())?;
+    let known: BTreeSet<(String, String)> =
+        protocol.variants().iter().flat_map(|variant| named(&variant.rules)).collect();
+    let ours = rules(subject)?;
+    Ok(known.difference(&ours).cloned().collect())
+}
+
+fn rules(subject: &Subject) -> Result<BTreeSet<(String, String)>, String> {
+    let protocol = REGISTRY.find(&subject.protocol).map_err(|e| e.to_string())?;
+    Ok(named(&run::rules(protocol, subject)?.json()))
+}
+
+/// The rules of an object, as they are typed.
+fn named(rules: &Value) -> BTreeSet<(String, String)> {
+    let word = |value: &Value| match value {
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    };
+    let all = rules.as_object().into_iter().flatten();
+    all.map(|(rule, value)| (rule.clone(), word(value))).collect()
+}
