@@ -34,7 +34,8 @@ fn expand<P: Protocol>(packed: &mut Packed<P>, words: &mut Vec<u64>) -> Vec<Vec<
     if packed.expand(words, &mut packed.scratch(), &mut next).is_err() {
         next.clear();
         packed.learn(words);
-        if packed.lay_out() {
+        if packed.outgrown() {
+            packed.lay_out(u32::MAX);
             let mut now = Vec::new();
             packed.recode(words, WORDS, &mut now);
             *words = now;
@@ -153,7 +154,7 @@ fn search(world: &World<Bully>, threads: usize, limits: Limits) -> (Packed<Bully
 }
 
 fn paths(
-    (space, exact): &(Packed<Bully>, Exact),
+    (space, exact): &mut (Packed<Bully>, Exact),
     goals: &[Goal],
 ) -> Vec<Option<Vec<Action<Bully>>>> {
     let paths = exact.paths(space, goals).into_iter();
@@ -166,13 +167,13 @@ fn the_number_of_threads_changes_nothing() {
         World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(2, 1)).expect("a world");
     let goals: Vec<_> =
         (1..8).flat_map(|question| [true, false].map(|answer| Goal { question, answer })).collect();
-    let one = search(&world, 1, Limits::NONE);
-    let shortest = paths(&one, &goals);
+    let mut one = search(&world, 1, Limits::NONE);
+    let shortest = paths(&mut one, &goals);
     assert!(shortest.iter().flatten().any(|path| path.len() > 3), "a path worth comparing");
     for threads in [2, 3, 8] {
-        let many = search(&world, threads, Limits::NONE);
+        let mut many = search(&world, threads, Limits::NONE);
         assert_eq!(many.1.counts(), one.1.counts());
-        assert_eq!(paths(&many, &goals), shortest);
+        assert_eq!(paths(&mut many, &goals), shortest);
     }
 }
 
@@ -181,7 +182,7 @@ fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
     let world =
         World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 1)).expect("a world");
     let goal = Goal { question: 1, answer: false };
-    let path = paths(&search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
+    let path = paths(&mut search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
     assert_eq!(path.len(), 5);
     let condition = safety()[0];
     let mut state = world.initial();

@@ -39,8 +39,8 @@ pub type Scratch = Box<dyn Any + Send + Sync>;
 /// A transition system whose states are a few machine words.
 ///
 /// It may learn while it is searched: [`expand`](Space::expand) then refuses a state until
-/// [`learn`](Space::learn) has been called with it. When the words of a state have become too
-/// narrow for what was learned, [`lay_out`](Space::lay_out) makes them wider, and
+/// [`learn`](Space::learn) has been called with it. When the words of a state have been
+/// [outgrown](Space::outgrown) by what was learned, [`lay_out`](Space::lay_out) makes room, and
 /// [`recode`](Space::recode) tells how each state known by then looks from then on.
 ///
 /// States go in and out as slices, one after the other, so that the search is compiled once
@@ -48,6 +48,9 @@ pub type Scratch = Box<dyn Any + Send + Sync>;
 pub trait Space: Send + Sync {
     /// How many words a state needs at present.
     fn words(&self) -> usize;
+
+    /// How many bits of each word states use at present, from the lowest.
+    fn bits(&self) -> Vec<u32>;
 
     /// What one thread needs.
     fn scratch(&self) -> Scratch;
@@ -72,12 +75,19 @@ pub trait Space: Send + Sync {
     /// Learns what follows `from`. States look as they did before.
     fn learn(&mut self, from: &[u64]);
 
-    /// Makes room for everything that was learned. Whether states now look different in words: each
-    /// that is known must then be [recoded](Space::recode).
-    fn lay_out(&mut self) -> bool;
+    /// Whether something was learned for which the words of a state have no room.
+    fn outgrown(&self) -> bool;
+
+    /// How many bits states need at least, all words but the last one being whole.
+    fn least_bits(&self) -> u32;
+
+    /// Makes room for everything that was learned, and for more if that fits in so many bits.
+    /// States now look different in words: each that is known must be
+    /// [recoded](Space::recode).
+    fn lay_out(&mut self, most_bits: u32);
 
     /// Appends to `to`, in `width` words, what `old` looks like since the last
-    /// [`lay_out`](Space::lay_out) that changed anything.
+    /// [`lay_out`](Space::lay_out).
     fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>);
 
     /// The actions that are enabled in `state`, in the order in which it is expanded.

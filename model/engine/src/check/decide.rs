@@ -129,7 +129,7 @@ fn exact(
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     look(Event::Progress(at));
-    let mut decided = on_states(&exact, &*space, &asked);
+    let mut decided = on_states(&exact, &mut *space, &asked);
     at.elapsed = started.elapsed();
     let mut watch = Watch::new(limits, at, look);
     for (property, decision) in properties.iter().zip(&decided) {
@@ -152,14 +152,19 @@ fn is_violated(decision: &Option<Decision>) -> bool {
 }
 
 /// The decisions on what states alone decide, in the places of the properties.
-fn on_states(exact: &Exact, space: &dyn AnySpace, asked: &[Asked<'_>]) -> Vec<Option<Decision>> {
+fn on_states(
+    exact: &Exact,
+    space: &mut dyn AnySpace,
+    asked: &[Asked<'_>],
+) -> Vec<Option<Decision>> {
     let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
     let mut paths = exact.paths(space, &goals).into_iter();
     let decide = |asked: &Asked<'_>| {
-        let path = asked.goal().map(|_| paths.next().flatten())?;
-        let steps = path.map(|path| space.named(&path));
-        let found = steps.map(|steps| Counterexample { steps, cycle: None });
-        Some(verdict(asked.property, found, Missing::of(exact, asked, exact.cut_short())))
+        let goal = asked.goal()?;
+        let steps = paths.next().flatten().map(|path| space.named(&path));
+        let shown = steps.map(|steps| Counterexample { steps, cycle: None });
+        let missing = Missing::of(exact, asked, exact.cut_short());
+        Some(verdict(asked.property, exact.reaches(goal), shown, missing))
     };
     asked.iter().map(decide).collect()
 }
@@ -186,7 +191,7 @@ fn on_graph(
         }
         let mut found = None;
         if stopped.is_none() {
-            graph = graph.or_else(|| exact.take().map(|exact| exact.graph(space)));
+            graph = graph.or_else(|| exact.take().and_then(|exact| exact.graph(space)));
             let lasso = graph.as_ref().map(|graph| violation(graph, asked, formula, watch));
             found = lasso.unwrap_or(Ok(None)).unwrap_or_else(|reason| {
                 stopped = Some(reason);
@@ -198,7 +203,7 @@ fn on_graph(
             cycle: Some(space.named(&cycle)),
         });
         let missing = Missing { cut_short: stopped, ..missing[at] };
-        decided[at] = Some(verdict(asked.property, found, missing));
+        decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
     }
     stopped
 }
@@ -270,8 +275,14 @@ impl Missing {
     }
 }
 
-/// The verdict, if `found` is what shows it: a violation, or for reachability an example.
-fn verdict(property: &AnyProperty, found: Option<Counterexample>, missing: Missing) -> Decision {
+/// The verdict, if what shows it is `found`: a violation, or for reachability an example. It may
+/// have taken too much memory to say how it is reached.
+fn verdict(
+    property: &AnyProperty,
+    found: bool,
+    shown: Option<Counterexample>,
+    missing: Missing,
+) -> Decision {
     let vacuous = (!missing.premise).then_some(Reason::Vacuous);
     let bounds = missing.leaves_boundary.then_some(Reason::Bounds);
     let incomplete = match property.kind() {
@@ -280,8 +291,8 @@ fn verdict(property: &AnyProperty, found: Option<Counterexample>, missing: Missi
         Kind::Reachability => bounds,
     };
     let incomplete = missing.cut_short.or(incomplete);
-    let (verdict, reason) = Verdict::of(property.kind(), found.is_some(), incomplete);
-    let counterexample = found.filter(|_| verdict == Verdict::Violated);
+    let (verdict, reason) = Verdict::of(property.kind(), found, incomplete);
+    let counterexample = shown.filter(|_| verdict == Verdict::Violated);
     Decision { property: property.clone(), verdict, reason, counterexample }
 }
 

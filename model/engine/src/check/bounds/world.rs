@@ -142,9 +142,10 @@ pub fn bounds(
     let bounds = exact.leaves_boundary().then_some(Reason::Bounds);
     let mut watch = Watch::new(limits, exact.progress(Phase::Bounds, started.elapsed()), look);
     let mut lines = Vec::new();
-    let cut_short = exact
-        .cut_short()
-        .or_else(|| measured(until, &*space, &exact.graph(&*space), &mut lines, &mut watch).err());
+    let cut_short = exact.cut_short().or_else(|| {
+        let graph = exact.graph(&*space)?;
+        measured(until, &*space, &graph, &mut lines, &mut watch).err()
+    });
     Ok(Bounds {
         world: world.share(),
         until,

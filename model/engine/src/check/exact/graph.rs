@@ -1,7 +1,7 @@
 //! The transitions of all states, in compressed rows.
 
-use super::shard::SHARDS;
-use super::{Exact, Found};
+use super::Listed;
+use super::search::SHARDS;
 use crate::check::rows::{OUTSIDE, Rows};
 use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
 use std::ops::Range;
@@ -54,7 +54,7 @@ impl ShardRows {
 /// Every reachable state, and every transition between them.
 pub struct Graph<'s> {
     space: &'s dyn Space,
-    found: Box<dyn Found>,
+    found: Box<dyn Listed>,
     /// The number of each shard's first state.
     first: Vec<u32>,
     initial: Vec<u32>,
@@ -66,8 +66,7 @@ pub struct Graph<'s> {
 impl<'s> Graph<'s> {
     /// The graph that a search with transitions has found. States that it found and did not get to
     /// have none.
-    pub(super) fn new(exact: Exact, space: &'s dyn Space) -> Self {
-        let Exact { mut found } = exact;
+    pub(super) fn new(mut found: Box<dyn Listed>, space: &'s dyn Space) -> Self {
         let sizes = found.sizes();
         let mut first = vec![0];
         for size in &sizes {

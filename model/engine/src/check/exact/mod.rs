@@ -4,11 +4,14 @@
 //! that was found holds in every reachable state, if the search was not cut short. The result is
 //! the same in every run and with any number of threads.
 
+mod form;
 mod graph;
+mod list;
+mod mixer;
 mod paths;
 mod recode;
 mod search;
-mod shard;
+mod table;
 
 pub use graph::Graph;
 pub use paths::Goal;
@@ -16,23 +19,25 @@ pub use paths::Goal;
 use super::{Counts, Event, Limits, Phase, Progress, Reason, Unfinished};
 use crate::space::{ActionId, Space};
 use graph::ShardRows;
-use recode::Outgrown;
-use search::{Course, Search};
+use list::List;
+use paths::level_of;
+use recode::{OutgrownLists, OutgrownTables};
+use search::{Course, Level, Search, Shard};
 use std::ops::Range;
 use std::time::{Duration, Instant};
+use table::Table;
 
 /// What has been searched, and what was found.
 pub struct Exact {
-    found: Box<dyn Found>,
+    sum: Sum,
+    limits: Limits,
+    threads: rayon::ThreadPool,
+    /// The states with their numbers, if transitions were kept.
+    listed: Option<Box<dyn Listed>>,
 }
 
-/// What was found, whatever the number of words of a state.
-trait Found: Send + Sync {
-    fn counts(&self) -> Counts;
-    fn cut_short(&self) -> Option<Reason>;
-    fn unfinished(&self) -> Option<Unfinished>;
-    fn leaves_boundary(&self) -> bool;
-    fn level_of(&self, goal: Goal) -> Option<usize>;
+/// A search in which states have numbers, whatever the number of their words.
+trait Listed: Send + Sync {
     fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
     fn sizes(&self) -> Vec<u32>;
     fn levels(&self) -> Vec<Vec<Range<u32>>>;
@@ -66,35 +71,27 @@ impl Exact {
     /// If the system gives no threads.
     ///
     /// # Panics
-    /// If a state needs more than 16 words, or there are more than 4 billion states.
+    /// If a state needs more than 16 words, or there are more than 4 billion states of which
+    /// transitions are kept.
     pub fn search(space: &mut dyn Space, how: How<'_>) -> Result<Self, std::io::Error> {
         let How { limits, edges, threads, violations, first, look } = how;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(std::io::Error::other)?;
         let (started, violations) = (Instant::now(), violations.to_vec());
-        let mut course = Course { limits, edges, started, violations, first, told: false, look };
-        pool.install(|| {
-            let mut former = None;
-            loop {
-                let found = match space.words() {
-                    1 => run::<1>(space, former, &mut course),
-                    2 => run::<2>(space, former, &mut course),
-                    3 => run::<3>(space, former, &mut course),
-                    4 => run::<4>(space, former, &mut course),
-                    5..=8 => run::<8>(space, former, &mut course),
-                    _ => run::<16>(space, former, &mut course),
-                };
-                match found {
-                    Ok(found) => return Ok(Exact { found }),
-                    Err(outgrown) => former = Some(outgrown),
-                }
-            }
-        })
+        let mut course =
+            Course { limits, levels: None, started, violations, first, told: false, look };
+        let (sum, listed) = if edges {
+            let (sum, listed) = pool.install(|| search_lists(space, true, &mut course));
+            (sum, Some(listed))
+        } else {
+            (pool.install(|| search_tables(space, &mut course)), None)
+        };
+        Ok(Exact { sum, limits, threads: pool, listed })
     }
 
     /// How much there was to search.
     pub fn counts(&self) -> Counts {
-        self.found.counts()
+        self.sum.counts
     }
 
     /// How far it has come in all, for what is done after it.
@@ -108,41 +105,52 @@ impl Exact {
 
     /// Why the search ended before everything was reached, if it did.
     pub fn cut_short(&self) -> Option<Reason> {
-        self.found.cut_short()
+        self.sum.cut_short
     }
 
     /// How far the search was when it [ended early](Exact::cut_short).
     pub fn unfinished(&self) -> Option<Unfinished> {
-        self.found.unfinished()
+        self.sum.unfinished
     }
 
     /// Whether some step leaves the boundary of the search.
     pub fn leaves_boundary(&self) -> bool {
-        self.found.leaves_boundary()
+        self.sum.leaves_boundary
     }
 
     /// Whether a state is reached for which the question has this answer.
     pub fn reaches(&self, goal: Goal) -> bool {
-        self.found.level_of(goal).is_some()
+        level_of(&self.sum.levels, goal).is_some()
     }
 
     /// For each goal that is reached, the actions of the first shortest path to it. `space` is what
     /// was searched.
-    pub fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<ActionId>>> {
-        let paths = self.found.paths(space, goals).into_iter();
-        paths.map(|path| path.map(|positions| self.follow(space, &positions))).collect()
-    }
-
-    fn follow(&self, space: &dyn Space, positions: &[usize]) -> Vec<ActionId> {
-        let mut path = Vec::new();
-        let initial = self.found.initial().first().copied();
-        let mut at = initial.map(|(shard, number)| self.found.words(shard, number));
-        for &position in positions {
-            let Some(state) = at else { break };
-            path.extend(space.actions(&state).into_iter().nth(position));
-            at = self.found.step(space, &state, position);
+    ///
+    /// If no transitions were kept, the first levels are searched once more: up to the last in
+    /// which a goal is first reached. There is no path if that takes more memory than there may be.
+    pub fn paths(&self, space: &mut dyn Space, goals: &[Goal]) -> Vec<Option<Vec<ActionId>>> {
+        if let Some(listed) = &self.listed {
+            return self.threads.install(|| follow_all(&**listed, space, goals));
         }
-        path
+        let last = goals.iter().filter_map(|&goal| level_of(&self.sum.levels, goal)).max();
+        let levels = last.map_or(0, |last| last + 1);
+        let states: u64 = self.sum.levels[..levels].iter().map(|level| level.states).sum();
+        if levels == 0 || !self.limits.leaves_room_for(list::bytes(states, space.words())) {
+            return vec![None; goals.len()];
+        }
+        let mut course = Course {
+            limits: Limits::NONE,
+            levels: Some(levels),
+            started: Instant::now(),
+            violations: Vec::new(),
+            first: false,
+            told: false,
+            look: &mut |_| {},
+        };
+        self.threads.install(|| {
+            let (_, listed) = search_lists(space, false, &mut course);
+            follow_all(&*listed, space, goals)
+        })
     }
 
     /// How much memory the [graph](Exact::graph) takes besides what the search has taken, with what
@@ -153,51 +161,139 @@ impl Exact {
         distinct * (8 + 4 + 8) + generated * 4
     }
 
-    /// The states with their transitions, which must have been kept. `space` is what was searched.
-    pub fn graph(self, space: &dyn Space) -> Graph<'_> {
-        Graph::new(self, space)
+    /// The states with their transitions, if they were kept. `space` is what was searched.
+    pub fn graph(self, space: &dyn Space) -> Option<Graph<'_>> {
+        Some(Graph::new(self.listed?, space))
+    }
+}
+
+/// What is left of a search when its states are gone.
+struct Sum {
+    counts: Counts,
+    cut_short: Option<Reason>,
+    unfinished: Option<Unfinished>,
+    leaves_boundary: bool,
+    levels: Vec<Level>,
+}
+
+impl Sum {
+    fn of<const W: usize, S: Shard<W>>(search: &Search<W, S>) -> Self {
+        let depth = search.levels.len();
+        let (levels, waiting) = (depth.saturating_sub(1), search.waiting);
+        Sum {
+            counts: Counts { distinct: search.distinct(), generated: search.generated, depth },
+            cut_short: search.cut_short,
+            unfinished: search.cut_short.map(|_| Unfinished { levels, waiting }),
+            leaves_boundary: search.leaves_boundary,
+            levels: search.levels.clone(),
+        }
+    }
+}
+
+/// Calls the function for states of so many words.
+macro_rules! with_words {
+    ($words:expr, $function:ident($($argument:expr),*)) => {
+        match $words {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            3 => $function::<3>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            5..=8 => $function::<8>($($argument),*),
+            _ => $function::<16>($($argument),*),
+        }
+    };
+}
+
+/// Searches for states that get numbers.
+fn search_lists(
+    space: &mut dyn Space,
+    edges: bool,
+    course: &mut Course<'_>,
+) -> (Sum, Box<dyn Listed>) {
+    let mut former = None;
+    loop {
+        let found = with_words!(space.words(), run_lists(space, edges, former, course));
+        match found {
+            Ok(found) => return found,
+            Err(outgrown) => former = Some(outgrown),
+        }
+        space.lay_out(u32::MAX);
     }
 }
 
 /// Searches on with states of `W` words, or from the beginning, until states outgrow their words.
-fn run<const W: usize>(
+fn run_lists<const W: usize>(
     space: &mut dyn Space,
-    former: Option<Outgrown>,
+    edges: bool,
+    former: Option<Box<OutgrownLists>>,
     course: &mut Course<'_>,
-) -> Result<Box<dyn Found>, Outgrown> {
+) -> Result<(Sum, Box<dyn Listed>), Box<OutgrownLists>> {
     let search = match former {
-        None => Search::<W>::begin(space, course.edges),
+        None => Search::<W, List<W>>::begin(space, edges),
         Some(outgrown) => outgrown.recode(space),
     };
     match search.run(space, course) {
-        Ok(search) => Ok(Box::new(search)),
-        Err(search) => Err(Outgrown::from(search)),
+        Ok(search) => Ok((Sum::of(&search), Box::new(search))),
+        Err(search) => Err(Box::new(OutgrownLists::from(search))),
     }
 }
 
-impl<const W: usize> Found for Search<W> {
-    fn counts(&self) -> Counts {
-        let (distinct, generated) = (self.distinct(), self.generated);
-        Counts { distinct, generated, depth: self.levels.len() }
+/// Searches for nothing but what is asked of the states.
+fn search_tables(space: &mut dyn Space, course: &mut Course<'_>) -> Sum {
+    let mut former = None;
+    let mut most_bits = Table::<1>::room(&[], space.least_bits());
+    loop {
+        space.lay_out(most_bits);
+        match with_words!(space.words(), run_tables(space, former, course)) {
+            Ok(sum) => return sum,
+            Err((outgrown, room)) => (former, most_bits) = (Some(outgrown), room),
+        }
     }
+}
 
-    fn cut_short(&self) -> Option<Reason> {
-        self.cut_short
+/// Searches on with states of `W` words, or from the beginning, until they must look different; how
+/// many bits they may have then.
+fn run_tables<const W: usize>(
+    space: &mut dyn Space,
+    former: Option<OutgrownTables>,
+    course: &mut Course<'_>,
+) -> Result<Sum, (OutgrownTables, u32)> {
+    let search = match former {
+        None => Search::<W, Table<W>>::begin(space, false),
+        Some(outgrown) => outgrown.recode(space),
+    };
+    match search.run(space, course) {
+        Ok(search) => Ok(Sum::of(&search)),
+        Err(search) => {
+            let room = Table::room(&search.shards, space.least_bits());
+            Err((OutgrownTables::from(search), room))
+        }
     }
+}
 
-    fn unfinished(&self) -> Option<Unfinished> {
-        let levels = self.levels.len().saturating_sub(1);
-        self.cut_short.map(|_| Unfinished { levels, waiting: self.waiting })
+/// The actions of the first shortest path to each goal that is reached.
+fn follow_all(
+    listed: &dyn Listed,
+    space: &dyn Space,
+    goals: &[Goal],
+) -> Vec<Option<Vec<ActionId>>> {
+    let paths = listed.paths(space, goals).into_iter();
+    paths.map(|path| path.map(|positions| follow(listed, space, &positions))).collect()
+}
+
+fn follow(listed: &dyn Listed, space: &dyn Space, positions: &[usize]) -> Vec<ActionId> {
+    let mut path = Vec::new();
+    let initial = listed.initial().first().copied();
+    let mut at = initial.map(|(shard, number)| listed.words(shard, number));
+    for &position in positions {
+        let Some(state) = at else { break };
+        path.extend(space.actions(&state).into_iter().nth(position));
+        at = listed.step(space, &state, position);
     }
+    path
+}
 
-    fn leaves_boundary(&self) -> bool {
-        self.leaves_boundary
-    }
-
-    fn level_of(&self, goal: Goal) -> Option<usize> {
-        Search::level_of(self, goal)
-    }
-
+impl<const W: usize> Listed for Search<W, List<W>> {
     fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
         Search::paths(self, space, goals)
     }
@@ -207,13 +303,14 @@ impl<const W: usize> Found for Search<W> {
     }
 
     fn levels(&self) -> Vec<Vec<Range<u32>>> {
-        self.levels.iter().map(|level| level.states.clone()).collect()
+        let of = |level| self.shards.iter().map(|shard| shard.level(level)).collect();
+        (0..self.levels.len()).map(of).collect()
     }
 
     fn initial(&self) -> Vec<(usize, u32)> {
         let place = |state| {
-            let hash = shard::hash(state);
-            let shard = shard::shard_of(hash);
+            let hash = list::hash(state);
+            let shard = list::shard_of(hash);
             self.shards[shard].find(state, hash).map(|number| (shard, number))
         };
         self.initial.iter().filter_map(place).collect()

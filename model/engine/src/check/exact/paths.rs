@@ -6,8 +6,8 @@
 //! leads on. So of all shortest paths to all goals the one is found that comes first in the order
 //! of actions.
 
+use super::list::{List, hash, shard_of};
 use super::search::{Level, Search};
-use super::shard::{hash, shard_of};
 use crate::space::{Answers, OUTSIDE_WORD, Space};
 use rayon::prelude::*;
 
@@ -28,8 +28,7 @@ impl Goal {
 
     /// Whether a state of this level that was expanded has the answer.
     pub(super) fn reached_in(self, level: &Level) -> bool {
-        level.states.iter().any(|range| !range.is_empty())
-            && self.reached(if self.answer { level.any } else { level.all })
+        self.reached(if self.answer { level.any } else { level.all })
     }
 }
 
@@ -37,12 +36,12 @@ impl Goal {
 /// level.
 type Marks = Vec<Vec<u16>>;
 
-impl<const W: usize> Search<W> {
-    /// The breadth-first level in which a goal is first reached, the initial states being 0.
-    pub(super) fn level_of(&self, goal: Goal) -> Option<usize> {
-        self.levels.iter().position(|level| goal.reached_in(level))
-    }
+/// The breadth-first level in which a goal is first reached, the initial states being 0.
+pub(super) fn level_of(levels: &[Level], goal: Goal) -> Option<usize> {
+    levels.iter().position(|level| goal.reached_in(level))
+}
 
+impl<const W: usize> Search<W, List<W>> {
     /// For each goal that is reached, the positions of the actions of the first shortest path.
     pub(super) fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
         let some = goals.chunks(u16::BITS as usize);
@@ -50,7 +49,7 @@ impl<const W: usize> Search<W> {
     }
 
     fn some_paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
-        let levels: Vec<_> = goals.iter().map(|&goal| self.level_of(goal)).collect();
+        let levels: Vec<_> = goals.iter().map(|&goal| level_of(&self.levels, goal)).collect();
         let Some(last) = levels.iter().flatten().copied().max() else {
             return vec![None; goals.len()];
         };
@@ -74,9 +73,9 @@ impl<const W: usize> Search<W> {
         here: &[(usize, Goal)],
         beyond: Option<&Marks>,
     ) -> Marks {
-        let states = self.shards.par_iter().zip(&self.levels[at].states);
-        let marks = states.map(|(shard, range)| {
+        let marks = self.shards.par_iter().map(|shard| {
             let (mut scratch, mut next) = (space.scratch(), Vec::new());
+            let range = shard.level(at);
             let states = &shard.states()[range.start as usize..range.end as usize];
             let mark = |state: &[u64; W]| {
                 next.clear();
@@ -102,7 +101,7 @@ impl<const W: usize> Search<W> {
         }
         let hash = hash(state);
         let shard = shard_of(hash);
-        let range = &self.levels[level].states[shard];
+        let range = self.shards[shard].level(level);
         let number = self.shards[shard].find(state, hash).filter(|number| range.contains(number));
         number.map_or(0, |number| marks[shard][(number - range.start) as usize])
     }

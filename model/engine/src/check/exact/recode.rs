@@ -1,13 +1,13 @@
-//! What happens when states outgrow their words: the same search goes on with wider ones.
+//! What happens when states outgrow their words: the same search goes on with other ones.
 //!
 //! A space makes room for what it learns, and then each state looks different. Nothing that was
-//! found is lost: the states are taken one after the other, level by level, written as they look
-//! now, and put where they belong now. Only their numbers change, and with them the rows of
-//! transitions.
+//! found is lost: the states are taken one after the other, written as they look now, and put where
+//! they belong now. If they have numbers, only those change, and with them the rows of transitions.
 
 use super::graph::ShardRows;
-use super::search::{Level, SHARDS_PER_LANE, Search};
-use super::shard::{SHARDS, Shard, hash, shard_of};
+use super::list::List;
+use super::search::{Level, SHARDS, SHARDS_PER_LANE, Search, Shard};
+use super::table::Table;
 use crate::space::Space;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -15,31 +15,126 @@ use std::ops::Range;
 /// How many states of one shard are recoded together at most.
 const TOGETHER: u32 = 1 << 14;
 
-/// A search whose states look as they did before the space was laid out anew.
-pub(super) struct Outgrown {
+/// How many tables are recoded together: each takes as much memory as a list meanwhile.
+const TABLES: usize = 4;
+
+/// What of a search does not depend on how its states look.
+struct Common {
     /// The words of a state.
     width: usize,
-    /// The states of each shard, one after the other.
-    states: Vec<Vec<u64>>,
     initial: Vec<u64>,
     levels: Vec<Level>,
     generated: u64,
     leaves_boundary: bool,
+}
+
+impl Common {
+    fn of<const W: usize, S: Shard<W>>(search: &mut Search<W, S>) -> Self {
+        Common {
+            width: W,
+            initial: std::mem::take(&mut search.initial).into_flattened(),
+            levels: std::mem::take(&mut search.levels),
+            generated: search.generated,
+            leaves_boundary: search.leaves_boundary,
+        }
+    }
+
+    /// The search with these shards, that goes on.
+    fn go_on<const W: usize, S: Shard<W>>(
+        self,
+        space: &dyn Space,
+        shards: Vec<S>,
+        rows: Option<Vec<ShardRows>>,
+    ) -> Search<W, S> {
+        Search {
+            form: S::form(space),
+            shards,
+            initial: self.initial.chunks(self.width).map(|state| recoded(space, state)).collect(),
+            levels: self.levels,
+            generated: self.generated,
+            leaves_boundary: self.leaves_boundary,
+            cut_short: None,
+            waiting: 0,
+            rows,
+        }
+    }
+}
+
+/// A search over tables whose states look as they did before the space was laid out anew.
+pub(super) struct OutgrownTables {
+    common: Common,
+    tables: Vec<Box<dyn Former>>,
+    turn: usize,
+}
+
+/// A table, whatever the words of its states.
+trait Former: Send + Sync {
+    fn into_states(self: Box<Self>) -> (Vec<u64>, Vec<u32>);
+}
+
+impl<const W: usize> Former for Table<W> {
+    fn into_states(self: Box<Self>) -> (Vec<u64>, Vec<u32>) {
+        Table::into_states(*self)
+    }
+}
+
+impl<const W: usize> From<Search<W, Table<W>>> for OutgrownTables {
+    fn from(mut search: Search<W, Table<W>>) -> Self {
+        let turn = search.shards[0].turn();
+        let common = Common::of(&mut search);
+        let boxed = |table| Box::new(table) as Box<dyn Former>;
+        OutgrownTables { common, tables: search.shards.into_iter().map(boxed).collect(), turn }
+    }
+}
+
+impl OutgrownTables {
+    /// The same search, of states as they look now.
+    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, Table<W>> {
+        let OutgrownTables { common, tables, turn } = self;
+        let (width, form) = (common.width, Table::<W>::form(space));
+        let mut shards: Vec<_> =
+            (0..SHARDS).map(|shard| Table::new(&form, shard).at_turn(turn)).collect();
+        let mut left = tables.into_iter();
+        while left.len() > 0 {
+            // A table is gone before the next few are looked at.
+            let some: Vec<_> = left.by_ref().take(TABLES).collect();
+            let sorted = some.into_par_iter().map(|table| {
+                let (states, stages) = table.into_states();
+                let mut by_shard = vec![Vec::new(); SHARDS];
+                for (state, stage) in states.chunks(width).zip(stages) {
+                    let (stirred, shard) = Table::stir(&form, &recoded(space, state));
+                    by_shard[shard].push((stirred, stage));
+                }
+                by_shard
+            });
+            let sorted: Vec<_> = sorted.collect();
+            shards.par_iter_mut().enumerate().for_each(|(at, shard)| {
+                let states = sorted.iter().flat_map(|by_shard| &by_shard[at]);
+                states.for_each(|(state, stage)| shard.take_over(state, *stage));
+            });
+        }
+        common.go_on(space, shards, None)
+    }
+}
+
+/// A search over lists whose states look as they did before the space was laid out anew.
+pub(super) struct OutgrownLists {
+    common: Common,
+    /// The states of each shard, one after the other.
+    states: Vec<Vec<u64>>,
+    /// Where each level of each shard ends, and what was expanded.
+    ends: Vec<Vec<u32>>,
+    done: Vec<u32>,
     rows: Option<Vec<ShardRows>>,
 }
 
-impl<const W: usize> From<Search<W>> for Outgrown {
-    fn from(search: Search<W>) -> Self {
-        let states = search.shards.into_iter();
-        Outgrown {
-            width: W,
-            states: states.map(|shard| shard.into_states().into_flattened()).collect(),
-            initial: search.initial.into_flattened(),
-            levels: search.levels,
-            generated: search.generated,
-            leaves_boundary: search.leaves_boundary,
-            rows: search.rows,
-        }
+impl<const W: usize> From<Search<W, List<W>>> for OutgrownLists {
+    fn from(mut search: Search<W, List<W>>) -> Self {
+        let common = Common::of(&mut search);
+        let done = search.shards.iter().map(|list| list.done).collect();
+        let parts = search.shards.into_iter().map(List::into_parts);
+        let (states, ends) = parts.map(|(states, ends)| (states.into_flattened(), ends)).unzip();
+        OutgrownLists { common, states, ends, done, rows: search.rows }
     }
 }
 
@@ -51,40 +146,27 @@ struct Recoded<const W: usize> {
     targets: Vec<Vec<u8>>,
 }
 
-impl Outgrown {
+impl OutgrownLists {
     /// The same search, of states as they look now.
-    pub(super) fn recode<const W: usize>(mut self, space: &dyn Space) -> Search<W> {
-        let mut shards: Vec<Shard<W>> = (0..SHARDS).map(|_| Shard::new()).collect();
+    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, List<W>> {
+        let mut shards: Vec<_> = (0..SHARDS).map(|shard| List::new(&(), shard)).collect();
         let mut moved = vec![Vec::new(); SHARDS];
-        let mut levels = std::mem::take(&mut self.levels);
-        let mut done = vec![0; SHARDS];
-        for level in &mut levels {
-            // Of the last level, what has been expanded; of the others, nothing.
-            let starts: Vec<_> = level.states.iter().map(|range| range.start).collect();
-            self.move_until(&mut done, &starts, space, &mut shards, &mut moved);
-            let begins = sizes(&shards);
-            let ends: Vec<_> = level.states.iter().map(|range| range.end).collect();
-            self.move_until(&mut done, &ends, space, &mut shards, &mut moved);
-            let states = begins.into_iter().zip(sizes(&shards));
-            level.states = states.map(|(begin, end)| begin..end).collect();
+        let mut at = vec![0; SHARDS];
+        let levels = self.common.levels.len();
+        for level in 0..levels {
+            if level + 1 == levels {
+                // Of the last level, what has been expanded comes first.
+                self.move_until(&mut at, &self.done, space, &mut shards, &mut moved);
+                shards.iter_mut().for_each(|list| list.done = list.states().len() as u32);
+            }
+            let ends: Vec<_> = self.ends.iter().map(|ends| ends[level]).collect();
+            self.move_until(&mut at, &ends, space, &mut shards, &mut moved);
+            shards.iter_mut().for_each(|list| list.ends.push(list.states().len() as u32));
         }
-        let all: Vec<_> =
-            self.states.iter().map(|states| (states.len() / self.width) as u32).collect();
-        self.move_until(&mut done, &all, space, &mut shards, &mut moved);
-        let mut initial = Vec::new();
-        for state in self.initial.chunks(self.width) {
-            initial.push(recoded(space, state));
-        }
-        Search {
-            rows: self.rows.map(|rows| move_rows(&rows, &moved, &sizes(&shards))),
-            shards,
-            initial,
-            levels,
-            generated: self.generated,
-            leaves_boundary: self.leaves_boundary,
-            cut_short: None,
-            waiting: 0,
-        }
+        let all = self.states.iter().map(|states| (states.len() / self.common.width) as u32);
+        self.move_until(&mut at, &all.collect::<Vec<_>>(), space, &mut shards, &mut moved);
+        let rows = self.rows.as_ref().map(|rows| move_rows(rows, &moved, &sizes(&shards)));
+        self.common.go_on(space, shards, rows)
     }
 
     /// Moves the states of each former shard from `done` until `ends`. If there are rows, `moved`
@@ -94,7 +176,7 @@ impl Outgrown {
         done: &mut Vec<u32>,
         ends: &[u32],
         space: &dyn Space,
-        shards: &mut [Shard<W>],
+        shards: &mut [List<W>],
         moved: &mut [Vec<u32>],
     ) {
         while done != ends {
@@ -105,10 +187,10 @@ impl Outgrown {
             let lanes = lanes.zip(ranges.par_chunks(SHARDS_PER_LANE));
             let lanes: Vec<Recoded<W>> =
                 lanes.map(|(of, at)| self.recode_lane(space, of, at)).collect();
-            let insert = |(at, shard): (usize, &mut Shard<W>)| -> Vec<Vec<u32>> {
+            let insert = |(at, shard): (usize, &mut List<W>)| -> Vec<Vec<u32>> {
                 let one = |lane: &Recoded<W>| {
                     let mut numbers = Vec::new();
-                    shard.insert_all(&lane.states[at], |number| numbers.push(number));
+                    shard.insert_all(&lane.states[at], Some(&mut numbers));
                     numbers
                 };
                 lanes.iter().map(one).collect()
@@ -139,11 +221,12 @@ impl Outgrown {
     ) -> Recoded<W> {
         let mut lane = Recoded { states: vec![Vec::new(); SHARDS], targets: Vec::new() };
         for (states, range) in shards.iter().zip(ranges) {
-            let words = range.start as usize * self.width..range.end as usize * self.width;
+            let words =
+                range.start as usize * self.common.width..range.end as usize * self.common.width;
             let mut targets = Vec::with_capacity(range.len());
-            for state in states[words].chunks(self.width) {
+            for state in states[words].chunks(self.common.width) {
                 let state = recoded(space, state);
-                let shard = shard_of(hash(&state));
+                let (state, shard) = List::stir(&(), &state);
                 lane.states[shard].push(state);
                 targets.push(shard as u8);
             }
@@ -166,7 +249,7 @@ fn code(shard: usize, number: u32) -> u32 {
     number * SHARDS as u32 + shard as u32
 }
 
-fn sizes<const W: usize>(shards: &[Shard<W>]) -> Vec<u32> {
+fn sizes<const W: usize>(shards: &[List<W>]) -> Vec<u32> {
     shards.iter().map(|shard| shard.states().len() as u32).collect()
 }
 

@@ -11,28 +11,76 @@
 
 use super::graph::ShardRows;
 use super::paths::Goal;
-use super::shard::{SHARDS, Shard, hash, shard_of};
 use crate::check::{Event, Limits, Phase, Progress, Reason};
 use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
 use rayon::prelude::*;
-use std::ops::Range;
 use std::time::Instant;
+
+/// How many parts all states are spread over; each is small enough for a processor's own cache for
+/// longer than the whole would be.
+pub(super) const SHARDS: usize = 1 << LOG_SHARDS;
+pub(super) const LOG_SHARDS: u32 = 7;
 
 /// How many lanes there are: enough to keep every processor busy, whatever their number.
 pub(super) const LANES: usize = 16;
 pub(super) const SHARDS_PER_LANE: usize = SHARDS / LANES;
 
-/// How many states of one shard are expanded in one round at most.
-const ROUND: u32 = 2048;
+/// How many states of one shard are expanded in one round, or a few more.
+pub(super) const ROUND: usize = 128;
 
 /// Stands for the shard of a state beyond the bounds.
 const OUTSIDE_SHARD: u8 = u8::MAX;
 
+/// A part of all states: a set, and how far the search is with it.
+pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
+    /// What all shards of a search have in common.
+    type Form: Copy + Send + Sync;
+
+    /// As states of this space look now.
+    fn form(space: &dyn Space) -> Self::Form;
+
+    /// The shard with this number, in which nothing is.
+    fn new(form: &Self::Form, shard: usize) -> Self;
+
+    /// Whether states should look different in words from now on, so that they take less memory.
+    fn too_wide(_: &[Self], _: &dyn Space) -> bool {
+        false
+    }
+
+    /// A state as shards take it in, and the shard to which it belongs.
+    fn stir(form: &Self::Form, state: &[u64; W]) -> ([u64; W], usize);
+
+    /// How many states there are.
+    fn held(&self) -> u64;
+
+    /// Adds states as they were stirred, unless they are there; their numbers, where states have
+    /// any.
+    fn insert_all(&mut self, stirred: &[[u64; W]], numbers: Option<&mut Vec<u32>>);
+
+    /// How many bytes more it takes when so many states come that are not there yet.
+    fn growth(&self, more: usize) -> u64;
+
+    /// Everything that was added and not expanded is the level now; how many that are.
+    fn begin_level(&mut self) -> u64;
+
+    /// How many states of the level have not been expanded.
+    fn left(&self) -> u64;
+
+    /// Chooses the next states of the level; how many.
+    fn begin_round(&mut self) -> usize;
+
+    /// The states that were chosen.
+    fn round(&self, each: impl FnMut(&[u64; W]));
+
+    /// They have been expanded.
+    fn end_round(&mut self);
+}
+
 /// What is known of all states of one breadth-first level.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
-    /// The states of each shard that are in it.
-    pub(super) states: Vec<Range<u32>>,
+    /// How many there are.
+    pub(super) states: u64,
     /// The answers that all of its states that were expanded have.
     pub(super) all: Answers,
     /// The answers that one of them has.
@@ -40,8 +88,9 @@ pub(super) struct Level {
 }
 
 /// A search that goes on, or has ended.
-pub(super) struct Search<const W: usize> {
-    pub(super) shards: Vec<Shard<W>>,
+pub(super) struct Search<const W: usize, S: Shard<W>> {
+    pub(super) form: S::Form,
+    pub(super) shards: Vec<S>,
     pub(super) initial: Vec<[u64; W]>,
     pub(super) levels: Vec<Level>,
     pub(super) generated: u64,
@@ -63,6 +112,8 @@ struct Lane<const W: usize> {
     targets: Vec<u8>,
     /// How many each state leads to, and the answers about it.
     expanded: Vec<(u16, Answers)>,
+    /// How many of them are of each shard.
+    per_shard: Vec<usize>,
     /// States of which the space did not know what follows.
     unlearned: Vec<[u64; W]>,
     generated: u64,
@@ -72,7 +123,8 @@ struct Lane<const W: usize> {
 /// What is shared by all threads during a search.
 pub(super) struct Course<'a> {
     pub(super) limits: Limits,
-    pub(super) edges: bool,
+    /// How many levels are found at most.
+    pub(super) levels: Option<usize>,
     pub(super) started: Instant,
     /// What would violate each property, as far as that has not been told.
     pub(super) violations: Vec<(&'static str, Goal)>,
@@ -82,11 +134,13 @@ pub(super) struct Course<'a> {
     pub(super) look: &'a mut (dyn FnMut(Event) + Send),
 }
 
-impl<const W: usize> Search<W> {
+impl<const W: usize, S: Shard<W>> Search<W, S> {
     /// A search that has found the initial states.
     pub(super) fn begin(space: &dyn Space, edges: bool) -> Self {
+        let form = S::form(space);
         let mut search = Search {
-            shards: (0..SHARDS).map(|_| Shard::new()).collect(),
+            shards: (0..SHARDS).map(|shard| S::new(&form, shard)).collect(),
+            form,
             initial: Vec::new(),
             levels: Vec::new(),
             generated: 0,
@@ -96,8 +150,8 @@ impl<const W: usize> Search<W> {
             rows: edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
         };
         for &state in space.initial(W).as_chunks().0 {
-            let hash = hash(&state);
-            search.shards[shard_of(hash)].insert_all(&[state], |_| {});
+            let (stirred, shard) = S::stir(&search.form, &state);
+            search.shards[shard].insert_all(&[stirred], None);
             search.generated += 1;
             search.initial.push(state);
         }
@@ -105,11 +159,11 @@ impl<const W: usize> Search<W> {
         search
     }
 
-    /// Searches on, until everything is found or a limit is reached.
+    /// Searches on, until everything is found, so many levels are, or a limit is reached.
     ///
     /// # Errors
-    /// The search so far, if states have come to look different in words: it goes on once they are
-    /// [recoded](super::recode).
+    /// The search so far, if states must look different in words from now on: it goes on once they
+    /// are [recoded](super::recode).
     pub(super) fn run(
         mut self,
         space: &mut dyn Space,
@@ -118,51 +172,48 @@ impl<const W: usize> Search<W> {
         let mut lanes: Vec<Lane<W>> = (0..LANES).map(|_| Lane::new(space)).collect();
         let mut found = vec![vec![Vec::new(); LANES]; SHARDS];
         loop {
-            while let Some(round) = self.next_round() {
+            while self.begin_round() {
                 if self.enough(course) {
                     return Ok(self);
                 }
-                if !self.expand(space, &mut lanes, &round) {
+                if !self.expand(space, &mut lanes) {
                     return Err(self);
                 }
                 if !course.limits.leaves_room_for(self.growth(&lanes)) {
                     self.stop(Reason::Memory, course);
                     return Ok(self);
                 }
+                self.shards.par_iter_mut().for_each(S::end_round);
                 self.collect(&lanes, &mut found);
                 self.tally(&lanes);
-                self.keep(&mut lanes, &found, &round);
-                for (range, done) in self.level().states.iter_mut().zip(&round) {
-                    range.start = done.end;
-                }
+                self.keep(&mut lanes, &found);
             }
             self.end_level(course);
-            if !self.begin_level() {
+            if course.levels.is_some_and(|most| self.levels.len() >= most) || !self.begin_level() {
                 return Ok(self);
             }
             if course.first && course.told {
                 self.stop(Reason::FirstViolation, course);
                 return Ok(self);
             }
+            if S::too_wide(&self.shards, space) {
+                return Err(self);
+            }
         }
-    }
-
-    fn level(&mut self) -> &mut Level {
-        let last = self.levels.len() - 1;
-        &mut self.levels[last]
     }
 
     /// Everything that was found and not expanded is the next level; whether there is anything.
-    /// While a level is searched, its ranges say what is left of it.
     fn begin_level(&mut self) -> bool {
-        let begin = |shard: usize| self.levels.last().map_or(0, |level| level.states[shard].end);
-        let ends = self.shards.iter().map(|shard| shard.states().len() as u32);
-        let states: Vec<_> = ends.enumerate().map(|(at, end)| begin(at)..end).collect();
-        let any = states.iter().any(|range| !range.is_empty());
-        if any {
+        let states = self.shards.iter_mut().map(S::begin_level).sum();
+        if states > 0 {
             self.levels.push(Level { states, all: Answers::MAX, any: 0 });
         }
-        any
+        states > 0
+    }
+
+    /// Chooses the next states of every shard, if any are left in this level.
+    fn begin_round(&mut self) -> bool {
+        self.shards.par_iter_mut().map(S::begin_round).sum::<usize>() > 0
     }
 
     /// Ends the search before everything is found.
@@ -173,37 +224,23 @@ impl<const W: usize> Search<W> {
     }
 
     /// How many states were found and not expanded.
-    fn frontier(&mut self) -> u64 {
-        let found = self.distinct();
-        let level = &self.level().states;
-        let left: u64 = level.iter().map(|left| u64::from(left.end - left.start)).sum();
-        let beyond: u64 = level.iter().map(|left| u64::from(left.end)).sum();
-        left + found - beyond
+    fn frontier(&self) -> u64 {
+        let left: u64 = self.shards.iter().map(S::left).sum();
+        let before: u64 = self.levels.iter().map(|level| level.states).sum();
+        left + self.distinct() - before
     }
 
     /// What was searched of the level is the level, and its violations are told.
-    fn end_level(&mut self, course: &mut Course<'_>) {
-        let before = self.levels.len().checked_sub(2).map(|at| self.levels[at].states.clone());
-        for (at, range) in self.level().states.iter_mut().enumerate() {
-            range.start = before.as_ref().map_or(0, |states| states[at].end);
-        }
-        let (steps, level) = (Some(self.levels.len() - 1), self.level());
+    fn end_level(&self, course: &mut Course<'_>) {
+        let Some((level, before)) = self.levels.split_last() else { return };
         course.violations.retain(|&(property, goal)| {
             let reached = goal.reached_in(level);
             if reached {
                 course.told = true;
-                (course.look)(Event::Violated { property, steps });
+                (course.look)(Event::Violated { property, steps: Some(before.len()) });
             }
             !reached
         });
-    }
-
-    /// The next states of every shard, if any are left in this level.
-    fn next_round(&mut self) -> Option<Vec<Range<u32>>> {
-        let left = &self.level().states;
-        let next = left.iter().map(|left| left.start..left.end.min(left.start + ROUND));
-        let next: Vec<_> = next.collect();
-        next.iter().any(|range| !range.is_empty()).then_some(next)
     }
 
     /// Whether a limit is reached.
@@ -226,22 +263,21 @@ impl<const W: usize> Search<W> {
 
     /// The number of states found.
     pub(super) fn distinct(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.states().len() as u64).sum()
+        self.shards.iter().map(S::held).sum()
     }
 
     /// Expands the states of a round, as often as something new is learned; false if states have
     /// come to look different in words, so that the round must be expanded once more.
-    fn expand(&self, space: &mut dyn Space, lanes: &mut [Lane<W>], round: &[Range<u32>]) -> bool {
+    fn expand(&self, space: &mut dyn Space, lanes: &mut [Lane<W>]) -> bool {
         loop {
-            let shared = &*space;
+            let (shared, form) = (&*space, &self.form);
             let parts = self.shards.par_chunks(SHARDS_PER_LANE);
-            let rounds = round.par_chunks(SHARDS_PER_LANE);
-            lanes.par_iter_mut().zip(parts).zip(rounds).for_each(|((lane, shards), round)| {
+            lanes.par_iter_mut().zip(parts).for_each(|(lane, shards)| {
                 lane.clear();
-                for (shard, range) in shards.iter().zip(round) {
-                    for state in &shard.states()[range.start as usize..range.end as usize] {
-                        lane.expand(shared, state);
-                    }
+                for shard in shards {
+                    let before = lane.expanded.len();
+                    shard.round(|state| lane.expand::<S>(shared, form, state));
+                    lane.per_shard.push(lane.expanded.len() - before);
                 }
             });
             let unlearned: Vec<_> = lanes.iter_mut().flat_map(|l| l.unlearned.drain(..)).collect();
@@ -257,7 +293,7 @@ impl<const W: usize> Search<W> {
                     space.learn(&state);
                 }
             }
-            if space.lay_out() {
+            if space.outgrown() {
                 return false;
             }
         }
@@ -278,11 +314,7 @@ impl<const W: usize> Search<W> {
         shards.for_each(|(at, (shard, numbers))| {
             for (lane, numbers) in lanes.iter().zip(numbers) {
                 numbers.clear();
-                shard.insert_all(&lane.found[at], |number| {
-                    if edges {
-                        numbers.push(number);
-                    }
-                });
+                shard.insert_all(&lane.found[at], edges.then_some(numbers));
             }
         });
     }
@@ -291,7 +323,8 @@ impl<const W: usize> Search<W> {
         for lane in lanes {
             self.generated += lane.generated;
             self.leaves_boundary |= lane.outside > 0;
-            let level = self.level();
+            let last = self.levels.len() - 1;
+            let level = &mut self.levels[last];
             for &(_, answers) in &lane.expanded {
                 level.all &= answers;
                 level.any |= answers;
@@ -300,32 +333,27 @@ impl<const W: usize> Search<W> {
     }
 
     /// Writes down where each state of a round leads.
-    fn keep(&mut self, lanes: &mut [Lane<W>], found: &[Vec<Vec<u32>>], round: &[Range<u32>]) {
+    fn keep(&mut self, lanes: &mut [Lane<W>], found: &[Vec<Vec<u32>>]) {
         let Some(rows) = &mut self.rows else { return };
         let rows = rows.par_chunks_mut(SHARDS_PER_LANE);
-        let rounds = round.par_chunks(SHARDS_PER_LANE);
-        lanes.par_iter().enumerate().zip(rows).zip(rounds).for_each(
-            |(((at, lane), rows), round)| {
-                let mut read = [0usize; SHARDS];
-                let mut targets = lane.targets.iter();
-                let mut expanded = lane.expanded.iter();
-                for (rows, range) in rows.iter_mut().zip(round) {
-                    for &(degree, answers) in expanded.by_ref().take(range.len()) {
-                        let targets = targets.by_ref().take(usize::from(degree));
-                        rows.push(
-                            answers,
-                            targets.map(|&shard| {
-                                (shard != OUTSIDE_SHARD).then(|| {
-                                    let shard = usize::from(shard);
-                                    read[shard] += 1;
-                                    (shard, found[shard][at][read[shard] - 1])
-                                })
-                            }),
-                        );
-                    }
+        lanes.par_iter().enumerate().zip(rows).for_each(|((at, lane), rows)| {
+            let mut read = [0usize; SHARDS];
+            let mut targets = lane.targets.iter();
+            let mut expanded = lane.expanded.iter();
+            for (rows, &count) in rows.iter_mut().zip(&lane.per_shard) {
+                for &(degree, answers) in expanded.by_ref().take(count) {
+                    let targets = targets.by_ref().take(usize::from(degree));
+                    let place = |&shard: &u8| {
+                        (shard != OUTSIDE_SHARD).then(|| {
+                            let shard = usize::from(shard);
+                            read[shard] += 1;
+                            (shard, found[shard][at][read[shard] - 1])
+                        })
+                    };
+                    rows.push(answers, targets.map(place));
                 }
-            },
-        );
+            }
+        });
     }
 }
 
@@ -337,6 +365,7 @@ impl<const W: usize> Lane<W> {
             found: (0..SHARDS).map(|_| Vec::new()).collect(),
             targets: Vec::new(),
             expanded: Vec::new(),
+            per_shard: Vec::new(),
             unlearned: Vec::new(),
             generated: 0,
             outside: 0,
@@ -347,13 +376,14 @@ impl<const W: usize> Lane<W> {
         self.found.iter_mut().for_each(Vec::clear);
         self.targets.clear();
         self.expanded.clear();
+        self.per_shard.clear();
         self.unlearned.clear();
         self.generated = 0;
         self.outside = 0;
     }
 
     #[inline]
-    fn expand(&mut self, space: &dyn Space, state: &[u64; W]) {
+    fn expand<S: Shard<W>>(&mut self, space: &dyn Space, form: &S::Form, state: &[u64; W]) {
         self.next.clear();
         let Ok(answers) = space.expand(state, &mut self.scratch, &mut self.next) else {
             self.unlearned.push(*state);
@@ -365,8 +395,8 @@ impl<const W: usize> Lane<W> {
                 self.outside += 1;
                 OUTSIDE_SHARD
             } else {
-                let shard = shard_of(hash(next));
-                self.found[shard].push(*next);
+                let (stirred, shard) = S::stir(form, next);
+                self.found[shard].push(stirred);
                 self.generated += 1;
                 shard as u8
             };

@@ -36,28 +36,42 @@ impl Field {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     fields: Vec<Field>,
-    words: usize,
+    bits: Vec<u32>,
+}
+
+/// The bits of a word. One of the first stays clear, so that "all bits set" can mean something
+/// else.
+fn size(word: usize) -> u32 {
+    if word == 0 { 63 } else { 64 }
+}
+
+/// The word of each part and the bits that it needs, and how many bits of each word are left.
+fn places(known: &[usize]) -> (Vec<(usize, u32)>, Vec<u32>) {
+    let mut free = vec![size(0)];
+    let place = |&known: &usize| {
+        let bits = usize::BITS - known.saturating_sub(1).leading_zeros();
+        assert!(bits <= WIDEST, "a part of a state has more than 2^32 values");
+        let word = free.iter().position(|&free| free >= bits).unwrap_or_else(|| {
+            free.push(size(free.len()));
+            free.len() - 1
+        });
+        free[word] -= bits;
+        (word, bits)
+    };
+    (known.iter().map(place).collect(), free)
 }
 
 impl Layout {
     /// Room for as many different values of each part as `known` says, in as few words as that
-    /// takes. The bits that are left go to the parts that have the least room. No state has all
-    /// bits set.
-    pub(super) fn new(known: impl Iterator<Item = usize>) -> Layout {
+    /// takes, from their lowest bits on. The bits that are left go to the parts that have the least
+    /// room, up to `most` bits of all words. No state has all bits set.
+    pub(super) fn new(known: impl Iterator<Item = usize>, most: u32) -> Layout {
         let known: Vec<usize> = known.collect();
-        // One bit stays clear, so that "all bits set" can mean something else.
-        let mut free = vec![63u32];
-        let place = |&known: &usize| {
-            let bits = usize::BITS - known.saturating_sub(1).leading_zeros();
-            assert!(bits <= WIDEST, "a part of a state has more than 2^32 values");
-            let word = free.iter().position(|&free| free >= bits).unwrap_or_else(|| {
-                free.push(64);
-                free.len() - 1
-            });
-            free[word] -= bits;
-            (word, bits)
-        };
-        let mut places: Vec<(usize, u32)> = known.iter().map(place).collect();
+        let (mut places, mut free) = places(&known);
+        let last = free.len() - 1;
+        let before: u32 = (0..last).map(size).sum();
+        let unused = (before + size(last)).saturating_sub(most.max(before));
+        free[last] = free[last].saturating_sub(unused);
         for (word, free) in free.iter().enumerate() {
             for _ in 0..*free {
                 let here = places.iter_mut().zip(&known);
@@ -70,18 +84,30 @@ impl Layout {
                 }
             }
         }
-        let mut top = vec![64u32; free.len()];
-        top[0] = 63;
-        let fields = places.into_iter().map(|(word, bits)| {
-            top[word] -= bits;
-            Field { word: word as u32, shift: top[word].min(63), mask: (1u64 << bits) - 1 }
+        let mut bits = vec![0; free.len()];
+        let fields = places.into_iter().map(|(word, wide)| {
+            let shift = bits[word];
+            bits[word] += wide;
+            Field { word: word as u32, shift: shift.min(63), mask: (1u64 << wide) - 1 }
         });
-        Layout { fields: fields.collect(), words: free.len() }
+        Layout { fields: fields.collect(), bits }
+    }
+
+    /// How many bits states need of which so many values of each part are known: all words but the
+    /// last one are counted whole.
+    pub(super) fn least(known: impl Iterator<Item = usize>) -> u32 {
+        let (_, free) = places(&known.collect::<Vec<_>>());
+        (0..free.len()).map(size).sum::<u32>() - free[free.len() - 1]
     }
 
     /// The number of words of a state.
     pub(super) fn words(&self) -> usize {
-        self.words
+        self.bits.len()
+    }
+
+    /// How many bits of each word are in use, from the lowest.
+    pub(super) fn bits(&self) -> &[u32] {
+        &self.bits
     }
 
     /// The place of a part.
@@ -106,8 +132,14 @@ mod tests {
         #[test]
         fn what_is_put_in_comes_out(
             parts in proptest::collection::vec((1usize..5000, any::<u32>()), 1..60),
+            spare in 0u32..100,
         ) {
-            let layout = Layout::new(parts.iter().map(|&(room, _)| room));
+            let known = || parts.iter().map(|&(room, _)| room);
+            let least = Layout::least(known());
+            let layout = Layout::new(known(), least + spare);
+            let (last, before) = layout.bits().split_last().expect("a word");
+            let whole = before.len() as u32 * 64 - u32::from(!before.is_empty());
+            prop_assert!((least..=least + spare).contains(&(whole + last)));
             let mut words = vec![0u64; layout.words()];
             for (field, &(room, value)) in layout.fields().iter().zip(&parts) {
                 field.set(&mut words, value % room as u32);
@@ -121,7 +153,7 @@ mod tests {
 
     #[test]
     fn small_parts_share_a_word() {
-        let layout = Layout::new([18, 18, 18, 18].into_iter().chain([4; 12]).chain([6]));
+        let layout = Layout::new([18, 18, 18, 18].into_iter().chain([4; 12]).chain([6]), u32::MAX);
         assert_eq!(layout.words(), 1);
     }
 }

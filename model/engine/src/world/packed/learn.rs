@@ -34,7 +34,7 @@ impl<P: Protocol> Packed<P> {
             packed.content(link, &[]);
         }
         packed.parts(&world.initial());
-        packed.make_room();
+        packed.make_room(u32::MAX);
         packed
     }
 
@@ -52,7 +52,7 @@ impl<P: Protocol> Packed<P> {
                 self.parts(&outcome.state);
             }
         }
-        if self.outgrown() {
+        if self.has_outgrown() {
             self.unverified.push(state);
         } else {
             self.verify(&state);
@@ -266,30 +266,26 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// How many values of each part are known.
-    fn known(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn known(&self) -> impl Iterator<Item = usize> {
         let processes = self.processes.iter().map(|process| process.known.len());
         let links = self.links.iter().map(|(_, _, link)| link.known.len());
         processes.chain(links).chain([self.globals.known.len()])
     }
 
     /// Whether a part has more values than its place in the words can tell apart.
-    fn outgrown(&self) -> bool {
+    pub(super) fn has_outgrown(&self) -> bool {
         let fields = self.layout.fields();
         fields.len() < self.known().count()
             || self.known().zip(fields).any(|(known, field)| known > field.room())
     }
 
-    /// Makes room for everything known; whether states look different then.
-    pub(super) fn make_room(&mut self) -> bool {
-        if !self.outgrown() {
-            return false;
-        }
-        let layout = Layout::new(self.known());
+    /// Makes room for everything known, and for more within so many bits.
+    pub(super) fn make_room(&mut self, most_bits: u32) {
+        let layout = Layout::new(self.known(), most_bits);
         self.former = std::mem::replace(&mut self.layout, layout);
         for state in std::mem::take(&mut self.unverified) {
             self.verify(&state);
         }
-        true
     }
 }
 

@@ -129,8 +129,20 @@ impl<P: Protocol> Space for Packed<P> {
         self.learn_from(from);
     }
 
-    fn lay_out(&mut self) -> bool {
-        self.make_room()
+    fn bits(&self) -> Vec<u32> {
+        self.layout.bits().to_vec()
+    }
+
+    fn outgrown(&self) -> bool {
+        self.has_outgrown()
+    }
+
+    fn least_bits(&self) -> u32 {
+        Layout::least(self.known())
+    }
+
+    fn lay_out(&mut self, most_bits: u32) {
+        self.make_room(most_bits);
     }
 
     fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>) {

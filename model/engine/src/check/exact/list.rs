@@ -1,9 +1,9 @@
-//! A set of states in the order in which they came: the part of all states whose hash begins alike.
+//! A set of states in the order in which they came: each has a number, which the transitions
+//! between states need.
 
-/// How many parts all states are spread over; each is small enough for a processor's own cache for
-/// longer than the whole would be.
-pub(super) const SHARDS: usize = 1 << LOG_SHARDS;
-const LOG_SHARDS: u32 = 7;
+use super::search::{LOG_SHARDS, ROUND, Shard};
+use crate::space::Space;
+use std::ops::Range;
 
 /// How many states are looked up together.
 const TOGETHER: usize = 32;
@@ -35,15 +35,24 @@ pub(super) fn shard_of(hash: u64) -> usize {
 }
 
 /// States in the order in which they came, and a table to find them.
-pub(super) struct Shard<const W: usize> {
+#[derive(Debug, Default)]
+pub(super) struct List<const W: usize> {
     states: Vec<[u64; W]>,
     /// Open addressing; each place is [`EMPTY`] or a state's number and part of its hash.
     table: Vec<u32>,
+    /// Where the states of each level end, the last one being expanded.
+    pub(super) ends: Vec<u32>,
+    /// How many states have been expanded.
+    pub(super) done: u32,
+    /// Those of this round.
+    round: Range<u32>,
 }
 
-impl<const W: usize> Shard<W> {
-    pub(super) fn new() -> Self {
-        Shard { states: Vec::new(), table: Vec::new() }
+impl<const W: usize> List<W> {
+    /// The numbers of the states of a level.
+    pub(super) fn level(&self, level: usize) -> Range<u32> {
+        let begin = level.checked_sub(1).map_or(0, |before| self.ends[before]);
+        begin..self.ends[level]
     }
 
     /// The states in the order in which they came.
@@ -51,54 +60,14 @@ impl<const W: usize> Shard<W> {
         &self.states
     }
 
-    /// The same, without the table to find them.
-    pub(super) fn into_states(self) -> Vec<[u64; W]> {
-        self.states
-    }
-
-    /// Adds states unless they are there, telling each one's number in turn.
-    ///
-    /// Every state costs two visits to places in memory that are far apart: in the table, and among
-    /// the states. So what many of them will need is read first, all together: the processor then
-    /// waits once and not each time.
-    pub(super) fn insert_all(&mut self, states: &[[u64; W]], mut number: impl FnMut(u32)) {
-        for states in states.chunks(TOGETHER) {
-            while self.is_full_with(states.len(), self.table.len()) {
-                self.grow();
-            }
-            let mask = self.table.len() - 1;
-            let mut hashes = [0; TOGETHER];
-            let mut seen = 0;
-            for (state, hash) in states.iter().zip(&mut hashes) {
-                *hash = self::hash(state);
-                seen ^= self.table[slot(*hash) & mask];
-            }
-            let mut places = [0; TOGETHER];
-            for (place, &hash) in places.iter_mut().zip(&hashes[..states.len()]) {
-                *place = self.likely(hash);
-                let entry = self.table[*place] & INDEX;
-                seen ^=
-                    self.states.get((entry as usize).wrapping_sub(1)).map_or(0, |s| s[0] as u32);
-            }
-            std::hint::black_box(seen);
-            for ((state, hash), place) in states.iter().zip(hashes).zip(places) {
-                number(self.insert_from(place, state, hash));
-            }
-        }
+    /// The same without the table to find them, and where each level ends.
+    pub(super) fn into_parts(self) -> (Vec<[u64; W]>, Vec<u32>) {
+        (self.states, self.ends)
     }
 
     /// Whether a table of this size would be too full with so many states more.
     fn is_full_with(&self, more: usize, size: usize) -> bool {
         (self.states.len() + more) * 4 >= size * 3
-    }
-
-    /// How many bytes the table grows by when so many states come that are not there yet.
-    pub(super) fn growth(&self, more: usize) -> u64 {
-        let mut size = self.table.len().max(16);
-        while self.is_full_with(more, size) {
-            size *= 2;
-        }
-        ((size - self.table.len()) * size_of::<u32>()) as u64
     }
 
     /// The first place that a state with this hash may have: one with its tag, or an empty one.
@@ -171,6 +140,95 @@ impl<const W: usize> Shard<W> {
             self.table[place] = tag(hash) | number;
         }
     }
+}
+
+impl<const W: usize> Shard<W> for List<W> {
+    type Form = ();
+
+    fn form(_: &dyn Space) {}
+
+    fn new((): &(), _: usize) -> Self {
+        List::default()
+    }
+
+    #[inline]
+    fn stir((): &(), state: &[u64; W]) -> ([u64; W], usize) {
+        (*state, shard_of(hash(state)))
+    }
+
+    fn held(&self) -> u64 {
+        self.states.len() as u64
+    }
+
+    /// Every state costs two visits to places in memory that are far apart: in the table, and among
+    /// the states. So what many of them will need is read first, all together: the processor then
+    /// waits once and not each time.
+    fn insert_all(&mut self, states: &[[u64; W]], mut numbers: Option<&mut Vec<u32>>) {
+        for states in states.chunks(TOGETHER) {
+            while self.is_full_with(states.len(), self.table.len()) {
+                self.grow();
+            }
+            let mask = self.table.len() - 1;
+            let mut hashes = [0; TOGETHER];
+            let mut seen = 0;
+            for (state, hash) in states.iter().zip(&mut hashes) {
+                *hash = self::hash(state);
+                seen ^= self.table[slot(*hash) & mask];
+            }
+            let mut places = [0; TOGETHER];
+            for (place, &hash) in places.iter_mut().zip(&hashes[..states.len()]) {
+                *place = self.likely(hash);
+                let entry = self.table[*place] & INDEX;
+                seen ^=
+                    self.states.get((entry as usize).wrapping_sub(1)).map_or(0, |s| s[0] as u32);
+            }
+            std::hint::black_box(seen);
+            for ((state, hash), place) in states.iter().zip(hashes).zip(places) {
+                let number = self.insert_from(place, state, hash);
+                if let Some(numbers) = &mut numbers {
+                    numbers.push(number);
+                }
+            }
+        }
+    }
+
+    fn growth(&self, more: usize) -> u64 {
+        let mut size = self.table.len().max(16);
+        while self.is_full_with(more, size) {
+            size *= 2;
+        }
+        ((size - self.table.len()) * size_of::<u32>()) as u64
+    }
+
+    fn begin_level(&mut self) -> u64 {
+        let end = self.states.len() as u32;
+        self.ends.push(end);
+        u64::from(end - self.done)
+    }
+
+    fn left(&self) -> u64 {
+        self.ends.last().map_or(0, |end| u64::from(end - self.done))
+    }
+
+    fn begin_round(&mut self) -> usize {
+        let end = self.ends.last().map_or(0, |&end| end.min(self.done + ROUND as u32));
+        self.round = self.done..end;
+        self.round.len()
+    }
+
+    fn round(&self, each: impl FnMut(&[u64; W])) {
+        self.states[self.round.start as usize..self.round.end as usize].iter().for_each(each);
+    }
+
+    fn end_round(&mut self) {
+        self.done = self.round.end;
+    }
+}
+
+/// How many bytes so many states of so many words take at most, in all lists.
+pub(super) fn bytes(states: u64, words: usize) -> u64 {
+    // A list has room for twice as many at most, and a table has 8 places for 3 states.
+    states * (2 * words * size_of::<u64>() + 8 * size_of::<u32>() / 3) as u64
 }
 
 #[inline]

@@ -1,0 +1,153 @@
+//! What a state looks like in a [table](super::table), and where in it it belongs.
+
+use super::mixer::Mixer;
+use super::search::LOG_SHARDS;
+
+/// The cells of a bucket, if each state takes one.
+pub(super) const LINE: usize = 16;
+
+/// How far from its own bucket a state may stand.
+pub(super) const FARTHEST: u32 = 15;
+
+/// How many bits of what is left of a state's head stand in its first cell.
+pub(super) const AWAY_SHIFT: u32 = 26;
+
+/// How many bits of the quotient's fraction tell states of one bucket apart no more: the number of
+/// buckets is at least four times a power of two.
+const LEAST_FACTOR_BITS: u32 = 2;
+
+/// How the states of a search look: what all shards share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form<const W: usize> {
+    /// Stirs the first word.
+    mixer: Mixer,
+    /// The cells that each other word takes: none, one or two.
+    pub(super) cells: [u8; W],
+}
+
+impl<const W: usize> Form<W> {
+    /// So many bits of each word are in use, from the lowest.
+    pub(super) fn new(bits: &[u32]) -> Self {
+        // As many as a shard and the fraction of the smallest table take, at least.
+        let head = bits.first().map_or(16, |&bits| bits.max(16));
+        let mut cells = [0; W];
+        for (cells, bits) in cells.iter_mut().zip(bits).skip(1) {
+            *cells = bits.div_ceil(u32::BITS) as u8;
+        }
+        Form { mixer: Mixer::new(head), cells }
+    }
+
+    /// The bits of the head that a shard does not say.
+    pub(super) fn head_bits(self) -> u32 {
+        self.mixer.bits() - LOG_SHARDS
+    }
+
+    /// The cells of all words but the first.
+    pub(super) fn tail_cells(self) -> usize {
+        self.cells.iter().map(|&cells| usize::from(cells)).sum()
+    }
+
+    /// A number that depends on all words but the first.
+    #[inline]
+    fn tail_hash(state: &[u64; W]) -> u64 {
+        let hash = |hash: u64, &word: &u64| {
+            let hash = (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            hash ^ (hash >> 32)
+        };
+        state[1..].iter().fold(0, hash)
+    }
+
+    /// The state with its head stirred: the head now depends on all words.
+    #[inline]
+    pub(super) fn stir(self, state: &[u64; W]) -> [u64; W] {
+        let mut stirred = *state;
+        let mask = u64::MAX >> (u64::BITS - self.mixer.bits());
+        stirred[0] = self.mixer.mix(state[0] ^ (Self::tail_hash(state) & mask));
+        stirred
+    }
+
+    /// The state that was stirred.
+    #[inline]
+    pub(super) fn still(self, stirred: &[u64; W]) -> [u64; W] {
+        let mut state = *stirred;
+        let mask = u64::MAX >> (u64::BITS - self.mixer.bits());
+        state[0] = self.mixer.unmix(stirred[0]) ^ (Self::tail_hash(stirred) & mask);
+        state
+    }
+}
+
+/// How many buckets there are, and what a state looks like in one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// The bits of the head that tell states of one shard apart.
+    pub(super) bits: u32,
+    /// From 4 to 7: there are `factor << log` buckets.
+    factor: u32,
+    log: u32,
+    /// The cells of a state, and of a bucket.
+    pub(super) cells: usize,
+    pub(super) bucket: usize,
+}
+
+impl Size {
+    pub(super) fn new<const W: usize>(form: Form<W>, factor: u32, log: u32) -> Self {
+        let bits = form.head_bits();
+        let left = bits - log - LEAST_FACTOR_BITS;
+        let cells = 1 + usize::from(left > AWAY_SHIFT) + form.tail_cells();
+        let places = (LINE / cells).max(4);
+        Size { bits, factor, log, cells, bucket: places * cells }
+    }
+
+    pub(super) fn larger<const W: usize>(self, form: Form<W>) -> Self {
+        match self.factor {
+            7 => Size::new(form, 4, self.log + 1),
+            factor => Size::new(form, factor + 1, self.log),
+        }
+    }
+
+    pub(super) fn buckets(self) -> usize {
+        (self.factor as usize) << self.log
+    }
+
+    /// The cells of a table: states may stand beyond the last bucket.
+    pub(super) fn all_cells(self) -> usize {
+        (self.buckets() + FARTHEST as usize) * self.bucket
+    }
+
+    /// How many states it should hold at most.
+    pub(super) fn most(self) -> usize {
+        let places = self.bucket / self.cells;
+        let taken = if places >= 8 { 15 } else { 14 };
+        self.buckets() * places * taken / 16
+    }
+
+    /// The bucket of a head, and what is left of it.
+    #[inline]
+    pub(super) fn split(self, head: u64) -> (usize, u64) {
+        let product = head * u64::from(self.factor);
+        let fraction = self.bits - self.log;
+        let left = (product & ((1 << fraction) - 1)) >> LEAST_FACTOR_BITS;
+        ((product >> fraction) as usize, left)
+    }
+
+    /// The head of which that is the bucket and what is left.
+    #[inline]
+    pub(super) fn join(self, bucket: usize, left: u64) -> u64 {
+        let product = ((bucket as u64) << (self.bits - self.log)) + (left << LEAST_FACTOR_BITS);
+        // Of the multiples of the factor, one at most is among four numbers in a row. Processors
+        // are slow to divide by what they do not know.
+        match self.factor {
+            4 => product.div_ceil(4),
+            5 => product.div_ceil(5),
+            6 => product.div_ceil(6),
+            _ => product.div_ceil(7),
+        }
+    }
+}
+
+/// With how many bits a state takes one cell in tables of so many states each.
+pub(super) fn one_cell_bits(states: usize) -> u32 {
+    // There are at least so many buckets, of which four times a power of two count.
+    let log = (states / LINE / 4).checked_ilog2().unwrap_or(0);
+    LOG_SHARDS + AWAY_SHIFT + log + LEAST_FACTOR_BITS
+}
