@@ -227,8 +227,8 @@ impl<const W: usize> Shard<W> for List<W> {
 
 /// How many bytes so many states of so many words take at most, in all lists.
 pub(super) fn bytes(states: u64, words: usize) -> u64 {
-    // A list has room for twice as many at most, and a table has 8 places for 3 states.
-    states * (2 * words * size_of::<u64>() + 8 * size_of::<u32>() / 3) as u64
+    // A list has room for twice as many at most, and a table has 8 places of 4 bytes for 3 states.
+    states * (16 * words as u64 + 11)
 }
 
 #[inline]
