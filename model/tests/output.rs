@@ -47,7 +47,8 @@ fn tables(dir: &Path) -> Vec<String> {
 
 /// A command or an address, which is not broken: it is there to be copied.
 fn is_copied(line: &str) -> bool {
-    ["    bellwether-model ", "Browse it: ", "       at: "].iter().any(|it| line.starts_with(it))
+    let is_command = line.starts_with("    ") && line.contains("bellwether-model ");
+    is_command || ["Browse it: ", "       at: "].iter().any(|it| line.starts_with(it))
 }
 
 #[test]

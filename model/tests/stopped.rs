@@ -105,7 +105,9 @@ fn a_second_signal_ends_the_program_at_once() {
     search.signal(Signal::TERM);
     search.ends(|_| ());
     let (status, [report, _]) = search.said();
-    assert_eq!((status, report.as_str()), (Some(143), ""));
+    // Which of two signals that wait is handled first is the system's choice.
+    assert!(matches!(status, Some(130 | 143)), "{status:?}");
+    assert_eq!(report, "");
 }
 
 #[test]

@@ -65,7 +65,7 @@ enum What {
         #[arg(long, value_name = "NAMES", value_delimiter = ',')]
         host: Vec<String>,
 
-        /// How long the certificates are valid, from yesterday on
+        /// For how many days the certificates are valid, from yesterday on; 0 has expired at once
         #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
         days: u32,
     },
@@ -110,8 +110,7 @@ enum What {
 }
 
 fn days(text: &str) -> Result<u32, String> {
-    let days = text.parse().ok().filter(|&days| days > 0);
-    days.ok_or_else(|| "give a whole number of days, at least 1".to_owned())
+    text.parse().map_err(|_| "give a whole number of days; 0 has expired at once".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {

@@ -3,8 +3,8 @@
 //! A claim is a paraphrase of a sentence of a text, with the checks that decide it. Each check says
 //! what the claim demands of a run; the run shows whether the demand is met. A claim says of how
 //! many executions it speaks, and what the text assumes. The ruling is computed from these and from
-//! the runs; no entry has one. What the ledger states beforehand (what each check finds) is compared
-//! with what is found, and a difference is an error of the ledger.
+//! the runs; no entry has one. What the ledger states beforehand (what each check finds) is
+//! compared with what is found, and a difference is an error of the ledger.
 //!
 //! The claims are in `model/claims/*.toml`, one file for each text, and are compiled in. To add a
 //! claim or a check, edit these files; see `docs/model.md`.

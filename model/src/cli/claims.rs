@@ -99,7 +99,7 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
     Ok(status(&judged))
 }
 
-/// States of a world in which a change is tried: one that needs more helps nobody to see why.
+/// States of a world in which a change is tried: one that needs more helps no reader to see why.
 const CHANGED_STATES: u64 = 400_000;
 
 /// Prints the smallest changes of rules under which each claim holds.

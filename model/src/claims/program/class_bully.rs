@@ -1,6 +1,6 @@
 //! The lesson's class `BullyElection`, call for call. `start_election` asks the higher processes
-//! one after the other, and waits for each; only then does it wait for a COORDINATOR. A message that
-//! a process gets is handled at once, beside what waits.
+//! one after the other, and waits for each; only then does it wait for a COORDINATOR. A message
+//! that a process gets is handled at once, beside what waits.
 
 use super::{Account, Finding};
 use std::collections::BTreeSet;

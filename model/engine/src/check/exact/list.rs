@@ -1,7 +1,7 @@
 //! A set of states in the order in which they came: each has a number, which the transitions
 //! between states need.
 
-use super::search::{LOG_SHARDS, ROUND, Shard};
+use super::search::{LOG_SHARDS, Shard};
 use crate::space::Space;
 use std::ops::Range;
 
@@ -143,6 +143,8 @@ impl<const W: usize> List<W> {
 }
 
 impl<const W: usize> Shard<W> for List<W> {
+    const ROUND: usize = 2048;
+
     type Form = ();
 
     fn form(_: &dyn Space) {}
@@ -211,7 +213,7 @@ impl<const W: usize> Shard<W> for List<W> {
     }
 
     fn begin_round(&mut self) -> usize {
-        let end = self.ends.last().map_or(0, |&end| end.min(self.done + ROUND as u32));
+        let end = self.ends.last().map_or(0, |&end| end.min(self.done + Self::ROUND as u32));
         self.round = self.done..end;
         self.round.len()
     }

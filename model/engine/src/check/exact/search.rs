@@ -25,14 +25,16 @@ pub(super) const LOG_SHARDS: u32 = 7;
 pub(super) const LANES: usize = 16;
 pub(super) const SHARDS_PER_LANE: usize = SHARDS / LANES;
 
-/// How many states of one shard are expanded in one round, or a few more.
-pub(super) const ROUND: usize = 128;
-
 /// Stands for the shard of a state beyond the bounds.
 const OUTSIDE_SHARD: u8 = u8::MAX;
 
 /// A part of all states: a set, and how far the search is with it.
 pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
+    /// How many states of one shard are expanded in one round, or a few more. What follows from
+    /// them is kept until the end of the round, so that much of each shard is looked up while it is
+    /// in the processor's cache.
+    const ROUND: usize;
+
     /// What all shards of a search have in common.
     type Form: Copy + Send + Sync;
 

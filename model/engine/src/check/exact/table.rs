@@ -1,17 +1,17 @@
 //! A set of states that takes little more memory than what distinguishes them: no list, no queue.
 //!
 //! A state's bits are [stirred](Form::stir), and part of them says where it stands, so only the
-//! others are stored (quotienting: Cleary, *Compact Hash Tables Using Bidirectional Linear Probing*,
-//! 1984; van der Vegt and Laarman, *A Parallel Compact Hash Table*, 2012). Nothing is lost: what
-//! stands in a place and the place together are the state, whole. What is to be expanded next is
-//! found by looking through the table.
+//! others are stored (quotienting: Cleary, *Compact Hash Tables Using Bidirectional Linear
+//! Probing*, 1984; van der Vegt and Laarman, *A Parallel Compact Hash Table*, 2012). Nothing is
+//! lost: what stands in a place and the place together are the state, whole. What is to be expanded
+//! next is found by looking through the table.
 //!
 //! Places are in buckets of a cache line or two. A state stands in the bucket that its bits say, or
 //! in one of the next 15, and then it is written beside it which. The number of buckets grows by a
 //! quarter or less.
 
 use super::form::{self, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
-use super::search::{ROUND, Shard};
+use super::search::Shard;
 use crate::space::Space;
 use std::ops::{Deref, DerefMut, Range};
 
@@ -335,6 +335,9 @@ impl<const W: usize> Table<W> {
 }
 
 impl<const W: usize> Shard<W> for Table<W> {
+    /// Fewer than of a list: they are a part of the memory that a table saves.
+    const ROUND: usize = 512;
+
     type Form = Form<W>;
 
     fn form(space: &dyn Space) -> Form<W> {
@@ -401,7 +404,7 @@ impl<const W: usize> Shard<W> for Table<W> {
         round.clear();
         let Size { cells, bucket, .. } = self.size;
         let stage = TURNS[self.turn];
-        while (round.len() as u64) < self.left && round.len() < ROUND {
+        while (round.len() as u64) < self.left && round.len() < Self::ROUND {
             let at = self.done;
             let all = &self.cells[at * bucket..(at + 1) * bucket];
             // Most buckets have none.
@@ -431,128 +434,4 @@ impl<const W: usize> Shard<W> for Table<W> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::search::SHARDS;
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::{BTreeMap, BTreeSet};
-
-    /// Adds states in waves, expanding some in between, and looks whether each was expanded once,
-    /// and as what it was.
-    fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64; W]>]) {
-        let form = Form::<W>::new(bits);
-        let mut tables: Vec<_> = (0..SHARDS).map(|shard| Table::new(&form, shard)).collect();
-        let mut expanded = BTreeMap::<[u64; W], usize>::new();
-        let mut all = BTreeSet::new();
-        for wave in waves {
-            // The level of the wave before is half expanded when this one comes.
-            for half in wave.chunks(wave.len().div_ceil(2).max(1)) {
-                for state in half {
-                    let (stirred, shard) = Table::stir(&form, state);
-                    assert_eq!(form.still(&stirred), *state);
-                    tables[shard].insert_all(&[stirred], None);
-                    all.insert(*state);
-                }
-                for table in &mut tables {
-                    table.begin_round();
-                    table.round(|state| *expanded.entry(*state).or_default() += 1);
-                    table.end_round();
-                }
-            }
-            for table in &mut tables {
-                while table.begin_round() > 0 {
-                    table.round(|state| *expanded.entry(*state).or_default() += 1);
-                    table.end_round();
-                }
-                assert_eq!(table.left(), 0);
-                table.begin_level();
-            }
-        }
-        for table in &mut tables {
-            while table.begin_round() > 0 {
-                table.round(|state| *expanded.entry(*state).or_default() += 1);
-                table.end_round();
-            }
-        }
-        let held: u64 = tables.iter().map(Shard::held).sum();
-        assert_eq!(held, all.len() as u64);
-        assert!(expanded.keys().eq(&all) && expanded.values().all(|&times| times == 1));
-    }
-
-    fn cut_to<const W: usize>(bits: &[u32; W], numbers: &[u64]) -> Vec<[u64; W]> {
-        let state = |numbers: &[u64]| {
-            let mut state = [0; W];
-            for ((word, number), bits) in state.iter_mut().zip(numbers).zip(bits) {
-                *word = number.checked_shr(u64::BITS - bits).unwrap_or(0);
-            }
-            state
-        };
-        numbers.chunks_exact(W).map(state).collect()
-    }
-
-    fn waves(most: usize) -> impl Strategy<Value = Vec<Vec<u64>>> {
-        prop::collection::vec(prop::collection::vec(any::<u64>(), 0..most), 1..4)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn a_table_is_a_set(bits in 1u32..=63, waves in waves(4_000)) {
-            let waves: Vec<_> = waves.iter().map(|wave| cut_to(&[bits], wave)).collect();
-            every_state_is_expanded_once(&[bits], &waves);
-        }
-
-        #[test]
-        fn so_is_one_of_wide_states(last in 1u32..=64, waves in waves(4_000)) {
-            let bits = [63, 64, last];
-            let waves: Vec<_> = waves.iter().map(|wave| cut_to(&bits, wave)).collect();
-            every_state_is_expanded_once(&bits, &waves);
-        }
-    }
-
-    /// Large enough for one cell each, and for tables that grow while a level is expanded.
-    #[test]
-    fn many_states_that_are_alike_take_a_cell_each() {
-        let wave = |from: u64| (from..from + 150_000).map(|number| [number * 3]).collect();
-        every_state_is_expanded_once(&[24], &[wave(0), wave(100_000), wave(400_000)]);
-        let form = Form::<1>::new(&[24]);
-        let mut table = Table::new(&form, 7);
-        for number in 0..1 << 24 {
-            let (stirred, shard) = Table::stir(&form, &[number]);
-            if shard == 7 {
-                table.insert_all(&[stirred], None);
-            }
-        }
-        assert_eq!((table.held(), table.size.cells), (1 << 17, 1));
-        assert!(table.cells.len() < (1 << 17) * 4 / 3, "{} cells", table.cells.len());
-    }
-
-    /// States of another form are the same states, and so is how far the search is with them.
-    #[test]
-    fn what_is_taken_over_is_at_the_same_stage() {
-        let form = Form::<1>::new(&[40]);
-        let mut table = Table::new(&form, 0);
-        let stirred: Vec<_> = (0..30_000u64).map(|number| Table::stir(&form, &[number])).collect();
-        let here: Vec<_> = stirred.iter().filter(|(_, shard)| *shard == 0).collect();
-        let (first, last) = here.split_at(here.len() / 2);
-        first.iter().for_each(|(state, _)| table.insert_all(&[*state], None));
-        table.begin_level();
-        table.begin_round();
-        table.end_round();
-        last.iter().for_each(|(state, _)| table.insert_all(&[*state], None));
-        let (left, held, turn) = (table.left(), table.held(), table.turn());
-        let wider = Form::<2>::new(&[63, 30]);
-        let mut tables: Vec<_> =
-            (0..SHARDS).map(|shard| Table::new(&wider, shard).at_turn(turn)).collect();
-        let (states, stages) = table.into_states();
-        for (&state, stage) in states.iter().zip(stages) {
-            let (stirred, shard) = Table::stir(&wider, &[state, state % 1_000]);
-            tables[shard].take_over(&stirred, stage);
-        }
-        assert_eq!(tables.iter().map(Shard::held).sum::<u64>(), held);
-        assert_eq!(tables.iter().map(Shard::left).sum::<u64>(), left);
-        let next: u64 = tables.iter_mut().map(Shard::begin_level).sum();
-        assert_eq!(next, last.len() as u64);
-    }
-}
+mod tests;

@@ -1,9 +1,10 @@
 //! How the parts of a world become known: the world itself is asked what an action does.
 
 use super::tables::{
-    BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, number,
+    BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, column,
+    number,
 };
-use super::{Layout, Packed, column, fault};
+use super::{Layout, Packed, fault};
 use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};

@@ -25,7 +25,7 @@ use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use layout::{Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tables::{BEYOND, Globals, Link, Numbered, Process, Sent, UNKNOWN, number};
+use tables::{BEYOND, Globals, Link, Numbered, Process, Sent, UNKNOWN, column, number};
 
 /// A world with everything that is known of its parts.
 pub struct Packed<P: Protocol> {
@@ -497,9 +497,4 @@ impl<P: Protocol> Expansion<'_, P> {
         }
         Ok(())
     }
-}
-
-/// The column of a message in the table of what a process does when it arrives.
-fn column(from: Id, message: u32) -> u32 {
-    message * MAX_NODES as u32 + from.index() as u32
 }

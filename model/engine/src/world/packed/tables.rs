@@ -80,6 +80,11 @@ impl Table {
     }
 }
 
+/// The column of a message in the table of what a process does when it arrives.
+pub(super) fn column(from: Id, message: u32) -> u32 {
+    message * MAX_NODES as u32 + from.index() as u32
+}
+
 /// All that one process has.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Own<P: Protocol> {
