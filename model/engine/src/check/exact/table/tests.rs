@@ -101,7 +101,7 @@ fn many_states_that_are_alike_take_a_cell_each() {
 fn what_is_taken_over_is_at_the_same_stage() {
     let form = Form::<1>::new(&[40]);
     let mut table = Table::new(&form, 0);
-    let stirred: Vec<_> = (0..30_000u64).map(|number| Table::stir(&form, &[number])).collect();
+    let stirred: Vec<_> = (0..300_000u64).map(|number| Table::stir(&form, &[number])).collect();
     let here: Vec<_> = stirred.iter().filter(|(_, shard)| *shard == 0).collect();
     let (first, last) = here.split_at(here.len() / 2);
     first.iter().for_each(|(state, _)| table.insert_all(&[*state], None));
@@ -110,6 +110,7 @@ fn what_is_taken_over_is_at_the_same_stage() {
     table.end_round();
     last.iter().for_each(|(state, _)| table.insert_all(&[*state], None));
     let (left, held, turn) = (table.left(), table.held(), table.turn());
+    assert!(left > 0, "the level is half expanded");
     let wider = Form::<2>::new(&[63, 30]);
     let mut tables: Vec<_> =
         (0..SHARDS).map(|shard| Table::new(&wider, shard).at_turn(turn)).collect();
