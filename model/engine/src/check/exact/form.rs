@@ -1,6 +1,6 @@
 //! What a state looks like in a [table](super::table), and where in it it belongs.
 
-use super::mixer::Mixer;
+use super::mixer::{Mixer, digest};
 use super::search::LOG_SHARDS;
 
 /// The cells of a bucket, if each state takes one.
@@ -47,22 +47,12 @@ impl<const W: usize> Form<W> {
         self.cells.iter().map(|&cells| usize::from(cells)).sum()
     }
 
-    /// A number that depends on all words but the first.
-    #[inline]
-    fn tail_hash(state: &[u64; W]) -> u64 {
-        let hash = |hash: u64, &word: &u64| {
-            let hash = (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            hash ^ (hash >> 32)
-        };
-        state[1..].iter().fold(0, hash)
-    }
-
     /// The state with its head stirred: the head now depends on all words.
     #[inline]
     pub(super) fn stir(self, state: &[u64; W]) -> [u64; W] {
         let mut stirred = *state;
         let mask = u64::MAX >> (u64::BITS - self.mixer.bits());
-        stirred[0] = self.mixer.mix(state[0] ^ (Self::tail_hash(state) & mask));
+        stirred[0] = self.mixer.mix(state[0] ^ (digest(&state[1..]) & mask));
         stirred
     }
 
@@ -71,7 +61,7 @@ impl<const W: usize> Form<W> {
     pub(super) fn still(self, stirred: &[u64; W]) -> [u64; W] {
         let mut state = *stirred;
         let mask = u64::MAX >> (u64::BITS - self.mixer.bits());
-        state[0] = self.mixer.unmix(stirred[0]) ^ (Self::tail_hash(stirred) & mask);
+        state[0] = self.mixer.unmix(stirred[0]) ^ (digest(&stirred[1..]) & mask);
         state
     }
 }

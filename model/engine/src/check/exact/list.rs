@@ -1,6 +1,7 @@
 //! A set of states in the order in which they came: each has a number, which the transitions
 //! between states need.
 
+use super::mixer::digest;
 use super::search::{LOG_SHARDS, Shard};
 use crate::space::Space;
 use std::ops::Range;
@@ -20,12 +21,7 @@ const MOST: usize = INDEX as usize - 1;
 /// A hash of which all bits depend on all bits of the state.
 #[inline]
 pub(super) fn hash<const W: usize>(state: &[u64; W]) -> u64 {
-    let mut hash = 0u64;
-    for &word in state {
-        hash = (hash.rotate_left(29) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        hash ^= hash >> 32;
-    }
-    hash.wrapping_mul(0xD6E8_FEB8_6659_FD93)
+    digest(state).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
 /// In which shard a state with this hash belongs.

@@ -57,6 +57,15 @@ impl Mixer {
     }
 }
 
+/// A number that depends on all of the words; of no words, nothing.
+#[inline]
+pub(super) fn digest(words: &[u64]) -> u64 {
+    words.iter().fold(0, |digest: u64, &word| {
+        let digest = (digest.rotate_left(29) ^ word).wrapping_mul(FACTORS[0]);
+        digest ^ (digest >> 32)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
