@@ -75,6 +75,29 @@ fn every_violation_is_told_once_and_shorter_ones_first() {
     }
 }
 
+/// Each is told while stateright searches, and what its search finds again is not told twice.
+#[test]
+fn the_other_engines_tell_each_violation_once_too() {
+    for engine in [Engine::Bfs, Engine::Dfs, Engine::Simulation] {
+        let (report, events) = decide(&world(), &[], &Options { engine, threads: 1, ..ALL });
+        let mut told: Vec<_> = violations(&events).into_iter().map(|(name, _)| name).collect();
+        let mut known: Vec<_> = violated(&report).into_iter().map(|(name, _)| name).collect();
+        assert!(told.contains(&"at-most-one-leader"), "{engine}: {told:?}");
+        told.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(told, known, "{engine}");
+        let safety = |event: &Event| {
+            matches!(event, Event::Violated { property: "at-most-one-leader", steps: None })
+        };
+        let searching = events.iter().position(safety).expect("it is told");
+        let after = events[searching..].iter().any(|event| match event {
+            Event::Progress(progress) => progress.phase == Phase::States,
+            Event::Violated { .. } => false,
+        });
+        assert!(after, "{engine}: it is told after the search only");
+    }
+}
+
 #[test]
 fn the_first_violation_is_a_shortest_one_and_the_rest_is_not_decided() {
     let (whole, _) = decide(&world(), &[], &ALL);

@@ -9,6 +9,7 @@ use crate::property::{Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
 use crate::space::ActionId;
 use crate::world::World;
+use std::collections::HashSet;
 use std::time::Instant;
 
 /// Decides every one of `properties` in `world`, telling `look` of violations as they are found,
@@ -45,6 +46,11 @@ pub fn decide(
     }
     let started = Instant::now();
     let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
+    let mut told = HashSet::new();
+    let look: &mut (dyn FnMut(Event) + Send) = &mut |event| match event {
+        Event::Violated { property, .. } if !told.insert(property) => {}
+        event => look(event),
+    };
     let found = match options.engine {
         Engine::Exact => exact(world, properties, options, look)?,
         engine => {

@@ -7,6 +7,7 @@ use crate::temporal::Temporal;
 use crate::world::Exceeded;
 use stateright::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A formula and its name; no condition is one that holds everywhere.
 pub(crate) type Named = (&'static str, Temporal<Option<AnyCondition>>);
@@ -22,17 +23,25 @@ pub(crate) struct Model {
     world: Arc<dyn AnyWorld>,
     asked: Vec<Named>,
     exceeded: Arc<Exceeded>,
+    violated: Arc<[AtomicBool; SLOTS]>,
 }
 
 impl Model {
     /// The model of `world`. Liveness is not among what stateright can look for.
     pub(crate) fn new(world: &dyn AnyWorld, asked: Vec<Named>) -> Model {
-        Model { world: world.share(), asked, exceeded: Arc::default() }
+        let violated = Arc::new([const { AtomicBool::new(false) }; SLOTS]);
+        Model { world: world.share(), asked, exceeded: Arc::default(), violated }
     }
 
     /// The bounds that a search has found to be exceeded.
     pub(super) fn exceeded(&self) -> Arc<Exceeded> {
         Arc::clone(&self.exceeded)
+    }
+
+    /// The names of what should always hold and does not in a state that a search has come to.
+    pub(super) fn violated(&self) -> impl Iterator<Item = &'static str> {
+        let asked = self.asked.iter().zip(&*self.violated);
+        asked.filter(|(_, violated)| violated.load(Ordering::Relaxed)).map(|((name, _), _)| *name)
     }
 }
 
@@ -92,9 +101,14 @@ type Slot = fn(&Model, &AnyState) -> bool;
 
 fn slot<const AT: usize>(model: &Model, state: &AnyState) -> bool {
     match model.asked.get(AT) {
-        Some((_, Temporal::Always(Some(condition)) | Temporal::Reachable(Some(condition)))) => {
-            model.world.holds(condition, state)
+        Some((_, Temporal::Always(Some(condition)))) => {
+            let holds = model.world.holds(condition, state);
+            if !holds {
+                model.violated[AT].store(true, Ordering::Relaxed);
+            }
+            holds
         }
+        Some((_, Temporal::Reachable(Some(condition)))) => model.world.holds(condition, state),
         _ => true,
     }
 }

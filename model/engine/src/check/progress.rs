@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 pub enum Event {
     /// How far it is.
     Progress(Progress),
-    /// A property is violated. Each is told once; safety in the order of the levels in which the
-    /// violations were found, so shorter ones come first.
+    /// A property is violated. Each is told once. The exact engine tells safety in the order of
+    /// the levels in which the violations were found, so shorter ones come first.
     Violated {
         /// The property's name.
         property: &'static str,
         /// The steps of its shortest counterexample, those of a cycle left out; `None` if no
-        /// execution shows it.
+        /// execution shows it, or the engine does not know them yet.
         steps: Option<usize>,
     },
 }

@@ -108,8 +108,12 @@ where
             frontier: None,
             elapsed: started.elapsed(),
         };
+        let done = checker.is_done();
+        for property in checker.model().violated() {
+            look(Event::Violated { property, steps: None });
+        }
         look(Event::Progress(progress));
-        if checker.is_done() {
+        if done {
             break None;
         }
         if let Some(reason) = options.limits.exceeded(&progress) {
