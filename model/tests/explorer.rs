@@ -1,5 +1,6 @@
 //! The Explorer as a browser meets it: over HTTP, from a process of its own.
 
+mod concerned;
 mod page;
 
 use serde_json::Value;

@@ -121,6 +121,95 @@ fn a_path_is_taken_by_keyboard_alone_and_its_address_opens_it_again() {
     assert_eq!(again.value("now"), 1);
 }
 
+/// The colour of what is behind everything.
+fn background(page: &mut Page) -> Value {
+    page.value("getComputedStyle(document.body).backgroundColor")
+}
+
+#[test]
+fn the_slider_the_zoom_and_the_buttons_do_what_they_say() {
+    let explorer = Explorer::start(BULLY);
+    let Some(mut page) = open(&explorer, "") else { return };
+    show(&mut page, "at-most-one-leader");
+    let steps = page.value("walk.story.length").as_u64().expect("a number");
+    for (press, step) in [("first", 0), ("forward", 1), ("last", steps), ("back", steps - 1)] {
+        page.value(&format!("document.getElementById('{press}').click()"));
+        assert_eq!(page.value("now").as_u64(), Some(step), "{press}");
+    }
+    page.value("{ const at = document.getElementById('slider'); at.value = 2; at.oninput(); }");
+    assert_eq!(page.value("now"), 2);
+    assert_eq!(text(&mut page, "count"), format!("2 of {steps} steps"));
+
+    let width = "document.querySelector('#picture svg').getBoundingClientRect().width";
+    let before = page.value(width).as_f64().expect("a width");
+    page.value("document.getElementById('larger').click()");
+    assert!(page.value(width).as_f64() > Some(before * 1.2), "it is larger");
+    page.value("document.getElementById('smaller').click()");
+    assert!(page.value(width).as_f64() < Some(before * 1.01), "it is as before");
+
+    // The steps of the diagram have the numbers of the story, and it grows with the path.
+    let numbers = "[...document.querySelectorAll('#picture .bw-step')].map(one => one.textContent)";
+    let counted = |steps| (1..=steps).map(|step: u64| Value::from(step.to_string())).collect();
+    assert_eq!(page.value(numbers), Value::Array(counted(steps)));
+    page.press("End", 35);
+    page.press("1", 49);
+    page.wait_for(&format!("walk.story.length === {}", steps + 1));
+    assert_eq!(page.value(numbers), Value::Array(counted(steps + 1)));
+    assert_eq!(page.value("walk.rows.length").as_u64(), Some(steps + 1));
+
+    page.prefer("light");
+    let light = background(&mut page);
+    page.prefer("dark");
+    assert_ne!(background(&mut page), light);
+}
+
+/// A crash changes one process, what it leads to is in flight, and it was counted.
+#[test]
+fn what_a_step_changes_is_marked() {
+    let explorer = Explorer::start(BULLY);
+    let Some(mut page) = open(&explorer, "") else { return };
+    let crash = "walk.moments[0].next.findIndex(one => one.what === '3 crashes')";
+    page.value(&format!("take({crash})"));
+    page.wait_for("now === 1");
+    let changed = "[...document.querySelectorAll('#state td.changed')].map(one => one.cellIndex)";
+    assert_eq!(page.value(&format!("[...new Set({changed})]")), serde_json::json!([3]));
+    let world = text(&mut page, "world");
+    assert!(world.contains("crashes 1 of 1") && world.contains("none"), "{world}");
+    assert_eq!(page.value("document.querySelectorAll('#world td.changed').length"), 1);
+    let expires = "walk.moments[1].next.findIndex(one => one.node !== 3)";
+    page.value(&format!("take({expires})"));
+    page.wait_for("now === 2");
+    let world = text(&mut page, "world");
+    assert!(world.contains("ELECTION 2 → 3") || world.contains("ELECTION 1 → "), "{world}");
+}
+
+/// What the three buttons save.
+#[test]
+fn a_path_is_saved_as_trace_picture_and_page() {
+    let explorer = Explorer::start(BULLY);
+    let Some(mut page) = open(&explorer, "") else { return };
+    show(&mut page, "at-most-one-leader");
+    page.value("window.saved = []; save = (...what) => window.saved.push(what)");
+    for button in ["trace", "svg", "html"] {
+        page.value(&format!("document.getElementById('save-{button}').click()"));
+    }
+    page.wait_for("window.saved.length === 3");
+    for (at, (name, begins)) in [
+        ("bully-at-most-one-leader.ndjson", "{\"format\""),
+        ("bully-at-most-one-leader.svg", "<svg"),
+        ("bully-at-most-one-leader.html", "<!DOCTYPE html>"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(page.value(&format!("window.saved[{at}][0]")), name);
+        let text = page.value(&format!("window.saved[{at}][2]"));
+        let text = text.as_str().expect("text");
+        assert!(text.to_lowercase().starts_with(&begins.to_lowercase()), "{name}: {text:.80}");
+        assert!(text.contains("at-most-one-leader"), "{name}");
+    }
+}
+
 #[test]
 fn a_cycle_goes_round_and_clocks_are_shown() {
     let explorer = Explorer::start(LEASE);
@@ -128,6 +217,15 @@ fn a_cycle_goes_round_and_clocks_are_shown() {
     show(&mut page, "settles");
     let after = page.value("walk.shows.cycle_after").as_u64().expect("a cycle");
     assert!(text(&mut page, "told").contains("repeat for ever: settles is violated"));
+    let ticks = page.value("walk.story.filter(text => /tick/.test(text)).length");
+    let elapsed = page.value("walk.moments[now].elapsed");
+    assert!(elapsed.as_u64() > Some(0) && elapsed == ticks, "{elapsed} of {ticks}");
+    assert!(text(&mut page, "world").contains(&format!("{elapsed} ticks have passed")));
+    // Nothing is marked before the cycle, and in it the processes that keep the property from it.
+    assert_ne!(page.value("document.querySelectorAll('th.concerned').length"), 0);
+    page.press("Home", 36);
+    assert_eq!(page.value("document.querySelectorAll('th.concerned').length"), 0);
+    page.press("End", 35);
     in_sight(&mut page);
     picture(&mut page, "explorer-cycle", 1500);
     page.press("ArrowRight", 39);

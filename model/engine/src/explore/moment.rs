@@ -18,6 +18,8 @@ pub struct Moment {
     pub unlinked: Vec<[Id; 2]>,
     /// How often each fault has struck.
     pub spent: Faults,
+    /// In a timed world, how many ticks have passed.
+    pub elapsed: Option<usize>,
     /// What is asked of the state, in the order of the questions.
     pub answers: Vec<Answer>,
     /// What may happen next, in the order in which the search takes it.
@@ -74,7 +76,8 @@ pub struct Message {
 pub struct Answer {
     /// Whether it does.
     pub holds: bool,
-    /// Where it does not: the processes without which it would.
+    /// Where it does not: the fewest processes without which it would; if there is a choice, all
+    /// of them.
     pub concerned: Vec<Id>,
 }
 
@@ -98,15 +101,23 @@ pub(crate) fn moments<P: Protocol>(
 ) -> Vec<Moment> {
     let (actions, world) = (world.in_concrete_terms(actions), &world.concrete());
     let mut state = world.initial();
-    let mut moments = vec![moment(world, &state, asked)];
+    let mut elapsed = world.scenario().timing.timed().map(|_| 0);
+    let mut moments = vec![moment(world, &state, elapsed, asked)];
     for action in &actions {
         state = world.apply(&state, action).state;
-        moments.push(moment(world, &state, asked));
+        let ticks = usize::from(matches!(action, Action::Tick));
+        elapsed = elapsed.map(|before| before + ticks);
+        moments.push(moment(world, &state, elapsed, asked));
     }
     moments
 }
 
-fn moment<P: Protocol>(world: &World<P>, state: &State<P>, asked: &[Condition<P>]) -> Moment {
+fn moment<P: Protocol>(
+    world: &World<P>,
+    state: &State<P>,
+    elapsed: Option<usize>,
+    asked: &[Condition<P>],
+) -> Moment {
     let ids = || state.ids();
     let pairs = ids().flat_map(|a| ids().filter(move |b| *b != a).map(move |b| [a, b]));
     let left = |at: usize| state.ticks_left().get(at).copied();
@@ -125,6 +136,7 @@ fn moment<P: Protocol>(world: &World<P>, state: &State<P>, asked: &[Condition<P>
             .collect(),
         unlinked: pairs.filter(|&[a, b]| !state.connected(a, b)).collect(),
         spent: state.spent(),
+        elapsed,
         answers: asked.iter().map(|condition| answer(world, state, *condition)).collect(),
         next: enabled.iter().map(next).collect(),
     }
@@ -148,9 +160,24 @@ fn process<P: Protocol>(state: &State<P>, id: Id) -> Process {
 
 fn answer<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<P>) -> Answer {
     let holds = condition.holds(world, state);
-    let cured = |id: &Id| state.up(*id) && condition.holds(world, &state.without(*id));
-    let concerned = if holds { Vec::new() } else { state.ids().filter(cured).collect() };
+    let concerned = if holds { Vec::new() } else { concerned(world, state, condition) };
     Answer { holds, concerned }
+}
+
+/// All processes of the smallest sets without which the condition holds.
+fn concerned<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<P>) -> Vec<Id> {
+    let up: Vec<Id> = state.ids().filter(|&id| state.up(id)).collect();
+    let sets = 1u32..1 << up.len();
+    let cures = |set: &u32| {
+        let left = up.iter().enumerate().filter(|(at, _)| set & (1 << at) != 0);
+        let without = left.fold(state.clone(), |state, (_, &id)| state.without(id));
+        condition.holds(world, &without)
+    };
+    let cures: Vec<u32> = sets.filter(cures).collect();
+    let fewest = cures.iter().map(|set| set.count_ones()).min();
+    let smallest = cures.iter().filter(|set| Some(set.count_ones()) == fewest);
+    let all = smallest.fold(0, |all, set| all | set);
+    up.iter().enumerate().filter(|(at, _)| all & (1 << at) != 0).map(|(_, &id)| id).collect()
 }
 
 fn next<P: Protocol>(action: &Action<P>) -> Next {
