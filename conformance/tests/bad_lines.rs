@@ -24,6 +24,7 @@ const LINES: &[&str] = &[
     "lockstep bully --heals must",
     "lockstep bully --fairness strong",
     "lockstep bully --recoveries 1 --crashes 0",
+    "lockstep garcia-molina --symmetry concrete",
     "lockstep bully --nodes 9",
     "lockstep bully --nodes -1",
     "lockstep bully --losses unbounded",

@@ -45,6 +45,8 @@ const LINES: &[&str] = &[
     "check bully --heals sometimes",
     "check bully --fairness strong",
     "check bully --recoveries 1 --crashes 0",
+    "check bully --symmetry concrete",
+    "trace /proc/nowhere --unchecked --format html",
     "check bully --property nothing",
     "check bully --property at-most-one-leadr",
     "check bully --engine tlc",

@@ -123,6 +123,10 @@ fn help_is_in_groups_and_knows_its_protocols() {
     assert!(help.contains("'check PROTOCOL --help' shows"), "{help}");
     assert_eq!(printed("help check bully"), printed("check bully --help"));
     assert_eq!(printed("check --variant baseline bully --help"), printed("check bully --help"));
+    for (protocol, has) in [("bully", false), ("garcia-molina", true)] {
+        let flags = offered(&printed(&format!("check {protocol} --help")));
+        assert_eq!(flags.iter().any(|flag| flag == "--symmetry"), has, "{protocol}");
+    }
     assert!(printed("check bully -h").len() < printed("check bully --help").len());
     for line in ["check nope --help", "help check nope", "tune raft-election --help"] {
         let mut command = Command::cargo_bin("bellwether-model").expect("it is built");

@@ -2,6 +2,7 @@
 //! says what it knows, and exits with 3, or 1 if it has found a violation.
 
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -168,4 +169,36 @@ fn the_memory_limit_is_kept_as_the_system_counts() {
     assert!(said.contains("the limit on memory was reached"), "{said}");
     assert!(most >= LIMIT / 2, "it was never close: {most} bytes");
     assert!(most <= LIMIT + LIMIT / 4, "{most} bytes");
+}
+
+/// Where a person looks on, one line changes while it searches, and is gone in the end; what is
+/// printed elsewhere has nothing of it.
+#[test]
+fn a_terminal_shows_a_line_that_changes_and_clears_it() {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&master).and_then(|()| unlockpt(&master)).expect("it is ours");
+    let name = ptsname(&master, Vec::new()).expect("it has a name").into_string().expect("UTF-8");
+    let slave = File::options().read(true).write(true).open(name).expect("the other end");
+    let mut printed = tempfile::tempfile().expect("a file");
+    let mut search = Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"))
+        .args(ENDLESS.split(' '))
+        .args(["--max-seconds", "1.5"])
+        .env("TERM", "xterm")
+        .stdout(printed.try_clone().expect("a handle"))
+        .stderr(slave)
+        .spawn()
+        .expect("the binary starts");
+    // Reading fails when nobody has the other end open any more.
+    let mut told = Vec::new();
+    drop(File::from(master).read_to_end(&mut told));
+    assert_eq!(search.wait().expect("it has ended").code(), Some(3));
+    let told = String::from_utf8(told).expect("UTF-8");
+    let lines = told.matches("states: ").count();
+    assert!(lines > 3 && told.contains("levels searched"), "{lines} times in {told:?}");
+    let cleared = told.trim_end_matches(['\r', '\n']).ends_with("\u{1b}[2K");
+    assert!(cleared && !told.contains("\nstates"), "{told:?}");
+    let mut report = String::new();
+    printed.rewind().and_then(|()| printed.read_to_string(&mut report)).expect("UTF-8");
+    assert!(report.contains("the limit on time was reached"), "{report}");
+    assert!(!report.contains('\u{1b}') && !report.contains("levels searched"), "{report}");
 }

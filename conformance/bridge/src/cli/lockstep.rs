@@ -6,7 +6,7 @@ use crate::lockstep::{Outcome, Summary};
 use crate::mapping::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
 use bellwether_engine::cli::{LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
-use bellwether_engine::world::Scenario;
+use bellwether_engine::world::{Scenario, Symmetry};
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
@@ -74,6 +74,10 @@ impl LockstepArgs {
             return Err(UsageError::NoEffect { flag: "--threads".to_owned(), why }.into());
         }
         let scenario = self.world.scenario()?;
+        if scenario.symmetry == Symmetry::Concrete {
+            let why = "the comparison knows no other world; leave it out".to_owned();
+            return Err(UsageError::NoEffect { flag: "--symmetry concrete".to_owned(), why }.into());
+        }
         let bar = self.progress.bar(self.json);
         let walked = mapping.lockstep(scenario, &self.limits.limits(), &mut |phase, p| {
             bar.tell(&format!("{phase}: "), Event::Progress(p));

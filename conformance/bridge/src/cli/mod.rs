@@ -66,9 +66,11 @@ fn command(name: &'static str, registry: Registry) -> Clap {
     with_durations(command.mut_subcommand("lockstep", offered), registry)
 }
 
-/// What `lockstep` offers of the flags of worlds: none of those with a clock, and one thread.
+/// What `lockstep` offers of the flags of worlds: none of those with a clock, one thread, and no
+/// symmetry, because a program calls everything by its own names.
 fn offered(command: Clap) -> Clap {
-    without_clock(command).mut_arg("threads", |arg| arg.hide(true))
+    let command = without_clock(command).mut_arg("threads", |arg| arg.hide(true));
+    command.mut_arg("symmetry", |arg| arg.hide(true))
 }
 
 /// What the help says of one protocol.
@@ -82,7 +84,7 @@ fn about(mappings: Mappings, protocol: &str) -> anyhow::Result<About> {
         });
         text += &format!("  {variant}: {}\n", rules.collect::<Vec<_>>().join(", "));
     }
-    Ok(About { text: text.trim_end().to_owned(), durations: Vec::new() })
+    Ok(About { text: text.trim_end().to_owned(), durations: Vec::new(), symmetry: false })
 }
 
 /// The program that the examples of the subcommands name.

@@ -22,6 +22,8 @@ pub struct About {
     pub text: String,
     /// The durations that its timers take.
     pub durations: Vec<&'static str>,
+    /// Whether it has a symmetry.
+    pub symmetry: bool,
 }
 
 /// What there is to say of a protocol to the user of a command: the names of the command and of the
@@ -127,6 +129,7 @@ fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: b
         let taken = known.as_ref().is_some_and(|known| known.contains(&id));
         let hidden = match arg.get_help_heading() {
             Some(DURATIONS) => !taken,
+            _ if id == "symmetry" => about.is_some_and(|about| !about.symmetry),
             _ => id == "protocol" && about.is_some(),
         };
         if hidden { arg.hide(true) } else { arg }
@@ -165,7 +168,8 @@ pub(super) fn about(registry: Registry, command: &str, name: &str) -> anyhow::Re
     if ["check", "tune"].contains(&command) {
         text += &format!("\n{}", properties(protocol));
     }
-    Ok(About { text: text.trim_end().to_owned(), durations })
+    let symmetry = protocol.canonicalizes();
+    Ok(About { text: text.trim_end().to_owned(), durations, symmetry })
 }
 
 fn variants(protocol: &dyn AnyProtocol) -> String {

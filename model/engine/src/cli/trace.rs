@@ -63,13 +63,18 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         let why = "pictures and pages are drawn by a browser; leave it out".to_owned();
         return Err(UsageError::NoEffect { flag: "--ascii".to_owned(), why }.into());
     }
+    let needed = matches!(args.format, Format::Html | Format::Link);
+    if args.unchecked && needed {
+        let why = "pages and links show states, which only today's model knows; leave it out";
+        let flag = "--unchecked".to_owned();
+        return Err(UsageError::NoEffect { flag, why: why.to_owned() }.into());
+    }
     let name = args.file.display();
     let file = File::open(&args.file).with_context(|| {
         format!("cannot open {name}; 'check --out DIR' saves traces as DIR/NAME.ndjson")
     })?;
     let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
-    let needed = matches!(args.format, Format::Html | Format::Link);
-    let walk = if args.unchecked && !needed {
+    let walk = if args.unchecked {
         None
     } else {
         let remedy = if needed { "" } else { " (--unchecked shows it all the same)" };

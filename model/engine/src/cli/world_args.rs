@@ -242,6 +242,10 @@ impl WorldArgs {
     /// The first such flag.
     pub fn have_effect(&self, protocol: &dyn AnyProtocol) -> Result<(), UsageError> {
         self.change_something()?;
+        if self.symmetry == SymmetryArg::Concrete && !protocol.canonicalizes() {
+            let why = format!("{} has no symmetry; leave it out", protocol.name());
+            return Err(UsageError::NoEffect { flag: "--symmetry concrete".to_owned(), why });
+        }
         let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
         let given = self.timed.durations.0.iter().map(|&(name, _)| name);
         match given.into_iter().find(|name| !known.contains(name)) {

@@ -28,6 +28,9 @@ pub trait AnyProtocol: Sync {
     /// The [durations](protocol::durations) that its timers take in a timed world.
     fn durations(&self) -> Vec<&'static Duration>;
 
+    /// Whether states that differ only by a [symmetry](protocol::Options::canonicalize) can be one.
+    fn canonicalizes(&self) -> bool;
+
     /// The durations that are [enough](protocol::enough) for the default rules.
     fn enough(&self) -> Vec<(&'static str, u8)>;
 
@@ -156,6 +159,10 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
 
     fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8> {
         P::OPTIONS.agrees_within.and_then(|within| within(durations, delay))
+    }
+
+    fn canonicalizes(&self) -> bool {
+        P::OPTIONS.canonicalize.is_some()
     }
 
     fn services(&self) -> usize {
