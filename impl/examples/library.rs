@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use bellwether::{Config, Election, Epoch};
+use tokio::process::{Child, Command};
 
 /// The work of a leader.
 async fn next_job() -> u64 {
@@ -50,6 +51,23 @@ fn one_by_one(election: &Election) {
     }
 }
 
+/// A process that works for the leader.
+fn start(epoch: Epoch) -> std::io::Result<Child> {
+    Command::new("sleep").arg("600").env("EPOCH", epoch.number().to_string()).spawn()
+}
+
+async fn in_a_process(election: &Election) -> anyhow::Result<()> {
+    if let Some(work) = election.begin_work() {
+        let mut child = start(work.guard().epoch())?;
+        tokio::select! {
+            _ = child.wait() => {}
+            () = work.asked_to_end() => child.kill().await?,
+        }
+        drop(work);
+    }
+    Ok(())
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let node: u16 = std::env::args().nth(1).context("which node: 1, 2 or 3?")?.parse()?;
@@ -63,5 +81,6 @@ async fn main() -> anyhow::Result<()> {
         _ = tokio::signal::ctrl_c() => {}
     }
     one_by_one(&election);
+    in_a_process(&election).await?;
     Ok(election.leave().await?)
 }

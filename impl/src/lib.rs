@@ -73,6 +73,6 @@ mod transport;
 pub use config::Config;
 pub use driver::{
     Approach, Election, Guard, Handle, JoinError, LeadError, Leadership, OwnChange, Preparation,
-    RequestError, Stopped,
+    RequestError, Stopped, Work,
 };
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

@@ -125,6 +125,31 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     assert_eq!(second.epoch(), guard.epoch().next(), "without a canvass, at once");
 }
 
+#[tokio::test]
+async fn no_other_node_leads_before_the_work_of_the_leader_has_ended() {
+    let mut nodes = cluster(3).await;
+    let leader = take_leader(&mut nodes).await;
+    let [old, to] = [&leader, &nodes[0]].map(|election| election.leadership().now().node);
+    let work = leader.begin_work().expect("it leads");
+    let handle = leader.handle();
+    let transfer = tokio::spawn(async move { handle.transfer(to).await });
+    timeout(LIMIT, work.asked_to_end()).await.expect("within the limit");
+    for _ in 0..30 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert!(work.guard().is_valid_now() && leader.leadership().now().is_self());
+        assert!(leader.begin_work().is_none(), "none begins");
+        for other in &nodes {
+            assert!(other.guard().is_none(), "it leads too early");
+            assert_eq!(other.leadership().now().leader, Some(old));
+        }
+    }
+    assert!(!transfer.is_finished(), "it leads still");
+    drop(work);
+    timeout(LIMIT, transfer).await.expect("in time").expect("no panic").expect("it led");
+    assert!(leader.guard().is_none());
+    assert_eq!(wait_for_leader(&mut nodes[0].leadership(), Some(old)).await, to);
+}
+
 /// Work that notes the epoch in which it runs, and that it ends.
 struct Working {
     guard: Guard,
@@ -279,7 +304,7 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let page = include_str!("../../docs/library.md");
     let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<String> = blocks.map(trimmed).collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     for block in blocks {
         assert!(example.contains(&block), "not in the example:\n{block}");
     }

@@ -304,7 +304,12 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// The effects in the order in which they come: what must be durable is so before anything
     /// later is carried out.
     async fn carry_out(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
+        let led = self.lease();
         self.node.handle(self.clock.now(), input);
+        let leads = self.lease().map(|lease| lease.epoch);
+        if let Some(lease) = led.filter(|led| leads != Some(led.epoch)) {
+            self.end_work(lease).await;
+        }
         // First: when others are told that this node leads no longer, its program knows.
         self.lessee.hold(self.lease());
         let mut outputs: VecDeque<_> = std::iter::from_fn(|| self.node.poll()).collect();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
+use super::work::Works;
 use crate::clock::Clock;
 use crate::protocol::{Epoch, Lease, Time};
 
@@ -50,6 +51,10 @@ impl Guard {
 }
 
 impl Guard {
+    pub(super) fn works(&self) -> &Works {
+        &self.lessor.written.works
+    }
+
     /// How long it stays valid if the lease is not renewed. None if it is not valid now.
     pub(super) fn left(&self) -> Option<Duration> {
         self.until().map(|until| until.since(self.lessor.clock.now()))
@@ -63,6 +68,8 @@ struct Written {
     epoch: AtomicU64,
     /// When its lease is over.
     until: AtomicU64,
+    /// What the application does meanwhile that the loop waits for.
+    works: Works,
 }
 
 /// The side of the loop. When it ends, however it does, the node leads no longer.
@@ -82,10 +89,15 @@ impl Lessee {
         (Self(Arc::clone(&written)), Lessor { written, clock: Arc::new(clock) })
     }
 
+    /// What is to end before another node can lead.
+    pub(super) fn works(&self) -> &Works {
+        &self.0.works
+    }
+
     /// The node has this lease from here on. A time is never written beside an epoch whose lease is
     /// over earlier.
     pub(super) fn hold(&self, lease: Option<Lease>) {
-        let Written { epoch, until } = &*self.0;
+        let Written { epoch, until, .. } = &*self.0;
         let held = lease.map_or(0, |lease| lease.epoch.number());
         if epoch.load(SeqCst) != held {
             epoch.store(0, SeqCst);
@@ -117,7 +129,7 @@ impl Lessor {
     /// The lease that the node has now. The clock is read last: no pause in here makes a lease last
     /// longer.
     fn lasting(&self) -> Option<Lease> {
-        let Written { epoch, until } = &*self.written;
+        let Written { epoch, until, .. } = &*self.written;
         let until = Time::from_nanos(until.load(SeqCst));
         let epoch = epoch.load(SeqCst);
         (epoch != 0 && self.clock.now() < until).then(|| Lease { epoch: Epoch::new(epoch), until })

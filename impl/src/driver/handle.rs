@@ -15,6 +15,7 @@ use super::guard::{Guard, Lessor};
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
 use super::order::Order;
+use super::work::Work;
 use crate::status::StatusReport;
 
 /// What a program does with a node that takes part: a handle to an [`Election`](super::Election). A
@@ -109,13 +110,23 @@ impl Handle {
         (self.report)()
     }
 
+    /// Work under the leadership that this node has now, which the node waits for before it lets
+    /// another lead: see [`Work`]. `None` where [`Handle::guard`] is `None`, and once the node is
+    /// about to lead no longer. It never blocks.
+    #[must_use]
+    pub fn begin_work(&self) -> Option<Work> {
+        Work::begin(self.guard()?, self.leadership())
+    }
+
     /// Runs the future that `work` makes while this node leads with a valid lease. When the lease
-    /// is over, or the leadership lost, the future is dropped; at the next leadership `work` makes
-    /// another. Returns what the future returns, if it comes to its end.
+    /// is over, or the leadership is given up, the future is dropped; at the next leadership `work`
+    /// makes another. Returns what the future returns, if it comes to its end.
     ///
     /// The future is dropped before it is polled again once the lease is over, also if the process
-    /// was paused. It runs in the task that calls this. What it has spawned is not dropped, and
-    /// what it does between two awaits is not interrupted: there, ask the [`Guard`].
+    /// was paused. If the node hands over, or makes way for another, the future is dropped *before*
+    /// any other node learns of it: see [`Work`]. It runs in the task that calls this. What it has
+    /// spawned is not dropped, and what it does between two awaits is not interrupted: there, ask
+    /// the [`Guard`].
     ///
     /// ```no_run
     /// # async fn example(election: bellwether::Election) -> Result<(), bellwether::LeadError> {
@@ -158,12 +169,13 @@ impl Handle {
         W: FnOnce(Guard) -> F,
         F: Future,
     {
-        let guard = self.lead().await?;
-        let mut lost = pin!(guard.lost(self.leadership()));
-        let mut work = pin!(work(guard.clone()));
+        // Dropped last: the node waits until the future is gone.
+        let under_way = self.once_it_leads(Self::begin_work).await?;
+        let mut ends = pin!(under_way.asked_to_end());
+        let mut work = pin!(work(under_way.guard().clone()));
         Ok(poll_fn(|context| {
             // The timer may be late; the clock is not.
-            if !guard.is_valid_now() || lost.as_mut().poll(context).is_ready() {
+            if under_way.is_asked_to_end() || ends.as_mut().poll(context).is_ready() {
                 return Poll::Ready(None);
             }
             work.as_mut().poll(context).map(Some)
@@ -177,14 +189,18 @@ impl Handle {
     ///
     /// As [`Handle::run_while_leader`].
     pub async fn lead(&self) -> Result<Guard, LeadError> {
+        self.once_it_leads(Self::guard).await
+    }
+
+    async fn once_it_leads<T>(&self, take: impl Fn(&Self) -> Option<T>) -> Result<T, LeadError> {
         if let Some(protocol) = self.without_lease {
             return Err(LeadError::NoLease { protocol });
         }
         let mut leadership = self.leadership();
         loop {
             leadership.seen();
-            if let Some(guard) = self.guard() {
-                return Ok(guard);
+            if let Some(taken) = take(self) {
+                return Ok(taken);
             }
             leadership.changed().await.ok_or(LeadError::Stopped)?;
         }
@@ -193,7 +209,7 @@ impl Handle {
 
 impl Guard {
     /// Returns when the guard is not valid any more, at the latest a moment after that.
-    async fn lost(&self, mut leadership: LeadershipWatch) {
+    pub(super) async fn lost(&self, mut leadership: LeadershipWatch) {
         while let Some(left) = self.left() {
             tokio::select! {
                 () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}

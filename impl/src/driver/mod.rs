@@ -16,6 +16,7 @@ mod leadership;
 mod order;
 mod pause;
 mod watch;
+mod work;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -44,6 +45,7 @@ use self::order::Order;
 pub use self::order::RequestError;
 use self::pause::Awake;
 use self::watch::Watch;
+pub use self::work::Work;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
 use crate::log;

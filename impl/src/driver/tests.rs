@@ -4,6 +4,7 @@
 mod orders;
 mod pauses;
 mod stalls;
+mod work;
 
 use std::convert::Infallible;
 use std::sync::Mutex;

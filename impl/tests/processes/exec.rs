@@ -3,6 +3,8 @@
 //!
 //! `BELLWETHER_ROUNDS` says how many rounds each fault is tried; without it they are few.
 
+mod handover;
+
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,12 +12,22 @@ use std::process::Command;
 use super::bad_input::refuses;
 use super::common::{Cluster, Process, bellwether, wait_until};
 
+/// What a command says when it starts, and a lock that it and all that it starts hold for as long
+/// as one of them lives.
+const STARTS: &str = r#"
+starts() {
+    export ME=$$
+    echo "start $ME $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+    exec 9>> "$0.lock"
+    flock --nonblock 9 || echo "overlap $ME" >> "$0"
+}
+"#;
+
 /// Takes no notice of SIGTERM, has left its group by a grandchild that does neither, and writes
 /// down what it does.
 const STUBBORN: &str = r#"
 trap '' TERM
-export ME=$$
-echo "start $ME $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+starts
 setsid sh -c 'trap "" TERM HUP; while :; do echo "grandchild $ME" >> "$0"; sleep 0.01; done' "$0" &
 while :; do echo "child $ME" >> "$0"; sleep 0.01; done
 "#;
@@ -30,7 +42,7 @@ impl Cluster {
         let path = self.directory.path().join(format!("{node}.log"));
         let log = File::options().create(true).append(true).open(path).expect("writable");
         let mut command = self.command(node, more);
-        command.args(["--", "sh", "-c", script]).arg(self.journal());
+        command.args(["--", "sh", "-c", &[STARTS, script].concat()]).arg(self.journal());
         Process::start(command.stderr(log))
     }
 
@@ -64,7 +76,7 @@ impl Cluster {
         self.starts()[count - 1]
     }
 
-    /// No process of a command did anything after the next had started, and both kinds did.
+    /// No process of a command did anything, or was there at all, after the next had started.
     fn no_two_at_once(&self) {
         let mut latest = String::new();
         for words in self.lines() {
@@ -72,7 +84,12 @@ impl Cluster {
                 latest.clone_from(&words[1]);
             }
             assert_eq!(words[1], latest, "{words:?}, after process {latest} had started");
+            assert_ne!(words[0], "overlap", "the command before {latest} was there still");
         }
+    }
+
+    /// Both kinds of processes have done something.
+    fn both_work(&self) {
         let text = fs::read_to_string(self.journal()).expect("written");
         assert!(text.contains("grandchild ") && text.contains("\nchild "), "{text}");
     }
@@ -110,6 +127,7 @@ fn each_round(fault: impl Fn(&mut Process), after: impl Fn(&Cluster, u16, &mut P
         (epoch, leader) = (next, other);
     }
     cluster.no_two_at_once();
+    cluster.both_work();
 }
 
 #[test]
@@ -144,6 +162,7 @@ fn a_command_ends_although_its_keeper_stands_still() {
     node.ended();
     cluster.wait_for_start(2);
     cluster.no_two_at_once();
+    cluster.both_work();
 }
 
 #[test]
@@ -178,7 +197,7 @@ fn signals_are_forwarded_also_while_it_waits() {
     assert_eq!(alone.ended().code(), Some(128 + 15));
 
     let script = r#"trap 'echo "hup 0" >> "$0"' HUP; trap 'exit 5' TERM
-        echo "start $$ $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+        starts
         while :; do sleep 0.01; done"#;
     let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], script));
     let (_, leader) = cluster.wait_for_start(1);
@@ -201,7 +220,7 @@ fn reloads(cluster: &Cluster, node: u16, result: &str) -> usize {
 fn sighup_reloads_whether_the_node_leads_or_not_and_is_then_forwarded() {
     let script = r#"trap 'echo "hup $BELLWETHER_LEADER" >> "$0"' HUP
         trap 'echo "usr1 $BELLWETHER_LEADER" >> "$0"' USR1; trap 'exit 5' TERM
-        echo "start $$ $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
+        starts
         while :; do sleep 0.01; done"#;
     for kept in [&[][..], &["--no-forward", "HUP"]] {
         let cluster = Cluster::quorum();
@@ -238,8 +257,7 @@ fn sighup_reloads_whether_the_node_leads_or_not_and_is_then_forwarded() {
 #[test]
 fn a_command_that_fails_is_started_again() {
     let cluster = Cluster::quorum();
-    let script = r#"echo "start $$ $BELLWETHER_EPOCH $BELLWETHER_LEADER" >> "$0"
-        test "$(grep -c start "$0")" -ge 2"#;
+    let script = r#"starts; test "$(grep -c start "$0")" -ge 2"#;
     let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &["--restart", "on-failure"], script));
     let (_, leader) = cluster.wait_for_start(1);
     cluster.wait_for_start(2);

@@ -12,6 +12,7 @@
 //! | `stop N NS` | send this signal, and kill after so long |
 //! | `ended CODE` | the answer: the command has ended, by itself or as it was asked to |
 //! | `lost CODE` | the answer: it was ended as the lease was running out |
+//! | `late 0` | the answer: it was not started, as too little of the lease was left |
 //!
 //! Instants are nanoseconds of a clock that goes on while the machine sleeps.
 
@@ -40,6 +41,10 @@ pub(crate) struct Args {
     #[arg(long)]
     until: u64,
 
+    /// How much of it must be left to start the command, in nanoseconds
+    #[arg(long)]
+    least: u64,
+
     /// How long before it is killed the command is asked to end, in nanoseconds
     #[arg(long)]
     grace: u64,
@@ -63,8 +68,8 @@ pub(super) fn now() -> u64 {
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     descendants::adopt().map_err(Failure::runtime)?;
     let _deaf = deaf().map_err(Failure::runtime)?;
-    if args.until < now().saturating_add(args.grace + args.margin) {
-        answer("lost 0");
+    if args.until < now().saturating_add(args.least) {
+        answer("late 0");
         return Ok(ExitCode::SUCCESS);
     }
     let mut command = Command::new(&args.command[0]);

@@ -4,6 +4,9 @@
 //! [keeper] until when its lease lasts. The keeper starts the command, and ends it before the lease
 //! does. If the node is stopped or ends, the keeper ends the command; if the keeper is, the node
 //! does. Only both at once leave it to a fence that refuses old epochs.
+//!
+//! A lease that is given up is no exception: to the node the command is [`Work`], so it tells no
+//! other node of it before the command is reaped.
 
 mod descendants;
 pub(super) mod keeper;
@@ -16,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
-use bellwether::{Config, Election, Guard};
+use bellwether::{Config, Election, Work};
 use clap::ValueEnum;
 use humantime_serde::re::humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -42,9 +45,9 @@ const BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)]
 /// Run a command while this node leads, and only then
 ///
 /// The command is started when the node leads with enough of its lease left, in a process group of
-/// its own and without standard input. When the lease is about to run out, or is given up, it is
-/// sent SIGTERM and then, before another node can lead, SIGKILL; so is every process that it has
-/// started. BELLWETHER_EPOCH, BELLWETHER_LEADER and BELLWETHER_LEASE_UNTIL (nanoseconds of
+/// its own and without standard input. When the lease is about to run out, or to be given up, it is
+/// sent SIGTERM and, after --grace, SIGKILL; so is every process that it has started. A node that
+/// hands over says so to the others once the command has ended, so no other node leads before. BELLWETHER_EPOCH, BELLWETHER_LEADER and BELLWETHER_LEASE_UNTIL (nanoseconds of
 /// CLOCK_BOOTTIME; renewed while it runs) are in its environment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -68,7 +71,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     overrides: OverrideArgs,
 
-    /// How long before it is killed the command is asked to end, when the lease runs out
+    /// How long before it is killed the command is asked to end, when the lease runs out, or the
+    /// node is to hand over; less if less of the lease is left
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = config::duration)]
     grace: Duration,
 
@@ -196,7 +200,7 @@ impl Args {
 
 /// What came while this node did not lead.
 enum Waited {
-    Leads(Guard),
+    Leads(Work),
     Signal(i32),
     Stopped,
 }
@@ -220,24 +224,26 @@ async fn take_part<C: Runnable>(
             let running = reload::Running { log: started, hooks: &hooks, election: &election };
             again.reload(node.get(), &running, &options);
         };
-        let guard = match wait(&election, &mut signals, args.least(), &mut reload).await {
-            Waited::Leads(guard) => guard,
+        let work = match wait(&election, &mut signals, args.least(), &mut reload).await {
+            Waited::Leads(work) => work,
             Waited::Signal(signal) => break u8::try_from(128 + signal).unwrap_or(u8::MAX),
             Waited::Stopped => {
                 election.stopped().await?;
                 break CANNOT;
             }
         };
-        let epoch = guard.epoch().number();
+        let epoch = work.guard().epoch().number();
         tracing::info!(node = node.get(), epoch, "starting the command");
         let began = Instant::now();
-        let running = Running::start(args, node, &guard)?;
-        let ended = running.watch(&guard, &mut signals, &mut reload).await?;
+        let running = Running::start(args, node, work.guard())?;
+        let ended = running.watch(&work, &mut signals, &mut reload).await?;
+        // Every process of it is reaped. From here on another node may lead.
+        drop(work);
         tracing::info!(node = node.get(), epoch, "the command {ended}");
         match ended {
             Ended::AsAsked(code) => break code,
             Ended::Lost if args.once => break LOST,
-            Ended::Lost => {}
+            Ended::Lost | Ended::NotStarted => {}
             Ended::ByItself(code) => {
                 let again = match args.restart {
                     Restart::Never => false,
@@ -284,10 +290,10 @@ async fn wait(
             return Waited::Stopped;
         }
         let enough = |until: u64| until.saturating_sub(keeper::now()) >= nanoseconds(least);
-        if let Some(guard) = election.guard()
-            && guard.until().is_some_and(|until| enough(until.as_nanos()))
+        if let Some(work) = election.begin_work()
+            && work.guard().until().is_some_and(|until| enough(until.as_nanos()))
         {
-            return Waited::Leads(guard);
+            return Waited::Leads(work);
         }
     }
 }

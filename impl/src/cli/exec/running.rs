@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use bellwether::protocol::Time;
-use bellwether::{Guard, NodeId};
+use bellwether::{Guard, NodeId, Work};
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
@@ -27,8 +27,10 @@ pub(super) enum Ended {
     ByItself(u8),
     /// With this exit status, after this program was asked to end.
     AsAsked(u8),
-    /// Because this node leads no longer.
+    /// Because this node leads no longer, or is about to.
     Lost,
+    /// It was not started: too little of the lease was left by then.
+    NotStarted,
 }
 
 impl fmt::Display for Ended {
@@ -37,6 +39,7 @@ impl fmt::Display for Ended {
             Ended::ByItself(code) => write!(f, "has ended with exit status {code}"),
             Ended::AsAsked(code) => write!(f, "has ended as asked, with exit status {code}"),
             Ended::Lost => f.write_str("was ended, as the leadership is lost"),
+            Ended::NotStarted => f.write_str("was not started: too little of the lease was left"),
         }
     }
 }
@@ -49,8 +52,12 @@ pub(super) struct Running {
     orders: OwnedWriteHalf,
     /// Until when the keeper believes that the lease lasts.
     until: u64,
+    grace: Duration,
+    /// How long before the end of the lease the keeper is not waited for any more.
+    margin: u64,
     stop_timeout: Duration,
-    asked: bool,
+    /// The signal by which this program was asked to end.
+    asked: Option<i32>,
     lost: bool,
     /// When a keeper that was told to end the command must have done so.
     hopeless: Option<Instant>,
@@ -68,6 +75,7 @@ impl Running {
         command.arg("exec-keeper");
         for (name, value) in [
             ("--until", until),
+            ("--least", nanoseconds(args.least())),
             ("--grace", nanoseconds(args.grace)),
             ("--margin", nanoseconds(args.margin)),
         ] {
@@ -87,18 +95,20 @@ impl Running {
             answers: BufReader::new(answers).lines(),
             orders,
             until,
+            grace: args.grace,
+            margin: nanoseconds(args.margin) / 2,
             stop_timeout: args.stop_timeout,
-            asked: false,
+            asked: None,
             lost: false,
             hopeless: None,
         })
     }
 
-    /// Renews the lease of the command as long as the guard is valid, and forwards signals, until
-    /// the command has ended. SIGHUP lets the node reload first.
+    /// Renews the lease of the command as long as the node leads, and forwards signals, until the
+    /// command has ended. SIGHUP lets the node reload first.
     pub(super) async fn watch(
         mut self,
-        guard: &Guard,
+        work: &Work,
         signals: &mut Signals,
         reload: &mut impl FnMut(),
     ) -> anyhow::Result<Ended> {
@@ -114,9 +124,10 @@ impl Running {
                     }
                     Asked::Forward(signal) => self.forward(signal, signals).await,
                 },
+                () = work.asked_to_end(), if !self.lost => {}
                 _ = tick.tick() => {}
             }
-            self.renew(guard).await;
+            self.renew(work).await;
             if self.keeper_is_gone() {
                 let node = self.node.get();
                 tracing::warn!(
@@ -128,28 +139,34 @@ impl Running {
         };
         self.clean_up(answer.is_none()).await?;
         let code = |word: &str| answer.as_ref()?.strip_prefix(word)?.trim().parse::<u8>().ok();
-        Ok(match (code("ended"), code("lost")) {
-            (Some(code), _) if self.asked => Ended::AsAsked(code),
-            (Some(code), _) if !self.lost => Ended::ByItself(code),
-            (None, None) if self.asked => Ended::AsAsked(CANNOT),
-            _ => Ended::Lost,
+        let by_signal = |signal| u8::try_from(128 + signal).unwrap_or(u8::MAX);
+        let (ended, started) = (code("ended"), code("late").is_none());
+        Ok(match self.asked {
+            Some(signal) if !started => Ended::AsAsked(by_signal(signal)),
+            Some(_) => Ended::AsAsked(ended.or(code("lost")).unwrap_or(CANNOT)),
+            None if !started => Ended::NotStarted,
+            None => match ended {
+                Some(code) if !self.lost => Ended::ByItself(code),
+                _ => Ended::Lost,
+            },
         })
     }
 
-    /// Tells the keeper until when the lease lasts, or that it is over.
-    async fn renew(&mut self, guard: &Guard) {
-        match guard.until().map(Time::as_nanos) {
-            Some(until) if until > self.until => {
-                self.until = until;
-                self.order(&format!("until {until}")).await;
-            }
-            Some(_) => {}
-            None if self.lost => {}
-            None => {
-                self.lost = true;
-                self.order(&format!("stop {} 0", Signal::TERM.as_raw())).await;
-                self.give_up_after(Duration::ZERO);
-            }
+    /// Tells the keeper until when the lease lasts, and that the command is to end because the node
+    /// is about to lead no longer, or leads no longer.
+    async fn renew(&mut self, work: &Work) {
+        let until = work.guard().until().map(Time::as_nanos);
+        if let Some(until) = until.filter(|&until| until > self.until) {
+            self.until = until;
+            self.order(&format!("until {until}")).await;
+        }
+        if !self.lost && work.is_asked_to_end() {
+            self.lost = true;
+            // Of a lease that is over, no time is left.
+            let grace = until.map_or(Duration::ZERO, |_| self.grace);
+            let signal = Signal::TERM.as_raw();
+            self.order(&format!("stop {signal} {}", nanoseconds(grace))).await;
+            self.give_up_after(grace);
         }
     }
 
@@ -160,7 +177,7 @@ impl Running {
     }
 
     async fn end(&mut self, signal: i32) {
-        self.asked = true;
+        self.asked = Some(signal);
         let after = self.stop_timeout;
         self.order(&format!("stop {signal} {}", nanoseconds(after))).await;
         self.give_up_after(after);
@@ -171,9 +188,11 @@ impl Running {
         self.hopeless = Some(self.hopeless.map_or(at, |earlier| earlier.min(at)));
     }
 
-    /// Whether the keeper should have ended the command, and has not.
+    /// Whether the keeper should have ended the command, and has not. What is left of the margin is
+    /// the time to do that here.
     fn keeper_is_gone(&self) -> bool {
-        keeper::now() >= self.until || self.hopeless.is_some_and(|at| Instant::now() >= at)
+        let latest = self.until.saturating_sub(self.margin);
+        keeper::now() >= latest || self.hopeless.is_some_and(|at| Instant::now() >= at)
     }
 
     /// A keeper that is gone needs no order; its answer, or that there is none, tells.

@@ -11,14 +11,14 @@ use crate::protocol::quorum::{self, Message, Quorum, Timing};
 use crate::storage::Memory;
 
 /// Node 3 of three, which leads epoch 1, and which node 2 follows.
-struct Leader {
-    actor: Actor<Quorum, ManualClock>,
-    leadership: LeadershipWatch,
-    lessor: Lessor,
-    clock: ManualClock,
+pub(super) struct Leader {
+    pub(super) actor: Actor<Quorum, ManualClock>,
+    pub(super) leadership: LeadershipWatch,
+    pub(super) lessor: Lessor,
+    pub(super) clock: ManualClock,
 }
 
-async fn leader() -> Leader {
+pub(super) async fn leader() -> Leader {
     leader_behind(None).await
 }
 

@@ -151,6 +151,25 @@ async fn a_leader_whose_disk_does_not_answer_yields_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_leader_whose_disk_does_not_answer_yields_once_its_work_has_ended() {
+    let (mut actor, leadership, lessor, clock, _answer) = candidate().await;
+    actor.step(grant(1)).await.expect("nothing to save");
+    let work = Work::begin(lessor.guard().expect("it leads"), leadership.clone());
+    let work = work.expect("it leads");
+    {
+        let mut led = pin!(pass(&mut actor, &clock, 10_000));
+        let waits = tokio::time::timeout(ms(100), &mut led).await;
+        assert!(waits.is_err(), "it has not yielded: its lease is not over");
+        assert!(work.is_asked_to_end() && work.guard().is_valid_now());
+        assert!(leadership.now().is_self());
+        drop(work);
+        led.await;
+    }
+    assert_eq!(leadership.now().reason.map(Reason::name), Some("storage_stalled"));
+    assert!(lessor.left().is_none());
+}
+
+#[tokio::test]
 async fn a_leader_whose_disk_fails_yields_and_asks_again() {
     let (mut actor, leadership, _, clock, answer) = candidate().await;
     actor.step(grant(1)).await.expect("nothing to save");

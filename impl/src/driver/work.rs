@@ -1,0 +1,124 @@
+//! Work that only a leader may do, and that its node waits for before it leads no longer.
+//!
+//! A core that stops leading before its lease is over has decided so, and nothing of it has left
+//! the node yet: no grant, no message. The loop asks all work to end then, and holds that back
+//! until it has ended. It renews nothing meanwhile, so the lease is the bound: once it is over, no
+//! guard is valid, and no node needs to be told anything.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::actor::{Actor, LONGEST_SLEEP};
+use super::guard::Guard;
+use super::leadership::LeadershipWatch;
+use crate::clock::Clock;
+use crate::protocol::{Core, Epoch, Lease};
+
+/// Work that only a leader may do, under way: a [`Guard`] that the node waits for.
+///
+/// Before a node hands over, or makes way for a higher one or for a higher epoch, it asks all work
+/// to [end](Work::asked_to_end), and waits until each value of this type is dropped. Only then do
+/// other nodes learn of it, so none of them leads before. The node does not renew its lease
+/// meanwhile, and waits for no longer than that lasts: work that has not ended by then counts no
+/// more than with a guard alone.
+///
+/// Drop it when nothing of the work can happen any more: what was started has ended, what was sent
+/// is answered.
+#[derive(Debug)]
+pub struct Work {
+    guard: Guard,
+    leadership: LeadershipWatch,
+}
+
+/// All work of one node.
+#[derive(Debug, Default)]
+pub(super) struct Works(watch::Sender<State>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    under_way: usize,
+    /// The epoch whose work is to end; none begins any more.
+    ends: Option<Epoch>,
+}
+
+impl Works {
+    /// Work of this epoch is to end. Whether there is none.
+    fn end(&self, epoch: Epoch) -> bool {
+        self.0.send_modify(|state| state.ends = Some(epoch));
+        self.0.borrow().under_way == 0
+    }
+
+    /// Waits until there is none.
+    pub(super) async fn ended(&self) {
+        // The sender is here: it does not go.
+        let _ = self.0.subscribe().wait_for(|state| state.under_way == 0).await;
+    }
+}
+
+impl Work {
+    /// Work under this guard; none if its epoch is about to end, or has ended.
+    pub(super) fn begin(guard: Guard, leadership: LeadershipWatch) -> Option<Self> {
+        let epoch = Some(guard.epoch());
+        let begins = guard.works().0.send_if_modified(|state| {
+            let begins = state.ends != epoch;
+            state.under_way += usize::from(begins);
+            begins
+        });
+        let work = begins.then(|| Self { guard, leadership });
+        // One that has begun a moment too late has ended by this.
+        work.filter(|work| work.guard.is_valid_now())
+    }
+
+    /// The leadership under which it is done.
+    #[must_use]
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Whether it is to end: the node is about to lead no longer, or leads no longer.
+    #[must_use]
+    pub fn is_asked_to_end(&self) -> bool {
+        self.guard.works().0.borrow().ends == Some(self.guard.epoch()) || !self.guard.is_valid_now()
+    }
+
+    /// Waits until it is to end: until the node is about to lead no longer, or its lease is over.
+    pub async fn asked_to_end(&self) {
+        let mut state = self.guard.works().0.subscribe();
+        let epoch = Some(self.guard.epoch());
+        tokio::select! {
+            _ = state.wait_for(|state| state.ends == epoch) => {}
+            () = self.guard.lost(self.leadership.clone()) => {}
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.guard.works().0.send_modify(|state| state.under_way -= 1);
+    }
+}
+
+impl<C: Core, K: Clock> Actor<C, K> {
+    /// Waits until the work of a leadership that is given up has ended, for as long as its lease
+    /// lasts.
+    pub(super) async fn end_work(&mut self, lease: Lease) {
+        if self.lessee.works().end(lease.epoch) {
+            return;
+        }
+        let (node, epoch) = (self.node.status().id.get(), lease.epoch.number());
+        tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
+        loop {
+            let left = lease.until.since(self.clock.now());
+            if left == Duration::ZERO {
+                tracing::warn!(node, epoch, "the work has not ended, and the lease is over");
+                return;
+            }
+            tokio::select! {
+                biased;
+                () = self.lessee.works().ended() => return,
+                () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}
+            }
+        }
+    }
+}
