@@ -3,6 +3,7 @@
 //!
 //! `BELLWETHER_ROUNDS` says how many rounds each fault is tried; without it they are few.
 
+mod environment;
 mod handover;
 
 use std::fs::{self, File};
