@@ -1,14 +1,16 @@
 //! What the daemon runs before it leads, and on each change: one script at a time, in the order in
 //! which the changes came, each for a limited time.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::config::{Hooks, Runnable};
 use bellwether::driver::Change;
-use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Role};
+use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Reason, Role};
 use humantime_serde::re::humantime::format_duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -28,6 +30,8 @@ const REST: Duration = Duration::from_millis(100);
 pub(crate) struct Running {
     task: JoinHandle<()>,
     hooks: watch::Sender<Hooks>,
+    /// Those that run.
+    pub(crate) scripts: Scripts,
 }
 
 impl Running {
@@ -57,9 +61,19 @@ pub(crate) async fn join<C: Runnable>(config: Config<C>) -> anyhow::Result<(Elec
         (election, Some(preparation))
     };
     let handle = election.handle();
-    let runner = Runner { cluster, node, handle, hooks: current, last: None };
+    let scripts = Scripts::default();
+    let runner = Runner {
+        cluster,
+        node,
+        handle,
+        hooks: current,
+        last: None,
+        role: Role::NotStarted,
+        led: None,
+        scripts: scripts.clone(),
+    };
     let task = tokio::spawn(runner.run(preparation));
-    Ok((election, Running { task, hooks }))
+    Ok((election, Running { task, hooks, scripts }))
 }
 
 struct Runner {
@@ -69,6 +83,29 @@ struct Runner {
     hooks: watch::Receiver<Hooks>,
     /// The change that was told last.
     last: Option<Change>,
+    /// The role before the node prepared itself to lead.
+    role: Role,
+    /// The node that was known to lead last.
+    led: Option<NodeId>,
+    scripts: Scripts,
+}
+
+/// The numbers of the scripts that run: whatever else is below this process is not theirs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scripts(Arc<Mutex<BTreeSet<u32>>>);
+
+impl Scripts {
+    /// None starts or ends while this is held.
+    pub(crate) fn all(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(&self, script: &mut Command) -> std::io::Result<Child> {
+        let mut all = self.all();
+        let child = script.spawn()?;
+        all.extend(child.id());
+        Ok(child)
+    }
 }
 
 /// How a script ended.
@@ -108,15 +145,16 @@ impl Runner {
         for change in changes {
             let hook = self.hooks.borrow().on_change.clone();
             if !hook.is_empty() {
-                let mut script = self.script(&hook, change.epoch, change.leader, change.role);
-                let (role, leader) =
-                    self.last.map_or((Role::NotStarted, None), |last| (last.role, last.leader));
-                script.env("BELLWETHER_OLD_ROLE", role.to_string());
-                script.env("BELLWETHER_OLD_LEADER", number(leader));
-                script.env("BELLWETHER_REASON", change.reason.name());
+                let Change { epoch, role, leader, reason, .. } = change;
+                let before = self.last.map_or((Role::NotStarted, None), |l| (l.role, l.leader));
+                let mut script = self.script(&hook, epoch, before, (role, leader), reason);
                 script.env("BELLWETHER_SEQ", change.seq.to_string());
                 self.log("on_change", &self.execute("on_change", script, None).await);
             }
+            if change.reason != Reason::PREPARING {
+                self.role = change.role;
+            }
+            self.led = change.leader.or(self.led);
             self.last = Some(change);
         }
     }
@@ -124,7 +162,8 @@ impl Runner {
     /// Leads if the script succeeds, and steps down otherwise.
     async fn prepare(&self, mut approach: Approach) {
         let hook = self.hooks.borrow().before_leading.clone();
-        let script = self.script(&hook, approach.epoch(), Some(self.node), Role::Leader);
+        let (before, now) = ((self.role, self.led), (Role::Leader, Some(self.node)));
+        let script = self.script(&hook, approach.epoch(), before, now, approach.reason());
         let ended = self.execute("before_leading", script, Some(&mut approach)).await;
         self.log("before_leading", &ended);
         match ended {
@@ -141,16 +180,20 @@ impl Runner {
         &self,
         hook: &[String],
         epoch: Option<Epoch>,
-        leader: Option<NodeId>,
-        role: Role,
+        before: (Role, Option<NodeId>),
+        now: (Role, Option<NodeId>),
+        reason: Reason,
     ) -> Command {
         let mut script = Command::new(hook.first().map_or("", String::as_str));
         script.args(hook.iter().skip(1));
         script.env("BELLWETHER_CLUSTER", &self.cluster);
         script.env("BELLWETHER_NODE", self.node.to_string());
         script.env("BELLWETHER_EPOCH", epoch.map_or(String::new(), |e| e.number().to_string()));
-        script.env("BELLWETHER_LEADER", number(leader));
-        script.env("BELLWETHER_ROLE", role.to_string());
+        script.env("BELLWETHER_LEADER", number(now.1));
+        script.env("BELLWETHER_ROLE", now.0.to_string());
+        script.env("BELLWETHER_OLD_LEADER", number(before.1));
+        script.env("BELLWETHER_OLD_ROLE", before.0.to_string());
+        script.env("BELLWETHER_REASON", reason.name());
         // It is no part of the service: it says nothing to the service manager.
         script.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC");
         script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -168,10 +211,11 @@ impl Runner {
     ) -> anyhow::Result<Ended> {
         let limit = self.hooks.borrow().timeout;
         let program = script.as_std().get_program().to_string_lossy().into_owned();
-        let mut child = script.spawn().map_err(|error| match error.kind() {
+        let mut child = self.scripts.start(&mut script).map_err(|error| match error.kind() {
             ErrorKind::NotFound => anyhow!("{program}: there is no such program"),
             _ => anyhow!("{program}: {error}"),
         })?;
+        let number = child.id();
         let printed = self.printed(hook, &mut child);
         let in_vain = async {
             match approach {
@@ -187,6 +231,7 @@ impl Runner {
         if !matches!(ended, Ended::Itself(_)) {
             kill(&mut child).await;
         }
+        self.scripts.all().retain(|&script| Some(script) != number);
         for task in printed {
             let _ = timeout(REST, task).await;
         }

@@ -36,6 +36,7 @@ enum State {
 struct Ask {
     number: u64,
     epoch: Option<Epoch>,
+    reason: Reason,
 }
 
 /// The side of the program: see [`Election::join_prepared`](super::Election::join_prepared).
@@ -63,7 +64,7 @@ impl Gate {
     pub(super) fn approach(&mut self, epoch: Option<Epoch>, reason: Reason) {
         self.number += 1;
         self.state = State::Held(reason);
-        self.asks.send_replace(Some(Ask { number: self.number, epoch }));
+        self.asks.send_replace(Some(Ask { number: self.number, epoch, reason }));
     }
 
     /// The node leads no longer.
@@ -118,6 +119,12 @@ impl Approach {
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {
         self.ask.epoch
+    }
+
+    /// Why the node has come to lead.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        self.ask.reason
     }
 
     /// Waits until the preparation is in vain: the node leads no longer, or another epoch.

@@ -15,16 +15,20 @@ struct Hooked {
 impl Hooked {
     /// `scripts` are keys of the section and what the script does; `more` is the rest of it.
     fn new(scripts: &[(&str, &str)], more: &str) -> Self {
-        let cluster = Cluster::new(2);
-        let mut text = cluster.text("test") + "[hooks]\n";
+        let hooked = Self { cluster: Cluster::new(2) };
+        hooked.write(scripts, more);
+        hooked
+    }
+
+    fn write(&self, scripts: &[(&str, &str)], more: &str) {
+        let mut text = self.cluster.text("test") + "[hooks]\n";
         for (key, script) in scripts {
-            let path = cluster.directory.path().join(key);
+            let path = self.path(key);
             fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("writable");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("its own");
             text += &format!("{key} = [\"{}\", \"{}\"]\n", path.display(), key);
         }
-        fs::write(cluster.config(), text + more).expect("writable");
-        Self { cluster }
+        fs::write(self.cluster.config(), text + more).expect("writable");
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -39,6 +43,17 @@ impl Hooked {
         let look = || self.text(name).contains(part);
         let explain = || format!("{}\n{}", self.text(name), self.cluster.log_of("1"));
         wait_until(&format!("{name} has {part}"), look, explain);
+    }
+}
+
+impl Hooked {
+    fn epoch(&self, node: u16) -> u64 {
+        let status = self.cluster.status(node).expect("it answers");
+        status["epoch"].as_u64().expect("its protocol has epochs")
+    }
+
+    fn tells(&self, node: u16, line: &str) {
+        self.waits_for("told", &format!("on_change node={node} {line}\n"));
     }
 }
 
@@ -135,4 +150,35 @@ fn a_leader_that_cannot_prepare_itself_steps_down() {
     fs::write(hooked.cluster.config(), &text).expect("writable");
     hooked.cluster.start(1);
     hooked.cluster.wait_for_leader(1);
+}
+
+const TELL_EPOCHS: &str = "\
+cd \"$(dirname \"$0\")\"
+echo \"$1 node=$BELLWETHER_NODE epoch=$BELLWETHER_EPOCH $BELLWETHER_OLD_ROLE>$BELLWETHER_ROLE \\
+leader=$BELLWETHER_OLD_LEADER>$BELLWETHER_LEADER $BELLWETHER_REASON\" >> told";
+
+/// With a protocol that has epochs: both scripts are told which it is, which node led before, and
+/// why the next one leads.
+#[test]
+fn scripts_are_told_the_epoch_the_old_and_the_new_leader_and_the_reason() {
+    let mut hooked = Hooked { cluster: Cluster::running(3, "quorum", "") };
+    hooked.write(&[("before_leading", TELL_EPOCHS), ("on_change", TELL_EPOCHS)], "");
+    (1..=3).for_each(|node| hooked.cluster.start(node));
+    let old = hooked.cluster.wait_for_any_leader();
+    let first = hooked.epoch(old);
+    let prepares =
+        format!("before_leading node={old} epoch={first} candidate>leader leader=>{old}");
+    hooked.waits_for("told", &format!("{prepares} granted\n"));
+    hooked.tells(old, &format!("epoch={first} waiting>leader leader=>{old} granted"));
+
+    hooked.cluster.take(old).kill();
+    let new = hooked.cluster.wait_for_any_leader();
+    let (second, other) = (hooked.epoch(new), 6 - old - new);
+    assert!(second > first);
+    hooked.tells(new, &format!("epoch= follower>follower leader={old}> promise_over"));
+    let prepares = format!("before_leading node={new} epoch={second} candidate>leader");
+    hooked.waits_for("told", &format!("{prepares} leader={old}>{new} granted\n"));
+    hooked.tells(new, &format!("epoch={second} waiting>leader leader=>{new} granted"));
+    let follows = format!("epoch={second} follower>follower leader=>{new} leader_heard");
+    hooked.tells(other, &follows);
 }

@@ -4,10 +4,11 @@
 //! [adopted](adopt) orphans. So whatever a command has left behind is in the end a child, whose
 //! number no other process gets until it has been reaped: nothing else is ever killed.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait, waitpid};
 
 /// Orphans below this process become its children.
 pub(super) fn adopt() -> rustix::io::Result<()> {
@@ -20,6 +21,18 @@ pub(super) fn signal_children(signal: Signal) {
         // One that has ended meanwhile needs none.
         let _ = kill_process(child, signal);
     }
+}
+
+/// Kills each child but these, and reaps those that have ended. Whether no other is left.
+pub(super) fn kill_all_but(spared: &BTreeSet<u32>) -> bool {
+    let number = |child: &Pid| u32::try_from(child.as_raw_pid()).unwrap_or(0);
+    let others = children().into_iter().filter(|child| !spared.contains(&number(child)));
+    let left = others.filter(|&child| {
+        let _ = kill_process(child, Signal::KILL);
+        // One that another has waited for is no child any more.
+        matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
+    });
+    left.count() == 0
 }
 
 /// Tells of each child that has ended, and of its exit status, or 128 and the signal that ended it.

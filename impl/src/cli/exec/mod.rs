@@ -235,7 +235,7 @@ async fn take_part<C: Runnable>(
         let epoch = work.guard().epoch().number();
         tracing::info!(node = node.get(), epoch, "starting the command");
         let began = Instant::now();
-        let running = Running::start(args, node, work.guard())?;
+        let running = Running::start(args, node, work.guard(), hooks.scripts.clone())?;
         let ended = running.watch(&work, &mut signals, &mut reload).await?;
         // Every process of it is reaped. From here on another node may lead.
         drop(work);

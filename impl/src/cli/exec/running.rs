@@ -15,6 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
+use super::super::hooks::Scripts;
 use super::{Args, Asked, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
@@ -50,6 +51,8 @@ pub(super) struct Running {
     keeper: Child,
     answers: Lines<BufReader<OwnedReadHalf>>,
     orders: OwnedWriteHalf,
+    /// The hooks of the node, which are no part of the command.
+    scripts: Scripts,
     /// Until when the keeper believes that the lease lasts.
     until: u64,
     grace: Duration,
@@ -65,7 +68,12 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts the command.
-    pub(super) fn start(args: &Args, node: NodeId, guard: &Guard) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        args: &Args,
+        node: NodeId,
+        guard: &Guard,
+        scripts: Scripts,
+    ) -> anyhow::Result<Self> {
         let (ours, theirs) = Socket::pair().map_err(|e| anyhow!("no socket: {e}"))?;
         ours.set_nonblocking(true)?;
         // A guard that is not valid any more has no instant left: the keeper then starts nothing.
@@ -94,6 +102,7 @@ impl Running {
             keeper,
             answers: BufReader::new(answers).lines(),
             orders,
+            scripts,
             until,
             grace: args.grace,
             margin: nanoseconds(args.margin) / 2,
@@ -206,8 +215,7 @@ impl Running {
             let _ = self.keeper.kill();
         }
         self.keeper.wait().map_err(|e| anyhow!("cannot wait for the keeper: {e}"))?;
-        while !descendants::reap(|_, _| {}) {
-            descendants::signal_children(Signal::KILL);
+        while !descendants::kill_all_but(&self.scripts.all()) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         Ok(())

@@ -134,3 +134,27 @@ fn a_program_that_is_asked_to_end_ends_although_the_lease_is_lost_meanwhile() {
     assert_eq!(node.ended().code(), Some(128 + 9));
     cluster.no_two_at_once();
 }
+
+/// The node waits for its scripts itself, and what ends with the command is not theirs.
+#[test]
+fn a_script_of_the_node_outlives_the_command() {
+    let cluster = Cluster::quorum();
+    let told = cluster.directory.path().join("told");
+    let by_3 = cluster.directory.path().join("told-3");
+    let script = format!("sleep 0.3; echo $BELLWETHER_SEQ >> {}-$BELLWETHER_NODE", told.display());
+    let hooks = format!("[hooks]\non_change = [\"sh\", \"-c\", \"{script}\"]\n");
+    fs::write(cluster.config(), cluster.text("test") + &hooks).expect("ours");
+    let _others = [1, 2].map(|node| cluster.exec(node, &["--set", "skew=2s"], "starts; sleep 60"));
+    // Its command ends while a script runs.
+    let mut node = cluster.exec(3, &[], "starts; exit 0");
+    assert_eq!(node.ended().code(), Some(0));
+    let log = cluster.log_of("3");
+    assert!(!log.contains("the hook failed") && !log.contains("the hook cannot run"), "{log}");
+    let numbers: Vec<usize> = fs::read_to_string(by_3)
+        .expect("written")
+        .lines()
+        .map(|line| line.parse().expect("a number"))
+        .collect();
+    assert!(numbers.len() >= 3, "{numbers:?}: {log}");
+    assert!(numbers.iter().copied().eq(1..=numbers.len()), "{numbers:?}: {log}");
+}
