@@ -76,6 +76,7 @@ pub type Resources<D> = BTreeMap<String, Kept<D>>;
 
 /// Why a fence did not do what was asked.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum FenceError {
     /// The epoch is too old. Nothing was changed.
     #[error(transparent)]

@@ -15,6 +15,7 @@ use crate::transport::handshake::{self, Failure};
 
 /// How a node is at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StatusReport {
     /// The cluster it belongs to.
     pub cluster: ClusterId,
@@ -55,6 +56,7 @@ pub struct StatusReport {
 
 /// Another member, as a node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MemberReport {
     /// Its id.
     pub node: NodeId,
@@ -77,6 +79,7 @@ pub struct MemberReport {
 /// How the connection to another member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Link {
     /// There is one.
     Connected,
@@ -98,6 +101,7 @@ impl fmt::Display for Link {
 
 /// What has gone wrong since the node started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Counters {
     /// Handshakes that this node refused.
     pub refused_handshakes: u64,
@@ -112,6 +116,7 @@ pub struct Counters {
 
 /// Why a node did not tell how it is.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum QueryError {
     /// Nothing is there.
     #[error("no process answers at {address}: {cause}; is the node running?")]

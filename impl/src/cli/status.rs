@@ -167,7 +167,8 @@ fn describe(report: &StatusReport) -> String {
 }
 
 fn describe_member(text: &mut String, member: &MemberReport) {
-    let MemberReport { node, address, observes, link, problem, sent, received, dropped } = member;
+    let MemberReport { node, address, observes, link, problem, .. } = member;
+    let MemberReport { sent, received, dropped, .. } = member;
     let name = format!("member {node}");
     let observes = if *observes { " (observes)" } else { "" };
     let _ = writeln!(

@@ -9,6 +9,7 @@ use crate::protocol::{MemberError, Members, NodeId};
 
 /// What is wrong with a configuration, with the remedy.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The file cannot be read.
     #[error(

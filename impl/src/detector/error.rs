@@ -9,6 +9,7 @@ use super::LONGEST;
 
 /// What is wrong with the settings of a detector, in one sentence, with the remedy.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// A duration of zero where there must be one, or an absurdly long one.
     #[error(

@@ -69,6 +69,7 @@ pub struct Election {
 
 /// Why a node cannot take part.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum JoinError {
     /// The configuration lacks something, or what the node made durable does not fit to it.
     #[error(transparent)]
@@ -95,6 +96,7 @@ pub enum JoinError {
 
 /// Why a node takes part no longer although it was not told to leave.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Stopped {
     /// Something could not be made durable, and nothing that depends on it was sent.
     #[error("the node has stopped taking part: {0}")]

@@ -46,6 +46,7 @@ pub(super) fn channel() -> (mpsc::Sender<Order>, mpsc::Receiver<Order>) {
 
 /// Why a node does not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum RequestError {
     /// The protocol has no such thing.
     #[error("nodes of protocol {protocol} do not hand over: choose the protocol quorum for that")]

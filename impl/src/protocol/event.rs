@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::NodeId;
 
 /// What a node is doing. The roles of all protocols; a protocol uses those that it has.
+///
+/// There are no others: a comparison of a node with its specification names each of them, so one
+/// more is a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {

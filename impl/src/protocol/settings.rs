@@ -38,6 +38,7 @@ impl<T> Membership for Config<T> {
 
 /// What is wrong with the members of a cluster, in one sentence, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum MemberError {
     /// Not a number between 1 and 65535.
     #[error("`{text}` is not a node id: use a whole number from 1 to 65535")]
@@ -128,6 +129,7 @@ fn listed(ids: &[NodeId]) -> String {
 
 /// What is wrong with a duration, under the key that it has in the configuration of the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DurationError {
     /// A duration of zero, or an absurdly long one.
     #[error("{section}.{name} is {value:?}: use more than 0s and at most 24h")]
@@ -171,6 +173,7 @@ pub struct Conflict {
 
 /// What is wrong with a configuration of members and durations alone.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// Its members.
     #[error(transparent)]

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 /// Why a node cannot rely on its storage.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum StorageError {
     /// The directory cannot be used at all.
     #[error(
