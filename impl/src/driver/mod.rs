@@ -217,7 +217,7 @@ impl Election {
         let observers = config.observers().collect();
         let report = reporter(hello.clone(), observers, &leadership, &lessor, &links, &ignored);
         let shared = Arc::clone(&report);
-        let limits = Limits::new(config.network_timeout());
+        let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
         let (connections, arrivals) = transport::start(
             hello,
             Terms { credentials: credentials.clone(), lifetime, limits },

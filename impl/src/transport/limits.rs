@@ -18,9 +18,43 @@ pub(crate) struct Limits {
 impl Limits {
     /// A node that has nothing to say says so no more often.
     const QUIET: Duration = Duration::from_secs(5);
+    /// And to all of its peers together no more often than this.
+    const EACH: Duration = Duration::from_millis(250);
 
-    pub(crate) fn new(step: Duration) -> Self {
-        let quiet = step.max(Self::QUIET);
+    /// For a node with so many peers. Members know how many there are: they refuse those that have
+    /// another list, so both ends of a connection have the same times.
+    pub(crate) fn new(step: Duration, peers: usize) -> Self {
+        let all = Self::EACH * u32::try_from(peers).unwrap_or(u32::MAX);
+        let quiet = step.max(Self::QUIET).max(all);
         Self { step, handshake: step * 3, quiet, idle: quiet * 3 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often in a second a node with so many peers says to any of them that it is there, if it
+    /// has nothing else to say.
+    fn rate(peers: usize) -> f64 {
+        let quiet = Limits::new(Duration::from_secs(1), peers).quiet;
+        f64::from(u32::try_from(peers).expect("few")) / quiet.as_secs_f64()
+    }
+
+    #[test]
+    fn what_a_quiet_node_sends_is_bounded_however_many_members_there_are() {
+        for (nodes, expected) in [(3, 0.4), (9, 1.6), (21, 4.0), (50, 4.0), (255, 4.0)] {
+            assert!((rate(nodes - 1) - expected).abs() < 0.001, "{nodes}: {}", rate(nodes - 1));
+        }
+    }
+
+    #[test]
+    fn no_connection_is_closed_whose_other_end_has_nothing_to_say() {
+        for peers in [1, 20, 254] {
+            for step in [1, 5, 30].map(Duration::from_secs) {
+                let limits = Limits::new(step, peers);
+                assert!(limits.idle >= limits.quiet + 2 * step, "{limits:?}");
+            }
+        }
     }
 }

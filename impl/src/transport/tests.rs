@@ -88,7 +88,7 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
         terms: Terms {
             credentials: Current::new(credentials),
             lifetime,
-            limits: Limits::new(Duration::from_secs(2)),
+            limits: Limits::new(Duration::from_secs(2), 1),
         },
         peers: links.peers,
         limiter: LogLimiter::default(),
@@ -272,9 +272,11 @@ async fn a_node_that_has_nothing_to_say_says_so() {
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
+    let started = Instant::now();
     for _ in 0..3 {
         assert_eq!(next(&mut connection).await, Frame::Quiet);
     }
+    assert!(started.elapsed() >= SHORT.quiet * 2, "and no more often: {:?}", started.elapsed());
     assert_eq!(peer.sent.load(Ordering::Relaxed), 0, "no messages");
 }
 
