@@ -1,15 +1,19 @@
 //! Serves a router, with limits: what is slow or too much is cut off, and nothing else suffers.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use axum::{Extension, Router};
+use futures::StreamExt as _;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -17,8 +21,9 @@ use tokio_rustls::TlsAcceptor;
 use super::Options;
 use super::control::Certified;
 use crate::config::{self, Certificates};
+use crate::transport::lobby::{Lobby, Place};
 
-/// How many connections there are at a time. Further ones wait.
+/// How many connections there are at a time. For a further one, one that says nothing has to go.
 const CONNECTIONS: usize = 256;
 
 /// How long a process may take to send the head of a request, and between two requests.
@@ -32,10 +37,11 @@ const HEADERS: usize = 64;
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// Serves `router` on `listener` until this future is dropped. Bodies are not read, heads are small
-/// and soon there, and connections are few.
+/// and soon there, and connections are few: if they are too many, those that say nothing go first,
+/// from the address that has the most.
 pub async fn serve(listener: TcpListener, router: Router) {
-    let serve = |stream| {
-        let router = router.clone();
+    let serve = |stream, place: &Place| {
+        let router = marked(router.clone(), place);
         async {
             // An error is the other side's: it has gone, or speaks no HTTP.
             let _ = connection(stream, router).await;
@@ -47,7 +53,29 @@ pub async fn serve(listener: TcpListener, router: Router) {
 /// As [`serve`], with TLS and the certificates of the `options`, which may be replaced meanwhile.
 /// Without any, no connection is served. The `options` are those of the router.
 pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Options) {
-    accept(listener, |stream| encrypted(stream, router.clone(), options.certificates())).await;
+    let serve = |stream, place: &Place| {
+        encrypted(stream, marked(router.clone(), place), options.certificates())
+    };
+    accept(listener, serve).await;
+}
+
+/// The same router, for one connection: while it answers, the connection is busy.
+fn marked(router: Router, place: &Place) -> Router {
+    let answers = place.answers();
+    router.layer(from_fn(move |request: Request, next: Next| {
+        let busy = answers();
+        async move {
+            let response = next.run(request).await;
+            let content = response.headers().get(header::CONTENT_TYPE);
+            if content.is_none_or(|content| content != "text/event-stream") {
+                return response;
+            }
+            // Events are an answer that goes on.
+            let (parts, body) = response.into_parts();
+            let events = body.into_data_stream().inspect(move |_| _ = &busy);
+            Response::from_parts(parts, Body::from_stream(events))
+        }
+    }))
 }
 
 async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certificates>) {
@@ -66,22 +94,27 @@ async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certi
     let _ = connection(stream, router).await;
 }
 
-/// Has each connection served beside the others.
+/// Has each connection served beside the others, until it ends or has to go.
 async fn accept<F: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
-    serve: impl Fn(TcpStream) -> F,
+    serve: impl Fn(TcpStream, &Place) -> F,
 ) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let lobby = Lobby::with_room(CONNECTIONS);
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let served = serve(stream);
+            Ok((stream, from)) => {
+                let (place, crowded) = lobby.enter(from.ip());
+                if crowded {
+                    tracing::debug!(remote = %from, "too many connections for HTTP: one is closed");
+                }
+                let served = serve(stream, &place);
                 connections.spawn(async move {
-                    served.await;
-                    drop(permit);
+                    tokio::select! {
+                        () = place.over.cancelled() => {}
+                        () = served => {}
+                    }
                 });
             }
             Err(error) => {

@@ -270,3 +270,42 @@ async fn slow_and_large_requests_are_cut_off_and_others_are_answered() {
     }
     server.abort();
 }
+
+/// As a browser, a probe and a scraper do it beside a process that opens connections and says
+/// nothing.
+#[tokio::test]
+async fn a_thousand_silent_connections_keep_none_waiting() {
+    let nodes = cluster().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = tokio::spawn(serve(listener, router(nodes[0].handle(), Options::default())));
+    let mut page = TcpStream::connect(address).await.expect("it listens");
+    page.write_all(b"GET /events HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("sent");
+    let mut event = [0; 64];
+    timeout(LIMIT, page.read_exact(&mut event)).await.expect("soon").expect("an event");
+
+    let mut silent = Vec::new();
+    for _ in 0..1_000 {
+        silent.push(TcpStream::connect(address).await.expect("it listens"));
+    }
+    for path in ["/leader", "/livez", "/metrics", "/"] {
+        let mut good = TcpStream::connect(address).await.expect("it listens");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+        good.write_all(request.as_bytes()).await.expect("sent");
+        let mut answer = String::new();
+        let read = timeout(Duration::from_secs(2), good.read_to_string(&mut answer)).await;
+        read.expect("at once").expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+    // The oldest of them are closed already, the youngest are not, and the page is still told.
+    let mut rest = Vec::new();
+    let closed = timeout(Duration::from_secs(1), silent[0].read_to_end(&mut rest)).await;
+    assert!(matches!(closed, Ok(Ok(0) | Err(_))), "{closed:?}");
+    let mut told = 0;
+    while told < 2_000 {
+        let read = timeout(LIMIT, page.read(&mut event)).await.expect("soon").expect("it goes on");
+        assert_ne!(read, 0, "it is not closed");
+        told += read;
+    }
+    server.abort();
+}

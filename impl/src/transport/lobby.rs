@@ -1,78 +1,141 @@
-//! Connections of processes that have not said yet who they are.
+//! Connections of processes that have not said yet who they are, at the port of the nodes; and all
+//! connections of the port for HTTP.
 //!
-//! There is room for a number of them. If it is taken, one that waits has to go: the oldest from
-//! the address that has the most. So a process that keeps many open, or many processes of one
-//! machine, push out each other, and a node that calls needs only as long as its handshake takes.
-//! What has been admitted as a member has a place of its own, which no other process can take.
+//! There is room for a number of them. If it is taken, one that waits has to go: the one that has
+//! waited longest from the address that has the most. So a process that keeps many open, or many
+//! processes of one machine, push out each other, and a node that calls needs only as long as its
+//! handshake takes. What has been admitted as a member has a place of its own, which no other
+//! process can take. What is being answered by HTTP goes after all that say nothing.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
 /// How many wait at most, besides one for each member: all may call at the same moment.
 const STRANGERS: usize = 128;
 
-/// Those that wait, in the order in which they came.
+/// Those that wait.
 #[derive(Clone, Debug)]
-pub(super) struct Lobby(Arc<Mutex<Waiting>>);
+pub(crate) struct Lobby(Arc<Mutex<Waiting>>);
 
 #[derive(Debug)]
 struct Waiting {
     next: u64,
     room: usize,
-    places: BTreeMap<u64, (IpAddr, CancellationToken)>,
+    places: BTreeMap<u64, Guest>,
+}
+
+/// One that waits.
+#[derive(Debug)]
+struct Guest {
+    from: IpAddr,
+    over: CancellationToken,
+    /// The next number when it began to wait: the least has waited longest.
+    since: u64,
+    /// It is being answered, and does not wait.
+    busy: bool,
 }
 
 /// The place of one that waits; free when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     lobby: Lobby,
     number: u64,
     /// Cancelled when it has to go.
-    pub(super) over: CancellationToken,
+    pub(crate) over: CancellationToken,
 }
 
 impl Lobby {
     /// Of a node that has so many peers.
     pub(super) fn new(peers: usize) -> Self {
-        let room = STRANGERS + peers;
+        Self::with_room(STRANGERS + peers)
+    }
+
+    /// With room for so many.
+    pub(crate) fn with_room(room: usize) -> Self {
         Self(Arc::new(Mutex::new(Waiting { next: 0, room, places: BTreeMap::new() })))
     }
 
     /// A place for one that comes from there, and whether another had to go for it.
-    pub(super) fn enter(&self, from: IpAddr) -> (Place, bool) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn enter(&self, from: IpAddr) -> (Place, bool) {
+        let mut waiting = self.waiting();
         let crowded = waiting.places.len() >= waiting.room;
         if crowded && let Some(number) = waiting.last_in_line() {
             let gone = waiting.places.remove(&number);
-            gone.inspect(|(_, over)| over.cancel());
+            gone.inspect(|guest| guest.over.cancel());
         }
         let (number, over) = (waiting.next, CancellationToken::new());
         waiting.next += 1;
-        waiting.places.insert(number, (machine(from), over.clone()));
+        let guest = Guest { from: machine(from), over: over.clone(), since: number, busy: false };
+        waiting.places.insert(number, guest);
         (Place { lobby: self.clone(), number, over }, crowded)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Waiting {
-    /// The one that goes: the oldest from the address that has the most.
+    /// The one that goes: of the address that has the most, the one that has waited longest. One
+    /// that is being answered goes if all of them are.
     fn last_in_line(&self) -> Option<u64> {
         let mut counts = BTreeMap::<IpAddr, usize>::new();
-        for (from, _) in self.places.values() {
-            *counts.entry(*from).or_default() += 1;
+        for guest in self.places.values() {
+            *counts.entry(guest.from).or_default() += 1;
         }
         let most = counts.values().copied().max()?;
-        let oldest = self.places.iter().find(|(_, (from, _))| counts[from] == most);
-        oldest.map(|(&number, _)| number)
+        let crowd = self.places.iter().filter(|(_, guest)| counts[&guest.from] == most);
+        let first = crowd.min_by_key(|(_, guest)| (guest.busy, guest.since));
+        first.map(|(&number, _)| number)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut waiting = self.lobby.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.places.remove(&self.number);
+        self.lobby.waiting().places.remove(&self.number);
+    }
+}
+
+/// One that is being answered, until this is dropped; then it waits anew.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct Busy {
+    lobby: Lobby,
+    number: u64,
+}
+
+#[cfg(feature = "http")]
+impl Place {
+    /// What makes it busy, for those that answer.
+    pub(crate) fn answers(&self) -> impl Fn() -> Busy + Clone + Send + Sync + 'static {
+        let (lobby, number) = (self.lobby.clone(), self.number);
+        move || {
+            let busy = Busy { lobby: lobby.clone(), number };
+            busy.set(true);
+            busy
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl Busy {
+    fn set(&self, busy: bool) {
+        let mut waiting = self.lobby.waiting();
+        let since = waiting.next;
+        waiting.next += 1;
+        if let Some(guest) = waiting.places.get_mut(&self.number) {
+            (guest.busy, guest.since) = (busy, since);
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.set(false);
     }
 }
 
@@ -107,6 +170,26 @@ mod tests {
         assert!(crowded && !late.over.is_cancelled());
         assert!(flood[1_000 - there].over.is_cancelled(), "the oldest that was left");
         assert!(!flood[1_000 - there + 1].over.is_cancelled());
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn what_is_being_answered_goes_last_and_then_waits_anew() {
+        let lobby = Lobby::with_room(3);
+        let places: Vec<_> = (0..3).map(|_| lobby.enter(from(1)).0).collect();
+        let gone = || places.iter().map(|place| place.over.is_cancelled()).collect::<Vec<_>>();
+        let first = places[0].answers()();
+        drop(places[1].answers()());
+        let _one = lobby.enter(from(1));
+        assert_eq!(gone(), [false, false, true], "it has waited longest");
+        let _two = lobby.enter(from(1));
+        assert_eq!(gone(), [false, true, true]);
+        drop(first);
+        let _three = lobby.enter(from(1));
+        assert_eq!(gone(), [false, true, true], "it has waited for less long than the one before");
+        // Each of the new ones that were pushed out had waited since before.
+        let (_four, _five) = (lobby.enter(from(1)), lobby.enter(from(1)));
+        assert_eq!(gone(), [true, true, true]);
     }
 
     #[test]

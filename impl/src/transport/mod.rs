@@ -18,7 +18,7 @@ pub(crate) mod handshake;
 mod incoming;
 mod limiter;
 mod limits;
-mod lobby;
+pub(crate) mod lobby;
 mod outbox;
 mod outgoing;
 mod peer;
