@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use super::{Cli, log};
+use super::{CONFIGURATION, Cli, complaint, log};
 
 /// What was asked, and which variables of the environment have a part in it.
 pub(crate) struct Line {
@@ -35,13 +35,20 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
         let variables = variables(&command, &matches);
         Ok(Line { cli: Cli::from_arg_matches(&matches)?, variables })
     });
-    read.map_err(|error| {
-        match in_environment(&command, &words, &error) {
+    let line = read.map_err(|error| {
+        let plain: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+        let message = in_environment(&command, &words, &error);
+        match message.or_else(|| complaint::complaint(&command, &plain, &error)) {
             Some(message) => log::complain(message),
             None => drop(error.print()),
         }
-        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
-    })
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(CONFIGURATION))
+    })?;
+    let Some(empty) = line.variables.iter().find_map(|variable| variable.strip_suffix('=')) else {
+        return Ok(line);
+    };
+    log::complain(is_empty(empty));
+    Err(ExitCode::from(CONFIGURATION))
 }
 
 /// A value such as `-1` is a wrong number, and not a flag.
@@ -74,6 +81,10 @@ fn variables(command: &Command, matches: &ArgMatches) -> Vec<String> {
     all
 }
 
+fn is_empty(variable: &str) -> String {
+    format!("the environment variable {variable} is empty: set or unset it")
+}
+
 /// The message about a value that is not from the command line, but from a variable.
 fn in_environment(command: &Command, words: &[OsString], error: &clap::Error) -> Option<String> {
     if ![ErrorKind::InvalidValue, ErrorKind::ValueValidation].contains(&error.kind()) {
@@ -98,7 +109,7 @@ fn in_environment(command: &Command, words: &[OsString], error: &clap::Error) ->
     let variable = variable.to_string_lossy();
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
     if value.is_empty() {
-        return Some(format!("the environment variable {variable} is empty: set or unset it"));
+        return Some(is_empty(&variable));
     }
     let why = match (std::error::Error::source(error), error.get(ContextKind::ValidValue)) {
         (Some(why), _) => why.to_string(),

@@ -2,6 +2,7 @@
 
 mod check_config;
 mod client;
+mod complaint;
 mod completions;
 mod control;
 mod demo;

@@ -92,29 +92,78 @@ fn no_number(text: &str) -> String {
 pub(super) enum Mistake {
     /// Found here: what stands at this place is wrong.
     Here(Range<usize>, String),
-    /// Found by the parser of the format.
+    /// What is read is no TOML.
     Syntax(toml::de::Error),
+    /// A value is missing, or not what it should be.
+    Value(toml::de::Error),
 }
 
 impl From<toml::de::Error> for Mistake {
     fn from(error: toml::de::Error) -> Self {
-        Self::Syntax(error)
+        Self::Value(error)
     }
 }
 
 impl Mistake {
     /// The message, with the line of the `text` that it is about.
     pub(super) fn tell(self, text: &str) -> String {
+        let at = |place: usize| 1 + text[..place.min(text.len())].matches('\n').count();
+        let shown = |error: &toml::de::Error, problem: String| {
+            let Some(place) = error.span() else { return problem };
+            let line = at(place.start);
+            let stands = text.lines().nth(line - 1).unwrap_or_default().trim();
+            format!("line {line}, `{stands}`: {problem}")
+        };
         match self {
-            Self::Here(place, problem) => {
-                let line = 1 + text[..place.start].matches('\n').count();
-                format!("line {line}: {problem}")
-            }
-            Self::Syntax(mut error) => {
-                error.set_input(Some(text));
-                error.to_string().trim_end().to_owned()
-            }
+            Self::Here(place, problem) => format!("line {}: {problem}", at(place.start)),
+            Self::Syntax(error) => shown(&error, syntax(error.message())),
+            Self::Value(error) => match missing(error.message()) {
+                Some(problem) => problem,
+                None => shown(&error, value(error.message())),
+            },
         }
+    }
+}
+
+/// Why a line is no TOML, and how to write it.
+fn syntax(message: &str) -> String {
+    if message.contains("duplicate key") {
+        return "duplicate key: every key may stand once, so leave one of them out".to_owned();
+    }
+    if message.contains("string") {
+        return "a text in quotation marks does not end: close it in the same line".to_owned();
+    }
+    format!(
+        "this is no TOML ({message}): write `key = value`, texts in quotation marks, below the \
+         [section] that the key belongs to"
+    )
+}
+
+/// What a key that is missing says, and how to write it.
+fn missing(message: &str) -> Option<String> {
+    let key = message.strip_prefix("missing field `")?.strip_suffix('`')?;
+    Some(match key {
+        "cluster" => "the key `cluster` is missing: write `cluster = \"NAME\"` at the top, the \
+                      same on every node"
+            .to_owned(),
+        "members" => "the section [members] is missing: write it with a line `ID = \
+                      \"HOST:PORT\"` for each node, this one included"
+            .to_owned(),
+        _ => format!("the key `{key}` is missing: add it"),
+    })
+}
+
+/// Why a value cannot be, and what can.
+fn value(message: &str) -> String {
+    let wrong =
+        message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "));
+    match wrong {
+        Some((found, "a map")) => {
+            format!("found {found}: write a section, with a line for each key")
+        }
+        Some((found, "a string")) => format!("found {found}: write a text in quotation marks"),
+        Some((found, wanted)) => format!("found {found}: write {wanted}"),
+        None => message.to_owned(),
     }
 }
 

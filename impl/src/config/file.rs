@@ -349,7 +349,7 @@ impl Source {
     }
 
     fn take_apart(&self) -> Result<Sections<'_>, Mistake> {
-        let root = DeTable::parse(&self.text)?;
+        let root = DeTable::parse(&self.text).map_err(Mistake::Syntax)?;
         let span = root.span();
         let mut root = root.into_inner();
         if let Some((key, _)) = root.get_key_value("timing") {
@@ -389,10 +389,8 @@ impl Source {
     fn wrong(&self, mistake: Mistake) -> Error {
         let mut problem = mistake.tell(&self.text);
         if problem.contains("duplicate key") {
-            problem.push_str(
-                "\nevery key may stand once; under [members] this means two nodes with one id: \
-                 give each its own",
-            );
+            problem
+                .push_str("; under [members] this means two nodes with one id: give each its own");
         }
         Error::Parse { path: self.path.clone(), problem }
     }

@@ -66,7 +66,7 @@ fn configurations_that_cannot_be_are_refused() {
     refuses(&["run", "--config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
     refuses(&["check-config", "/no/such/file"], 2, &["/no/such/file", "No such file"]);
     refuses(&["run"], 2, &["--config"]);
-    refuses(&["status"], 2, &["--config", "Usage"]);
+    refuses(&["status"], 2, &["--config FILE", "BELLWETHER_CONFIG", "--help"]);
     refuses(&["completions", "abacus"], 2, &["abacus", "bash"]);
 
     let mut text = cluster.text("test");

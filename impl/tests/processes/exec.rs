@@ -285,7 +285,7 @@ fn what_cannot_work_is_refused() {
     let exec = |more: &[&str], parts: &[&str]| {
         refuses(&[&["exec", "--config", config, "--node", "1"], more].concat(), 2, parts);
     };
-    exec(&[], &["<COMMAND>"]);
+    exec(&[], &["needs COMMAND", "its arguments"]);
     let bully = ["--protocol", "bully", "--", "true"];
     exec(&bully, &["with the protocol bully a leader has none", "quorum"]);
     let long = ["--grace", "900ms", "--", "true"];

@@ -198,7 +198,7 @@ fn every_mistake_has_its_place_and_remedy() {
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
         (problem(&format!("observers = [9]\n{GOOD}")), &["node 9 is to observe", "[members]"]),
         (problem(&format!("observers = [1, 2]\n{GOOD}")), &["1 member(s) vote", "at least 2"]),
-        (problem(&format!("observers = 10\n{GOOD}")), &["line 1", "sequence"]),
+        (problem(&format!("observers = 10\n{GOOD}")), &["line 1, `observers = 10`", "sequence"]),
         (
             problem(&format!("protocol = \"bully\"\nobservers = [10]\n{GOOD}")),
             &["protocol bully has no observers", "the protocol quorum"],
@@ -229,7 +229,7 @@ fn every_mistake_has_its_place_and_remedy() {
         (GOOD.replace("node = 2", "node = 70000").pipe(problem), &["`70000` is not a node id"]),
         (GOOD.replace("node = 2\n", "").pipe(problem), &["--node", "BELLWETHER_NODE"]),
         (GOOD.replace("orders", "or ders").pipe(problem), &["line 1", "is not a cluster name"]),
-        (problem(""), &["missing field `cluster`"]),
+        (problem(""), &["`cluster` is missing", "cluster = \"NAME\""]),
         (problem("\u{0}"), &["line 1"]),
         (problem(&"#".repeat(300_000)), &["larger than 262144 bytes"]),
     ] {
