@@ -23,16 +23,19 @@ pub(super) fn signal_children(signal: Signal) {
     }
 }
 
-/// Kills each child but these, and reaps those that have ended. Whether no other is left.
+/// Kills each child but these, and reaps those that have ended. Whether no other is left. One that
+/// has been reaped just now may have left orphans, which are children from then on: so that there
+/// is none says only a look that finds none, ended or not.
 pub(super) fn kill_all_but(spared: &BTreeSet<u32>) -> bool {
     let number = |child: &Pid| u32::try_from(child.as_raw_pid()).unwrap_or(0);
-    let others = children().into_iter().filter(|child| !spared.contains(&number(child)));
-    let left = others.filter(|&child| {
+    let mut others = children();
+    others.retain(|child| !spared.contains(&number(child)));
+    for &child in &others {
         let _ = kill_process(child, Signal::KILL);
-        // One that another has waited for is no child any more.
-        matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None))
-    });
-    left.count() == 0
+        // One that has not ended yet is reaped the next time.
+        let _ = waitpid(Some(child), WaitOptions::NOHANG);
+    }
+    others.is_empty()
 }
 
 /// Tells of each child that has ended, and of its exit status, or 128 and the signal that ended it.
