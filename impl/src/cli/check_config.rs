@@ -1,18 +1,27 @@
-//! `bellwether check-config`: what a node would run with.
+//! `bellwether check-config`: what a node would run with, and where each value is from.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use toml::de::{DeTable, DeValue};
 
+use super::line::Given;
 use super::overrides::OverrideArgs;
 use super::{Failure, print};
 
-/// Print the configuration a node would run with, or what is wrong with it
+/// The column in which it is said where a value is from.
+const COLUMN: usize = 40;
+
+/// Explain the configuration a node would run with, or what is wrong with it
 ///
-/// The output is itself a configuration file, with every default written out. If two nodes can lead
-/// at the same time with the protocol, a warning goes to standard error.
+/// The output is itself a configuration file, with every default written out. Behind each value
+/// stands where it is from: the line of the file, the flag, the variable, or the default. At the
+/// end it says which durations had to fit together, and how they do. If two nodes can lead at the
+/// same time with the protocol, a warning goes to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,17 +37,17 @@ pub(crate) struct Args {
     overrides: OverrideArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &Args, given: &[Given]) -> Result<ExitCode, Failure> {
     let overrides = Overrides::from(&args.overrides);
-    let text = config::load(&args.config, overrides, Write).and_then(|text| text);
+    let text = config::load(&args.config, overrides, Explain(args, given)).and_then(|text| text);
     print(&text.map_err(Failure::configuration)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the configuration as a file.
-struct Write;
+/// Writes the configuration as a file, with remarks.
+struct Explain<'a>(&'a Args, &'a [Given]);
 
-impl Visitor for Write {
+impl Visitor for Explain<'_> {
     type Output = Result<String, config::Error>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
@@ -48,6 +57,64 @@ impl Visitor for Write {
         for warning in config::warning::<C>().into_iter().chain(open) {
             eprintln!("warning: {warning}");
         }
-        Ok(config.to_toml(&log))
+        let Self(args, given) = self;
+        // It was read a moment ago. If it is gone by now, no value is said to be from it.
+        let file = std::fs::read_to_string(&args.config).unwrap_or_default();
+        let mut sources = lines(&file);
+        for given in given {
+            let keys = args.overrides.keys(&given.id, C::NAME);
+            sources.extend(keys.into_iter().map(|key| (key, given.from.clone())));
+        }
+        let mut text = remarked(&config.to_toml(&log), &sources);
+        let relations = C::explain(config.core());
+        if !relations.is_empty() {
+            let _ = writeln!(text, "\n# What must hold in [{}], and does:", C::NAME);
+        }
+        for relation in relations {
+            let _ = writeln!(text, "# {relation}");
+        }
+        Ok(text)
     }
+}
+
+/// The keys of a file, each with the line in which it stands.
+fn lines(file: &str) -> BTreeMap<String, String> {
+    fn collect(all: &mut BTreeMap<String, String>, file: &str, path: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let dot = if path.is_empty() { "" } else { "." };
+            let path = format!("{path}{dot}{}", key.get_ref());
+            match value.get_ref() {
+                DeValue::Table(table) => collect(all, file, &path, table),
+                _ => {
+                    let line = 1 + file[..key.span().start].matches('\n').count();
+                    all.insert(path, format!("line {line}"));
+                }
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    if let Ok(root) = DeTable::parse(file) {
+        collect(&mut all, file, "", root.get_ref());
+    }
+    all
+}
+
+/// The same file, with where each value is from.
+fn remarked(file: &str, sources: &BTreeMap<String, String>) -> String {
+    let (mut section, mut text) = (String::new(), String::new());
+    for line in file.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = format!("{}.", name.trim_end_matches(']'));
+        }
+        let key = line.split_once(" = ").filter(|_| !line.starts_with('['));
+        let _ = match key {
+            Some((key, _)) => {
+                let source = sources.get(&format!("{section}{key}"));
+                let source = source.map_or("default", String::as_str);
+                writeln!(text, "{line:COLUMN$} # {source}")
+            }
+            None => writeln!(text, "{line}"),
+        };
+    }
+    text
 }

@@ -9,16 +9,31 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use super::{CONFIGURATION, Cli, complaint, log};
 
-/// What was asked, and which variables of the environment have a part in it.
+/// What was asked, and which flags and variables of the environment have a part in it.
 pub(crate) struct Line {
     pub(crate) cli: Cli,
-    variables: Vec<String>,
+    pub(crate) given: Vec<Given>,
+}
+
+/// An argument that is not left to its default.
+pub(crate) struct Given {
+    /// The name of its field.
+    pub(crate) id: String,
+    /// The flag or the variable.
+    pub(crate) from: String,
+    /// What the variable is; none if it is a flag.
+    value: Option<String>,
 }
 
 impl Line {
     /// What goes behind the message about a configuration that is wrong: the variables may be.
     pub(crate) fn sources(&self) -> String {
-        match &self.variables[..] {
+        let variables: Vec<_> = self
+            .given
+            .iter()
+            .filter_map(|given| Some(format!("{}={}", given.from, given.value.as_ref()?)))
+            .collect();
+        match &variables[..] {
             [] => String::new(),
             variables => format!("\nset in the environment: {}", variables.join(", ")),
         }
@@ -32,8 +47,8 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     let mut command = with_negative_numbers(Cli::command());
     let read = command.try_get_matches_from_mut(&words);
     let read = read.and_then(|matches| {
-        let variables = variables(&command, &matches);
-        Ok(Line { cli: Cli::from_arg_matches(&matches)?, variables })
+        let given = given(&command, &matches);
+        Ok(Line { cli: Cli::from_arg_matches(&matches)?, given })
     });
     let line = read.map_err(|error| {
         let plain: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
@@ -44,10 +59,9 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(CONFIGURATION))
     })?;
-    let Some(empty) = line.variables.iter().find_map(|variable| variable.strip_suffix('=')) else {
-        return Ok(line);
-    };
-    log::complain(is_empty(empty));
+    let is_set_to_nothing = |given: &&Given| given.value.as_deref() == Some("");
+    let Some(empty) = line.given.iter().find(is_set_to_nothing) else { return Ok(line) };
+    log::complain(is_empty(&empty.from));
     Err(ExitCode::from(CONFIGURATION))
 }
 
@@ -61,23 +75,26 @@ fn with_negative_numbers(command: Command) -> Command {
     command.mut_subcommands(with_negative_numbers)
 }
 
-/// The variables that say something, with their values.
-fn variables(command: &Command, matches: &ArgMatches) -> Vec<String> {
+/// The arguments that say something.
+fn given(command: &Command, matches: &ArgMatches) -> Vec<Given> {
     let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
     let Some(command) = command.find_subcommand(name) else { return Vec::new() };
-    let given = command.get_arguments().filter(|arg| {
+    let said = |arg: &Arg| {
         let id = arg.get_id().as_str();
-        matches.try_contains_id(id).is_ok()
-            && matches.value_source(id) == Some(ValueSource::EnvVariable)
-    });
-    let mut all: Vec<String> = given
-        .filter_map(|arg| {
-            let name = arg.get_env()?;
-            let value = std::env::var_os(name)?;
-            Some(format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
-        })
-        .collect();
-    all.extend(self::variables(command, matches));
+        matches.try_contains_id(id).ok()?;
+        let (from, value) = match matches.value_source(id)? {
+            ValueSource::CommandLine => (format!("--{}", arg.get_long()?), None),
+            ValueSource::EnvVariable => {
+                let name = arg.get_env()?;
+                let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+                (name.to_string_lossy().into_owned(), Some(value))
+            }
+            _ => return None,
+        };
+        Some(Given { id: id.to_owned(), from, value })
+    };
+    let mut all: Vec<Given> = command.get_arguments().filter_map(said).collect();
+    all.extend(given(command, matches));
     all
 }
 

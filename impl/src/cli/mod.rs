@@ -127,7 +127,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::StepDown(args) => control::step_down(args),
         Command::Freeze(args) => control::freeze(args),
         Command::Demo(args) => demo::run(args),
-        Command::CheckConfig(args) => check_config::run(args),
+        Command::CheckConfig(args) => check_config::run(args, &line.given),
         Command::Keys(args) => keys::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),

@@ -168,6 +168,44 @@ impl From<&OverrideArgs> for Overrides {
     }
 }
 
+impl OverrideArgs {
+    /// The keys of a configuration for `protocol` that the argument with this id counts more than.
+    pub(crate) fn keys(&self, id: &str, protocol: &str) -> Vec<String> {
+        if id == "set" {
+            return self.set.iter().map(|(key, _)| format!("{protocol}.{key}")).collect();
+        }
+        let all = KEYS.iter().filter(|(argument, _)| *argument == id);
+        all.map(|&(_, key)| key.to_owned()).collect()
+    }
+}
+
+/// The arguments that say what one key says.
+pub(crate) const KEYS: [(&str, &str); 23] = [
+    ("protocol", "protocol"),
+    ("node", "node"),
+    ("listen", "listen"),
+    ("observers", "observers"),
+    ("store", "lease.store"),
+    ("data_dir", "storage.directory"),
+    ("security", "security.mode"),
+    ("allow_plain", "security.allow_plain"),
+    ("secret_file", "security.secret_file"),
+    ("second_secret_file", "security.second_secret_file"),
+    ("ca_file", "security.ca_file"),
+    ("certificate_file", "security.certificate_file"),
+    ("key_file", "security.key_file"),
+    ("http", "http.listen"),
+    ("token_file", "http.token_file"),
+    ("http_certificate_file", "http.certificate_file"),
+    ("http_key_file", "http.key_file"),
+    ("http_client_ca_file", "http.client_ca_file"),
+    ("http_allow_plain", "http.allow_plain"),
+    ("network_timeout", "network.timeout"),
+    ("suspect_refused", "network.suspect_refused"),
+    ("log_level", "log.level"),
+    ("log_format", "log.format"),
+];
+
 fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in skew=200ms")?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))

@@ -54,6 +54,21 @@ fn the_page_lists_every_flag_and_variable() {
     assert_eq!(listed, known);
 }
 
+/// `check-config` says of each value that a flag says that it is the flag's.
+#[test]
+fn every_flag_that_counts_more_than_the_file_has_its_key() {
+    let command = Cli::command();
+    let check = command.find_subcommand("check-config").expect("it is there");
+    let flags = check.get_arguments().filter(|arg| arg.get_long().is_some());
+    let flags: BTreeSet<_> = flags.map(|arg| arg.get_id().as_str()).collect();
+    let named: BTreeSet<_> = super::overrides::KEYS.iter().map(|&(id, _)| id).collect();
+    let plain = ["set", "help"].into_iter().collect();
+    assert_eq!(flags.difference(&plain).copied().collect::<BTreeSet<_>>(), named);
+    let keys: BTreeSet<_> =
+        bellwether::config::reference().into_iter().map(|(key, _)| key).collect();
+    assert!(super::overrides::KEYS.iter().all(|&(_, key)| keys.contains(key)));
+}
+
 #[test]
 fn the_page_lists_every_exit_status_and_every_protocol() {
     let listed: Vec<_> = rows("Exit status").into_iter().map(|row| row[0].clone()).collect();

@@ -18,7 +18,7 @@ use crate::protocol::list_ring::ListRing;
 use crate::protocol::quorum::{self, Quorum};
 use crate::protocol::ring;
 use crate::protocol::stoller::{self, Stoller};
-use crate::protocol::{Core, Members, NodeId, Nothing};
+use crate::protocol::{Core, Members, NodeId, Nothing, Relation};
 
 /// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
@@ -50,6 +50,12 @@ pub trait Runnable: Core {
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {
         let _ = config;
         None
+    }
+
+    /// What must fit together in the section, and does: inequalities with their numbers.
+    fn explain(config: &Self::Config) -> Vec<String> {
+        let _ = config;
+        Vec::new()
     }
 
     /// Whether the node has durable state, and so needs storage.
@@ -167,6 +173,10 @@ impl Runnable for Bully {
     fn core(id: NodeId, members: &Members, &timing: &bully::Timing) -> Result<Self::Config, Error> {
         Ok(bully::Config { id, members: members.clone(), timing })
     }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        explained(&config.timing.relations())
+    }
 }
 
 impl Runnable for GarciaMolina {
@@ -187,6 +197,10 @@ impl Runnable for GarciaMolina {
         &timing: &garcia_molina::Timing,
     ) -> Result<Self::Config, Error> {
         Ok(garcia_molina::Config { id, members: members.clone(), timing })
+    }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        explained(&config.timing.relations())
     }
 }
 
@@ -215,6 +229,14 @@ impl Runnable for Invitation {
     ) -> Result<Self::Config, Error> {
         Ok(invitation::Config { id, members: members.clone(), timing })
     }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        explained(&config.timing.relations())
+    }
+}
+
+fn explained(relations: &[Relation]) -> Vec<String> {
+    relations.iter().map(Relation::explain).collect()
 }
 
 /// The keys of both rings.
@@ -237,6 +259,10 @@ impl Runnable for ChangRoberts {
     fn core(id: NodeId, members: &Members, &timing: &ring::Timing) -> Result<Self::Config, Error> {
         Ok(ring::Config { id, members: members.clone(), timing })
     }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        config.timing.explain(Self::NAME, config.members.iter().count())
+    }
 }
 
 impl Runnable for ListRing {
@@ -248,6 +274,10 @@ impl Runnable for ListRing {
 
     fn core(id: NodeId, members: &Members, &timing: &ring::Timing) -> Result<Self::Config, Error> {
         Ok(ring::Config { id, members: members.clone(), timing })
+    }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        config.timing.explain(Self::NAME, config.members.iter().count())
     }
 }
 
@@ -335,6 +365,12 @@ impl Runnable for Lease {
         Ok(lease::Config::Store(lease::StoreConfig { id, clients, durations }))
     }
 
+    fn explain(config: &Self::Config) -> Vec<String> {
+        let (lease::Config::Client(lease::ClientConfig { durations, .. })
+        | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
+        explained(&durations.relations())
+    }
+
     /// The store keeps nothing.
     fn durable(config: &lease::Config) -> bool {
         matches!(config, lease::Config::Client(_))
@@ -368,6 +404,10 @@ impl Runnable for Quorum {
         &timing: &quorum::Timing,
     ) -> Result<Self::Config, Error> {
         Ok(quorum::Config { id, members: members.clone(), timing })
+    }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        explained(&config.timing.relations())
     }
 
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {

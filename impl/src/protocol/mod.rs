@@ -56,6 +56,7 @@ pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};
 pub use node::Node;
 pub use quorum::Timing;
+pub(crate) use settings::Relation;
 pub use settings::{Config, Conflict, DurationError, MemberError, Membership, SettingsError};
 pub use time::Time;
 pub use timers::{MAX_TIMERS, Timers};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ErrorText;
 
-use super::settings::Durations;
+use super::settings::{Durations, Relation, check, inequality};
 use super::{Belief, Context, Core, DurationError, MemberError, NodeId, Reason, Role};
 
 /// The configuration of a node on a ring.
@@ -54,7 +54,24 @@ impl Timing {
         if let Some((name, value)) = [heartbeat, lap, watch].into_iter().find(|n| n.1 <= round) {
             return Err(Error::ShorterThanALap { section, name, value, hop, members });
         }
-        Ok(durations.repeated(heartbeat, watch, "one lost heartbeat would start an election")?)
+        Ok(check(vec![self.watched(section)])?)
+    }
+
+    fn watched(&self, section: &'static str) -> Relation {
+        let (watch, heartbeat) = (("watch", self.watch), ("heartbeat", self.heartbeat));
+        let why = "one lost heartbeat would start an election";
+        Durations(section).repeated(heartbeat, watch, why)
+    }
+
+    /// What fits together in a ring of so many members.
+    pub(crate) fn explain(&self, section: &'static str, members: usize) -> Vec<String> {
+        let round = self.hop * u32::try_from(members).unwrap_or(u32::MAX);
+        let all = [("heartbeat", self.heartbeat), ("lap", self.lap), ("watch", self.watch)];
+        let laps = all.into_iter().map(|(name, value)| {
+            inequality(&format!("{name} > {members} * hop"), (value, ">", round))
+                + " (a message goes all the way round)"
+        });
+        laps.chain([self.watched(section).explain()]).collect()
     }
 }
 

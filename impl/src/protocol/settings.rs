@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use humantime_serde::re::humantime::format_duration;
 use thiserror::Error;
 
 use super::{Members, NodeId};
@@ -209,19 +210,16 @@ impl Durations {
         other: Named,
         why: &'static str,
         remedy: Duration,
-    ) -> Result<(), DurationError> {
+    ) -> Relation {
         self.require(one.1 > other.1, one, "longer than", other, why, remedy)
+            .shown(&format!("{} > {}", one.0, other.0), (one.1, ">", other.1))
     }
 
     /// Something that is repeated comes more than twice before it is missed.
-    pub(super) fn repeated(
-        self,
-        one: Named,
-        other: Named,
-        why: &'static str,
-    ) -> Result<(), DurationError> {
-        let half = "shorter than half of";
-        self.require(one.1 * 2 < other.1, one, half, other, why, other.1 / 5)
+    pub(super) fn repeated(self, one: Named, other: Named, why: &'static str) -> Relation {
+        let (twice, half) = (one.1 * 2, "shorter than half of");
+        self.require(twice < other.1, one, half, other, why, other.1 / 5)
+            .shown(&format!("2 * {} < {}", one.0, other.0), (twice, "<", other.1))
     }
 
     /// Whatever `must` says holds.
@@ -233,9 +231,45 @@ impl Durations {
         (than, limit): Named,
         why: &'static str,
         remedy: Duration,
-    ) -> Result<(), DurationError> {
+    ) -> Relation {
         let section = self.0;
         let conflict = Conflict { section, name, value, must, than, limit, why, remedy };
-        if holds { Ok(()) } else { Err(DurationError::Conflict(Box::new(conflict))) }
+        Relation { holds, conflict, shown: String::new() }
+    }
+}
+
+/// Two durations that must fit together, and whether they do.
+#[derive(Debug)]
+pub(crate) struct Relation {
+    holds: bool,
+    conflict: Conflict,
+    shown: String,
+}
+
+impl Relation {
+    /// As an inequality, first with the names, then with these numbers.
+    pub(super) fn shown(self, names: &str, (one, sign, other): Numbers) -> Self {
+        Self { shown: inequality(names, (one, sign, other)), ..self }
+    }
+
+    /// The inequality, and why it must hold.
+    pub(crate) fn explain(&self) -> String {
+        format!("{} ({})", self.shown, self.conflict.why)
+    }
+}
+
+/// Two durations and how they compare.
+pub(super) type Numbers = (Duration, &'static str, Duration);
+
+/// An inequality with its names and its numbers.
+pub(super) fn inequality(names: &str, (one, sign, other): Numbers) -> String {
+    format!("{names}: {} {sign} {}", format_duration(one), format_duration(other))
+}
+
+/// The first that does not hold.
+pub(super) fn check(relations: Vec<Relation>) -> Result<(), DurationError> {
+    match relations.into_iter().find(|relation| !relation.holds) {
+        Some(Relation { conflict, .. }) => Err(DurationError::Conflict(Box::new(conflict))),
+        None => Ok(()),
     }
 }

@@ -1,8 +1,10 @@
 //! For everything that is wrong there is one clear message with the remedy, the right exit status,
 //! and no panic; and a node that runs goes on running.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 
 use super::common::{Cluster, LIMIT, bellwether, free_port, wait_until};
 use assert_cmd::assert::OutputAssertExt;
@@ -107,6 +109,86 @@ fn flags_count_more_than_the_environment_and_that_more_than_the_file() {
     let quorum = ["--node", "1", "--protocol", "quorum"];
     command.arg("check-config").arg(cluster.config()).args(quorum);
     command.assert().success().stderr("").stdout(contains("preemption = \"never\""));
+}
+
+/// What `check-config` prints of this file, with these further words and variables.
+fn explained(file: &Path, more: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut command = bellwether();
+    command.arg("check-config").arg(file).args(more).envs(variables.iter().copied());
+    let assertion = command.assert().success();
+    String::from_utf8(assertion.get_output().stdout.clone()).expect("text")
+}
+
+#[test]
+fn check_config_says_where_each_value_is_from_and_what_had_to_fit_together() {
+    let cluster = Cluster::running(3, "quorum", "[quorum]\nlease = \"2s\"\n");
+    let file = cluster.config();
+    let text = fs::read_to_string(&file).expect("ours");
+    let flags = ["--node", "2", "--set", "promise=4s,skew=50ms"];
+    let variables = [("BELLWETHER_HTTP", "127.0.0.1:1"), ("BELLWETHER_NODE", "1")];
+    let told = explained(&file, &flags, &variables);
+    let source = |value: &str| {
+        let line = told.lines().find(|line| line.starts_with(value));
+        let line = line.unwrap_or_else(|| panic!("{value} is missing in: {told}"));
+        line.split_once("# ").map(|(_, source)| source.to_owned()).expect("a source")
+    };
+    let line = |key: &str| {
+        let at = text.lines().position(|line| line.starts_with(key)).expect("it is there");
+        format!("line {}", at + 1)
+    };
+    for (value, from) in [
+        ("cluster = \"test\"", line("cluster")),
+        ("node = 2", "--node".to_owned()),
+        ("config_epoch = 1", "default".to_owned()),
+        ("3 = ", line("3 = ")),
+        ("round = \"200ms\"", "default".to_owned()),
+        ("lease = \"2s\"", line("lease")),
+        ("promise = \"4s\"", "--set".to_owned()),
+        ("listen = \"127.0.0.1:1\"", "BELLWETHER_HTTP".to_owned()),
+        ("directory = ", line("directory")),
+        ("level = \"info\"", "default".to_owned()),
+    ] {
+        assert_eq!(source(value), from, "{value}");
+    }
+    for part in [
+        "2 * round < lease: 400ms < 2s",
+        "promise >= lease * (1 + r) / (1 - r) with r = 10000 / 1000000: 4s >= 2s 40ms 404us 41ns",
+        "coordinator > election: 900ms > 300ms",
+    ] {
+        assert!(told.contains(part), "{part} is missing in: {told}");
+    }
+    // It is a configuration, and says the same of itself.
+    let again = cluster.directory.path().join("again.toml");
+    fs::write(&again, &told).expect("ours");
+    let values = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.split("# ").next().unwrap_or_default().to_owned()).collect()
+    };
+    let read_back = explained(&again, &[], &[]);
+    assert_eq!(values(&read_back), values(&told));
+    assert!(!read_back.contains("# default"), "{read_back}");
+}
+
+#[test]
+fn every_protocol_has_its_inequalities() {
+    let cluster = Cluster::new(3);
+    for (protocol, more, parts) in [
+        (
+            "bully",
+            &[][..],
+            &["coordinator > election: 800ms > 300ms", "< watch: 100ms < 400ms"][..],
+        ),
+        ("garcia-molina", &[], &["silence > call: 1s > 200ms", "silence > check: 1s > 250ms"]),
+        ("invitation", &[], &["accept > answer: 450ms > 300ms"]),
+        ("chang-roberts", &[], &["lap > 3 * hop: 1s > 60ms", "2 * heartbeat < watch: 400ms < 1s"]),
+        ("list-ring", &[], &["heartbeat > 3 * hop: 200ms > 60ms"]),
+        ("lease", &["--set", "store=1"], &["hold < keep: 10s < 15s", "2 * renew <= hold: 4s <="]),
+    ] {
+        let flags = [&["--node", "2", "--protocol", protocol], more].concat();
+        let told = explained(&cluster.config(), &flags, &[]);
+        for part in parts {
+            assert!(told.contains(part), "{part} is missing in: {told}");
+        }
+    }
 }
 
 #[test]

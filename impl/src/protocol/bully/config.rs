@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::DurationError;
-use crate::protocol::settings::Durations;
+use crate::protocol::settings::{Durations, Relation, check};
 
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
@@ -39,14 +39,29 @@ impl Timing {
     ///
     /// The first contradiction found, with its numbers and the remedy.
     pub fn validate(&self) -> Result<(), DurationError> {
-        let durations = Durations("bully");
-        let election = ("election", self.election);
-        let coordinator = ("coordinator", self.coordinator);
-        let (watch, heartbeat) = (("watch", self.watch), ("heartbeat", self.heartbeat));
-        durations.in_range(&[election, coordinator, watch, heartbeat])?;
+        Durations("bully").in_range(&self.named())?;
+        check(self.relations())
+    }
+
+    /// What must fit together.
+    pub(crate) fn relations(&self) -> Vec<Relation> {
+        let ([election, coordinator, watch, heartbeat], durations) =
+            (self.named(), Durations("bully"));
         let why = "the winner waits that long before it announces itself";
-        durations.longer(coordinator, election, why, self.election * 3)?;
-        durations.repeated(heartbeat, watch, "one lost heartbeat would start an election")
+        vec![
+            durations.longer(coordinator, election, why, self.election * 3),
+            durations.repeated(heartbeat, watch, "one lost heartbeat would start an election"),
+        ]
+    }
+
+    fn named(&self) -> [(&'static str, Duration); 4] {
+        let Self { election, coordinator, watch, heartbeat } = *self;
+        [
+            ("election", election),
+            ("coordinator", coordinator),
+            ("watch", watch),
+            ("heartbeat", heartbeat),
+        ]
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::DurationError;
-use crate::protocol::settings::Durations;
+use crate::protocol::settings::{Durations, Relation, check};
 
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
@@ -84,15 +84,26 @@ impl Timing {
     ///
     /// The first contradiction found, with its numbers and the remedy.
     pub fn validate(&self) -> Result<(), DurationError> {
-        let durations = Durations("garcia-molina");
-        let (call, silence) = (("call", self.call), ("silence", self.silence));
-        let (election, check) = (("election", self.election), ("check", self.check));
-        durations.in_range(&[call, silence, election, check])?;
-        let why = "an old answer could pass for a new one";
-        durations.longer(silence, call, why, self.call * 4)?;
-        durations.longer(election, call, why, self.call * 4)?;
-        let why = "a coordinator is heard only when it checks";
-        durations.longer(silence, check, why, self.check * 4)
+        Durations("garcia-molina").in_range(&self.named())?;
+        check(self.relations())
+    }
+
+    /// What must fit together.
+    pub(crate) fn relations(&self) -> Vec<Relation> {
+        let ([call, silence, election, check], durations) =
+            (self.named(), Durations("garcia-molina"));
+        let old = "an old answer could pass for a new one";
+        let seldom = "a coordinator is heard only when it checks";
+        vec![
+            durations.longer(silence, call, old, self.call * 4),
+            durations.longer(election, call, old, self.call * 4),
+            durations.longer(silence, check, seldom, self.check * 4),
+        ]
+    }
+
+    fn named(&self) -> [(&'static str, Duration); 4] {
+        let Self { call, silence, election, check } = *self;
+        [("call", call), ("silence", silence), ("election", election), ("check", check)]
     }
 }
 

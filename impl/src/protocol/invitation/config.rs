@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::DurationError;
-use crate::protocol::settings::Durations;
+use crate::protocol::settings::{Durations, Relation, check};
 
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
@@ -53,12 +53,17 @@ impl Timing {
     /// The first contradiction found, with its numbers and the remedy.
     pub fn validate(&self) -> Result<(), DurationError> {
         let durations = Durations("invitation");
-        let (answer, accept) = (("answer", self.answer), ("accept", self.accept));
         let others = [("check", self.check), ("delay", self.delay), ("silence", self.silence)];
-        durations.in_range(&[answer, accept])?;
+        durations.in_range(&[("answer", self.answer), ("accept", self.accept)])?;
         durations.in_range(&others)?;
+        check(self.relations())
+    }
+
+    /// What must fit together.
+    pub(crate) fn relations(&self) -> Vec<Relation> {
+        let (answer, accept) = (("answer", self.answer), ("accept", self.accept));
         let why = "an invitation is passed on once before it is accepted";
-        durations.longer(accept, answer, why, self.answer * 3 / 2)
+        vec![Durations("invitation").longer(accept, answer, why, self.answer * 3 / 2)]
     }
 }
 

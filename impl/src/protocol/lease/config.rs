@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::settings::Durations as Section;
+use crate::protocol::settings::{Durations as Section, Relation, check};
 use crate::protocol::{DurationError, Members, Membership, NodeId};
 
 /// The configuration of one node.
@@ -91,15 +91,26 @@ impl Durations {
     ///
     /// The first contradiction found, with its numbers and the remedy.
     pub fn validate(&self) -> Result<(), DurationError> {
+        let (hold, keep, renew) = (("hold", self.hold), ("keep", self.keep), ("renew", self.renew));
+        Section("lease").in_range(&[hold, keep, renew, ("retry", self.retry)])?;
+        check(self.relations())
+    }
+
+    /// What must fit together.
+    pub(crate) fn relations(&self) -> Vec<Relation> {
         let section = Section("lease");
         let (hold, keep, renew) = (("hold", self.hold), ("keep", self.keep), ("renew", self.renew));
-        section.in_range(&[hold, keep, renew, ("retry", self.retry)])?;
         let why = "a client must have stepped down, also if clocks drift, before the store grants \
                    the lease to another";
         let (fits, shorter) = (self.hold < self.keep, "shorter than");
-        section.require(fits, hold, shorter, keep, why, self.keep / 3 * 2)?;
+        let shorter = section
+            .require(fits, hold, shorter, keep, why, self.keep / 3 * 2)
+            .shown("hold < keep", (self.hold, "<", self.keep));
         let why = "one lost message would end the lease";
         let (fits, half) = (self.renew * 2 <= self.hold, "at most half of");
-        section.require(fits, renew, half, hold, why, self.hold / 5)
+        let often = section
+            .require(fits, renew, half, hold, why, self.hold / 5)
+            .shown("2 * renew <= hold", (self.renew * 2, "<=", self.hold));
+        vec![shorter, often]
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::DurationError;
-use crate::protocol::settings::Durations;
+use crate::protocol::settings::{Durations, Relation, check};
 
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
@@ -85,14 +85,28 @@ impl Timing {
         let (promise, skew) = (("promise", self.promise), ("skew", self.skew));
         let (backoff, dwell) = (("backoff", self.backoff), ("dwell", self.dwell));
         section.in_range(&[round, lease, promise, election, coordinator, backoff, skew, dwell])?;
-        section.repeated(round, lease, "one lost round would end the lease")?;
+        check(self.relations())
+    }
+
+    /// What must fit together.
+    pub(crate) fn relations(&self) -> Vec<Relation> {
+        let section = Durations("quorum");
+        let (round, lease) = (("round", self.round), ("lease", self.lease));
+        let (election, coordinator) =
+            (("election", self.election), ("coordinator", self.coordinator));
+        let promise = ("promise", self.promise);
+        let renewed = section.repeated(round, lease, "one lost round would end the lease");
         let why = "a leader must have stepped down, also if its clock is slow and a voter's is \
                    fast by `drift_ppm`, before the voters grant an epoch to another";
         let least = self.least_promise();
         let at_least = "long enough for the drift of clocks beyond";
-        section.require(self.promise >= least, promise, at_least, lease, why, least)?;
+        let drift =
+            format!("promise >= lease * (1 + r) / (1 - r) with r = {} / 1000000", self.drift_ppm);
+        let outlasts = section
+            .require(self.promise >= least, promise, at_least, lease, why, least)
+            .shown(&drift, (self.promise, ">=", least));
         let why = "the higher node canvasses and claims that long";
-        section.longer(coordinator, election, why, self.election * 3)
+        vec![renewed, outlasts, section.longer(coordinator, election, why, self.election * 3)]
     }
 
     /// The shortest promise that outlasts every lease that rests on it: a lease is
