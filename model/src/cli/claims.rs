@@ -30,6 +30,10 @@ pub(super) struct ClaimsArgs {
     #[arg(long, requires = "numbers", conflicts_with_all = ["show", "json", "markdown"])]
     cures: bool,
 
+    /// Print what the texts print as programs: which file runs it, and what it does wrong
+    #[arg(long, conflicts_with_all = ["numbers", "source", "cures", "show", "json", "markdown"])]
+    programs: bool,
+
     /// Read the ledger from this folder (in a clone, model/claims) instead of the one compiled in
     #[arg(long, value_name = "DIR")]
     ledger: Option<PathBuf>,
@@ -63,6 +67,7 @@ Examples:
   bellwether-model claims --source chapter
   bellwether-model claims 59 --show
   bellwether-model claims 84 --cures
+  bellwether-model claims --programs
   bellwether-model claims --markdown > docs/claims.md
 
 Exit status: 0 every claim comes out as the ledger says; 1 one does not; 2 wrong usage or an error
@@ -72,6 +77,10 @@ in the ledger; 3 a check was cut short, so nothing is claimed.";
 const ENOUGH_STATES: u64 = 8_000_000;
 
 pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
+    if args.programs {
+        print::programs(&mut text::stdout(args.ascii))?;
+        return Ok(HOLDS);
+    }
     let ledger = args.ledger.as_deref().map_or_else(Ledger::load, Ledger::load_from)?;
     let chosen = ledger.select(&args.numbers, args.source.as_deref())?;
     if chosen.is_empty() {

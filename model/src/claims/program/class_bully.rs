@@ -2,7 +2,7 @@
 //! one after the other, and waits for each; only then does it wait for a COORDINATOR. A message
 //! that a process gets is handled at once, beside what waits.
 
-use super::{Account, Finding};
+use super::Account;
 use std::collections::BTreeSet;
 
 const ELECTION_TIMEOUT: u32 = 3_000;
@@ -153,8 +153,7 @@ impl Class {
     fn account(self, holds: bool) -> Account {
         /// A story that repeats itself is long enough then.
         const LINES: usize = 24;
-        let finding = if holds { Finding::Holds } else { Finding::Violated { steps: None } };
-        Account { finding, story: self.story.into_iter().take(LINES).collect() }
+        Account::of(holds, self.story.into_iter().take(LINES).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lesson's classes `RingElection` and `RobustRingElection`, as far as Python runs them: which
 //! attributes an object has, and which methods with how many arguments its classes have.
 
-use super::{Account, Finding};
+use super::Account;
 
 /// A method as a class defines it: its name, and how many arguments it takes besides the object.
 type Method = (&'static str, usize);
@@ -86,8 +86,7 @@ fn account(of: &[(&str, Result<(), String>)]) -> Account {
         Err(wrong) => format!("{what}: {wrong}"),
     };
     let fails = of.iter().any(|(_, result)| result.is_err());
-    let finding = if fails { Finding::Violated { steps: None } } else { Finding::Holds };
-    Account { finding, story: of.iter().map(line).collect() }
+    Account::of(!fails, of.iter().map(line).collect())
 }
 
 /// An object of the class with spare successors starts an election.
@@ -101,4 +100,22 @@ pub(super) fn robust_starts() -> Account {
 /// An object of the class without spare successors does, if the sending is added.
 pub(super) fn plain_starts() -> Account {
     account(&[("start_election()", RING.start_election())])
+}
+
+/// `RobustRingElection.get_successor` and the line that uses it: `if successor`, which is false of
+/// the number 0.
+pub(super) fn robust_reaches_zero() -> Account {
+    // Node 2's successors, all of them up.
+    let successors = [0_u32, 1];
+    let successor = successors.first();
+    let truth = successor.is_some_and(|&id| id != 0);
+    account(&[(
+        "send_election(2) at node 2, whose successors 0 and 1 are up",
+        if truth {
+            Ok(())
+        } else {
+            Err("AttributeError: 'RobustRingElection' object has no attribute 'reconstruct_ring'"
+                .to_owned())
+        },
+    )])
 }

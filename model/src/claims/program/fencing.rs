@@ -1,7 +1,8 @@
-//! The lesson's `FencedStorage` and `FencedLeader`, and every short sequence of calls to them.
+//! The lesson's `FencedStorage` and `FencedLeader`, call for call, and every short sequence of
+//! calls to them.
 
-use super::{Account, Finding};
-use std::collections::HashSet;
+use super::Account;
+use super::search::{Steps, search};
 
 /// How long the sequences of calls are.
 const CALLS: usize = 6;
@@ -23,64 +24,123 @@ enum Call {
     Store(u8),
 }
 
+/// `FencedLeader`: its `current_epoch` and `is_leader`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Leader {
+    epoch: Option<u8>,
+    leads: bool,
+}
+
 /// The storage, and what each leader believes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Fenced {
     /// The highest epoch that was given to a leader.
     elected: u8,
-    /// The highest epoch that was registered.
+    /// The highest epoch that was registered (`max_registered_epoch`).
     registered: u8,
     /// The epoch that each leader was given and has not registered yet.
     given: [Option<u8>; 2],
-    /// The epoch with which each leader writes, once it believes to lead.
-    own: [Option<u8>; 2],
+    leaders: [Leader; 2],
     /// The accepted writes: by which leader, with which epoch, and the highest epoch that had been
     /// given to a leader, and registered, by then.
     accepted: Vec<(usize, u8, u8, u8)>,
     /// The accepted registrations.
     registrations: Vec<u8>,
+    rules: Rules,
 }
 
-/// What is changed against the code as it is printed.
-#[derive(Clone, Copy, Default)]
+/// What is changed against the code as it is printed, and which calls are tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Rules {
     /// An accepted write raises the storage's epoch.
     remembers_writes: bool,
     /// The election gives every epoch once, in rising order.
     rising: bool,
+    /// The election registers the epoch that it gives.
+    registers: bool,
+    /// Calls go through the two leaders, and not to the storage itself.
+    leaders: bool,
+}
+
+impl Steps for Fenced {
+    type Event = Call;
+
+    fn events(&self) -> Vec<Call> {
+        if !self.rules.leaders {
+            let both = |epoch| [Call::Register(epoch), Call::Store(epoch)];
+            return (1..=EPOCHS).flat_map(both).collect();
+        }
+        let elect = (0..2).flat_map(|leader| (1..=EPOCHS).map(move |e| Call::Elect(leader, e)));
+        let act = (0..2).flat_map(|leader| [Call::Become(leader), Call::Write(leader)]);
+        elect.chain(act).collect()
+    }
+
+    fn after(&self, call: Call) -> Option<(Fenced, String)> {
+        let mut next = self.clone();
+        let accepted = next.call(call);
+        let words = words(call);
+        Some((next, if accepted { words } else { format!("{words}: refused") }))
+    }
 }
 
 impl Fenced {
-    /// As printed, but for the rules; whether the call was accepted.
-    fn call(&mut self, call: Call, rules: Rules) -> bool {
-        match call {
-            Call::Elect(leader, epoch) => {
-                let rises = epoch > self.elected;
-                if rises || !rules.rising {
-                    self.elected = self.elected.max(epoch);
-                    self.given[leader] = Some(epoch);
-                    return true;
-                }
-                false
-            }
-            Call::Become(leader) => {
-                let Some(epoch) = self.given[leader].take() else { return false };
-                if self.own[leader].is_some_and(|own| epoch <= own) {
-                    return false;
-                }
-                // The printed code believes first and registers then.
-                self.own[leader] = Some(epoch);
-                self.register(epoch)
-            }
-            Call::Write(leader) => match self.own[leader] {
-                Some(epoch) => self.store(leader, epoch, rules),
-                None => false,
-            },
-            Call::Register(epoch) => self.register(epoch),
-            Call::Store(epoch) => self.store(0, epoch, rules),
+    fn start(rules: Rules) -> Fenced {
+        Fenced {
+            elected: 0,
+            registered: 0,
+            given: [None; 2],
+            leaders: [Leader::default(); 2],
+            accepted: Vec::new(),
+            registrations: Vec::new(),
+            rules,
         }
     }
 
+    /// As printed, but for the rules; whether the call was accepted.
+    fn call(&mut self, call: Call) -> bool {
+        match call {
+            Call::Elect(leader, epoch) => {
+                let fits = epoch > self.elected || !self.rules.rising;
+                if fits {
+                    self.elected = self.elected.max(epoch);
+                    self.given[leader] = Some(epoch);
+                    if self.rules.registers {
+                        self.register(epoch);
+                    }
+                }
+                fits
+            }
+            Call::Become(leader) => match self.given[leader].take() {
+                Some(epoch) => self.become_leader(leader, epoch),
+                None => false,
+            },
+            Call::Write(leader) => self.write(leader),
+            Call::Register(epoch) => self.register(epoch),
+            Call::Store(epoch) => self.store(0, epoch),
+        }
+    }
+
+    /// `FencedLeader.become_leader`: it believes first, and registers then.
+    fn become_leader(&mut self, leader: usize, epoch: u8) -> bool {
+        if self.leaders[leader].epoch.is_some_and(|own| epoch <= own) {
+            return false;
+        }
+        self.leaders[leader] = Leader { epoch: Some(epoch), leads: true };
+        // The election has registered it already, if it does that.
+        self.rules.registers && epoch == self.registered || self.register(epoch)
+    }
+
+    /// `FencedLeader.write`: a write that is refused ends the leadership (`step_down`).
+    fn write(&mut self, leader: usize) -> bool {
+        let Leader { epoch: Some(epoch), leads: true } = self.leaders[leader] else {
+            return false;
+        };
+        let accepted = self.store(leader, epoch);
+        self.leaders[leader].leads = accepted;
+        accepted
+    }
+
+    /// `FencedStorage.register_leader`.
     fn register(&mut self, epoch: u8) -> bool {
         let accepted = epoch > self.registered;
         if accepted {
@@ -90,11 +150,12 @@ impl Fenced {
         accepted
     }
 
-    fn store(&mut self, leader: usize, epoch: u8, rules: Rules) -> bool {
+    /// `FencedStorage.conditional_write`.
+    fn store(&mut self, leader: usize, epoch: u8) -> bool {
         let accepted = epoch >= self.registered;
         if accepted {
             self.accepted.push((leader, epoch, self.elected, self.registered));
-            if rules.remembers_writes {
+            if self.rules.remembers_writes {
                 self.registered = epoch;
             }
         }
@@ -102,90 +163,65 @@ impl Fenced {
     }
 }
 
-/// What the two leaders can do, and the election to them.
-fn leaders() -> Vec<Call> {
-    let elect = (0..2).flat_map(|leader| (1..=EPOCHS).map(move |e| Call::Elect(leader, e)));
-    elect.chain((0..2).flat_map(|leader| [Call::Become(leader), Call::Write(leader)])).collect()
-}
-
-/// What any process can ask of the storage.
-fn storage() -> Vec<Call> {
-    (1..=EPOCHS).flat_map(|epoch| [Call::Register(epoch), Call::Store(epoch)]).collect()
-}
-
-/// The shortest sequence of calls after which `kept` is not true.
-fn search(calls: &[Call], rules: Rules, kept: fn(&Fenced) -> bool) -> Account {
-    let mut known = HashSet::from([Fenced::default()]);
-    let mut level = vec![(Vec::new(), Fenced::default())];
-    for _ in 0..CALLS {
-        let mut next = Vec::new();
-        for (path, state) in &level {
-            for &call in calls {
-                let (mut path, mut after): (Vec<(Call, bool)>, Fenced) =
-                    (path.clone(), state.clone());
-                path.push((call, after.call(call, rules)));
-                if !kept(&after) {
-                    let steps = Some(path.len());
-                    return Account { finding: Finding::Violated { steps }, story: story(&path) };
-                }
-                if known.insert(after.clone()) {
-                    next.push((path, after));
-                }
-            }
-        }
-        level = next;
-    }
-    Account { finding: Finding::Holds, story: Vec::new() }
-}
-
-fn story(path: &[(Call, bool)]) -> Vec<String> {
+fn words(call: Call) -> String {
     let name = |leader: usize| ["A", "B"][leader];
-    let one = |&(call, accepted): &(Call, bool)| {
-        let what = match call {
-            Call::Elect(leader, epoch) => format!("{} is given epoch {epoch}", name(leader)),
-            Call::Become(leader) => format!("{} learns of it and registers", name(leader)),
-            Call::Write(leader) => format!("{} writes", name(leader)),
-            Call::Register(epoch) => format!("epoch {epoch} is registered"),
-            Call::Store(epoch) => format!("a write with epoch {epoch}"),
-        };
-        if accepted { what } else { format!("{what}: refused") }
-    };
-    path.iter().map(one).collect()
+    match call {
+        Call::Elect(leader, epoch) => format!("{} is given epoch {epoch}", name(leader)),
+        Call::Become(leader) => format!("{} learns of it and registers", name(leader)),
+        Call::Write(leader) => format!("{} writes", name(leader)),
+        Call::Register(epoch) => format!("epoch {epoch} is registered"),
+        Call::Store(epoch) => format!("a write with epoch {epoch}"),
+    }
 }
 
 fn never_older(state: &Fenced) -> bool {
     state.accepted.windows(2).all(|pair| pair[0].1 <= pair[1].1)
 }
 
+const STORAGE: Rules =
+    Rules { remembers_writes: false, rising: false, registers: false, leaders: false };
+const LEADERS: Rules = Rules { leaders: true, ..STORAGE };
+const RISING: Rules = Rules { rising: true, ..LEADERS };
+
 /// The epochs of the writes that the storage accepts never decrease.
 pub(super) fn as_printed() -> Account {
-    search(&storage(), Rules::default(), never_older)
+    search(Fenced::start(STORAGE), CALLS, never_older)
 }
 
 /// The same if an accepted write counts as seen.
 pub(super) fn remembering() -> Account {
-    search(&storage(), Rules { remembers_writes: true, ..Rules::default() }, never_older)
+    search(Fenced::start(Rules { remembers_writes: true, ..STORAGE }), CALLS, never_older)
+}
+
+/// The same if only leaders write, and the election gives every epoch once.
+pub(super) fn from_leaders() -> Account {
+    search(Fenced::start(RISING), CALLS, never_older)
 }
 
 /// Registered epochs rise.
 pub(super) fn registering() -> Account {
     let rising = |state: &Fenced| state.registrations.windows(2).all(|pair| pair[0] < pair[1]);
-    search(&storage(), Rules::default(), rising)
+    search(Fenced::start(STORAGE), CALLS, rising)
 }
 
-const RISING: Rules = Rules { remembers_writes: false, rising: true };
+fn none_after_election(state: &Fenced) -> bool {
+    state.accepted.iter().all(|&(_, epoch, elected, _)| epoch >= elected)
+}
 
 /// No write is accepted from a leader after another was elected.
 pub(super) fn after_election() -> Account {
-    let none =
-        |state: &Fenced| state.accepted.iter().all(|&(_, epoch, elected, _)| epoch >= elected);
-    search(&leaders(), RISING, none)
+    search(Fenced::start(RISING), CALLS, none_after_election)
+}
+
+/// The same if the election tells the storage of the epoch that it gives.
+pub(super) fn after_registered_election() -> Account {
+    search(Fenced::start(Rules { registers: true, ..RISING }), CALLS, none_after_election)
 }
 
 /// No write is accepted from a leader after another has registered.
 pub(super) fn after_registration() -> Account {
     let none = |state: &Fenced| state.accepted.iter().all(|&(_, epoch, _, known)| epoch >= known);
-    search(&leaders(), RISING, none)
+    search(Fenced::start(RISING), CALLS, none)
 }
 
 fn one_leader(state: &Fenced) -> bool {
@@ -195,10 +231,31 @@ fn one_leader(state: &Fenced) -> bool {
 
 /// Writes of one epoch are one leader's, if the election may give an epoch twice.
 pub(super) fn one_leader_for_each_epoch() -> Account {
-    search(&leaders(), Rules::default(), one_leader)
+    search(Fenced::start(LEADERS), CALLS, one_leader)
 }
 
 /// The same if the election gives every epoch once.
 pub(super) fn one_leader_for_each_rising_epoch() -> Account {
-    search(&leaders(), RISING, one_leader)
+    search(Fenced::start(RISING), CALLS, one_leader)
+}
+
+/// The bully names a winner and no epoch. If the winner's number is taken for one, the processes 2
+/// (`A`) and 3 (`B`) lead one after the other, and the second can write.
+pub(super) fn numbers_of_the_bully() -> Account {
+    let mut state = Fenced::start(LEADERS);
+    let calls = [
+        Call::Elect(1, 3),
+        Call::Become(1),
+        Call::Write(1),
+        Call::Elect(0, 2),
+        Call::Become(0),
+        Call::Write(0),
+    ];
+    let mut story = Vec::new();
+    let mut last = false;
+    for call in calls {
+        last = state.call(call);
+        story.push(if last { words(call) } else { format!("{}: refused", words(call)) });
+    }
+    Account::of(last, story)
 }

@@ -2,8 +2,8 @@
 //! master, and the first that finds it gone claims the role and tells the others. No process asks
 //! another before it claims.
 
-use super::{Account, Finding};
-use std::collections::{HashSet, VecDeque};
+use super::Account;
+use super::search::{Steps, search};
 
 /// The instances that are left when the third, the master, has crashed.
 const LEFT: [usize; 2] = [0, 1];
@@ -23,14 +23,19 @@ enum Event {
 struct Cluster {
     masters: [usize; 2],
     told: [bool; 2],
+    /// Of two that claim the higher one stays.
+    by_number: bool,
 }
 
-impl Cluster {
-    const START: Cluster = Cluster { masters: [MASTER; 2], told: [false; 2] };
+impl Steps for Cluster {
+    type Event = Event;
 
-    /// What it comes to, if the event can happen and changes something. An instance gives way to a
-    /// claim, or it does so only if the other's number is higher.
-    fn after(&self, event: Event, by_number: bool) -> Option<Cluster> {
+    fn events(&self) -> Vec<Event> {
+        LEFT.into_iter().flat_map(|at| [Event::Poll(at), Event::Told(at)]).collect()
+    }
+
+    /// An instance gives way to a claim, or it does so only if the other's number is higher.
+    fn after(&self, event: Event) -> Option<(Cluster, String)> {
         let mut next = self.clone();
         match event {
             Event::Poll(at) if self.masters[at] == MASTER => {
@@ -40,13 +45,19 @@ impl Cluster {
             Event::Told(from) if self.told[from] => {
                 let to = 1 - from;
                 next.told[from] = false;
-                if !(by_number && self.masters[to] == to && to > from) {
+                if !(self.by_number && self.masters[to] == to && to > from) {
                     next.masters[to] = from;
                 }
             }
             Event::Poll(_) | Event::Told(_) => return None,
         }
-        Some(next)
+        Some((next, words(event)))
+    }
+}
+
+impl Cluster {
+    fn start(by_number: bool) -> Cluster {
+        Cluster { masters: [MASTER; 2], told: [false; 2], by_number }
     }
 
     fn claimants(&self) -> usize {
@@ -57,30 +68,6 @@ impl Cluster {
     fn is_quiescent(&self) -> bool {
         self.told == [false; 2] && !self.masters.contains(&MASTER)
     }
-}
-
-/// The shortest execution to a state that is not `fine`.
-fn search(by_number: bool, fine: fn(&Cluster) -> bool) -> Account {
-    let mut known = HashSet::from([Cluster::START]);
-    let mut queue = VecDeque::from([(Vec::new(), Cluster::START)]);
-    let events = LEFT.into_iter().flat_map(|at| [Event::Poll(at), Event::Told(at)]);
-    let events: Vec<Event> = events.collect();
-    while let Some((path, state)) = queue.pop_front() {
-        if !fine(&state) {
-            let finding = Finding::Violated { steps: Some(path.len()) };
-            let story = path.iter().map(|&event| words(event)).collect();
-            return Account { finding, story };
-        }
-        for &event in &events {
-            let Some(next) = state.after(event, by_number) else { continue };
-            if known.insert(next.clone()) {
-                let mut path = path.clone();
-                path.push(event);
-                queue.push_back((path, next));
-            }
-        }
-    }
-    Account { finding: Finding::Holds, story: Vec::new() }
 }
 
 fn words(event: Event) -> String {
@@ -96,15 +83,19 @@ fn words(event: Event) -> String {
 
 /// At most one instance has claimed the role at any time.
 pub(super) fn one_at_a_time() -> Account {
-    search(false, |cluster| cluster.claimants() <= 1)
+    search(Cluster::start(false), usize::MAX, |cluster| cluster.claimants() <= 1)
+}
+
+fn one_in_the_end(cluster: &Cluster) -> bool {
+    !cluster.is_quiescent() || cluster.claimants() == 1
 }
 
 /// When nothing is under way any more, one instance is the master.
 pub(super) fn in_the_end() -> Account {
-    search(false, |cluster| !cluster.is_quiescent() || cluster.claimants() == 1)
+    search(Cluster::start(false), usize::MAX, one_in_the_end)
 }
 
 /// The same if of two that claim the higher one stays.
 pub(super) fn in_the_end_by_number() -> Account {
-    search(true, |cluster| !cluster.is_quiescent() || cluster.claimants() == 1)
+    search(Cluster::start(true), usize::MAX, one_in_the_end)
 }

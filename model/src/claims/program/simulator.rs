@@ -3,9 +3,11 @@
 //! a generator yields a pair. In the other runs the crash and the detection happen when the text
 //! means them to.
 
-use super::{Account, Finding};
+use super::Account;
 use std::collections::BTreeSet;
 
+/// How many nodes there are; the highest crashes.
+const NODES: usize = 5;
 const T_ELEC: u32 = 1_000;
 const T_COORD: u32 = 2_500;
 const DELAY: u32 = 50;
@@ -15,6 +17,8 @@ const END: u32 = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Crash(usize),
+    /// The node is up again, and starts an election.
+    Recover(usize),
     Detect(usize),
     /// ELECTION and OK in one event, as in the simulator: `to` has heard `from`.
     Heard {
@@ -34,7 +38,7 @@ struct Repairs {
     forgets: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Node {
     alive: bool,
     leader: Option<usize>,
@@ -42,38 +46,57 @@ struct Node {
     got_ok: bool,
 }
 
+/// The nodes, and what is under way, and when.
+type Moment = (Vec<Node>, Vec<(u32, Event)>);
+
 struct Simulation {
     repairs: Repairs,
+    t_elec: u32,
     t_coord: u32,
     now: u32,
     /// Events by time, and at one time in the order in which they were planned.
     queue: BTreeSet<(u32, usize, Event)>,
     planned: usize,
-    nodes: [Node; 5],
+    nodes: Vec<Node>,
     story: Vec<String>,
     /// The nodes that retried, and when.
     retries: Vec<(usize, u32)>,
     /// The nodes that declared themselves while they were down.
     ghosts: Vec<usize>,
+    /// At each retry: the nodes, and what is under way, and when, but for crashes and recoveries.
+    retried_in: Vec<Moment>,
+    /// How many messages were sent.
+    messages: usize,
+    /// When a node declared itself for the first time.
+    declared: Option<u32>,
 }
 
 impl Simulation {
     /// Node 5 crashes, and node 3 notices.
     fn new(repairs: Repairs) -> Simulation {
-        let node = Node { alive: true, leader: Some(5), electing: false, got_ok: false };
+        Simulation::of(NODES, 3, repairs)
+    }
+
+    /// The highest of these nodes crashes, and this one notices.
+    fn of(nodes: usize, notices: usize, repairs: Repairs) -> Simulation {
+        let node = Node { alive: true, leader: Some(nodes), electing: false, got_ok: false };
         let mut simulation = Simulation {
             repairs,
+            t_elec: T_ELEC,
             t_coord: T_COORD,
             now: 0,
             queue: BTreeSet::new(),
             planned: 0,
-            nodes: [node; 5],
+            nodes: vec![node; nodes],
             story: Vec::new(),
             retries: Vec::new(),
             ghosts: Vec::new(),
+            retried_in: Vec::new(),
+            messages: 0,
+            declared: None,
         };
-        simulation.plan(500, Event::Crash(5));
-        simulation.plan(700, Event::Detect(3));
+        simulation.plan(500, Event::Crash(nodes));
+        simulation.plan(700, Event::Detect(notices));
         simulation
     }
 
@@ -105,6 +128,12 @@ impl Simulation {
                 self.node(number).alive = false;
                 self.note(&format!("node {number} crashes"));
             }
+            Event::Recover(number) => {
+                *self.node(number) =
+                    Node { alive: true, leader: None, electing: false, got_ok: false };
+                self.note(&format!("node {number} recovers and starts an election"));
+                self.start_election(number);
+            }
             Event::Detect(number) => {
                 let node = *self.node(number);
                 if node.alive && !node.electing {
@@ -116,6 +145,7 @@ impl Simulation {
                 if self.repairs.dead_are_silent && !self.node(to).alive {
                     return;
                 }
+                self.messages += 1;
                 self.node(from).got_ok = true;
                 if !self.node(to).electing {
                     self.start_election(to);
@@ -126,6 +156,10 @@ impl Simulation {
                 if self.node(number).leader.is_none() {
                     self.note(&format!("node {number} has an OK and no COORDINATOR: starts again"));
                     self.retries.push((number, self.now));
+                    let own = |event: &Event| !matches!(event, Event::Crash(_) | Event::Recover(_));
+                    let left = self.queue.iter().filter(|(_, _, event)| own(event));
+                    let left = left.map(|&(at, _, event)| (at - self.now, event)).collect();
+                    self.retried_in.push((self.nodes.clone(), left));
                     self.start_election(number);
                 }
             }
@@ -144,12 +178,13 @@ impl Simulation {
         if forgets {
             node.leader = None;
         }
-        for higher in number + 1..=5 {
+        for higher in number + 1..=self.nodes.len() {
             if self.node(higher).alive {
+                self.messages += 1;
                 self.plan(self.now + DELAY, Event::Heard { from: number, to: higher });
             }
         }
-        self.plan(self.now + T_ELEC, Event::ElectionEnds(number));
+        self.plan(self.now + self.t_elec, Event::ElectionEnds(number));
     }
 
     fn election_ends(&mut self, number: usize) {
@@ -163,7 +198,9 @@ impl Simulation {
         if !alive {
             self.ghosts.push(number);
         }
-        for node in self.nodes.iter_mut().filter(|node| node.alive) {
+        self.declared.get_or_insert(self.now);
+        for (other, node) in self.nodes.iter_mut().enumerate().filter(|(_, node)| node.alive) {
+            self.messages += usize::from(other + 1 != number);
             node.leader = Some(number);
         }
         let node = self.node(number);
@@ -177,8 +214,7 @@ impl Simulation {
     }
 
     fn account(self, holds: bool) -> Account {
-        let finding = if holds { Finding::Holds } else { Finding::Violated { steps: None } };
-        Account { finding, story: self.story }
+        Account::of(holds, self.story)
     }
 }
 
@@ -253,4 +289,55 @@ pub(super) fn short_circuits() -> Account {
     let done = run.nodes.iter().filter(|node| node.alive).all(|node| !node.electing);
     let holds = !run.retries.is_empty() && done;
     run.account(holds)
+}
+
+/// Of the repaired program: node 4 crashes in the middle of each of its elections, and recovers
+/// before node 3 asks again. No state in which node 3 asks comes again, or there is a leader.
+pub(super) fn crashes_again() -> Account {
+    let mut simulation = Simulation::new(REPAIRED);
+    simulation.plan(1_100, Event::Crash(4));
+    let period = T_ELEC + T_COORD;
+    for round in 1..=(END - T_ELEC) / period {
+        simulation.plan(600 + round * period, Event::Recover(4));
+        simulation.plan(1_100 + round * period, Event::Crash(4));
+    }
+    let run = simulation.run();
+    let again = run.retried_in.windows(2).skip(1).all(|pair| pair[0] == pair[1]);
+    let for_ever = run.retried_in.len() > 3 && again && !run.led();
+    run.account(!for_ever)
+}
+
+/// Of the repaired program with 100 nodes and time-outs of five seconds: for each node that may
+/// notice, how many messages are sent, and how long it takes until a node declares itself.
+fn of_a_hundred() -> Vec<(usize, u32)> {
+    const HUNDRED: usize = 100;
+    let one = |notices| {
+        let mut simulation = Simulation::of(HUNDRED, notices, REPAIRED);
+        (simulation.t_elec, simulation.t_coord) = (5_000, 12_500);
+        let run = simulation.run();
+        (run.messages, run.declared.map_or(END, |at| at - 700))
+    };
+    (1..HUNDRED).map(one).collect()
+}
+
+/// The mean number of messages is 500 at most.
+pub(super) fn messages_of_a_hundred() -> Account {
+    let all = of_a_hundred();
+    let mean = all.iter().map(|&(messages, _)| messages).sum::<usize>() / all.len();
+    let (most, least) = (all.first().map_or(0, |run| run.0), all.last().map_or(0, |run| run.0));
+    let few = all.iter().filter(|&&(messages, _)| messages <= 500).count();
+    let story = vec![
+        format!("if the lowest notices: {most} messages; if the highest survivor does: {least}"),
+        format!("on average over the node that notices: {mean}"),
+        format!("500 are enough if it is one of the {few} highest"),
+    ];
+    Account::of(mean <= 500, story)
+}
+
+/// It takes ten seconds at least.
+pub(super) fn seconds_of_a_hundred() -> Account {
+    let longest = of_a_hundred().into_iter().map(|(_, time)| time).max().unwrap_or(0);
+    let (seconds, hundredths) = (longest / 1000, longest % 1000 / 10);
+    let story = vec![format!("a node declares itself after {seconds}.{hundredths:02} s at most")];
+    Account::of(longest >= 10_000, story)
 }

@@ -1,7 +1,7 @@
 //! The page `docs/claims.md`.
 
 use super::{command, print};
-use crate::claims::{Judged, Outcome, Ruling, Stance};
+use crate::claims::{Ask, Judged, Outcome, PRINTED, Printed, Ruling, Stance};
 use std::fmt::Write;
 
 /// The width of the page's lines; tables and a single long word may be wider.
@@ -56,7 +56,35 @@ pub(super) fn of(judged: &[Judged<'_>]) -> String {
             claim(&mut page, one);
         }
     }
+    programs(&mut page);
     page
+}
+
+const PROGRAMS: &str = "\
+## Printed programs
+
+What the texts print as a program, as pseudocode or as numbered steps runs as it is printed, with
+its mistakes. The file holds it; below is what it does wrong. A name in brackets is a variant of a
+protocol, whose claims show it. `bellwether-model claims --programs` prints this list.
+";
+
+/// What the texts print, which file holds it, and what it does wrong.
+fn programs(page: &mut String) {
+    let _ = write!(page, "\n{PROGRAMS}\n| text | printed | file | claims |\n|---|---|---|---|\n");
+    for Printed { source, what, file, claims, .. } in PRINTED {
+        let claims: Vec<String> =
+            claims.iter().map(|number| format!("[{number}](#claim-{number})")).collect();
+        let _ = writeln!(page, "| {source} | {what} | `{file}` | {} |", claims.join(", "));
+    }
+    for printed in PRINTED {
+        let Some(program) = printed.shown_by() else { continue };
+        let head = format!("{} ({}), `{}`:", printed.what, printed.source, program.name);
+        let _ = write!(page, "\n{}\n```text\n", wrapped("", &head));
+        for line in (program.run)().story {
+            let _ = writeln!(page, "{line}");
+        }
+        page.push_str("```\n");
+    }
 }
 
 /// How many claims of each text have which verdict.
@@ -140,6 +168,9 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     page.push_str(&wrapped("- ", &line));
     for command in command::of(number, outcome) {
         page.push_str(&wrapped("  ", &format!("`{command}`")));
+    }
+    if let Ask::Program(program) = outcome.check.ask {
+        page.push_str(&wrapped("  ", &format!("in `{}`", program.file)));
     }
 }
 

@@ -1,7 +1,9 @@
 //! What `claims` prints for people.
 
 use super::{ClaimsArgs, command};
-use crate::claims::{Assumption, Expectation, Judged, Outcome, Ruling, Standing, Word};
+use crate::claims::{
+    Ask, Assumption, Expectation, Judged, Outcome, PRINTED, Printed, Ruling, Standing, Word,
+};
 use crate::cli::table::{Cell, Table};
 use crate::cli::{called, shown, text};
 use anstyle::{AnsiColor, Style};
@@ -68,6 +70,26 @@ fn verdict(judged: &Judged<'_>) -> Cell {
     }
 }
 
+/// What the texts print, which file holds it, and what it does wrong.
+pub(super) fn programs(out: &mut impl Write) -> io::Result<()> {
+    for Printed { source, what, file, claims, .. } in PRINTED {
+        writeln!(out, "{BOLD}{what}{BOLD:#} ({source})")?;
+        writeln!(out, "    {file}")?;
+        if !claims.is_empty() {
+            let claims: Vec<String> = claims.iter().map(ToString::to_string).collect();
+            writeln!(out, "    claims {}", claims.join(", "))?;
+        }
+    }
+    for printed in PRINTED {
+        let Some(program) = printed.shown_by() else { continue };
+        writeln!(out, "\n{BOLD}{}{BOLD:#} ({}): {}", printed.what, printed.source, program.name)?;
+        for line in (program.run)().story {
+            writeln!(out, "{}", text::wrap(&format!("    {line}"), text::width()))?;
+        }
+    }
+    Ok(())
+}
+
 /// The claim, its verdict, and what each check found.
 fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Result<()> {
     let claim = judged.claim;
@@ -117,6 +139,9 @@ fn check(
     for command in command::of(number, outcome) {
         let command = command.replacen(command::NAME, &called(command::NAME, ""), 1);
         writeln!(out, "    {command}")?;
+    }
+    if let Ask::Program(program) = outcome.check.ask {
+        writeln!(out, "    in {}", program.file)?;
     }
     if !args.show {
         return Ok(());

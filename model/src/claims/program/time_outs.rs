@@ -1,0 +1,118 @@
+//! What any time-out on heartbeats can do, by trying all that there are within a horizon: of how
+//! long it is, and of what a detector that hears nothing can decide at all.
+
+use super::Account;
+
+/// A process sends a heartbeat every `INTERVAL` ticks; each is on its way for up to `DELAY` ticks.
+const INTERVAL: u32 = 2;
+const DELAY: u32 = 2;
+/// How many heartbeats are sent.
+const BEATS: u32 = 6;
+const END: u32 = 40;
+
+const SHORT: u32 = 3;
+const LONG: u32 = 5;
+
+/// One execution: how long each heartbeat was on its way, and how many were sent before a crash.
+struct Execution {
+    arrivals: Vec<u32>,
+    crashed: bool,
+}
+
+impl Execution {
+    /// Every one in which the process crashes after some of its heartbeats, or after none of them.
+    fn all() -> impl Iterator<Item = Execution> {
+        (1..=BEATS).flat_map(|sent| {
+            (0..(DELAY + 1).pow(sent)).flat_map(move |code| {
+                let delay = |beat: u32| code / (DELAY + 1).pow(beat) % (DELAY + 1);
+                let arrivals: Vec<u32> =
+                    (0..sent).map(|beat| beat * INTERVAL + delay(beat)).collect();
+                let of = move |crashed| Execution { arrivals: arrivals.clone(), crashed };
+                [true, false].map(of)
+            })
+        })
+    }
+
+    /// At which ticks a time-out of this length has expired; of a process that lives, as long as
+    /// it sends.
+    fn suspected(&self, time_out: u32) -> Vec<u32> {
+        let sent = self.arrivals.len() as u32;
+        let end = if self.crashed { END } else { sent * INTERVAL };
+        let silent = |now: &u32| {
+            let last = self.arrivals.iter().filter(|&at| at <= now).max();
+            now - last.copied().unwrap_or(0) >= time_out
+        };
+        (0..end).filter(silent).collect()
+    }
+
+    /// It crashed, and is suspected from some tick on.
+    fn is_found(&self, time_out: u32) -> bool {
+        self.suspected(time_out).last() == Some(&(END - 1))
+    }
+
+    fn words(&self) -> String {
+        let arrivals: Vec<String> = self.arrivals.iter().map(u32::to_string).collect();
+        let what = if self.crashed { "crashes" } else { "lives" };
+        format!("heartbeats arrive at {}, and the process {what}", arrivals.join(", "))
+    }
+}
+
+/// A process that lives is suspected after the short time-out, and never after the long one.
+pub(super) fn short_hurts_accuracy() -> Account {
+    let wrong =
+        |time_out| Execution::all().find(|e| !e.crashed && !e.suspected(time_out).is_empty());
+    let (short, long) = (wrong(SHORT), wrong(LONG));
+    let story = short.iter().map(Execution::words).collect();
+    Account::of(short.is_some() && long.is_none(), story)
+}
+
+/// There is a process that has crashed, is suspected after the short time-out, and never after the
+/// long one.
+pub(super) fn short_finds_more() -> Account {
+    let mut crashed = Execution::all().filter(|execution| execution.crashed);
+    let missed = crashed.find(|e| e.is_found(SHORT) && !e.is_found(LONG));
+    let story = missed.iter().map(Execution::words).collect();
+    Account::of(missed.is_some(), story)
+}
+
+/// Each process that has crashed is suspected sooner after the short time-out.
+pub(super) fn short_is_faster() -> Account {
+    let first = |e: &Execution, time_out| {
+        let last = e.arrivals.iter().max().copied().unwrap_or(0);
+        e.suspected(time_out).into_iter().find(|&now| now >= last)
+    };
+    let faster = |e: Execution| first(&e, SHORT) < first(&e, LONG);
+    Account::of(Execution::all().filter(|e| e.crashed).all(faster), Vec::new())
+}
+
+/// How many ticks a detector waits for its only heartbeat, at most.
+const HORIZON: u32 = 10;
+
+/// How many detectors are perfect: each is the set of ticks at which it suspects a process of which
+/// it has heard nothing. It has to suspect one that has crashed in the end, and one that lives,
+/// whose heartbeat takes up to `most` ticks, at no tick before it comes.
+fn perfect(most: u32) -> (u32, u32) {
+    let all = 1 << (HORIZON + 1);
+    let is_perfect = |&suspects: &u32| {
+        let at = |tick: u32| suspects & 1 << tick != 0;
+        let complete = at(HORIZON);
+        let accurate = (0..=most).all(|arrives| (0..arrives.min(HORIZON + 1)).all(|now| !at(now)));
+        complete && accurate
+    };
+    ((0..all).filter(is_perfect).count() as u32, all)
+}
+
+fn none_is_perfect(most: u32) -> Account {
+    let (found, tried) = perfect(most);
+    Account::of(found == 0, vec![format!("of {tried} detectors {found} are perfect")])
+}
+
+/// No detector is perfect where a heartbeat may take longer than any detector waits.
+pub(super) fn none_without_a_bound() -> Account {
+    none_is_perfect(HORIZON + 1)
+}
+
+/// The same where it takes up to three ticks.
+pub(super) fn none_with_a_bound() -> Account {
+    none_is_perfect(3)
+}
