@@ -94,6 +94,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", Not(LONG)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --faults", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
+    ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
 ];
 
 /// In blocks that show what is printed, the commands that a test of the checker does not run.
