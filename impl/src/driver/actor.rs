@@ -1,6 +1,5 @@
 //! The loop around a node: one task owns it, tells it what happens, and does what it wants done.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +13,7 @@ use super::guard::Lessee;
 use super::leadership::{News, Publisher};
 use super::order::{Answer, Order, RequestError, What};
 use super::pause::Awake;
+use super::unsaved::{Step, Unsaved};
 use super::watch::Watch;
 use crate::clock::Clock;
 use crate::protocol::{
@@ -28,7 +28,8 @@ use crate::transport::{Arrival, Links};
 /// core do not: after a sleep a passed deadline is noticed at most this much later.
 pub(super) const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// How long a leader that leaves waits until what it said last is with the network.
+/// How long a node that leaves waits for its storage, and a leader then until what it said last is
+/// with the network.
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 
 /// An answer that waits, and the node that is next.
@@ -39,6 +40,8 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) node: Node<C>,
     pub(super) links: Links<C::Message>,
     pub(super) disk: Disk<C::Durable>,
+    /// What waits for that.
+    pub(super) unsaved: Unsaved<C::Durable, C::Message>,
     /// Whether the program says that the machine is fit to lead.
     pub(super) healthy: bool,
     /// `None` for protocols that detect failures by themselves.
@@ -87,10 +90,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
         loop {
             self.answer();
             if leaves && !self.leads() {
+                self.close().await?;
                 self.links.flush(LONGEST_FLUSH).await;
                 return Ok(());
             }
-            // What it did took its time: a disk can be slow.
+            // What it did took its time.
             self.look();
             let longest = self.until_wake();
             self.awake.waits(self.clock.now(), longest);
@@ -111,7 +115,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
             self.look();
             self.beat();
             let input = match happened {
-                Happened::Stopped if !C::REQUESTS || !self.leads() => return Ok(()),
+                Happened::Stopped if !C::REQUESTS || !self.leads() => return self.close().await,
                 // No node is to wait for its lease to run out.
                 Happened::Stopped => {
                     leaves = true;
@@ -123,6 +127,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 }
                 Happened::Answered(answered) => {
                     answered?;
+                    self.catch_up()?;
                     None
                 }
                 Happened::Arrived(arrival) => self.hear(arrival),
@@ -142,6 +147,17 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
             self.look_at_disk().await?;
         }
+    }
+
+    /// The node leaves. What its storage has not acknowledged soon may be lost, and what depends on
+    /// that is not sent.
+    async fn close(&mut self) -> Result<(), StorageError> {
+        let saved = tokio::time::timeout(LONGEST_FLUSH, self.save_all()).await;
+        saved.unwrap_or_else(|_| {
+            let node = self.node.status().id.get();
+            tracing::warn!(node, "leaves without its storage, which does not answer");
+            Ok(())
+        })
     }
 
     /// Lets a timer expire that only waits for nodes that are gone, and whatever waits for them
@@ -242,9 +258,13 @@ impl<C: Core, K: Clock> Actor<C, K> {
         C::REQUESTS
     }
 
-    /// The lease that the node has, as its program may know it.
+    /// The lease that the node has, as its program may know it: one whose epoch is not durable yet
+    /// may be lost.
     fn lease(&self) -> Option<Lease> {
-        self.node.lease().filter(|_| self.gate.as_ref().is_none_or(Gate::is_open))
+        let lease = self.node.lease().filter(|_| self.gate.as_ref().is_none_or(Gate::is_open))?;
+        let told = self.publisher.latest();
+        let known = told.is_self() && told.epoch == Some(lease.epoch);
+        (known || !self.is_behind()).then_some(lease)
     }
 
     /// Notices a pause. The others may follow another leader by now, also where the protocol does
@@ -260,11 +280,16 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
             self.resume = self.resume.map(|_| again);
         }
-        if self.resume.is_some_and(|resume| resume <= now) {
+        if self.resumes().is_some_and(|resume| resume <= now) {
             self.resume = None;
             let Status { role, leader, .. } = self.node.status();
             self.announce(role, leader, Reason::RESUMED);
         }
+    }
+
+    /// When its program is told that it leads still: not before the others can be.
+    fn resumes(&self) -> Option<Time> {
+        self.resume.filter(|_| !self.is_behind())
     }
 
     /// Answers those that have asked it to lead no longer, once it does not.
@@ -282,7 +307,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
     pub(super) fn until_wake(&self) -> Duration {
         let deadline = self.watch.as_ref().map(Watch::deadline);
-        let next = self.wake.into_iter().chain(deadline).chain(self.resume);
+        let next = self.wake.into_iter().chain(deadline).chain(self.resumes());
         let next = next.chain(self.disk_deadline()).min();
         let wait = next.map(|next| next.since(self.clock.now()));
         wait.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP)
@@ -301,8 +326,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
         Ok(())
     }
 
-    /// The effects in the order in which they come: what must be durable is so before anything
-    /// later is carried out.
+    /// The effects: what is sent waits in its order for what must be durable before it, and the
+    /// program is told at once whatever does not depend on that.
     async fn carry_out(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         let led = self.lease();
         self.node.handle(self.clock.now(), input);
@@ -310,27 +335,36 @@ impl<C: Core, K: Clock> Actor<C, K> {
         if let Some(lease) = led.filter(|led| leads != Some(led.epoch)) {
             self.end_work(lease).await;
         }
-        // First: when others are told that this node leads no longer, its program knows.
-        self.lessee.hold(self.lease());
-        let mut outputs: VecDeque<_> = std::iter::from_fn(|| self.node.poll()).collect();
-        // Nothing has to be durable for a loss, and a disk may take its time.
-        if self.publisher.latest().is_self() && !self.leads() {
-            outputs.make_contiguous().sort_by_key(|output| !matches!(output, Output::Event(_)));
-        }
-        while let Some(output) = outputs.pop_front() {
+        let now = self.clock.now();
+        let mut events = Vec::new();
+        while let Some(output) = self.node.poll() {
             match output {
-                Output::Persist(state) => self.persist(state).await?,
-                Output::Send { to, message } => self.links.send(to, message),
-                Output::Event(event) => self.tell(event),
+                Output::Persist(state) => self.unsaved.save(state),
+                Output::Send { to, message } => self.unsaved.add(now, Step::Send(to, message)),
+                Output::Event(event) => events.push(event),
                 Output::WakeAt(wake) => self.wake = wake,
             }
         }
-        self.compare_epochs();
-        self.publisher.renew(self.lease());
+        // First: when others are told that this node leads no longer, its program knows.
+        self.lessee.hold(self.lease());
+        for event in events {
+            self.hear_of(event, now);
+        }
+        self.catch_up()?;
         if let Some(watch) = &mut self.watch {
             watch.look(self.node.watched(), self.clock.now());
         }
         Ok(())
+    }
+
+    /// What the program may know of the epoch and the lease.
+    pub(super) fn publish(&mut self) {
+        self.lessee.hold(self.lease());
+        // Of its own epoch it is told when that is durable.
+        if !self.leads() || !self.is_behind() {
+            self.compare_epochs();
+        }
+        self.publisher.renew(self.lease());
     }
 
     /// Tells the program of a leader that leads another epoch.
@@ -382,7 +416,9 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// Sends a heartbeat if one is due.
     fn beat(&mut self) {
         let now = self.clock.now();
-        if self.watch.as_mut().is_some_and(|watch| watch.beats(now)) {
+        let due = self.watch.as_mut().is_some_and(|watch| watch.beats(now));
+        // One that can say nothing else is as good as gone.
+        if due && !self.is_silenced() {
             self.links.heartbeat();
         }
     }
@@ -396,10 +432,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
         Some(suspect)
     }
 
-    fn tell(&mut self, event: Event) {
+    pub(super) fn tell(&mut self, event: Event) {
         match event {
             Event::RoleChanged { to, leader, reason, .. } => {
                 self.resume = None;
+                self.disk.withdrawn = false;
                 self.change(to, leader, self.unfit(reason));
             }
             Event::Ignored { from, cause } => {

@@ -15,6 +15,7 @@ mod history;
 mod leadership;
 mod order;
 mod pause;
+mod unsaved;
 mod watch;
 mod work;
 
@@ -22,13 +23,13 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::Actor;
@@ -44,6 +45,7 @@ pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
 use self::order::Order;
 pub use self::order::RequestError;
 use self::pause::Awake;
+use self::unsaved::Unsaved;
 use self::watch::Watch;
 pub use self::work::Work;
 use crate::clock::{Clock as _, SystemClock};
@@ -53,7 +55,7 @@ use crate::protocol::{Core, Node, NodeId, Time};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
-use crate::transport::{self, Limits, Links, Terms};
+use crate::transport::{self, Arrival, Limits, Links, Terms};
 
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
 /// dropped. What can be done with it meanwhile can be done with its [`Handle`], which can be
@@ -215,7 +217,15 @@ impl Election {
         let links = Links::new(others, lifetime, clock);
         let links = if config.suspects_refused() { links } else { links.believing_in_all() };
         let observers = config.observers().collect();
-        let report = reporter(hello.clone(), observers, &leadership, &lessor, &links, &ignored);
+        let disk = Disk::new(storage, silence, clock.now());
+        let report = reporter(
+            hello.clone(),
+            observers,
+            &leadership,
+            &lessor,
+            &links,
+            (Arc::clone(&ignored), disk.stalled()),
+        );
         let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
         let (connections, arrivals) = transport::start(
@@ -228,12 +238,12 @@ impl Election {
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let handle =
             Handle { leadership, history, lessor, orders, report, without_lease, incarnation };
-        let id = config.node();
         greet(&config, incarnation, address);
         let actor = Actor {
             node,
             links,
-            disk: Disk::new(storage, silence, clock.now()),
+            disk,
+            unsaved: Unsaved::new(lifetime),
             healthy: true,
             watch,
             publisher,
@@ -250,24 +260,7 @@ impl Election {
         };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
-        let task = tokio::spawn(async move {
-            let mut connections = connections;
-            let told = stopped.clone();
-            let result = tokio::select! {
-                result = actor.run(arrivals, ordered, stopped) => result,
-                // Without a link the node would go on half deaf: it ends instead.
-                panic = transport::panicked(&mut connections) => std::panic::resume_unwind(panic),
-            };
-            if result.is_ok() && !told.is_cancelled() {
-                // Nothing can arrive any more: the link that listens is about to be found.
-                std::panic::resume_unwind(transport::panicked(&mut connections).await);
-            }
-            if let Err(error) = &result {
-                tracing::error!(node = id.get(), "takes part no longer: {error}");
-            }
-            connections.shutdown().await;
-            result
-        });
+        let task = tokio::spawn(take_part(actor, connections, (arrivals, ordered), stopped));
         let stop = stop.drop_guard();
         Ok(Self { handle, address, credentials, task: Some(task), stop })
     }
@@ -305,7 +298,8 @@ impl Election {
         Ok(result.map_err(|_| Stopped::Panicked)??)
     }
 
-    /// Takes part no longer, and returns when the port is free again and the storage closed.
+    /// Takes part no longer, and returns when the port is free again and the storage closed; one
+    /// that does not answer is not waited for longer than half a second.
     ///
     /// If it leads by a protocol that can hand over, it [resigns](Handle::resign) first. With
     /// other protocols the others notice [that it is gone](Config::suspects_refused), or its
@@ -320,6 +314,30 @@ impl Election {
         let Some(task) = task else { return Ok(()) };
         Ok(task.await.map_err(|_| Stopped::Panicked)??)
     }
+}
+
+/// Lets a node take part until it is told to stop, has to, or has lost a link.
+async fn take_part<C: Core>(
+    actor: Actor<C, SystemClock>,
+    mut connections: JoinSet<()>,
+    (arrivals, orders): (mpsc::Receiver<Arrival<C::Message>>, mpsc::Receiver<Order>),
+    stopped: CancellationToken,
+) -> Result<(), StorageError> {
+    let (told, node) = (stopped.clone(), actor.node.status().id.get());
+    let result = tokio::select! {
+        result = actor.run(arrivals, orders, stopped) => result,
+        // Without a link the node would go on half deaf: it ends instead.
+        panic = transport::panicked(&mut connections) => std::panic::resume_unwind(panic),
+    };
+    if result.is_ok() && !told.is_cancelled() {
+        // Nothing can arrive any more: the link that listens is about to be found.
+        std::panic::resume_unwind(transport::panicked(&mut connections).await);
+    }
+    if let Err(error) = &result {
+        tracing::error!(node, "takes part no longer: {error}");
+    }
+    connections.shutdown().await;
+    result
 }
 
 impl Deref for Election {
@@ -395,10 +413,10 @@ fn reporter<M: Copy + Send + Sync + 'static>(
     leadership: &LeadershipWatch,
     lessor: &Lessor,
     links: &Links<M>,
-    ignored: &Arc<AtomicU64>,
+    (ignored, stalled): (Arc<AtomicU64>, Arc<AtomicBool>),
 ) -> Arc<dyn Fn() -> StatusReport + Send + Sync> {
     let (leadership, lessor) = (leadership.clone(), lessor.clone());
-    let (links, ignored) = (links.clone(), Arc::clone(ignored));
+    let links = links.clone();
     let start = Instant::now();
     Arc::new(move || {
         let now = leadership.now();
@@ -418,7 +436,9 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             seq: now.seq,
             uptime_ms: milliseconds(start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
-            problem: links.isolation(now.role),
+            problem: links.isolation(now.role).or_else(|| {
+                stalled.load(Ordering::Relaxed).then(|| "the storage does not answer".to_owned())
+            }),
             members: links.report(&observers),
             counters: Counters {
                 refused_handshakes: links.refused(),

@@ -135,8 +135,8 @@ impl Handle {
         self.order(What::Healthy(healthy)).await.map(drop)
     }
 
-    /// Waits until the loop around the node has come to this question: until it runs, and its disk
-    /// does not keep it waiting. For a watchdog, with a time-out.
+    /// Waits until the loop around the node has come to this question: until it runs. For a
+    /// watchdog, with a time-out.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};
 use crate::protocol::{self, Belief, Context, Core, Input, Members, NodeId, Reason, Role, Time};
 use crate::transport::frame::{self, Frame};
-use crate::transport::{Arrival, handshake};
+use crate::transport::handshake;
 
 /// The core, which follows no node and watches node 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -190,6 +190,7 @@ fn around<C: Core>(
         node,
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
         disk: Disk::new(None, silence, clock.now()),
+        unsaved: Unsaved::new(ms(1_000)),
         healthy: true,
         watch: None,
         publisher,
@@ -359,6 +360,7 @@ async fn what_the_node_ignores_is_counted() {
     let stranger = Input::Receive { from: id(9), message: Order::Note(1) };
     actor.step(stranger).await.expect("no disk to fail");
     actor.step(says(Order::Note(2))).await.expect("the disk works");
+    actor.save_all().await.expect("the disk works");
     assert_eq!(hands.ignored.load(Ordering::Relaxed), 1);
 }
 

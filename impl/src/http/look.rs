@@ -36,7 +36,7 @@ pub(super) async fn livez(State(shared): State<Shared>) -> Response {
     match tokio::time::timeout(ANSWERS_WITHIN, shared.handle.responds()).await {
         Ok(Ok(())) => Json(json!({ "alive": true })).into_response(),
         Ok(Err(error)) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error),
-        Err(_) => refuse(StatusCode::SERVICE_UNAVAILABLE, "the node is busy: its disk may be slow"),
+        Err(_) => refuse(StatusCode::SERVICE_UNAVAILABLE, "the loop of the node does not answer"),
     }
 }
 

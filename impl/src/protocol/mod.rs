@@ -100,7 +100,8 @@ pub enum Request {
 /// Something a node wants done, in the order in which it must be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output<D, M> {
-    /// Make this durable (fsync included) before any later output is carried out.
+    /// Make this durable (fsync included) before anything is sent that is put out later, and before
+    /// the program is told that the node leads.
     Persist(D),
     /// Send a message. It may be lost: the protocol's timers answer for that.
     Send {

@@ -297,17 +297,17 @@ where
     for peer in context.peers.values() {
         tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)));
     }
-    tasks.spawn(isolation(context));
+    tasks.spawn(isolation(context, links.clone()));
     (tasks, arrivals)
 }
 
 /// Says so when this node leads alone, and when that is over.
-async fn isolation<M>(context: Arc<Context<M>>) {
+async fn isolation<M>(context: Arc<Context<M>>, links: Links<M>) {
     let node = context.hello.node.get();
     let mut told = None;
     loop {
         tokio::time::sleep(LOOK).await;
-        let problem = (context.report)().problem;
+        let problem = links.isolation((context.report)().role);
         match &problem {
             Some(problem) if told.is_none() => tracing::warn!(node, "{problem}"),
             None if told.is_some() => tracing::info!(node, "this node is no longer alone"),

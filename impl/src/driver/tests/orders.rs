@@ -43,6 +43,7 @@ async fn leader_behind(gate: Option<Gate>) -> Leader {
     for (later, input) in inputs {
         clock.sleep(ms(later));
         actor.step(input).await.expect("it is in memory");
+        actor.save_all().await.expect("it is in memory");
     }
     // It has run all the time.
     actor.awake.waits(clock.now(), ms(200));

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::mpsc as channel;
 
 use super::*;
+use crate::protocol::garcia_molina::{self, GarciaMolina, Timing as GarciaTiming};
 use crate::protocol::quorum::{Message, Quorum, State, Timer, Timing};
 use crate::protocol::{Epoch, Request};
 
@@ -28,15 +29,21 @@ impl<D: 'static> Storage<D> for Stalling {
 const BOUND: Duration = ms(1_000);
 
 /// Node 3 of three, at the moment before it claims epoch 1; and what lets its disk answer.
-async fn candidate()
--> (Actor<Quorum, ManualClock>, LeadershipWatch, Lessor, ManualClock, channel::Sender<()>) {
+async fn candidate() -> Candidate {
+    candidate_whose_disk_may_take(BOUND).await
+}
+
+type Candidate =
+    (Actor<Quorum, ManualClock>, LeadershipWatch, Lessor, ManualClock, channel::Sender<()>);
+
+async fn candidate_whose_disk_may_take(bound: Duration) -> Candidate {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = protocol::quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
     let (mut actor, leadership, lessor) = around(node, ms(60_000), &clock);
     let (answer, answers) = channel::channel();
-    actor.disk = Disk::new(Some(Box::new(Stalling(answers))), BOUND, clock.now());
+    actor.disk = Disk::new(Some(Box::new(Stalling(answers))), bound, clock.now());
     actor.step(Input::Boot).await.expect("nothing to save");
     for timer in [Timer::Quiet, Timer::Watch] {
         clock.sleep(Quorum::period(actor.node.config(), timer));
@@ -45,7 +52,8 @@ async fn candidate()
     assert_eq!(actor.node.status().role, Role::Candidate);
     let support = |from| Input::Receive { from: id(from), message: Message::Support(first()) };
     answer.send(()).expect("it waits");
-    actor.step(support(1)).await.expect("saved");
+    actor.step(support(1)).await.expect("a storage");
+    actor.save_all().await.expect("saved");
     (actor, leadership, lessor, clock, answer)
 }
 
@@ -65,19 +73,15 @@ async fn a_leader_that_has_lost_is_told_before_the_disk_answers() {
     // There is a higher epoch, which it has to remember.
     let higher = first().next().next();
     let refused = Input::Receive { from: id(2), message: Message::Refuse(higher, None) };
-    let told;
-    {
-        let mut step = pin!(actor.step(refused));
-        let stalled = tokio::time::timeout(ms(50), &mut step).await;
-        assert!(stalled.is_err(), "the disk does not answer");
-        let now = leadership.now();
-        assert_eq!((now.role, now.leader), (Role::Follower, None));
-        assert_eq!(now.reason.map(Reason::name), Some("higher_epoch"));
-        assert!(lessor.left().is_none());
-        told = now.seq;
-        answer.send(()).expect("it waits");
-        step.await.expect("saved");
-    }
+    actor.step(refused).await.expect("a storage");
+    assert!(actor.is_behind(), "the disk does not answer");
+    let now = leadership.now();
+    assert_eq!((now.role, now.leader), (Role::Follower, None));
+    assert_eq!(now.reason.map(Reason::name), Some("higher_epoch"));
+    assert!(lessor.left().is_none());
+    let told = now.seq;
+    answer.send(()).expect("it waits");
+    actor.save_all().await.expect("saved");
     assert_eq!(leadership.now().seq, told, "it is told once");
 }
 
@@ -87,7 +91,8 @@ async fn a_lease_counts_from_before_the_disk_was_asked() {
     // As long as the claim took to be saved: the grants are worth nothing any more.
     clock.sleep(Timing::DEFAULT.lease);
     answer.send(()).expect("it may have to wait again");
-    actor.step(grant(1)).await.expect("saved");
+    actor.step(grant(1)).await.expect("a storage");
+    actor.save_all().await.expect("saved");
     assert!(!leadership.now().is_self() && lessor.left().is_none());
 }
 
@@ -201,37 +206,182 @@ async fn an_answer_that_is_looked_at_late_is_not_late() {
     assert!(leadership.now().is_self());
 }
 
-/// Whatever the core saves while it leads: none of those that there are waits for long.
+/// Has a leader save its state, whatever the core saves while it leads: none of those that there
+/// are waits for long.
+fn save(actor: &mut Actor<Quorum, ManualClock>) {
+    let core = actor.node.core().expect("booted");
+    let (epoch, granted_to) = (core.epoch(), core.granted_to());
+    actor.unsaved.save(protocol::quorum::Durable { epoch, granted_to, list: None });
+    actor.catch_up().expect("a storage");
+}
+
 #[tokio::test]
-async fn a_program_is_told_while_its_node_waits_for_the_disk() {
-    let (mut actor, leadership, lessor, clock, answer) = candidate().await;
+async fn a_leader_whose_save_stalls_leads_no_longer_than_its_lease() {
+    let (mut actor, leadership, lessor, clock, answer) =
+        candidate_whose_disk_may_take(ms(60_000)).await;
     actor.step(grant(1)).await.expect("nothing to save");
-    actor.awake = Awake::new(ms(100), clock.now());
-    let durable = actor.node.core().map(|core| protocol::quorum::Durable {
-        epoch: core.epoch(),
-        granted_to: core.granted_to(),
-        list: None,
-    });
-    {
-        let mut save = pin!(actor.persist(durable.expect("booted")));
-        let stalled = tokio::time::timeout(ms(300), &mut save).await;
-        assert!(stalled.is_err(), "the disk does not answer");
-        let now = leadership.now();
-        assert_eq!((now.role, now.leader), (Role::Waiting, None));
-        assert_eq!(now.reason.map(Reason::name), Some("storage_stalled"));
-        assert!(lessor.left().is_none());
-        answer.send(()).expect("it waits");
-        save.await.expect("saved");
+    assert_eq!(pass(&mut actor, &clock, 300).await, 300);
+    let left = lessor.left().expect("it leads");
+    save(&mut actor);
+    // What it says waits for the disk, so no member acknowledges anything.
+    while lessor.left().is_some() {
+        assert!(leadership.now().is_self() && actor.is_behind());
+        clock.sleep(ms(10));
+        actor.step(Input::Wake).await.expect("nothing to save");
+        actor.look_at_disk().await.expect("nothing has failed");
     }
-    // That was a pause to the others: they need some time to hear that it leads still.
-    for _ in 0..1_000 {
-        tokio::time::sleep(ms(5)).await;
+    assert!(left <= Timing::DEFAULT.lease);
+    let now = leadership.now();
+    assert!(!now.is_self() && actor.node.status().role != Role::Leader, "{now:?}");
+    assert!(actor.is_behind(), "the disk has not answered");
+    answer.send(()).expect("it waits");
+    actor.save_all().await.expect("saved");
+    assert_eq!(leadership.now(), now, "it is told once");
+}
+
+/// The core is Garcia-Molina's, whose leader has no lease.
+#[tokio::test]
+async fn the_program_of_a_leader_without_a_lease_is_told_that_the_disk_stalls() {
+    let members = Members::new([1, 2, 3].map(id)).expect("valid");
+    let config = garcia_molina::Config { id: id(3), members, timing: GarciaTiming::DEFAULT };
+    let node = Node::<GarciaMolina>::new(config, None, 0).expect("valid");
+    let clock = ManualClock::new();
+    let (mut actor, leadership, _) = around(node, ms(400), &clock);
+    let (answer, answers) = channel::channel();
+    actor.disk = Disk::new(Some(Box::new(Stalling(answers))), ms(400), clock.now());
+    actor.step(Input::Boot).await.expect("a storage");
+    while actor.node.status().role != Role::Leader {
+        clock.sleep(ms(50));
+        actor.step(Input::Wake).await.expect("a storage");
+    }
+    assert!(actor.is_behind() && !leadership.now().is_self(), "the number of its task may be lost");
+    answer.send(()).expect("it waits");
+    actor.save_all().await.expect("saved");
+    assert!(leadership.now().is_self());
+
+    actor.unsaved.save(garcia_molina::Computed::new(1));
+    actor.catch_up().expect("a storage");
+    for (later, leads) in [(399, true), (1, false), (10_000, false)] {
+        clock.sleep(ms(later));
+        actor.awake.runs(clock.now());
+        actor.look_at_disk().await.expect("nothing has failed");
         actor.look();
-        if leadership.now().is_self() {
-            break;
-        }
+        assert_eq!(leadership.now().is_self(), leads);
     }
     let now = leadership.now();
-    assert!(now.is_self(), "it leads still: {now:?}");
-    assert_eq!(now.reason.map(Reason::name), Some("resumed"));
+    assert_eq!((now.role, now.leader), (Role::Waiting, None));
+    assert_eq!(now.reason.map(Reason::name), Some("storage_stalled"));
+    answer.send(()).expect("it waits");
+    actor.save_all().await.expect("saved");
+    // The others have heard nothing, and need some time to hear that it leads still.
+    for (later, leads) in [(0, false), (399, false), (1, true)] {
+        clock.sleep(ms(later));
+        actor.look();
+        assert_eq!(leadership.now().is_self(), leads, "after {later} ms");
+    }
+    assert_eq!(leadership.now().reason.map(Reason::name), Some("resumed"));
+}
+
+/// The loop, with time as it passes, around the core that records.
+#[tokio::test]
+async fn timers_and_questions_go_on_while_the_disk_stalls() {
+    let (mut actor, mut hands) = node(None);
+    let (answer, answers) = channel::channel();
+    let saved = hands.records.clone();
+    actor.disk = Disk::new(Some(Box::new(Late(answers, saved))), BOUND, hands.clock.now());
+    let inbox = hands.inbox.take().expect("runs once");
+    let (asks, orders) = order::channel();
+    let run = tokio::spawn(actor.run(inbox, orders, hands.stop.clone()));
+    hands.arrive(2, Frame::Message(super::Order::Note(1))).await;
+    hands.arrive(2, Frame::Message(super::Order::Arm(50))).await;
+    tokio::time::sleep(ms(200)).await;
+    for _ in 0..10 {
+        let (answer, answered) = tokio::sync::oneshot::channel();
+        let what = order::What::Answer;
+        asks.send(order::Order { what, answer }).await.expect("it runs");
+        let answered = tokio::time::timeout(ms(1_000), answered).await;
+        answered.expect("at once").expect("it runs").expect("nothing to refuse");
+    }
+    tokio::time::sleep(ms(400)).await;
+    assert_eq!(hands.records.all(), [], "the disk does not answer");
+    answer.send(()).expect("it waits");
+    answer.send(()).expect("it will wait again");
+    let both = async {
+        while hands.records.all().len() < 2 {
+            tokio::time::sleep(ms(5)).await;
+        }
+    };
+    tokio::time::timeout(ms(10_000), both).await.expect("the disk answers");
+    let records = hands.records.all();
+    assert_eq!(records[0].0, What::Note(1));
+    assert_eq!(records[1].0, What::Expired);
+    let late = records[1].1 - records[0].1;
+    assert!((50..500).contains(&late), "the timer expired after {late} ms");
+    hands.stop.cancel();
+    run.await.expect("no panic").expect("nothing failed");
+}
+
+/// A storage that saves when it is let.
+struct Late(channel::Receiver<()>, Records);
+
+impl Storage<(What, u64)> for Late {
+    fn load(&mut self) -> Result<Option<(What, u64)>, StorageError> {
+        Ok(None)
+    }
+
+    fn save(&mut self, state: &(What, u64)) -> Result<(), StorageError> {
+        self.0.recv().map_err(|_| StorageError::Missing)?;
+        self.1.save(state)
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_does_not_wait_for_a_disk_that_does_not_answer() {
+    let (mut actor, mut hands) = node(None);
+    let (answer, answers) = channel::channel();
+    let saved = hands.records.clone();
+    actor.disk = Disk::new(Some(Box::new(Late(answers, saved))), BOUND, hands.clock.now());
+    actor.step(says(super::Order::Note(1))).await.expect("a storage");
+    hands.stop.cancel();
+    let left = tokio::time::timeout(ms(10_000), hands.run(actor)).await;
+    left.expect("soon").expect("no panic").expect("nothing failed");
+    assert_eq!(hands.records.all(), []);
+    drop(answer);
+}
+
+/// Two nodes, of which the lower has a disk that does not answer. Nothing that depends on it leaves
+/// the node, and everything else goes on.
+#[tokio::test]
+async fn a_vote_waits_for_the_disk_and_the_rest_of_the_node_does_not() {
+    let mut listeners = Vec::new();
+    for _ in 0..2 {
+        listeners.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+    }
+    let members: Vec<_> = (1..)
+        .zip(&listeners)
+        .map(|(node, listener)| (node, listener.local_addr().expect("an address").to_string()))
+        .collect();
+    let (answer, answers) = channel::channel();
+    let config = |node| config::Config::new("orders", node, members.clone()).expect("valid");
+    let listener = listeners.remove(0);
+    let low = Election::join_with(config(1), listener, Stalling(answers)).expect("it listens");
+    let memory = crate::storage::Memory::default();
+    let listener = listeners.remove(0);
+    let high = Election::join_with(config(2), listener, memory).expect("it listens");
+    let mut seen = high.leadership();
+    let led = tokio::time::timeout(ms(5_000), seen.wait_for(Leadership::is_self)).await;
+    assert!(led.is_err(), "a vote that may be forgotten does not count");
+    tokio::time::timeout(ms(1_000), low.responds()).await.expect("at once").expect("it runs");
+    assert_eq!(low.status().problem.as_deref(), Some("the storage does not answer"));
+    let answers = std::thread::spawn(move || {
+        while answer.send(()).is_ok() {
+            std::thread::sleep(ms(1));
+        }
+    });
+    let led = tokio::time::timeout(ms(20_000), seen.wait_for(Leadership::is_self)).await;
+    assert!(led.expect("in time").is_some());
+    assert_eq!(low.status().problem, None);
+    low.leave().await.expect("nothing failed");
+    high.leave().await.expect("nothing failed");
+    answers.join().expect("it ends with the disk");
 }
