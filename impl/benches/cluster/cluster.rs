@@ -214,16 +214,22 @@ impl Cluster {
         Ok(())
     }
 
-    /// From now on, everything that a node wants to keep fails, as on a full disk; or no longer.
+    /// From now on, everything that a node wants to keep fails, as on a full disk; or no longer. So
+    /// does what a leader writes to find out whether it could.
     pub(crate) fn fill_disk(&self, node: u16, full: bool) -> anyhow::Result<()> {
-        for slot in ["state.0", "state.1"] {
-            let (path, kept) = (self.data(node).join(slot), self.place(node).join(slot));
+        for file in ["state.0", "state.1", "probe"] {
+            let (path, kept) = (self.data(node).join(file), self.place(node).join(file));
             if full {
-                fs::rename(&path, kept)?;
+                // A node that has not led for long has not asked its disk yet.
+                if path.exists() {
+                    fs::rename(&path, kept)?;
+                }
                 std::os::unix::fs::symlink("/dev/full", path)?;
             } else {
                 fs::remove_file(&path)?;
-                fs::rename(kept, path)?;
+                if kept.exists() {
+                    fs::rename(kept, path)?;
+                }
             }
         }
         Ok(())

@@ -31,11 +31,12 @@ pub(crate) enum Kind {
     Partition,
     SlowLinks,
     FullDisk,
+    FullDiskOfLeader,
     HandOver,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::KillLeader,
         Self::KillFollower,
         Self::KillTwo,
@@ -51,6 +52,7 @@ impl Kind {
         Self::Partition,
         Self::SlowLinks,
         Self::FullDisk,
+        Self::FullDiskOfLeader,
         Self::HandOver,
     ];
 
@@ -72,6 +74,7 @@ impl Kind {
             Self::Partition => "leader and a follower cut from the rest",
             Self::SlowLinks => "slow links",
             Self::FullDisk => "SIGKILL of the leader, disk of a follower full",
+            Self::FullDiskOfLeader => "disk of the leader full",
             Self::HandOver => "SIGTERM of the leader",
         }
     }
@@ -174,6 +177,10 @@ impl Faults {
                 cluster.fill_disk(follower, true)?;
                 struck.full = Some(follower);
                 cluster.kill(leader)?;
+            }
+            Kind::FullDiskOfLeader => {
+                cluster.fill_disk(leader, true)?;
+                struck.full = Some(leader);
             }
             Kind::HandOver => {
                 cluster.ask_to_end(leader)?;

@@ -14,6 +14,7 @@ mod quiescent;
 mod relay;
 mod report;
 mod resource;
+mod slow;
 mod soak;
 mod test;
 mod wait;

@@ -87,6 +87,14 @@ fn allow_many_files() -> anyhow::Result<()> {
     Ok(setrlimit(Limited::Nofile, Rlimit { current: maximum, maximum })?)
 }
 
+/// A protocol, and its section at such a pace.
+pub(crate) fn section(protocol: &str, pace: f64) -> (&'static str, String) {
+    match protocol {
+        "bully" => ("bully", bully_section(pace)),
+        _ => ("quorum", quorum_section(&Timing::DEFAULT, 1.0 / pace)),
+    }
+}
+
 /// The section of the bully, at such a pace.
 fn bully_section(pace: f64) -> String {
     let times = [("election", 300), ("coordinator", 900), ("watch", 500), ("heartbeat", 100)];
@@ -97,11 +105,7 @@ fn bully_section(pace: f64) -> String {
 }
 
 fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
-    let quorum = quorum_section(&Timing::DEFAULT, 1.0 / args.pace);
-    let (protocol, section) = match protocol {
-        "bully" => ("bully", bully_section(args.pace)),
-        _ => ("quorum", quorum),
-    };
+    let (protocol, section) = section(protocol, args.pace);
     let setup = Setup {
         nodes,
         section: Box::new(move |_| section.clone()),
@@ -143,14 +147,14 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
 
 /// What a node says of itself.
 #[derive(Clone, Debug, Default)]
-struct Said {
+pub(crate) struct Said {
     leads: bool,
     sent: f64,
-    changes: f64,
+    pub(crate) changes: f64,
 }
 
 impl Said {
-    fn ask(address: &str) -> Option<Self> {
+    pub(crate) fn ask(address: &str) -> Option<Self> {
         let answer = agent(Duration::from_secs(5)).get(format!("http://{address}/metrics")).call();
         let text = answer.ok()?.body_mut().read_to_string().ok()?;
         let sum = |name: &str| -> f64 {
@@ -166,7 +170,7 @@ impl Said {
 }
 
 /// How many follow the leader that most follow, if that takes itself for it too.
-fn most_followed(cluster: &Cluster, nodes: u16, until: Instant) -> usize {
+pub(crate) fn most_followed(cluster: &Cluster, nodes: u16, until: Instant) -> usize {
     let agent = agent(Duration::from_secs(1));
     let leader = |node: u16| -> Option<u64> {
         // Where nodes do not answer, many questions are far longer than the limit.

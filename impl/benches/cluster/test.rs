@@ -5,18 +5,20 @@ use std::process::ExitCode;
 
 use super::cluster::Security;
 use super::soak::{self, Args, Choice};
-use super::{etcd, namespaces, probe, resource, wait};
+use super::{etcd, namespaces, probe, resource, slow, wait};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 5] = [
+const TESTS: [Test; 7] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
+    ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_few_faults_on_relays", on_relays),
+    ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
     (IN_NAMESPACES, in_namespaces),
 ];
 
@@ -65,6 +67,11 @@ pub(crate) fn run(arguments: &[OsString], asked: &[&str]) -> anyhow::Result<Exit
 
 fn on_relays() -> anyhow::Result<()> {
     faults(Choice::Relays, Security::Secret, 1)
+}
+
+/// Where namespaces cannot be made, this is the soak with certificates.
+fn on_relays_with_certificates() -> anyhow::Result<()> {
+    faults(Choice::Relays, Security::Tls, 3)
 }
 
 fn in_namespaces() -> anyhow::Result<()> {

@@ -49,16 +49,56 @@ pub(crate) fn leadership(now: &Leadership) {
 }
 
 /// Tells the service manager again and again that the node runs, if it wants to know: twice in the
-/// time after which it ends a node that does not. A loop that does not respond is not told of; a
-/// disk that stalls for so long is a reason to end the node, so that another one leads.
+/// time after which it ends a node that does not. A loop that does not respond is not told of.
 pub(crate) async fn watchdog(node: Handle) {
     let Some(limit) = sd_notify::watchdog_enabled() else { return std::future::pending().await };
+    let responds = async || node.responds().await.is_ok();
+    watch(limit, responds, || tell(&[NotifyState::Watchdog])).await;
+}
+
+/// Says twice in the `limit` that the node runs, each time when it has answered.
+async fn watch(limit: Duration, responds: impl AsyncFn() -> bool, tell: impl Fn()) {
     let mut due = tokio::time::interval((limit / 2).max(Duration::from_millis(1)));
     due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         due.tick().await;
-        if node.responds().await.is_ok() {
-            tell(&[NotifyState::Watchdog]);
+        if responds().await {
+            tell();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// The process runs, and its loop does not.
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_said_of_a_loop_that_does_not_respond() {
+        let (told, stuck) = (Cell::new(0), Cell::new(false));
+        let responds = async || {
+            while stuck.get() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            true
+        };
+        let limit = Duration::from_secs(2);
+        let watched = watch(limit, responds, || told.set(told.get() + 1));
+        let stands_still = async {
+            tokio::time::sleep(limit * 3 - Duration::from_millis(1)).await;
+            assert_eq!(told.get(), 6, "twice in the time");
+            stuck.set(true);
+            tokio::time::sleep(limit * 10).await;
+            assert_eq!(told.get(), 6);
+            stuck.set(false);
+            tokio::time::sleep(limit).await;
+            assert!(told.get() > 6, "it runs again");
+        };
+        tokio::select! {
+            () = watched => unreachable!("it goes on"),
+            () = stands_still => {}
         }
     }
 }

@@ -41,6 +41,8 @@ enum Order {
     /// To arm its timer for so many milliseconds.
     Arm(u64),
     Cancel,
+    /// To keep its thread for so many milliseconds.
+    Block(u64),
     /// To panic, in the task that reads it.
     Poison(Poison),
 }
@@ -92,6 +94,9 @@ impl Core for Recorder {
             Order::Note(number) => note(cx, What::Note(number)),
             Order::Arm(milliseconds) => {
                 cx.arm_at((), cx.now() + Duration::from_millis(milliseconds));
+            }
+            Order::Block(milliseconds) => {
+                std::thread::sleep(Duration::from_millis(milliseconds));
             }
             Order::Cancel | Order::Poison(_) => cx.cancel(()),
         }
@@ -364,16 +369,15 @@ async fn what_the_node_ignores_is_counted() {
     assert_eq!(hands.ignored.load(Ordering::Relaxed), 1);
 }
 
-/// No link dies in silence: the node that has lost one takes part no longer, and says so.
-#[tokio::test]
-async fn a_link_that_panics_ends_the_node() {
+/// A node that takes part, and a connection as its member 2.
+async fn election() -> (Election, transport::channel::Channel) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let members = [(1, "127.0.0.1:1"), (2, "127.0.0.1:2")];
     let config = config::Config::<Recorder>::for_protocol("orders", 1, members, ());
     let config = config.expect("good");
     let digests = config.digests();
     let election = Election::join_with(config, listener, Records::default());
-    let mut election = election.expect("it listens");
+    let election = election.expect("it listens");
 
     let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
     let credentials = config::Credentials::none();
@@ -388,10 +392,52 @@ async fn a_link_that_panics_ends_the_node() {
         digests,
     };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
+    (election, two)
+}
+
+/// No link dies in silence: the node that has lost one takes part no longer, and says so.
+#[tokio::test]
+async fn a_link_that_panics_ends_the_node() {
+    let (mut election, mut two) = election().await;
     let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
     two.send(poison).await.expect("sent");
 
     let stopped = tokio::time::timeout(ms(20_000), election.stopped()).await;
     assert!(matches!(stopped.expect("in time"), Err(Stopped::Panicked)));
     assert_eq!(election.leadership().now().role, Role::NotStarted);
+}
+
+/// The process runs, and answers of its links and its status too. A probe is told.
+#[cfg(feature = "http")]
+#[test]
+fn a_loop_that_is_stuck_does_not_respond_and_is_not_alive() {
+    use axum::body::Body;
+    use axum::http::{Request, StatusCode};
+    use tokio::runtime::Builder;
+    use tower::ServiceExt as _;
+
+    let nodes = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let nodes = nodes.expect("a runtime");
+    let (election, mut two) = nodes.block_on(election());
+    let router = crate::http::router(election.handle(), crate::http::Options::default());
+    let ask = async |path: &str| {
+        let request = Request::get(path).body(Body::empty()).expect("valid");
+        router.clone().oneshot(request).await.expect("a router does not fail").status()
+    };
+    let block = frame::encode_frame(&Frame::Message(Order::Block(6_000))).expect("fits");
+    nodes.block_on(two.send(block)).expect("sent");
+    // Another runtime: a thread that is kept may have been the one that waits for all others.
+    let probes = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    probes.block_on(async {
+        while tokio::time::timeout(ms(300), election.responds()).await.is_ok() {
+            tokio::time::sleep(ms(1)).await;
+        }
+        assert_eq!(ask("/livez").await, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(ask("/metrics").await, StatusCode::OK, "the rest of the process runs");
+        assert_eq!(election.status().node, id(1));
+        let again = tokio::time::timeout(ms(20_000), election.responds()).await;
+        again.expect("again").expect("it runs");
+        assert_eq!(ask("/livez").await, StatusCode::OK);
+    });
+    nodes.block_on(election.leave()).expect("nothing failed");
 }

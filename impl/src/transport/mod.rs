@@ -11,7 +11,7 @@
 //! the number of connections, and [`limits`] for times.
 
 mod backoff;
-mod channel;
+pub(crate) mod channel;
 pub(crate) mod connect;
 pub(crate) mod frame;
 pub(crate) mod handshake;

@@ -11,6 +11,14 @@ use serde_json::Value;
 use super::common::{bellwether, free_port, wait_until};
 use bellwether_browser::Page;
 
+/// As many as there are without `--nodes`.
+const NODES: u16 = 5;
+
+/// All nodes but this one.
+fn but(node: u16) -> Vec<u16> {
+    (1..=NODES).filter(|&other| other != node).collect()
+}
+
 struct Demo {
     program: Child,
     url: String,
@@ -21,7 +29,7 @@ impl Demo {
     fn start() -> Self {
         let page = format!("127.0.0.1:{}", free_port());
         let mut program = bellwether()
-            .args(["demo", "--nodes", "3", "--page", &page])
+            .args(["demo", "--page", &page])
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
@@ -71,15 +79,86 @@ impl Drop for Demo {
     }
 }
 
-/// A person stops the leader in a browser.
-fn pause_in_a_browser(page: &mut Page, leader: u16) {
-    let summary = "document.getElementById('summary').textContent";
-    page.wait_for(&format!("{summary} == 'Node {leader} leads.'"));
-    let row = format!("document.querySelectorAll('#nodes tr')[{leader} - 1]");
-    page.value(&format!("{row}.querySelectorAll('button')[1].click()"));
-    page.wait_for(&format!("{row}.textContent.includes('paused')"));
-    page.wait_for("document.querySelectorAll('#map circle.leader').length == 1");
-    assert_eq!(page.value("document.documentElement.scrollWidth <= innerWidth"), true);
+/// What a person does in a browser: kills and starts the leader, cuts it off and heals the links,
+/// and stops it.
+struct Person<'a> {
+    page: &'a mut Page,
+}
+
+impl Person<'_> {
+    fn leader(&mut self) -> u16 {
+        let says = "/^Node \\d+ leads\\.$/.test(document.getElementById('summary').textContent)";
+        self.page.wait_for(says);
+        let text = "document.getElementById('summary').textContent.match(/\\d+/)[0]";
+        let text = self.page.value(text);
+        text.as_str().and_then(|text| text.parse().ok()).expect("a number")
+    }
+
+    /// Presses a button of a node, which must say this.
+    fn press(&mut self, node: u16, button: usize, says: &str) {
+        let button = format!(
+            "document.querySelectorAll('#nodes tr')[{node} - 1]\
+             .querySelectorAll('button')[{button}]"
+        );
+        self.page.wait_for(&format!("{button}.textContent == '{says}' && !{button}.disabled"));
+        self.page.value(&format!("{button}.click()"));
+    }
+
+    fn sees(&mut self, node: u16, role: &str) {
+        let row = format!("document.querySelectorAll('#nodes tr')[{node} - 1]");
+        self.page.wait_for(&format!("{row}.querySelectorAll('td')[0].textContent == '{role}'"));
+    }
+
+    /// Presses the button of each link of a node, and waits until the page shows what that did.
+    fn links(&mut self, node: u16, cut: bool) {
+        for other in but(node) {
+            let (low, high) = (node.min(other), node.max(other));
+            let link = format!(
+                "[...document.querySelectorAll('#links button')]\
+                 .find(button => button.textContent.startsWith('{low} ↔ {high}'))"
+            );
+            self.page.wait_for(&format!("{link}.getAttribute('aria-pressed') == '{}'", !cut));
+            self.page.value(&format!("{link}.click()"));
+            self.page.wait_for(&format!("{link}.getAttribute('aria-pressed') == '{cut}'"));
+        }
+        let lines = if cut { usize::from(NODES) - 1 } else { 0 };
+        let drawn = "document.querySelectorAll('#map line.cut').length";
+        self.page.wait_for(&format!("{drawn} == {lines}"));
+    }
+
+    /// Until the whole group follows one.
+    fn all_follow(&mut self) {
+        let said = "[...document.querySelectorAll('#nodes tr')]\
+                    .map(row => row.querySelectorAll('td')[1].textContent)";
+        self.page.wait_for(&format!("new Set({said}).size == 1 && !{said}.includes('–')"));
+    }
+
+    fn breaks_everything(&mut self) {
+        let buttons = "document.querySelectorAll('#links button').length";
+        self.page.wait_for(&format!("{buttons} == {}", NODES * (NODES - 1) / 2));
+        let first = self.leader();
+        self.press(first, 0, "Kill");
+        self.sees(first, "gone");
+        let second = self.leader();
+        assert_ne!(second, first, "another one leads");
+        self.press(first, 0, "Start");
+        self.sees(first, "follower");
+
+        self.links(second, true);
+        // It has lost its majority, and the others have one.
+        self.sees(second, "candidate");
+        let third = self.leader();
+        assert_ne!(third, second);
+        self.links(second, false);
+        self.all_follow();
+
+        let last = self.leader();
+        self.press(last, 1, "Pause");
+        self.sees(last, "paused");
+        assert_ne!(self.leader(), last);
+        self.page.wait_for("document.querySelectorAll('#map circle.leader').length == 1");
+        assert_eq!(self.page.value("document.documentElement.scrollWidth <= innerWidth"), true);
+    }
 }
 
 #[test]
@@ -88,31 +167,30 @@ fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
     let page = demo.get("/");
     let (_, rest) = page.split_once("const SECRET = \"").expect("it is in the page");
     let secret = rest.split('"').next().expect("it ends").to_owned();
-    let first = demo.leader(&[1, 2, 3]);
+    let all: Vec<u16> = (1..=NODES).collect();
+    let first = demo.leader(&all);
     assert_eq!(demo.act("wrong", &format!("what=kill&node={first}")), 403);
     assert_eq!(demo.act(&secret, "what=kill&node=9"), 409);
     assert_eq!(demo.act(&secret, "what=tickle&node=1"), 409);
-    assert_eq!(demo.leader(&[1, 2, 3]), first, "nothing has happened");
+    assert_eq!(demo.leader(&all), first, "nothing has happened");
 
     assert_eq!(demo.act(&secret, &format!("what=kill&node={first}")), 200);
-    let rest: Vec<u16> = (1..=3).filter(|&node| node != first).collect();
-    let second = demo.leader(&rest);
+    let second = demo.leader(&but(first));
     assert_eq!(demo.act(&secret, &format!("what=start&node={first}")), 200);
-    demo.leader(&[1, 2, 3]);
+    demo.leader(&all);
 
     // The leader is alone: the others find another, and it follows when it is let back.
-    for &other in [1, 2, 3].iter().filter(|&&node| node != second) {
+    for other in but(second) {
         assert_eq!(demo.act(&secret, &format!("what=cut&node={second}&other={other}")), 200);
     }
-    let others: Vec<u16> = (1..=3).filter(|&node| node != second).collect();
-    demo.leader(&others);
-    for other in others {
+    demo.leader(&but(second));
+    for other in but(second) {
         assert_eq!(demo.act(&secret, &format!("what=heal&node={second}&other={other}")), 200);
     }
-    let third = demo.leader(&[1, 2, 3]);
+    demo.leader(&all);
 
     if let Some(mut page) = Page::open(&demo.url) {
-        pause_in_a_browser(&mut page, third);
+        Person { page: &mut page }.breaks_everything();
     }
 
     // One of its nodes may stand still.

@@ -13,6 +13,7 @@ mod gone;
 mod hooks;
 mod http;
 mod logging;
+mod manual;
 mod membership;
 mod observers;
 mod paused;

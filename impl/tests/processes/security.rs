@@ -13,7 +13,7 @@ use super::bad_input::{logs, refuses};
 use super::common::{Cluster, LIMIT, bellwether, free_port};
 
 /// A cluster whose nodes share a secret.
-fn secret_cluster(size: u16) -> Cluster {
+pub(crate) fn secret_cluster(size: u16) -> Cluster {
     let secrets = tempfile::tempdir().expect("a directory").keep();
     let file = secrets.join("secret");
     keys(&["secret", file.to_str().expect("plain text")]);
@@ -28,7 +28,7 @@ fn keys(arguments: &[&str]) {
 }
 
 /// A cluster whose nodes have certificates, and where these are.
-fn certified_cluster(size: u16) -> (Cluster, PathBuf) {
+pub(crate) fn certified_cluster(size: u16) -> (Cluster, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory").keep();
     let path = directory.to_str().expect("plain text");
     let ids: Vec<_> = (1..=size).map(|id| id.to_string()).collect();

@@ -1,7 +1,10 @@
 //! The daemon as a service: what it tells its service manager, and what SIGHUP changes.
 
+use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::common::{Cluster, LIMIT, Process, bellwether, wait_until};
 
@@ -101,6 +104,47 @@ fn the_level_of_the_log_changes_while_the_node_runs() {
     process.ask_to_end();
     assert_eq!(process.ended().code(), Some(0));
     assert!(!cluster.log_of("1").contains("leaving"), "{}", cluster.log_of("1"));
+}
+
+/// The targets of the lines for debugging in a log.
+fn debugs(log: &str) -> BTreeSet<String> {
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let debug = lines.filter(|line| line["level"] == "DEBUG");
+    debug.filter_map(|line| Some(line["target"].as_str()?.to_owned())).collect()
+}
+
+/// What is logged of each module is what its own level says, before and after.
+#[test]
+fn levels_of_modules_change_while_the_node_runs() {
+    let cluster = Cluster::new(2);
+    let before = cluster.text("test");
+    let with = |level: &str| {
+        let hook = "[hooks]\non_change = [\"true\"]\n";
+        write(&cluster, &format!("{before}{hook}[log]\nformat = \"json\"\nlevel = \"{level}\"\n"));
+    };
+    with("info,bellwether::transport=debug");
+    let mut process = cluster.run("1", 1, &[]);
+    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    logs(&cluster, &["cannot reach peer"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let log = cluster.log_of("1");
+    let all = debugs(&log);
+    assert!(!all.is_empty() && all.iter().all(|name| name.contains("::transport")), "{log}");
+
+    with("debug,bellwether::transport=info");
+    process.send("-HUP");
+    logs(&cluster, &["was read again"]);
+    let place = cluster.log_of("1").find("was read again").expect("it is there");
+    // Its hook runs, which is logged for debugging, and so is the connection.
+    let _two = cluster.run("2", 2, &[]);
+    cluster.wait_for(1, "follows", |status| status["leader"] == 2);
+    let rest = || cluster.log_of("1")[place..].to_owned();
+    wait_until("hooks are logged", || rest().contains("the hook succeeded"), rest);
+    let all = debugs(&rest());
+    assert!(all.contains("bellwether::cli::hooks"), "{}", rest());
+    assert!(!all.iter().any(|name| name.contains("::transport")), "{}", rest());
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::bad_input::logs;
 use super::common::{Cluster, free_port};
+use super::security::{certified_cluster, secret_cluster};
 
 /// How many say nothing.
 const SILENT: usize = 1_000;
@@ -71,6 +72,67 @@ fn a_thousand_silent_connections_and_a_port_scanner_disturb_nothing() {
     done.store(true, Ordering::Relaxed);
     scanner.join().expect("no panic");
     drop(silent);
+}
+
+/// Three nodes, of which the lowest falls silent without a word, while a hundred handshakes a second
+/// with node 2 begin with these bytes and go no further.
+fn half_open_connections_disturb_nothing(mut cluster: Cluster, begins: &'static [&'static [u8]]) {
+    allow_many_files();
+    (1..=3).for_each(|node| cluster.start(node));
+    cluster.wait_for_leader(3);
+    let before = [2, 3].map(|node| changes(&cluster, node));
+    let one = cluster.take(1);
+    one.send("-STOP");
+    let port = cluster.ports[&2];
+    let begin = move |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.write_all(bytes).map(|()| stream)
+    };
+    let mut stuck: Vec<_> = (0..400).map(|i| begin(begins[i % begins.len()])).collect();
+    let (done, over) = (Arc::new(AtomicBool::new(false)), Duration::from_secs(4));
+    let more = thread::spawn({
+        let done = Arc::clone(&done);
+        move || {
+            for bytes in begins.iter().cycle() {
+                if done.load(Ordering::Relaxed) {
+                    return stuck.len();
+                }
+                stuck.push(begin(bytes));
+                thread::sleep(Duration::from_millis(10));
+            }
+            unreachable!("they come again and again")
+        }
+    });
+    let until = Instant::now() + over;
+    while Instant::now() < until {
+        assert!(answers(&cluster), "{}", cluster.log_of("2"));
+    }
+    let now = [2, 3].map(|node| changes(&cluster, node));
+    assert_eq!(now, before, "not one change of role");
+    one.send("-CONT");
+    done.store(true, Ordering::Relaxed);
+    assert!(more.join().expect("no panic") > 450);
+    cluster.wait_for(1, "follows", |status| status["leader"] == 3);
+}
+
+/// The length of a greeting, and what it begins with.
+const GREETING: &[u8] = b"\0\0\0\x29BLWR\0\x05\0\x05\x01";
+
+/// A whole greeting: the node has proved itself, and waits for the proof of the other.
+const GREETED: &[u8] = b"\0\0\0\x29BLWR\0\x05\0\x05\x01................................";
+
+/// The head of a TLS record, and the type of a ClientHello that does not follow.
+const RECORD: &[u8] = &[22, 3, 1, 2, 0, 1];
+
+#[test]
+fn handshakes_with_a_secret_that_stop_half_way_disturb_nothing() {
+    assert_eq!(GREETED.len(), 4 + 41);
+    half_open_connections_disturb_nothing(secret_cluster(3), &[GREETING, GREETED, b"\0"]);
+}
+
+#[test]
+fn handshakes_with_certificates_that_stop_half_way_disturb_nothing() {
+    half_open_connections_disturb_nothing(certified_cluster(3).0, &[RECORD, &[22], GREETED]);
 }
 
 /// Nothing in this protocol keeps it from leading: it has no quorum. It says what is wrong.

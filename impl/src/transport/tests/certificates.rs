@@ -10,13 +10,13 @@ use super::*;
 use crate::config::{ClusterId, Security, certified_name};
 
 /// An authority, and where it keeps what it makes.
-struct Authority {
+pub(super) struct Authority {
     directory: tempfile::TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let mut about = CertificateParams::default();
         about.distinguished_name.push(DnType::CommonName, name);
@@ -47,7 +47,7 @@ impl Authority {
         security.load(&hello(node).cluster).expect("good")
     }
 
-    fn credentials(&self, cluster: &str, node: u16) -> Credentials {
+    pub(super) fn credentials(&self, cluster: &str, node: u16) -> Credentials {
         self.node(cluster, node, &self.path("ca.pem"))
     }
 }
