@@ -229,8 +229,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
     }
 
-    /// What the core tells. Nothing has to be durable for a loss, and a disk may take its time; that
-    /// the node leads is told when all before it is durable.
+    /// What the core tells. Nothing has to be durable for a loss, and a disk may take its time;
+    /// that the node leads is told when all before it is durable.
     pub(super) fn hear_of(&mut self, event: Event, now: Time) {
         match event {
             Event::RoleChanged { to: Role::Leader, .. } => {

@@ -88,8 +88,8 @@ impl<D, M> Unsaved<D, M> {
         self.state.is_some()
     }
 
-    /// The state to save now, if one waits; there is nothing left to do [next](Unsaved::next) before
-    /// it is.
+    /// The state to save now, if one waits; there is nothing left to do [next](Unsaved::next)
+    /// before it is.
     pub(super) fn begin(&mut self) -> Option<D> {
         let state = self.state.take()?;
         self.ready.append(&mut self.behind);

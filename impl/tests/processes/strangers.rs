@@ -74,8 +74,8 @@ fn a_thousand_silent_connections_and_a_port_scanner_disturb_nothing() {
     drop(silent);
 }
 
-/// Three nodes, of which the lowest falls silent without a word, while a hundred handshakes a second
-/// with node 2 begin with these bytes and go no further.
+/// Three nodes, of which the lowest falls silent without a word, while a hundred handshakes a
+/// second with node 2 begin with these bytes and go no further.
 fn half_open_connections_disturb_nothing(mut cluster: Cluster, begins: &'static [&'static [u8]]) {
     allow_many_files();
     (1..=3).for_each(|node| cluster.start(node));

@@ -217,8 +217,8 @@ async fn pass(
 /// How long a caller waits for what a damaged length has announced.
 const WAITS: Duration = Duration::from_millis(250);
 
-/// A member calls, through a network that damages one byte of at most so many in one direction. What
-/// it is told, and whether the connection came so far.
+/// A member calls, through a network that damages one of the first so many bytes of one direction.
+/// What it is told, and whether the connection came so far.
 async fn damaged(
     address: SocketAddr,
     credentials: &Credentials,
