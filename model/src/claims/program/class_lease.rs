@@ -32,7 +32,7 @@ struct Leader {
 struct World {
     now: u8,
     leaders: [Leader; 2],
-    /// Who has the lease by the store, and until when.
+    /// The process that has the lease by the store, and until when.
     granted: Option<(usize, u8)>,
     cut: bool,
     /// How many cuts there may be.

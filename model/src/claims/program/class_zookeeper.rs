@@ -37,7 +37,7 @@ struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct World {
     clients: [Client; CLIENTS],
-    /// Whose node is there. The nodes are numbered like the clients.
+    /// The clients of which the node is there. Nodes are numbered like clients.
     nodes: [bool; CLIENTS],
     /// Clients that have not been called yet for a node that was deleted.
     notified: [bool; CLIENTS],

@@ -1,6 +1,6 @@
 //! Raft's log as far as *commit* goes (Ongaro and Ousterhout 2014, sections 5.3 and 5.4): a leader
 //! appends entries, hands them to those that it reaches, and commits what enough have. An answer
-//! comes back at once or not at all. How many are enough is what is varied.
+//! arrives at once or not at all. How many are enough is what is varied.
 
 use super::Account;
 use super::search::{Steps, search};
@@ -33,7 +33,7 @@ struct Process {
     voted: Option<u8>,
     /// The term of each entry; 0 where there is none.
     log: [u8; PLACES],
-    /// Whose votes a candidate has; everybody's votes end with the term.
+    /// The voters of a candidate; votes end with the term.
     votes: u8,
     leads: bool,
     /// Of a leader: how many entries of its log each process has.
