@@ -71,6 +71,10 @@ fn all_that_there_is_happens_on_the_way() {
             }
             // Nothing is asked of a leader.
             ("quorum", _) => vec!["message invite"],
+            // Nothing is prepared in two phases.
+            ("two-phase-commit", _) => {
+                vec!["message precommit", "message preabort"]
+            }
             _ => Vec::new(),
         };
         let probed: BTreeSet<_> = probed.iter().map(ToString::to_string).collect();

@@ -2,6 +2,7 @@
 
 mod bad_lines;
 mod cli;
+mod commit;
 mod compared;
 mod coverage;
 mod garcia_molina;
@@ -18,6 +19,7 @@ mod roll_call;
 mod stoller;
 mod style;
 mod wrong_anywhere;
+mod wrong_commits;
 mod wrong_durations;
 mod wrong_invitations;
 mod wrong_leases;

@@ -8,6 +8,7 @@ mod claims;
 mod cli;
 mod cli_bounds;
 mod clocks;
+mod commit;
 mod counts;
 mod differential;
 mod docs;

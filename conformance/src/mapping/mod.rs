@@ -4,6 +4,7 @@
 
 pub mod bully;
 pub mod chang_roberts;
+pub mod commit;
 pub mod garcia_molina;
 pub mod invitation;
 pub mod lease;
@@ -14,6 +15,7 @@ pub mod stoller;
 
 pub use bellwether_bridge::mapping::*;
 
+use bellwether::protocol::commit::{Three, Two};
 use bellwether::protocol::{Members, NodeId};
 use bellwether_bridge::program::Program;
 use bellwether_model::protocol::Protocol as Specification;
@@ -60,4 +62,6 @@ mappings![
     lease::LeaseMapping,
     quorum::QuorumMapping::<quorum::Recommended>::new(),
     quorum::QuorumMapping::<quorum::Preemptive>::new(),
+    commit::CommitMapping::<Two>::new(),
+    commit::CommitMapping::<Three>::new(),
 ];

@@ -148,6 +148,16 @@ impl Belief {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Nothing {}
 
+/// A core that is a part of another: what it has of the other's.
+pub struct Part<'a, C: Core, D: Core> {
+    /// Its configuration.
+    pub config: &'a D::Config,
+    /// A message of it, as the other says it.
+    pub message: fn(D::Message) -> C::Message,
+    /// A timer of it, as the other has it.
+    pub timer: fn(D::Timer) -> C::Timer,
+}
+
 /// What a core can ask of its shell while it handles one input.
 pub struct Context<'a, C: Core> {
     pub(super) now: Time,
@@ -219,6 +229,34 @@ impl<'a, C: Core> Context<'a, C> {
     /// Tells that a message was ignored.
     pub fn ignore(&mut self, from: NodeId, cause: Reason) {
         self.shell.events.push_back(Event::Ignored { from, cause });
+    }
+
+    /// Lets a core that is a part of this one handle an input: it has a part of the configuration,
+    /// of the messages and of the timers, and keeps nothing durable.
+    pub fn part<D: Core<Durable = Nothing>, T>(
+        &mut self,
+        part: &Part<'_, C, D>,
+        act: impl FnOnce(&mut Context<'_, D>) -> T,
+    ) -> T {
+        let &Part { config, message, timer } = part;
+        let mut shell = Shell::<D>::new();
+        for &kind in D::TIMERS {
+            if let Some(deadline) = self.armed(timer(kind)) {
+                shell.timers.arm(kind, deadline);
+            }
+        }
+        let done = act(&mut Context { now: self.now, config, shell: &mut shell });
+        for &kind in D::TIMERS {
+            match shell.timers.deadline(kind) {
+                same if same == self.armed(timer(kind)) => {}
+                Some(deadline) => self.arm_at(timer(kind), deadline),
+                None => self.cancel(timer(kind)),
+            }
+        }
+        self.shell.sends.extend(shell.sends.into_iter().map(|(to, said)| (to, message(said))));
+        self.shell.events.extend(shell.events);
+        self.shell.reason = shell.reason.or(self.shell.reason);
+        done
     }
 
     /// Says why the belief changes, if this input changes it. The shell sees whether it does, and

@@ -34,6 +34,7 @@ use serde::Serialize;
 
 pub mod bully;
 pub mod chang_roberts;
+pub mod commit;
 mod core;
 mod epoch;
 mod event;
@@ -50,7 +51,7 @@ pub mod stoller;
 mod time;
 mod timers;
 
-pub use self::core::{Belief, Context, Core, Nothing};
+pub use self::core::{Belief, Context, Core, Nothing, Part};
 pub use epoch::{Epoch, Lease};
 pub use event::{Event, Reason, Role};
 pub use id::{Members, NodeId};

@@ -36,6 +36,18 @@ pub(super) struct Shell<C: Core> {
 }
 
 impl<C: Core> Shell<C> {
+    /// No timer is armed, and nothing is to be put out.
+    pub(super) fn new() -> Self {
+        Self {
+            timers: Timers::new(C::TIMERS),
+            announced: None,
+            persists: VecDeque::new(),
+            sends: VecDeque::new(),
+            events: VecDeque::new(),
+            reason: None,
+        }
+    }
+
     /// Tells of a change of the belief, if it is one.
     fn tell(&mut self, before: Belief, after: Belief) {
         let reason = self.reason.take();
@@ -63,20 +75,7 @@ impl<C: Core> Node<C> {
         seed: u64,
     ) -> Result<Self, C::Error> {
         C::validate(&config, durable.as_ref())?;
-        Ok(Self {
-            config: Arc::new(config),
-            durable,
-            seed,
-            core: None,
-            shell: Shell {
-                timers: Timers::new(C::TIMERS),
-                announced: None,
-                persists: VecDeque::new(),
-                sends: VecDeque::new(),
-                events: VecDeque::new(),
-                reason: None,
-            },
-        })
+        Ok(Self { config: Arc::new(config), durable, seed, core: None, shell: Shell::new() })
     }
 
     /// Takes note of something that happened at `now`. Deadlines that have passed come first.

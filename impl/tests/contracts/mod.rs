@@ -1,6 +1,7 @@
 //! Whatever is put into a node, in whatever order: it keeps the contracts that
 //! `bellwether::protocol` states, with every core that there is.
 
+mod commit;
 mod cores;
 
 use std::time::Duration;
@@ -362,4 +363,15 @@ macro_rules! contracts {
     };
 }
 
-bellwether::for_each_core!(contracts);
+/// The cores of the daemon, and those that only the library has.
+macro_rules! all {
+    ($($core:ty),+ $(,)?) => {
+        contracts! {
+            $($core,)+
+            bellwether::protocol::commit::TwoPhaseCommit,
+            bellwether::protocol::commit::ThreePhaseCommit,
+        }
+    };
+}
+
+bellwether::for_each_core!(all);

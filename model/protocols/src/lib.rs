@@ -4,6 +4,7 @@
 
 pub mod bully;
 pub mod chang_roberts;
+pub mod commit;
 pub mod garcia_molina;
 pub mod invitation;
 pub mod lease;
@@ -15,6 +16,8 @@ pub mod raft_election;
 pub mod ring;
 pub mod stoller;
 mod terms;
+pub mod three_phase_commit;
+pub mod two_phase_commit;
 pub mod vrrp;
 
 use bellwether_engine::erased::{Entry, Registry};
@@ -34,4 +37,6 @@ pub static REGISTRY: Registry = Registry(&[
     &Entry::<quorum::Quorum>::NEW,
     &Entry::<ospf_dr::OspfDr>::NEW,
     &Entry::<vrrp::Vrrp>::NEW,
+    &Entry::<two_phase_commit::TwoPhaseCommit>::NEW,
+    &Entry::<three_phase_commit::ThreePhaseCommit>::NEW,
 ]);

@@ -1,0 +1,276 @@
+//! Two- and three-phase commit: the rules of the program against the production cores.
+
+use super::bully::BullyMapping;
+use super::{Happening, Mapping, Step, process_id};
+use bellwether::protocol::commit::{self as program, Outcome, Three, Two};
+use bellwether::protocol::{Input, Members, Node, NodeId};
+use bellwether_bridge::program::Refusal;
+use bellwether_model::protocol::commit::{self as spec, Steps};
+use bellwether_model::protocol::three_phase_commit::ThreePhaseCommit;
+use bellwether_model::protocol::two_phase_commit::TwoPhaseCommit;
+use bellwether_model::protocol::{Protocol as Specification, bully as election};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// A commit that is here as a program, and the rules that it implements.
+pub trait Pair: program::Kind {
+    /// The specification.
+    type Spec: Specification<
+            Process = spec::Process,
+            Stable = spec::Record,
+            Message = spec::Message,
+            Timer = spec::Timer,
+        >;
+    /// Its rules.
+    const RULES: Self::Spec;
+}
+
+impl Pair for Two {
+    type Spec = TwoPhaseCommit;
+    const RULES: TwoPhaseCommit =
+        TwoPhaseCommit { steps: Steps::AtOnce, ..TwoPhaseCommit::COOPERATIVE };
+}
+
+impl Pair for Three {
+    type Spec = ThreePhaseCommit;
+    const RULES: ThreePhaseCommit =
+        ThreePhaseCommit { steps: Steps::AtOnce, ..ThreePhaseCommit::QUORUM };
+}
+
+/// How a node of a commit reads as a process of its specification.
+///
+/// | program                                    | model                                         |
+/// |--------------------------------------------|-----------------------------------------------|
+/// | the core of the bully in it                | the process of the bully in it                |
+/// | no record                                  | nothing                                       |
+/// | voted                                      | uncertain                                     |
+/// | prepared for an outcome                    | committable, abortable                        |
+/// | decided                                    | committed, aborted                            |
+/// | what a coordinator does, and has collected | its duty, and its reports                     |
+/// | whom it heeds                              | the same                                      |
+/// | timers Begin, Answers, Word                | the same                                      |
+///
+/// Election messages and timers are those of the bully's mapping. A node puts out all that follows
+/// from an input in one step, so nothing is ever yet to be sent; and only another rule of
+/// termination asks whether it has recovered.
+#[derive(Clone, Copy, Debug)]
+pub struct CommitMapping<K>(PhantomData<fn() -> K>);
+
+impl<K: Pair> CommitMapping<K> {
+    /// The mapping.
+    #[must_use]
+    pub const fn new() -> Self {
+        CommitMapping(PhantomData)
+    }
+
+    /// The process that a node stands for.
+    #[must_use]
+    pub fn stands_for(node: &Node<program::Commit<K>>) -> spec::Process {
+        let Some(core) = node.core() else { return spec::Process::default() };
+        let (duty, collected) = core.collected();
+        spec::Process {
+            election: BullyMapping::stands_for(node.status()),
+            record: core.record().map_or(spec::Record::Nothing, record),
+            recovered: false,
+            heeds: core.heeds().and_then(process_id),
+            duty: match duty {
+                "voting" => spec::Duty::Voting,
+                "polling" => spec::Duty::Polling,
+                "precommitting" => spec::Duty::Precommitting,
+                "preaborting" => spec::Duty::Preaborting,
+                "blocked" => spec::Duty::Blocked,
+                _ => spec::Duty::None,
+            },
+            reports: collected
+                .filter_map(|(id, told)| Some((process_id(id)?, record(told))))
+                .collect(),
+            outgoing: None,
+        }
+    }
+
+    /// The configuration of a node.
+    #[must_use]
+    pub fn config(id: NodeId, members: &Members) -> program::Config {
+        let election = BullyMapping::config(id, members);
+        program::Config { election, agrees: true, timing: program::Timing::DEFAULT }
+    }
+
+    /// What happens to the bully in a node, if this does, in a step of the commit.
+    fn of_election<T>(
+        step: &Step<'_, K::Spec>,
+        asks: impl FnOnce(&Step<'_, election::Bully>) -> Option<T>,
+    ) -> Option<T> {
+        let happening = match step.happening {
+            Happening::Boot => Happening::Boot,
+            Happening::Crash => Happening::Crash,
+            Happening::Receive { from, message: spec::Message::Election(message) } => {
+                Happening::Receive { from, message }
+            }
+            Happening::Expire(spec::Timer::Election(timer)) => Happening::Expire(timer),
+            Happening::Receive { .. } | Happening::Expire(_) => return None,
+        };
+        asks(&Step {
+            id: step.id,
+            nodes: step.nodes,
+            before: &step.before.election,
+            stable: &(),
+            happening,
+            after: &step.after.election,
+        })
+    }
+}
+
+/// The model's record for one of the program's.
+fn record(record: program::Record) -> spec::Record {
+    match record {
+        program::Record::Voted => spec::Record::Uncertain,
+        program::Record::Prepared(Outcome::Commit) => spec::Record::Committable,
+        program::Record::Prepared(Outcome::Abort) => spec::Record::Abortable,
+        program::Record::Decided(Outcome::Commit) => spec::Record::Committed,
+        program::Record::Decided(Outcome::Abort) => spec::Record::Aborted,
+    }
+}
+
+/// The program's record for one of the model's, if it is any.
+fn record_of(record: spec::Record) -> Option<program::Record> {
+    Some(match record {
+        spec::Record::Nothing => return None,
+        spec::Record::Uncertain => program::Record::Voted,
+        spec::Record::Committable => program::Record::Prepared(Outcome::Commit),
+        spec::Record::Abortable => program::Record::Prepared(Outcome::Abort),
+        spec::Record::Committed => program::Record::Decided(Outcome::Commit),
+        spec::Record::Aborted => program::Record::Decided(Outcome::Abort),
+    })
+}
+
+impl<K: Pair> Mapping for CommitMapping<K> {
+    type Spec = K::Spec;
+    type Program = Node<program::Commit<K>>;
+    type Memory = ();
+
+    const RULES: K::Spec = <K as Pair>::RULES;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&program::Record>,
+    ) -> Result<Self::Program, Refusal> {
+        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
+    }
+
+    /// As the bully: it starts, and hears that the highest leads.
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+        let inputs = BullyMapping.settle(id, members).into_iter();
+        let inputs = inputs.map(|(at, input)| match input {
+            Input::Receive { from, message } => {
+                (at, Input::Receive { from, message: program::Message::Election(message) })
+            }
+            Input::Suspect(node) => (at, Input::Suspect(node)),
+            Input::Request(request) => (at, Input::Request(request)),
+            Input::Boot => (at, Input::Boot),
+            Input::Wake => (at, Input::Wake),
+        });
+        inputs.collect()
+    }
+
+    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
+        Some(match message {
+            spec::Message::Election(message) => {
+                program::Message::Election(BullyMapping.to_program(message)?)
+            }
+            spec::Message::Request => program::Message::Request,
+            spec::Message::Yes => program::Message::Vote(Outcome::Commit),
+            spec::Message::No => program::Message::Vote(Outcome::Abort),
+            spec::Message::Precommit => program::Message::Prepare(Outcome::Commit),
+            spec::Message::Preabort => program::Message::Prepare(Outcome::Abort),
+            spec::Message::Poll => program::Message::Poll,
+            spec::Message::State(record) => program::Message::State(record_of(record)?),
+            spec::Message::Commit => program::Message::Decision(Outcome::Commit),
+            spec::Message::Abort => program::Message::Decision(Outcome::Abort),
+        })
+    }
+
+    fn to_model(&self, message: program::Message) -> spec::Message {
+        match message {
+            program::Message::Election(message) => {
+                spec::Message::Election(BullyMapping.to_model(message))
+            }
+            program::Message::Request => spec::Message::Request,
+            program::Message::Vote(Outcome::Commit) => spec::Message::Yes,
+            program::Message::Vote(Outcome::Abort) => spec::Message::No,
+            program::Message::Prepare(Outcome::Commit) => spec::Message::Precommit,
+            program::Message::Prepare(Outcome::Abort) => spec::Message::Preabort,
+            program::Message::Poll => spec::Message::Poll,
+            program::Message::State(told) => spec::Message::State(record(told)),
+            program::Message::Decision(Outcome::Commit) => spec::Message::Commit,
+            program::Message::Decision(Outcome::Abort) => spec::Message::Abort,
+        }
+    }
+
+    fn timer(&self, timer: program::Timer) -> spec::Timer {
+        match timer {
+            program::Timer::Election(timer) => spec::Timer::Election(BullyMapping.timer(timer)),
+            program::Timer::Begin => spec::Timer::Begin,
+            program::Timer::Answers => spec::Timer::Answers,
+            program::Timer::Word => spec::Timer::Word,
+        }
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+        let timing = Self::config(id, members).timing;
+        match timer {
+            spec::Timer::Election(timer) => BullyMapping.period(id, members, timer),
+            spec::Timer::Begin => Some(timing.begin),
+            spec::Timer::Answers => Some(timing.answers),
+            spec::Timer::Word => Some(timing.word),
+            // All is sent at once.
+            spec::Timer::Send => None,
+        }
+    }
+
+    fn process(&self, program: &Self::Program) -> spec::Process {
+        Self::stands_for(program)
+    }
+
+    fn stable(&self, durable: &program::Record) -> spec::Record {
+        record(*durable)
+    }
+
+    fn memory(&self, _: &Self::Program) {}
+
+    fn messages(&self) -> Vec<spec::Message> {
+        use spec::Message::{Abort, Commit, No, Poll, Preabort, Precommit, Request, State, Yes};
+        use spec::Record::{Abortable, Aborted, Committable, Committed, Nothing, Uncertain};
+        let election = BullyMapping.messages().into_iter().map(spec::Message::Election);
+        let states = [Nothing, Uncertain, Committable, Abortable, Committed, Aborted].map(State);
+        let plain = [Request, Yes, No, Precommit, Preabort, Poll, Commit, Abort];
+        election.chain(plain).chain(states).collect()
+    }
+
+    fn reason(&self, step: &Step<'_, K::Spec>) -> Option<&'static str> {
+        Self::of_election(step, |step| BullyMapping.reason(step))
+    }
+
+    fn ignores(&self, step: &Step<'_, K::Spec>) -> Option<&'static str> {
+        Self::of_election(step, |step| BullyMapping.ignores(step))
+    }
+
+    fn rules(&self, happening: &Happening<K::Spec>) -> &'static [&'static str] {
+        match happening {
+            Happening::Receive { message, .. } => match message {
+                spec::Message::Request => &["refuses", "logs"],
+                spec::Message::Precommit | spec::Message::Preabort => &["heeds"],
+                spec::Message::State(_) => &["termination", "confirm"],
+                _ => &["steps"],
+            },
+            Happening::Expire(spec::Timer::Answers) => &["silence", "termination"],
+            Happening::Boot | Happening::Expire(_) => &["steps"],
+            Happening::Crash => &[],
+        }
+    }
+
+    fn never(&self) -> &'static [(&'static str, &'static str)] {
+        &[("rule recovered", "only another rule of termination asks it")]
+    }
+}

@@ -1,0 +1,217 @@
+//! What the elected process does: it counts votes, or terminates what another began.
+
+use super::outbox::say;
+use super::{
+    Commit, Confirm, Duty, Message, Phases, Record, Reports, Silence, Termination, Timer, belief,
+    others, participant, write,
+};
+use bellwether_engine::protocol::{Belief, Id, Ids, Local};
+
+/// A process has been elected. Its log says what to do: nothing was begun, the decision is known,
+/// or the transaction is to be terminated.
+pub(super) fn take_over<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    match p.state.record {
+        Record::Nothing => p.arm(Timer::Begin),
+        Record::Committed => say(p, others(p), Message::Commit),
+        Record::Aborted => say(p, others(p), Message::Abort),
+        Record::Uncertain | Record::Committable | Record::Abortable => {
+            p.state.heeds = None;
+            turn_to(rules, p, Duty::Polling);
+            say(p, others(p), Message::Poll);
+        }
+    }
+}
+
+/// It leads no longer.
+pub(super) fn resign<P: Commit>(p: &mut Local<'_, P>) {
+    p.cancel(Timer::Begin);
+    p.cancel(Timer::Answers);
+    p.state.duty = Duty::None;
+    p.state.reports = Reports::default();
+}
+
+/// What it does from now on, and what it waits for.
+fn turn_to<P: Commit>(rules: &P, p: &mut Local<'_, P>, duty: Duty) {
+    p.state.duty = duty;
+    p.cancel(Timer::Answers);
+    let waits = match duty {
+        Duty::Voting => rules.commit().silence != Silence::Waits,
+        Duty::Polling | Duty::Precommitting | Duty::Preaborting => true,
+        Duty::None | Duty::Blocked => false,
+    };
+    if waits {
+        p.arm(Timer::Answers);
+    }
+}
+
+/// Phase 1: it votes itself, and asks all others to.
+pub(super) fn begin<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    if rules.commit().refuses == Some(p.id()) {
+        return decide(rules, p, Record::Aborted);
+    }
+    write(rules, p, Record::Uncertain);
+    turn_to(rules, p, Duty::Voting);
+    say(p, others(p), Message::Request);
+}
+
+/// YES: if it is the last vote, the second phase begins.
+pub(super) fn on_yes<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id) {
+    if p.state.duty != Duty::Voting {
+        return;
+    }
+    p.state.reports.note(from, Record::Uncertain);
+    if all_have_reported(p) {
+        end_votes(rules, p);
+    }
+}
+
+/// It takes it that all have voted YES.
+fn end_votes<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    match rules.commit().phases {
+        Phases::Two => decide(rules, p, Record::Committed),
+        Phases::Three => prepare(rules, p, Record::Committable),
+    }
+}
+
+/// NO: one is enough.
+pub(super) fn on_no<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    if p.state.duty == Duty::Voting {
+        decide(rules, p, Record::Aborted);
+    }
+}
+
+/// A participant says what its record is.
+pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, record): (Id, Record)) {
+    let decision = match p.state.record {
+        Record::Committed => Some(Message::Commit),
+        Record::Aborted => Some(Message::Abort),
+        _ => None,
+    };
+    if let Some(decision) = decision {
+        return say(p, Ids::NONE.with(from), decision);
+    }
+    if record.is_decided() {
+        return participant::on_decision(rules, p, record);
+    }
+    if !record.waits() {
+        return;
+    }
+    match p.state.duty {
+        Duty::Polling => {
+            p.state.reports.note(from, record);
+            if all_have_reported(p) {
+                weigh(rules, p);
+            }
+        }
+        Duty::Precommitting if record == Record::Committable => {
+            p.state.reports.note(from, record);
+            confirm(rules, p);
+        }
+        Duty::Preaborting if record == Record::Abortable => {
+            p.state.reports.note(from, record);
+            confirm(rules, p);
+        }
+        Duty::Blocked => {
+            p.state.reports.note(from, record);
+            weigh(rules, p);
+        }
+        Duty::None | Duty::Voting | Duty::Precommitting | Duty::Preaborting => {}
+    }
+}
+
+/// Those that have not answered do not.
+pub(super) fn on_silence<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    match p.state.duty {
+        Duty::Voting if rules.commit().silence == Silence::Commits => end_votes(rules, p),
+        Duty::Voting => decide(rules, p, Record::Aborted),
+        Duty::Polling => weigh(rules, p),
+        Duty::Precommitting if rules.commit().confirm == Confirm::Live => {
+            decide(rules, p, Record::Committed);
+        }
+        Duty::Precommitting | Duty::Preaborting => turn_to(rules, p, Duty::Blocked),
+        Duty::None | Duty::Blocked => {}
+    }
+}
+
+/// The termination protocol: what follows from the records that are known, none of them a decision.
+fn weigh<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    let count = |record| p.state.reports.count(record) + usize::from(p.state.record == record);
+    let (uncertain, abortable) = (count(Record::Uncertain), count(Record::Abortable));
+    let committable = count(Record::Committable);
+    let majority = |count: usize| 2 * count > p.nodes();
+    let all = all_have_reported(p);
+    match rules.commit().termination {
+        Termination::Cooperative if !all => turn_to(rules, p, Duty::Blocked),
+        Termination::Live if p.state.recovered && !all => turn_to(rules, p, Duty::Blocked),
+        Termination::Live if committable > 0 => prepare(rules, p, Record::Committable),
+        Termination::Cooperative | Termination::Unilateral | Termination::Live => {
+            decide(rules, p, Record::Aborted);
+        }
+        Termination::Majority | Termination::Quorum
+            if committable > 0 && majority(committable + uncertain) =>
+        {
+            prepare(rules, p, Record::Committable);
+        }
+        Termination::Optimistic if majority(committable + uncertain) => {
+            prepare(rules, p, Record::Committable);
+        }
+        Termination::Majority if committable == 0 && majority(uncertain) => {
+            prepare(rules, p, Record::Abortable);
+        }
+        Termination::Quorum if majority(uncertain + abortable) => {
+            prepare(rules, p, Record::Abortable);
+        }
+        Termination::Majority | Termination::Quorum | Termination::Optimistic => {
+            turn_to(rules, p, Duty::Blocked);
+        }
+    }
+}
+
+/// It makes itself and the others committable, or abortable.
+fn prepare<P: Commit>(rules: &P, p: &mut Local<'_, P>, record: Record) {
+    let (duty, message) = match record {
+        Record::Committable => (Duty::Precommitting, Message::Precommit),
+        _ => (Duty::Preaborting, Message::Preabort),
+    };
+    if p.state.record == Record::Uncertain {
+        write(rules, p, record);
+    }
+    p.state.reports = p.state.reports.only(record);
+    turn_to(rules, p, duty);
+    say(p, others(p), message);
+    confirm(rules, p);
+}
+
+/// It decides once enough are committable, or abortable.
+fn confirm<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    let (prepared, decision, confirm) = match p.state.duty {
+        Duty::Precommitting => (Record::Committable, Record::Committed, rules.commit().confirm),
+        Duty::Preaborting => (Record::Abortable, Record::Aborted, Confirm::Majority),
+        Duty::None | Duty::Voting | Duty::Polling | Duty::Blocked => return,
+    };
+    let count = p.state.reports.count(prepared) + usize::from(p.state.record == prepared);
+    let enough = match confirm {
+        Confirm::Live => all_have_reported(p),
+        Confirm::Majority => 2 * count > p.nodes(),
+    };
+    if enough {
+        decide(rules, p, decision);
+    }
+}
+
+/// The decision: it is written, and then said to all. This is the point of no return.
+pub(super) fn decide<P: Commit>(rules: &P, p: &mut Local<'_, P>, decision: Record) {
+    write(rules, p, decision);
+    resign(p);
+    let message = if decision == Record::Committed { Message::Commit } else { Message::Abort };
+    say(p, others(p), message);
+}
+
+/// Whether the process leads.
+pub(super) fn leads<P: Commit>(p: &Local<'_, P>) -> bool {
+    belief(p.state) == Belief::Leads
+}
+
+fn all_have_reported<P: Commit>(p: &Local<'_, P>) -> bool {
+    p.state.reports.len() + 1 == p.nodes()
+}

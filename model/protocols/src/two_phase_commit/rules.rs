@@ -1,0 +1,54 @@
+//! The rules of two-phase commit, as data.
+
+use crate::commit::{self, Confirm, Heeds, Phases, Recovered, Rules, Silence, Steps};
+use bellwether_engine::protocol::Id;
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// The rules of two-phase commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[serde(deny_unknown_fields)]
+pub struct TwoPhaseCommit {
+    /// How a coordinator decides that finds an undecided record in its log, when none that answers
+    /// it knows the decision.
+    pub termination: Termination,
+    /// What a coordinator does when a vote has not come in time.
+    pub silence: Silence,
+    /// A vote is on stable storage before it is sent.
+    pub logs: bool,
+    /// Whether something can happen between two messages of a process.
+    pub steps: Steps,
+    /// A process that votes NO.
+    #[arg(value_name = "the id of a process, such as 1, or null for none")]
+    pub refuses: Option<Id>,
+}
+
+/// How a coordinator decides when none that answers it knows the decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Termination {
+    /// It aborts when all have answered; until then it waits.
+    Cooperative,
+    /// It aborts.
+    Unilateral,
+}
+
+impl TwoPhaseCommit {
+    pub(super) fn rules(self) -> Rules {
+        let TwoPhaseCommit { termination, silence, logs, steps, refuses } = self;
+        Rules {
+            phases: Phases::Two,
+            termination: match termination {
+                Termination::Cooperative => commit::Termination::Cooperative,
+                Termination::Unilateral => commit::Termination::Unilateral,
+            },
+            confirm: Confirm::Live,
+            recovered: Recovered::Decides,
+            heeds: Heeds::Latest,
+            silence,
+            logs,
+            steps,
+            refuses,
+        }
+    }
+}
