@@ -29,6 +29,7 @@ pub use bellwether_engine::{
 
 pub mod claims;
 pub mod cli;
+pub mod prove;
 mod side_by_side;
 pub mod survey;
 

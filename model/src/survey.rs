@@ -29,6 +29,16 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The most messages of an execution from the first crash until the world is quiescent.
     pub messages: Most,
+    /// The properties that are [proved](crate::prove) for every number of processes.
+    pub proved: &'static [&'static str],
+}
+
+impl Row {
+    /// What is proved for every number of processes, in words.
+    #[must_use]
+    pub fn proved_words(&self) -> String {
+        if self.proved.is_empty() { "-".to_owned() } else { self.proved.join(", ") }
+    }
 }
 
 /// The most that there can be of something.
@@ -88,8 +98,9 @@ pub fn survey(
         .map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let mut found = found.into_iter();
     let row = |protocol: &&'static dyn AnyProtocol| {
-        let mut row =
-            Row { protocol: protocol.name(), cells: Vec::new(), messages: Most::AtMost(0) };
+        let name = protocol.name();
+        let (messages, proved) = (Most::AtMost(0), crate::prove::proved(name));
+        let mut row = Row { protocol: name, cells: Vec::new(), messages, proved };
         for found in found.by_ref().take(worlds.len() + 1) {
             match found? {
                 Found::Cell(cell) => row.cells.push(cell),

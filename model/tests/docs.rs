@@ -5,6 +5,7 @@
 //! checker. The lines below it must be printed, in this order; a line `...` stands for any number
 //! of lines, and a line that ends with `...` for any line that begins so.
 
+use crate::prove::has_a_solver;
 use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,9 @@ fn run(document: &Path) -> usize {
     let examples = examples(document);
     // `explore` never ends; tests/explorer.rs tries it.
     let ends = |example: &&Example| !example.args.starts_with("explore");
+    // Proofs need a solver.
+    let solver = !examples.iter().any(|one| one.args.starts_with("prove")) || has_a_solver();
+    let ends = |one: &&Example| ends(one) && (solver || !one.args.starts_with("prove"));
     for example in examples.iter().filter(ends) {
         let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
         // A shell would take the quotes away.

@@ -23,6 +23,7 @@ mod liveness;
 mod ospf_dr;
 mod output;
 mod packed;
+mod prove;
 mod queue;
 mod quorum;
 mod raft_election;

@@ -115,7 +115,12 @@ fn a_cell_says_how_each_property_stands() {
     assert!(cell.was_interrupted());
     let mut stands = |left: usize| {
         cell.findings.as_mut().expect("some").truncate(left);
-        let row = Row { protocol: "p", cells: vec![cell.clone()], messages: Most::AtMost(0) };
+        let row = Row {
+            protocol: "p",
+            cells: vec![cell.clone()],
+            messages: Most::AtMost(0),
+            proved: &[],
+        };
         let printed = matrix::markdown(&surroundings(3)[..1], &[row]);
         (cell.standing(), printed.contains("**"))
     };

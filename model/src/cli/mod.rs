@@ -1,6 +1,8 @@
-//! The command line: what the [engine's](bellwether_engine::cli) can do, and `claims` and `survey`.
+//! The command line: what the [engine's](bellwether_engine::cli) can do, and `claims`, `prove`
+//! and `survey`.
 
 mod claims;
+mod prove;
 mod survey;
 
 pub use bellwether_engine::cli::*;
@@ -25,6 +27,13 @@ const MORE: &[More] = &[
             claims::ClaimsArgs::augment_args(Command::new("claims")).about(about).display_order(3)
         },
         run: |_, flags| claims::run(&claims::ClaimsArgs::from_arg_matches(flags)?),
+    },
+    More {
+        command: || {
+            let about = "Prove the safety core of a protocol for every number of processes";
+            prove::ProveArgs::augment_args(Command::new("prove")).about(about).display_order(3)
+        },
+        run: |tool, flags| prove::run(tool, &prove::ProveArgs::from_arg_matches(flags)?),
     },
     More {
         command: || {

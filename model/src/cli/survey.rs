@@ -145,7 +145,8 @@ fn print(
     ascii: bool,
 ) -> anyhow::Result<()> {
     let names = worlds.iter().map(|world| world.name);
-    let mut table = Table::new(["protocol"].into_iter().chain(names).chain(["messages"]));
+    let mut table =
+        Table::new(["protocol"].into_iter().chain(names).chain(["messages", "every n"]));
     for row in rows {
         let cells = row.cells.iter().map(|cell| {
             let colour = match cell.standing() {
@@ -157,13 +158,19 @@ fn print(
             Place::new(cell.words()).in_colour(colour)
         });
         let name = Place::new(row.protocol);
-        table.row(std::iter::once(name).chain(cells).chain([Place::new(row.messages.words())]));
+        let proved = Place::new(row.proved_words()).in_colour(AnsiColor::Green);
+        let last = [Place::new(row.messages.words()), proved];
+        table.row(std::iter::once(name).chain(cells).chain(last));
     }
     writeln!(out, "{}\n", table.print(ascii))?;
     let mut explained: Vec<_> =
         worlds.iter().map(|world| format!("{}: {}", world.name, world.meaning)).collect();
     explained.push(
         "messages: the most that an execution sends from a crash until the world is quiescent"
+            .to_owned(),
+    );
+    explained.push(
+        "every n: what 'prove' proves for every number of processes, of faults and of messages"
             .to_owned(),
     );
     explained.push(format!("\n{LEGEND}"));

@@ -13,7 +13,7 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
         let _ = write!(out, " {} |", world.name);
         line += "---|";
     }
-    let _ = write!(out, " messages |\n{line}---|\n");
+    let _ = write!(out, " messages | every n |\n{line}---|---|\n");
     for row in rows {
         let _ = write!(out, "| `{}` |", row.protocol);
         for cell in &row.cells {
@@ -21,7 +21,9 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
             let bold = if cell.standing() == Some(Standing::Holds) { "**" } else { "" };
             let _ = write!(out, " {bold}{words}{bold} |");
         }
-        let _ = writeln!(out, " {} |", row.messages.words());
+        let proved: Vec<_> = row.proved.iter().map(|name| format!("**{name}**")).collect();
+        let proved = if proved.is_empty() { "-".to_owned() } else { proved.join(", ") };
+        let _ = writeln!(out, " {} | {proved} |", row.messages.words());
     }
     out += "\n| name in a cell | property | asked of | in words |\n|---|---|---|---|\n";
     for Name { shown, property, protocols, meaning } in names(rows) {
@@ -76,6 +78,8 @@ fn meaning(protocol: &str, property: &str) -> Option<&'static str> {
 const LEFT: usize = 116;
 const COLUMN: usize = 148;
 const LAST: usize = 90;
+/// The column of what is proved for every number of processes.
+const PROVED: usize = 176;
 const HEAD: usize = 44;
 const LINE: usize = 16;
 const PAD: usize = 10;
@@ -93,8 +97,9 @@ pub fn svg(worlds: &[Surrounding], rows: &[Row]) -> String {
     let texts: Vec<Vec<Lines>> =
         rows.iter().map(|row| row.cells.iter().map(lines).collect()).collect();
     let most = |cells: &Vec<Lines>| cells.iter().map(Vec::len).max().unwrap_or(1);
-    let heights: Vec<_> = texts.iter().map(|cells| most(cells) * LINE + 2 * PAD).collect();
-    let width = LEFT + COLUMN * worlds.len() + LAST + PAD;
+    let lines = |(cells, row): (&Vec<Lines>, &Row)| most(cells).max(row.proved.len());
+    let heights: Vec<_> = texts.iter().zip(rows).map(|both| lines(both) * LINE + 2 * PAD).collect();
+    let width = LEFT + COLUMN * worlds.len() + LAST + PROVED + PAD;
     let height = HEAD + heights.iter().sum::<usize>() + PAD;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -107,13 +112,21 @@ pub fn svg(worlds: &[Surrounding], rows: &[Row]) -> String {
     }
     let last = LEFT + worlds.len() * COLUMN + LAST / 2;
     text(&mut out, (last, HEAD - 16), INK, "messages", true);
+    let proved = LEFT + worlds.len() * COLUMN + LAST;
+    text(&mut out, (proved + PROVED / 2, HEAD - 16), INK, "every n", true);
     let mut top = HEAD;
     for ((row, texts), &high) in rows.iter().zip(&texts).zip(&heights) {
         text(&mut out, (LEFT / 2, top + high / 2 + 4), INK, row.protocol, true);
         for (at, (cell, lines)) in row.cells.iter().zip(texts).enumerate() {
-            square(&mut out, (LEFT + at * COLUMN, top, high), cell.standing(), lines);
+            let place = (LEFT + at * COLUMN, top, high, COLUMN);
+            square(&mut out, place, cell.standing(), lines);
         }
         text(&mut out, (last, top + high / 2 + 4), INK, &row.messages.words(), false);
+        if !row.proved.is_empty() {
+            let (_, ink) = colours(Some(Standing::Holds));
+            let lines = row.proved.iter().map(|&name| (ink, name.to_owned())).collect();
+            square(&mut out, (proved, top, high, PROVED), Some(Standing::Holds), &lines);
+        }
         top += high;
     }
     out + "</svg>\n"
@@ -143,12 +156,12 @@ fn colours(standing: Option<Standing>) -> (&'static str, &'static str) {
 
 fn square(
     out: &mut String,
-    (x, y, high): (usize, usize, usize),
+    (x, y, high, column): (usize, usize, usize, usize),
     standing: Option<Standing>,
     lines: &Lines,
 ) {
     let (fill, _) = colours(standing);
-    let (wide, tall) = (COLUMN - 4, high - 4);
+    let (wide, tall) = (column - 4, high - 4);
     let _ = writeln!(
         out,
         "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{tall}\" rx=\"4\" fill=\"{fill}\"/>"

@@ -61,12 +61,20 @@ fn threads(text: &str) -> Result<u16, String> {
     threads.ok_or_else(|| "give a whole number from 1 to 256".to_owned())
 }
 
-fn states(text: &str) -> Result<u64, String> {
+/// A number of states.
+///
+/// # Errors
+/// What to give instead.
+pub fn states(text: &str) -> Result<u64, String> {
     let states = text.parse().ok().filter(|&states| states > 0);
     states.ok_or_else(|| "give a whole number of states, at least 1".to_owned())
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A number of seconds.
+///
+/// # Errors
+/// What to give instead.
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || "give a number of seconds, such as 30 or 0.5".to_owned();
     Duration::try_from_secs_f64(text.parse().map_err(|_| wrong())?).map_err(|_| wrong())
 }

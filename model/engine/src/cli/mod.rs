@@ -21,7 +21,7 @@ mod world_args;
 pub use called::called;
 pub use check::{Saved, print};
 pub use help::{About, Tells, parse};
-pub use limit_args::LimitArgs;
+pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use world_args::{
@@ -240,7 +240,8 @@ pub fn tell_when_stopped() {
 static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// What ends every search of the command line [on a signal](tell_when_stopped).
-pub(crate) fn stopped() -> Cancel {
+#[must_use]
+pub fn stopped() -> Cancel {
     Cancel::when(&STOPPED)
 }
 

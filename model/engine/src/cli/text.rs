@@ -31,6 +31,12 @@ pub fn print_json(object: &impl Serialize, ascii: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A count, with a comma between thousands.
+#[must_use]
+pub fn count(count: u64) -> String {
+    indicatif::HumanCount(count).to_string()
+}
+
 /// The same text, its lines broken between words where they are wider than `width`. What follows a
 /// number such as `12.` stays to the right of it.
 pub fn wrap(text: &str, width: Option<usize>) -> String {

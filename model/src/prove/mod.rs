@@ -1,0 +1,73 @@
+//! Proofs for any number of processes.
+//!
+//! A search decides a property in one world. Here the safety core of a protocol is a transition
+//! [`relation`] over any number of processes, with an invariant, and an SMT solver proves that
+//! every step keeps it. What ties the relation to the model is that each transition of small
+//! worlds is a step of it ([`Part`]), found without the solver.
+
+mod lease;
+mod obligation;
+mod part;
+mod quorum;
+mod raft_election;
+pub mod relation;
+mod sexp;
+mod show;
+mod smt;
+mod solver;
+mod structure;
+mod votes;
+
+pub use obligation::{Goal, Obligation, Outcome, Proof, Shown, Why, prove, questions, script};
+pub use part::{AnyPart, Part, See, Seen, Tie, Tied, Transition, Untied};
+pub use show::{pair, step_words};
+pub use solver::{Solver, SolverError};
+pub use structure::{Picture, Step, Structure};
+
+use crate::erased::AnyRules;
+use crate::protocol::Protocol;
+use crate::protocol::lease::Lease;
+use crate::protocol::quorum::Quorum;
+use crate::protocol::raft_election::RaftElection;
+
+/// The protocols of which something is proved.
+pub const PROTOCOLS: [&str; 3] = [RaftElection::NAME, Quorum::NAME, Lease::NAME];
+
+/// What is proved of a protocol by these rules.
+///
+/// # Errors
+/// If nothing is; what to do.
+pub fn parts(rules: &dyn AnyRules) -> Result<Vec<Box<dyn AnyPart>>, String> {
+    let name = rules.protocol().name();
+    match name {
+        RaftElection::NAME => Ok(boxed(raft_election::parts(&read(rules)?))),
+        Quorum::NAME => Ok(boxed(quorum::parts(&read(rules)?)?)),
+        Lease::NAME => Ok(boxed(lease::parts(&read(rules)?)?)),
+        _ => Err(format!(
+            "nothing is proved of '{name}' for every number of processes; there are proofs of {}",
+            PROTOCOLS.join(", ")
+        )),
+    }
+}
+
+/// The properties of a protocol that are proved by its default rules, for every number of
+/// processes: what the survey shows without a solver.
+#[must_use]
+pub fn proved(protocol: &str) -> &'static [&'static str] {
+    match protocol {
+        RaftElection::NAME => {
+            &["election-safety", "one-leader-ever", "votes-stand", "majority-behind"]
+        }
+        Quorum::NAME => &["one-leader-per-epoch", "one-leader-ever", "grants-stand", "epochs-grow"],
+        Lease::NAME => &["one-grant", "tokens-grow", "no-stale-write", "at-most-one-leader"],
+        _ => &[],
+    }
+}
+
+fn read<P: Protocol>(rules: &dyn AnyRules) -> Result<P, String> {
+    serde_json::from_value(rules.json()).map_err(|error| error.to_string())
+}
+
+fn boxed<P: Protocol>(parts: Vec<Part<P>>) -> Vec<Box<dyn AnyPart>> {
+    parts.into_iter().map(|part| Box::new(part) as Box<dyn AnyPart>).collect()
+}

@@ -1,0 +1,133 @@
+//! The command: what it says without a solver, with a strange one, and when it is stopped.
+
+use super::solvers;
+use assert_cmd::Command;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn prove(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
+    command.args(["prove", "raft-election", "--max-states", "20", "--quiet"]).args(args);
+    command
+}
+
+fn text(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// A program that does this, whatever it is asked.
+fn program(dir: &Path, does: &str) -> PathBuf {
+    let path = dir.join("strange");
+    fs::write(&path, format!("#!/bin/sh\n{does}\n")).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+    path
+}
+
+#[test]
+fn without_a_solver_it_says_how_to_get_one() {
+    let empty = TempDir::new().expect("a folder");
+    let output = prove(&[]).env("PATH", empty.path()).output().expect("it runs");
+    let (stdout, stderr) = text(&output);
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
+    assert!(stderr.starts_with("error: no SMT solver found: install z3 or cvc5"), "{stderr}");
+    assert!(stderr.contains("apt install z3") && stderr.contains("--solver"), "{stderr}");
+}
+
+#[test]
+fn a_program_that_is_no_solver_proves_nothing() {
+    let dir = TempDir::new().expect("a folder");
+    let with = |does: &str| {
+        let path = program(dir.path(), does);
+        prove(&["--solver", path.to_str().expect("UTF-8")]).output().expect("it runs")
+    };
+    for does in ["echo hello", "exit 1", "echo 'sat ((x true))'"] {
+        let output = with(does);
+        let (stdout, stderr) = text(&output);
+        assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""), "{does}: {stderr}");
+        assert!(stderr.contains("is no SMT solver that this program knows"), "{does}: {stderr}");
+    }
+    // What says that nothing can be says that no action can happen.
+    let output = with("cat > /dev/null; echo unsat");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output).0);
+    assert!(text(&output).0.contains("never"));
+}
+
+#[test]
+fn what_takes_too_long_is_unknown() {
+    let dir = TempDir::new().expect("a folder");
+    let path = program(dir.path(), "exec sleep 1000");
+    let path = path.to_str().expect("UTF-8");
+    let output = prove(&["--solver", path, "--max-seconds", "0.01"]).output().expect("it runs");
+    let (stdout, stderr) = text(&output);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stdout.contains("out of time") && !stdout.contains("proved  "), "{stdout}");
+}
+
+/// A signal ends the solver too, and what was not proved by then is not claimed.
+#[test]
+fn a_signal_ends_the_solver() {
+    let dir = TempDir::new().expect("a folder");
+    let pid = dir.path().join("pid");
+    let path = program(
+        dir.path(),
+        &format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid.display()),
+    );
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"));
+    command.args(["prove", "raft-election", "--max-states", "20", "--json", "--solver"]);
+    let child = command.arg(&path).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let child = child.expect("it runs");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !pid.exists() {
+        assert!(Instant::now() < until, "the solver was not called");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let number = fs::read_to_string(&pid).expect("written whole").trim().parse().expect("a pid");
+    let solver = Pid::from_raw(number).expect("a process");
+    let own = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a process");
+    kill_process(own, Signal::INT).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(test_kill_process(solver).is_err(), "the solver goes on");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let properties = told["parts"][0]["properties"].as_array().expect("a list");
+    assert!(properties.iter().all(|one| one["verdict"] == "unknown: interrupted"), "{told}");
+}
+
+#[test]
+fn the_json_says_what_is_printed() {
+    for solver in solvers().into_iter().take(1) {
+        let name = solver.name();
+        let wrong = ["--rule", "storage=forgets-vote", "--solver", &name];
+        for (args, status) in [(&wrong[2..], 0), (&wrong[..], 1)] {
+            let output = prove(args).arg("--json").output().expect("it runs");
+            assert_eq!(output.status.code(), Some(status));
+            let told: Value = serde_json::from_slice(&output.stdout).expect("one object");
+            let part = &told["parts"][0];
+            assert_eq!(told["protocol"], "raft-election");
+            assert!(part["model"]["transitions"].as_u64() > Some(100), "{part}");
+            let obligations = part["obligations"].as_array().expect("a list");
+            assert!(obligations.iter().all(|one| one["seconds"].is_f64()));
+            let fails = |one: &&Value| one["verdict"] == "fails" && one["goal"] == "keeps";
+            let shown: Vec<_> = obligations.iter().filter(fails).collect();
+            assert_eq!(shown.is_empty(), status == 0);
+            for one in shown {
+                assert_eq!(one["action"], "forget-vote");
+                assert!(
+                    one["shown"]["step"].as_str().expect("a step").starts_with("forget-vote, p")
+                );
+            }
+            let printed = text(&prove(args).output().expect("it runs")).0;
+            let verdict = if status == 0 { "  proved " } else { "  not proved " };
+            assert_eq!(printed.matches(verdict).count(), 4, "{printed}");
+            assert_eq!(printed.contains("is broken when p recovers"), status == 1, "{printed}");
+        }
+    }
+}
