@@ -18,11 +18,11 @@ fn rules(protocol: &str, variant: &str) -> Arc<dyn AnyRules> {
     protocol.rules(Some(variant), &[]).expect("the variant exists")
 }
 
-fn decide(rules: &dyn AnyRules, scenario: Scenario, names: &[&str], options: Options) -> Report {
+fn decide(rules: &dyn AnyRules, scenario: Scenario, names: &[&str], options: &Options) -> Report {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let world = rules.world(scenario).expect("the scenario is possible");
     let asked = world.select(&names).expect("all exist");
-    check::decide(&*world, &asked, &options, &mut |_| {}).expect("something is asked")
+    check::decide(&*world, &asked, options, &mut |_| {}).expect("something is asked")
 }
 
 /// What is found of these properties: verdicts with reasons, and the bounds that are exceeded.
@@ -33,7 +33,7 @@ fn found(
     engine: Engine,
 ) -> (Vec<(Verdict, Option<Reason>)>, Vec<String>) {
     let options = Options { engine, ..Options::default() };
-    let report = decide(&*rules(protocol, variant), scenario, names, options);
+    let report = decide(&*rules(protocol, variant), scenario, names, &options);
     let verdicts = report.decisions.iter().map(|d| (d.verdict, d.reason)).collect();
     (verdicts, report.bounds_met)
 }

@@ -52,9 +52,13 @@ fn violated(report: &Report) -> Vec<(&'static str, Option<usize>)> {
     violated.map(|d| (d.property.name, steps(d))).collect()
 }
 
-const FIRST: Options =
-    Options { engine: Engine::Exact, threads: 2, limits: Limits::NONE, first: true, seed: 1 };
-const ALL: Options = Options { first: false, ..FIRST };
+const ALL: Options = options(false);
+const FIRST: Options = options(true);
+
+const fn options(first: bool) -> Options {
+    let (engine, limits) = (Engine::Exact, Limits::NONE);
+    Options { engine, threads: 2, limits, first, seed: 1, disk: None }
+}
 
 #[test]
 fn every_violation_is_told_once_and_shorter_ones_first() {

@@ -11,6 +11,7 @@ mod clocks;
 mod commit;
 mod counts;
 mod differential;
+mod disk;
 mod docs;
 mod early;
 mod explorer;

@@ -147,7 +147,8 @@ fn safety() -> Vec<Condition<Bully>> {
 
 fn search(world: &World<Bully>, threads: usize, limits: Limits) -> (Packed<Bully>, Exact) {
     let look = &mut |_| {};
-    let how = How { limits, edges: false, threads, violations: &[], first: false, look };
+    let disk = None;
+    let how = How { limits, edges: false, threads, violations: &[], first: false, disk, look };
     let mut space = Packed::new(world, safety());
     let exact = Exact::search(&mut space, how).expect("threads");
     (space, exact)
@@ -218,7 +219,7 @@ fn a_search_never_begins_anew() {
         };
         let limits = Limits::NONE;
         let (violations, first, look) = (&[][..], false, &mut look);
-        let how = How { limits, edges, threads: 2, violations, first, look };
+        let how = How { limits, edges, threads: 2, violations, first, disk: None, look };
         let found = Exact::search(&mut packed, how).expect("threads");
         assert!(looks > 20, "only {looks} rounds");
         assert!(found.counts().distinct > 10_000, "{:?}", found.counts());

@@ -188,7 +188,7 @@ fn a_terminal_shows_a_line_that_changes_and_clears_it() {
         .stderr(slave)
         .spawn()
         .expect("the binary starts");
-    // Reading fails when nobody has the other end open any more.
+    // Reading fails when no process has the other end open any more.
     let mut told = Vec::new();
     drop(File::from(master).read_to_end(&mut told));
     assert_eq!(search.wait().expect("it has ended").code(), Some(3));

@@ -113,6 +113,7 @@ impl Summary {
             threads: 1,
             violations: &[],
             first: false,
+            disk: None,
             look: &mut |event| {
                 if let Event::Progress(progress) = event {
                     look(progress);

@@ -106,4 +106,10 @@ pub trait Space: Send + Sync {
 
     /// Whether some action may be strongly fair.
     fn has_strong(&self) -> bool;
+
+    /// Which bounds steps exceeded of the states that were expanded, one bit each.
+    fn left_bounds(&self) -> u32;
+
+    /// These have been exceeded, of states that another space has expanded.
+    fn leave_bounds(&self, bounds: u32);
 }

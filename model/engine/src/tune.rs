@@ -193,7 +193,7 @@ impl Question {
         loop {
             let time = limits.time.map(|time| time.saturating_sub(started.elapsed()));
             let limits = Limits { states: Some(states), time, ..limits };
-            let options = Options { limits, ..self.options };
+            let options = Options { limits, ..self.options.clone() };
             let mut look = |mut progress: Progress| {
                 if states > FIRST_PART && progress.phase == Phase::States {
                     progress.phase = Phase::Again("more of them");

@@ -150,7 +150,8 @@ mod tests {
     use crate::claims::{Finding, Ledger};
     use std::path::Path;
 
-    /// Each is in a file that exists, with what it does wrong as a trace, or with claims that run it.
+    /// Each is in a file that exists, with what it does wrong as a trace, or with claims that run
+    /// it.
     #[test]
     fn everything_that_is_printed_is_held_by_a_file_and_runs() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

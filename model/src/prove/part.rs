@@ -154,8 +154,9 @@ pub type See<'a, P, E> = dyn FnMut(&State<P>, &Seen<'_>) -> Result<(), E> + 'a;
 
 impl<P: Protocol> Part<P> {
     /// Goes through the states of a world, breadth-first, and gives each state and each transition
-    /// from it to `see`, until it fails. The numbers of things are those that processes use, not those that a search gives
-    /// them. Returns how many states there were, and whether those were all.
+    /// from it to `see`, until it fails. The numbers of things are those that processes use, not
+    /// those that a search gives them. Returns how many states there were, and whether those were
+    /// all.
     ///
     /// # Errors
     /// What `see` says.

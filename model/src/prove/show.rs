@@ -33,7 +33,8 @@ fn told(relation: &Relation, structure: &Structure, at: usize) -> String {
     if rows.is_empty() { "-".to_owned() } else { rows.join(between) }
 }
 
-/// A row for each symbol: its name, and what it gives before and after; of what cannot change, once.
+/// A row for each symbol: its name, and what it gives before and after; of what cannot change,
+/// once.
 #[must_use]
 pub fn pair(
     relation: &Relation,

@@ -106,6 +106,8 @@ pub(super) fn short(reason: Reason) -> &'static str {
         Reason::States => "too many states",
         Reason::Time => "out of time",
         Reason::Memory => "out of memory",
+        Reason::Disk => "disk trouble",
+        Reason::NotOnDisk => "not on a disk",
         Reason::Interrupted => "interrupted",
         Reason::FirstViolation => "stopped at a violation",
         Reason::Bounds => "beyond bounds",

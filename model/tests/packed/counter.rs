@@ -59,7 +59,8 @@ fn no_two_messages_have_one_number() {
     let scenario = Scenario { start: Start::Cold, ..Scenario::calm(2) };
     let world = World::new(Counter, scenario).expect("possible");
     let (limits, look) = (Limits::NONE, &mut |_| {});
-    let how = How { limits, edges: false, threads: 1, violations: &[], first: false, look };
+    let how =
+        How { limits, edges: false, threads: 1, violations: &[], first: false, disk: None, look };
     let found = Exact::search(&mut Packed::new(&world, Vec::new()), how).expect("threads");
     assert_eq!(found.cut_short(), None);
     assert_eq!(found.counts().distinct, u64::from(LAST) + 2);

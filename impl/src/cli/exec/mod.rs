@@ -47,8 +47,9 @@ const BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)]
 /// The command is started when the node leads with enough of its lease left, in a process group of
 /// its own and without standard input. When the lease is about to run out, or to be given up, it is
 /// sent SIGTERM and, after --grace, SIGKILL; so is every process that it has started. A node that
-/// hands over says so to the others once the command has ended, so no other node leads before. BELLWETHER_EPOCH, BELLWETHER_LEADER and BELLWETHER_LEASE_UNTIL (nanoseconds of
-/// CLOCK_BOOTTIME; renewed while it runs) are in its environment.
+/// hands over says so to the others once the command has ended, so no other node leads before.
+/// BELLWETHER_EPOCH, BELLWETHER_LEADER and BELLWETHER_LEASE_UNTIL (nanoseconds of CLOCK_BOOTTIME;
+/// renewed while it runs) are in its environment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

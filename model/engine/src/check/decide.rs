@@ -1,6 +1,6 @@
 //! From a world and its properties to verdicts.
 
-use super::exact::{Exact, Goal, Graph, How};
+use super::exact::{DiskError, Exact, Goal, Graph, How, SearchError};
 use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Report, Unfinished, Verdict, Watch, peak_rss_bytes, reference};
@@ -69,7 +69,7 @@ pub fn decide(
             found
         }
     };
-    let Found { counts, cut_short, unfinished, bounds_met, decisions } = found;
+    let Found { counts, cut_short, unfinished, trouble, bounds_met, decisions } = found;
     Ok(Report {
         world: world.share(),
         engine: options.engine,
@@ -79,6 +79,7 @@ pub fn decide(
         peak_rss_bytes: peak_rss_bytes(),
         cut_short,
         unfinished,
+        trouble,
         bounds_met,
         decisions,
     })
@@ -100,6 +101,7 @@ pub(super) struct Found {
     pub(super) counts: Counts,
     pub(super) cut_short: Option<Reason>,
     pub(super) unfinished: Option<Unfinished>,
+    pub(super) trouble: Option<String>,
     pub(super) bounds_met: Vec<String>,
     pub(super) decisions: Vec<Decision>,
 }
@@ -124,14 +126,15 @@ fn exact(
     let mut questions = Vec::new();
     let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
     let violations: Vec<_> = asked.iter().filter_map(Asked::violation).collect();
-    let edges = properties.iter().any(|p| p.kind() == Kind::Liveness);
+    let edges = options.disk.is_none() && properties.iter().any(|p| p.kind() == Kind::Liveness);
     let Options { limits, threads, first, .. } = *options;
+    let disk = options.disk.as_ref().map(|disk| (disk, identity(world, properties)));
     let started = Instant::now();
     let violations = violations.as_slice();
-    let how = How { limits, edges, threads, violations, first, look: &mut *look };
+    let how = How { limits, edges, threads, violations, first, disk, look: &mut *look };
     let mut space = world.pack(&questions);
     let exact = Exact::search(&mut *space, how);
-    let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
+    let exact = exact.map_err(|error| CheckError::of(threads, error))?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     look(Event::Progress(at));
@@ -144,13 +147,29 @@ fn exact(
         }
     }
     let mut cut_short = exact.cut_short();
+    let trouble = exact.trouble().map(str::to_owned);
     if edges {
         let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
         cut_short = cut_short.or_else(no_room);
         cut_short = on_graph((exact, cut_short), &*space, &asked, first, &mut decided, &mut watch);
+    } else {
+        let why = cut_short.or(Some(Reason::NotOnDisk));
+        on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
-    Ok(Found { counts, cut_short, unfinished, bounds_met, decisions })
+    Ok(Found { counts, cut_short, unfinished, trouble, bounds_met, decisions })
+}
+
+/// What is searched: a search of anything else is another one.
+fn identity(world: &dyn AnyWorld, properties: &[AnyProperty]) -> serde_json::Value {
+    let rules = world.rules();
+    let properties: Vec<_> = properties.iter().map(|property| property.name).collect();
+    serde_json::json!({
+        "protocol": rules.protocol().name(),
+        "rules": rules.json(),
+        "scenario": world.scenario(),
+        "properties": properties,
+    })
 }
 
 fn is_violated(decision: &Option<Decision>) -> bool {
@@ -303,7 +322,7 @@ fn verdict(
 }
 
 /// Why a check gives no report.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// A run that checks nothing is an error.
     #[error("no property was asked for, so nothing would be checked")]
@@ -316,6 +335,9 @@ pub enum CheckError {
         /// What the system says.
         error: String,
     },
+    /// What is on the disk is no such search, or the disk refuses.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// Two searches of one world must reach the same states.
     #[error(
         "the engines disagree: exact counts {}/{} states (distinct/generated), {engine} {}/{}; \
@@ -330,4 +352,13 @@ pub enum CheckError {
         /// What the other counts.
         reference: Counts,
     },
+}
+
+impl CheckError {
+    pub(super) fn of(threads: usize, error: SearchError) -> Self {
+        match error {
+            SearchError::Threads(error) => CheckError::Threads { threads, error },
+            SearchError::Disk(error) => CheckError::Disk(error),
+        }
+    }
 }

@@ -87,12 +87,16 @@ pub enum Reason {
     Time,
     /// The limit on memory was reached.
     Memory,
+    /// The disk refused, or what it holds is not what was written.
+    Disk,
     /// It was [cancelled](Cancel): the user, or the system, asked for it.
     Interrupted,
     /// It was to stop at the first violation, and that has been found.
     FirstViolation,
     /// Executions that exceed a [bound of the search](crate::world::Boundary) were not followed.
     Bounds,
+    /// Liveness needs the transitions, and those are kept in memory only.
+    NotOnDisk,
     /// Random walks prove nothing.
     Sampled,
     /// No state satisfies the premise of the implication.
@@ -118,9 +122,11 @@ impl fmt::Display for Reason {
             Reason::States => "the limit on states was reached",
             Reason::Time => "the limit on time was reached",
             Reason::Memory => "the limit on memory was reached",
+            Reason::Disk => "the disk could not be used",
             Reason::Interrupted => "it was interrupted",
             Reason::FirstViolation => "it was to stop at the first violation",
             Reason::Bounds => "executions that exceed the bounds were not followed",
+            Reason::NotOnDisk => "liveness is not decided on a disk",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

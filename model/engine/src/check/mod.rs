@@ -21,6 +21,7 @@ mod report;
 mod scc;
 
 pub use decide::{CheckError, check, decide};
+pub use exact::{Disk, DiskError};
 pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
 pub use progress::{Event, Phase, Progress, Watch};
 pub use report::{Counterexample, Counts, Decision, Report, Unfinished, Verdict, holds_within};
@@ -55,7 +56,7 @@ impl fmt::Display for Engine {
 }
 
 /// How to search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Who searches.
     pub engine: Engine,
@@ -68,10 +69,20 @@ pub struct Options {
     pub first: bool,
     /// The seed of the random walks.
     pub seed: u64,
+    /// Where the exact engine puts what has no place in memory, and saves a search that ends early.
+    /// Liveness is not decided there.
+    pub disk: Option<Disk>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { engine: Engine::Exact, threads: 1, limits: Limits::NONE, first: false, seed: 1 }
+        Options {
+            engine: Engine::Exact,
+            threads: 1,
+            limits: Limits::NONE,
+            first: false,
+            seed: 1,
+            disk: None,
+        }
     }
 }

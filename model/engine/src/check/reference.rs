@@ -65,7 +65,8 @@ pub(super) fn search(
         decide(world, property, outcome.discoveries.get(property.name), incomplete, options)
     });
     let decisions = decisions.collect();
-    Found { counts: outcome.counts, cut_short, unfinished: None, bounds_met, decisions }
+    let counts = outcome.counts;
+    Found { counts, cut_short, unfinished: None, trouble: None, bounds_met, decisions }
 }
 
 /// What keeps a complete search from deciding, within the bounds.

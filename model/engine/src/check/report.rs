@@ -30,6 +30,8 @@ pub struct Report {
     pub unfinished: Option<Unfinished>,
     /// The bounds of the search that executions exceeded, in words: what there may be at most.
     pub bounds_met: Vec<String>,
+    /// What is wrong with the disk, if that ended the search or kept it from being saved.
+    pub trouble: Option<String>,
     /// Each property with its verdict, in the order in which they were asked.
     pub decisions: Vec<Decision>,
 }
@@ -174,6 +176,9 @@ impl Serialize for Report {
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("cut_short", &self.cut_short)?;
         map.serialize_entry("unfinished", &self.unfinished)?;
+        if let Some(trouble) = &self.trouble {
+            map.serialize_entry("trouble", trouble)?;
+        }
         map.serialize_entry("bounds_met", &self.bounds_met)?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;

@@ -4,7 +4,7 @@ use super::table::{Cell, Table};
 use super::{
     LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
 };
-use crate::check::{self, Decision, Engine, Options, Reason, Report, Unfinished, Verdict};
+use crate::check::{self, Decision, Disk, Engine, Options, Reason, Report, Unfinished, Verdict};
 use crate::trace::Trace;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
@@ -35,6 +35,15 @@ pub(super) struct CheckArgs {
     /// not decided by then is unknown
     #[arg(long, help_heading = "Search")]
     first: bool,
+
+    /// Search on in files in this folder when the memory is used up, and save a search there that
+    /// ends early; liveness is not decided then
+    #[arg(long, value_name = "DIR", help_heading = "Search")]
+    disk: Option<PathBuf>,
+
+    /// Go on with the search that was saved in the folder of --disk
+    #[arg(long, requires = "disk", help_heading = "Search")]
+    resume: bool,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -89,6 +98,10 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         let why = "only --engine simulation walks at random; choose it, or leave the seed out";
         return Err(UsageError::NoEffect { flag: "--seed".to_owned(), why: why.to_owned() }.into());
     }
+    if args.disk.is_some() && args.engine != EngineArg::Exact {
+        let why = "only --engine exact searches in files; choose it, or leave the folder out";
+        return Err(UsageError::NoEffect { flag: "--disk".to_owned(), why: why.to_owned() }.into());
+    }
     let properties = world.select(&args.named()).map_err(UsageError::Property)?;
     let bar = args.progress.bar(args.json);
     let look = &mut |event| bar.tell("", event);
@@ -137,6 +150,7 @@ impl CheckArgs {
             limits: self.limits.limits(),
             first: self.first,
             seed: self.seed.unwrap_or(1),
+            disk: self.disk.clone().map(|folder| Disk { folder, resume: self.resume, groups: 1 }),
         }
     }
 
@@ -190,6 +204,9 @@ pub fn print(
     }
     if let Some(reason) = report.cut_short {
         writeln!(out, "\n{}", text::wrap(&cut_short(report, reason), width))?;
+    }
+    if let Some(trouble) = &report.trouble {
+        writeln!(out, "{}", text::wrap(trouble, width))?;
     }
     Ok(())
 }

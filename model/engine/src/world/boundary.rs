@@ -14,6 +14,8 @@ pub enum Boundary {
     Protocol,
 }
 
+const BOUNDARIES: [Boundary; 2] = [Boundary::Capacity, Boundary::Protocol];
+
 /// The bounds that executions exceeded. Searches note them while they go on, in any order.
 #[derive(Debug, Default)]
 pub struct Exceeded {
@@ -35,6 +37,17 @@ impl Exceeded {
         if !self.has(bound) {
             self.of(bound).store(true, Ordering::Relaxed);
         }
+    }
+
+    /// The bounds that were exceeded, one bit each.
+    pub(crate) fn bits(&self) -> u32 {
+        BOUNDARIES.iter().zip(0..).map(|(&bound, bit)| u32::from(self.has(bound)) << bit).sum()
+    }
+
+    /// These have been exceeded.
+    pub(crate) fn note_bits(&self, bits: u32) {
+        let noted = BOUNDARIES.into_iter().zip(0..).filter(|(_, bit)| bits & (1 << bit) != 0);
+        noted.for_each(|(bound, _)| self.note(bound));
     }
 
     fn has(&self, bound: Boundary) -> bool {

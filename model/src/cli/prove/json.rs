@@ -102,7 +102,10 @@ fn shown_as(relation: &Relation, shown: &Shown) -> Value {
 }
 
 fn states(rows: Vec<(String, String, Option<String>)>) -> Value {
-    let row = |(name, before, after): (String, String, Option<String>)| json!({ "symbol": name, "before": before, "after": after });
+    let row = |row: (String, String, Option<String>)| {
+        let (symbol, before, after) = row;
+        json!({ "symbol": symbol, "before": before, "after": after })
+    };
     Value::Array(rows.into_iter().map(row).collect())
 }
 

@@ -134,10 +134,11 @@ pub fn bounds(
 ) -> Result<Bounds, CheckError> {
     let started = Instant::now();
     let (violations, first) = (&[][..], false);
-    let how = How { limits, edges: true, threads, violations, first, look: &mut *look };
+    let disk = None;
+    let how = How { limits, edges: true, threads, violations, first, disk, look: &mut *look };
     let mut space = world.pack(&[]);
     let exact = Exact::search(&mut *space, how);
-    let exact = exact.map_err(|error| CheckError::Threads { threads, error: error.to_string() })?;
+    let exact = exact.map_err(|error| CheckError::of(threads, error))?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let bounds = exact.leaves_boundary().then_some(Reason::Bounds);
     let mut watch = Watch::new(limits, exact.progress(Phase::Bounds, started.elapsed()), look);

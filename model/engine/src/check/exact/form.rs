@@ -2,6 +2,7 @@
 
 use super::mixer::{Mixer, digest};
 use super::search::LOG_SHARDS;
+use serde::{Deserialize, Serialize};
 
 /// The cells of a bucket, if each state takes one.
 pub(super) const LINE: usize = 16;
@@ -67,7 +68,7 @@ impl<const W: usize> Form<W> {
 }
 
 /// How many buckets there are, and what a state looks like in one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Size {
     /// The bits of the head that tell states of one shard apart.
     pub(super) bits: u32,

@@ -4,15 +4,33 @@
 //! that was found holds in every reachable state, if the search was not cut short. The result is
 //! the same in every run and with any number of threads.
 
+/// Calls the function for states of so many words.
+macro_rules! with_words {
+    ($words:expr, $function:ident($($argument:expr),*)) => {
+        match $words {
+            1 => $function::<1>($($argument),*),
+            2 => $function::<2>($($argument),*),
+            3 => $function::<3>($($argument),*),
+            4 => $function::<4>($($argument),*),
+            5..=8 => $function::<8>($($argument),*),
+            _ => $function::<16>($($argument),*),
+        }
+    };
+}
+
+mod disk;
 mod form;
 mod graph;
 mod list;
 mod mixer;
+mod pager;
 mod paths;
 mod recode;
 mod search;
 mod table;
+mod tables;
 
+pub use disk::{Disk, DiskError};
 pub use graph::Graph;
 pub use paths::Goal;
 
@@ -21,11 +39,11 @@ use crate::space::{ActionId, Space};
 use graph::ShardRows;
 use list::List;
 use paths::level_of;
-use recode::{OutgrownLists, OutgrownTables};
+use recode::OutgrownLists;
 use search::{Course, Level, Search, Shard};
+use serde_json::Value;
 use std::ops::Range;
 use std::time::{Duration, Instant};
-use table::Table;
 
 /// What has been searched, and what was found.
 pub struct Exact {
@@ -60,6 +78,9 @@ pub struct How<'a> {
     pub violations: &'a [(&'static str, Goal)],
     /// Whether the search stops there.
     pub first: bool,
+    /// Where to go on if there is no more memory, and what is searched, so that it is not taken for
+    /// another search. No transitions are kept there.
+    pub disk: Option<(&'a Disk, Value)>,
     /// Told of violations, and now and then how far the search is.
     pub look: &'a mut (dyn FnMut(Event) + Send),
 }
@@ -68,23 +89,35 @@ impl Exact {
     /// Searches `space`.
     ///
     /// # Errors
-    /// If the system gives no threads.
+    /// If the system gives no threads, or what is on the disk is no such search.
     ///
     /// # Panics
     /// If a state needs more than 16 words, or there are more than 4 billion states of which
     /// transitions are kept.
-    pub fn search(space: &mut dyn Space, how: How<'_>) -> Result<Self, std::io::Error> {
-        let How { limits, edges, threads, violations, first, look } = how;
+    pub fn search(space: &mut dyn Space, how: How<'_>) -> Result<Self, SearchError> {
+        let How { limits, edges, threads, violations, first, disk, look } = how;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(std::io::Error::other)?;
+        let pool = pool.map_err(|error| SearchError::Threads(error.to_string()))?;
         let (started, violations) = (Instant::now(), violations.to_vec());
-        let mut course =
-            Course { limits, levels: None, started, violations, first, told: false, look };
+        let mut course = Course {
+            limits,
+            room: limits,
+            levels: None,
+            started,
+            violations,
+            first,
+            told: false,
+            look,
+        };
         let (sum, listed) = if edges {
             let (sum, listed) = pool.install(|| search_lists(space, true, &mut course));
             (sum, Some(listed))
         } else {
-            (pool.install(|| search_tables(space, &mut course)), None)
+            let sum = pool.install(|| match disk {
+                None => Ok(tables::search(space, &mut course)),
+                Some((disk, of)) => tables::search_on_disk(space, disk, &of, &mut course),
+            });
+            (sum?, None)
         };
         Ok(Exact { sum, limits, threads: pool, listed })
     }
@@ -106,6 +139,11 @@ impl Exact {
     /// Why the search ended before everything was reached, if it did.
     pub fn cut_short(&self) -> Option<Reason> {
         self.sum.cut_short
+    }
+
+    /// What is wrong with the disk, if it [ended early](Exact::cut_short) for that.
+    pub fn trouble(&self) -> Option<&str> {
+        self.sum.trouble.as_deref()
     }
 
     /// How far the search was when it [ended early](Exact::cut_short).
@@ -140,6 +178,7 @@ impl Exact {
         }
         let mut course = Course {
             limits: Limits::NONE,
+            room: Limits::NONE,
             levels: Some(levels),
             started: Instant::now(),
             violations: Vec::new(),
@@ -167,6 +206,17 @@ impl Exact {
     }
 }
 
+/// Why there is no search.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The system gives no threads; what it says.
+    #[error("{0}")]
+    Threads(String),
+    /// What is on the disk is no such search, or the disk refuses.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}
+
 /// What is left of a search when its states are gone.
 struct Sum {
     counts: Counts,
@@ -174,9 +224,23 @@ struct Sum {
     unfinished: Option<Unfinished>,
     leaves_boundary: bool,
     levels: Vec<Level>,
+    trouble: Option<String>,
 }
 
 impl Sum {
+    /// The same, ended because the disk refuses.
+    fn broken(self, error: &DiskError) -> Self {
+        let counted: u64 = self.levels.iter().map(|level| level.states).sum();
+        let (levels, waiting) =
+            (self.levels.len().saturating_sub(1), self.counts.distinct - counted);
+        Sum {
+            cut_short: Some(Reason::Disk),
+            unfinished: Some(Unfinished { levels, waiting }),
+            trouble: Some(error.to_string()),
+            ..self
+        }
+    }
+
     fn of<const W: usize, S: Shard<W>>(search: &Search<W, S>) -> Self {
         let depth = search.levels.len();
         let (levels, waiting) = (depth.saturating_sub(1), search.waiting);
@@ -186,22 +250,9 @@ impl Sum {
             unfinished: search.cut_short.map(|_| Unfinished { levels, waiting }),
             leaves_boundary: search.leaves_boundary,
             levels: search.levels.clone(),
+            trouble: None,
         }
     }
-}
-
-/// Calls the function for states of so many words.
-macro_rules! with_words {
-    ($words:expr, $function:ident($($argument:expr),*)) => {
-        match $words {
-            1 => $function::<1>($($argument),*),
-            2 => $function::<2>($($argument),*),
-            3 => $function::<3>($($argument),*),
-            4 => $function::<4>($($argument),*),
-            5..=8 => $function::<8>($($argument),*),
-            _ => $function::<16>($($argument),*),
-        }
-    };
 }
 
 /// Searches for states that get numbers.
@@ -234,40 +285,7 @@ fn run_lists<const W: usize>(
     };
     match search.run(space, course) {
         Ok(search) => Ok((Sum::of(&search), Box::new(search))),
-        Err(search) => Err(Box::new(OutgrownLists::from(search))),
-    }
-}
-
-/// Searches for nothing but what is asked of the states.
-fn search_tables(space: &mut dyn Space, course: &mut Course<'_>) -> Sum {
-    let mut former = None;
-    let mut most_bits = Table::<1>::room(&[], space.least_bits());
-    loop {
-        space.lay_out(most_bits);
-        match with_words!(space.words(), run_tables(space, former, course)) {
-            Ok(sum) => return sum,
-            Err((outgrown, room)) => (former, most_bits) = (Some(outgrown), room),
-        }
-    }
-}
-
-/// Searches on with states of `W` words, or from the beginning, until they must look different; how
-/// many bits they may have then.
-fn run_tables<const W: usize>(
-    space: &mut dyn Space,
-    former: Option<OutgrownTables>,
-    course: &mut Course<'_>,
-) -> Result<Sum, (OutgrownTables, u32)> {
-    let search = match former {
-        None => Search::<W, Table<W>>::begin(space, false),
-        Some(outgrown) => outgrown.recode(space),
-    };
-    match search.run(space, course) {
-        Ok(search) => Ok(Sum::of(&search)),
-        Err(search) => {
-            let room = Table::room(&search.shards, space.least_bits());
-            Err((OutgrownTables::from(search), room))
-        }
+        Err((search, _)) => Err(Box::new(OutgrownLists::from(search))),
     }
 }
 

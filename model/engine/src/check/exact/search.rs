@@ -14,6 +14,7 @@ use super::paths::Goal;
 use crate::check::{Event, Limits, Phase, Progress, Reason};
 use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// How many parts all states are spread over; each is small enough for a processor's own cache for
@@ -76,12 +77,42 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
 
     /// They have been expanded.
     fn end_round(&mut self);
+
+    /// Brings shards into memory of which states of the level are left, or may be, if no others
+    /// are; false if there are none.
+    fn turn_page(_: &mut [Self]) -> bool {
+        false
+    }
+
+    /// Takes shards out of memory, and the states that were chosen are not expanded after all;
+    /// false if none can be taken out.
+    fn make_room(_: &mut [Self]) -> bool {
+        false
+    }
+
+    /// Whether a shard cannot be had, so that the search cannot go on.
+    fn is_broken(_: &[Self]) -> bool {
+        false
+    }
+
+    /// Whether the search should be saved at the end of this level.
+    fn save_is_due(_: &[Self]) -> bool {
+        false
+    }
+}
+
+/// Why a search does not go on by itself.
+pub(super) enum Pause {
+    /// States must look different in words from now on.
+    Recode,
+    /// It should be saved.
+    Save,
 }
 
 /// What is known of all states of one breadth-first level.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Level {
-    /// How many there are.
+    /// How many were expanded.
     pub(super) states: u64,
     /// The answers that all of its states that were expanded have.
     pub(super) all: Answers,
@@ -125,6 +156,8 @@ struct Lane<const W: usize> {
 /// What is shared by all threads during a search.
 pub(super) struct Course<'a> {
     pub(super) limits: Limits,
+    /// Within which memory states are taken in; no more than the limits allow.
+    pub(super) room: Limits,
     /// How many levels are found at most.
     pub(super) levels: Option<usize>,
     pub(super) started: Instant,
@@ -164,24 +197,31 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     /// Searches on, until everything is found, so many levels are, or a limit is reached.
     ///
     /// # Errors
-    /// The search so far, if states must look different in words from now on: it goes on once they
-    /// are [recoded](super::recode).
+    /// The search so far, if something must be done before it goes on: states are
+    /// [recoded](super::recode), or it is saved.
     pub(super) fn run(
         mut self,
         space: &mut dyn Space,
         course: &mut Course<'_>,
-    ) -> Result<Self, Self> {
+    ) -> Result<Self, (Self, Pause)> {
         let mut lanes: Vec<Lane<W>> = (0..LANES).map(|_| Lane::new(space)).collect();
         let mut found = vec![vec![Vec::new(); LANES]; SHARDS];
         loop {
-            while self.begin_round() {
+            while self.begin_round() || S::turn_page(&mut self.shards) {
+                if S::is_broken(&self.shards) {
+                    self.stop(Reason::Disk, course);
+                    return Ok(self);
+                }
                 if self.enough(course) {
                     return Ok(self);
                 }
                 if !self.expand(space, &mut lanes) {
-                    return Err(self);
+                    return Err((self, Pause::Recode));
                 }
-                if !course.limits.leaves_room_for(self.growth(&lanes)) {
+                if !course.room.leaves_room_for(self.growth(&lanes)) {
+                    if S::make_room(&mut self.shards) {
+                        continue;
+                    }
                     self.stop(Reason::Memory, course);
                     return Ok(self);
                 }
@@ -191,6 +231,11 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 self.keep(&mut lanes, &found);
             }
             self.end_level(course);
+            if self.levels.last().is_some_and(|level| level.states == 0) {
+                // All that was found for it had been found before.
+                self.levels.pop();
+                return Ok(self);
+            }
             if course.levels.is_some_and(|most| self.levels.len() >= most) || !self.begin_level() {
                 return Ok(self);
             }
@@ -199,18 +244,22 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 return Ok(self);
             }
             if S::too_wide(&self.shards, space) {
-                return Err(self);
+                return Err((self, Pause::Recode));
+            }
+            if S::save_is_due(&self.shards) {
+                return Err((self, Pause::Save));
             }
         }
     }
 
-    /// Everything that was found and not expanded is the next level; whether there is anything.
+    /// Everything that was found and not expanded is the next level; whether there is anything, or
+    /// may be.
     fn begin_level(&mut self) -> bool {
-        let states = self.shards.iter_mut().map(S::begin_level).sum();
-        if states > 0 {
-            self.levels.push(Level { states, all: Answers::MAX, any: 0 });
+        let found = self.shards.iter_mut().map(S::begin_level).sum::<u64>() > 0;
+        if found {
+            self.levels.push(Level { states: 0, all: Answers::MAX, any: 0 });
         }
-        states > 0
+        found
     }
 
     /// Chooses the next states of every shard, if any are left in this level.
@@ -227,9 +276,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     /// How many states were found and not expanded.
     fn frontier(&self) -> u64 {
-        let left: u64 = self.shards.iter().map(S::left).sum();
-        let before: u64 = self.levels.iter().map(|level| level.states).sum();
-        left + self.distinct() - before
+        self.distinct() - self.levels.iter().map(|level| level.states).sum::<u64>()
     }
 
     /// What was searched of the level is the level, and its violations are told.
@@ -327,6 +374,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
             self.leaves_boundary |= lane.outside > 0;
             let last = self.levels.len() - 1;
             let level = &mut self.levels[last];
+            level.states += lane.expanded.len() as u64;
             for &(_, answers) in &lane.expanded {
                 level.all &= answers;
                 level.any |= answers;

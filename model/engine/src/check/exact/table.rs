@@ -10,9 +10,11 @@
 //! in one of the next 15, and then it is written beside it which. The number of buckets grows by a
 //! quarter or less.
 
+mod file;
+
+pub(super) use file::Summary;
+
 use super::form::{self, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
-use super::search::Shard;
-use crate::space::Space;
 use std::ops::{Deref, DerefMut, Range};
 
 /// How many states are looked up together.
@@ -34,6 +36,9 @@ const MANY: usize = 1 << 9;
 const EXPANDED: u32 = 1;
 /// In turns: the state is of the level that is being expanded, or of the next one.
 const TURNS: [u32; 2] = [2, 3];
+
+/// How many stages there are, from 1.
+pub(super) const STAGES: usize = 3;
 
 /// The states of a shard, each with what has become of it.
 #[derive(Debug)]
@@ -308,43 +313,8 @@ impl<const W: usize> Table<W> {
         }
     }
 
-    /// The turn of the level that is being expanded.
-    pub(super) fn turn(&self) -> usize {
-        self.turn
-    }
-
-    /// Nothing is in it yet, and its level has this turn.
-    pub(super) fn at_turn(self, turn: usize) -> Self {
-        Table { turn, ..self }
-    }
-
-    /// How many bits all words of a state may have so that it takes the fewest cells in tables that
-    /// hold as many states as these, `least` being how many they must have.
-    pub(super) fn room(tables: &[Self], least: u32) -> u32 {
-        let first = Self::one_cell_bits(tables);
-        if least <= first {
-            first
-        } else {
-            63 + least.saturating_sub(63).next_multiple_of(u32::BITS)
-        }
-    }
-
-    fn one_cell_bits(tables: &[Self]) -> u32 {
-        form::one_cell_bits(tables.iter().map(|table| table.held).min().unwrap_or(0))
-    }
-}
-
-impl<const W: usize> Shard<W> for Table<W> {
-    /// Fewer than of a list: they are a part of the memory that a table saves.
-    const ROUND: usize = 512;
-
-    type Form = Form<W>;
-
-    fn form(space: &dyn Space) -> Form<W> {
-        Form::new(&space.bits())
-    }
-
-    fn new(form: &Form<W>, shard: usize) -> Self {
+    /// The shard with this number, in which nothing is.
+    pub(super) fn new(form: &Form<W>, shard: usize) -> Self {
         let size = Size::new(*form, 4, 0);
         Table {
             form: *form,
@@ -360,27 +330,24 @@ impl<const W: usize> Shard<W> for Table<W> {
         }
     }
 
-    /// States may have become so many that they take one cell, if their words become smaller.
-    fn too_wide(shards: &[Self], space: &dyn Space) -> bool {
-        let large = shards.iter().all(|table| table.size.cells > 1 && table.held >= MANY);
-        large && space.least_bits() <= Self::one_cell_bits(shards)
+    pub(super) fn held(&self) -> usize {
+        self.held
     }
 
-    #[inline]
-    fn stir(form: &Form<W>, state: &[u64; W]) -> ([u64; W], usize) {
-        let stirred = form.stir(state);
-        (stirred, (stirred[0] >> form.head_bits()) as usize)
+    /// Adds stirred states, unless they are there, to the level that has this turn.
+    pub(super) fn insert_of(&mut self, stirred: &[[u64; W]], turn: usize) {
+        let (held, fresh) = (self.held, self.fresh);
+        self.insert_at(stirred, TURNS[turn]);
+        if turn == self.turn {
+            self.fresh = fresh;
+            self.left += (self.held - held) as u64;
+            // They may stand in what has been looked through.
+            self.done = 0;
+        }
     }
 
-    fn held(&self) -> u64 {
-        self.held as u64
-    }
-
-    fn insert_all(&mut self, stirred: &[[u64; W]], _: Option<&mut Vec<u32>>) {
-        self.insert_at(stirred, TURNS[1 - self.turn]);
-    }
-
-    fn growth(&self, more: usize) -> u64 {
+    /// How many bytes more it takes when so many states come that are not there yet.
+    pub(super) fn growth(&self, more: usize) -> u64 {
         let mut size = self.size;
         while self.held + more > size.most() {
             size = size.larger(self.form);
@@ -388,23 +355,26 @@ impl<const W: usize> Shard<W> for Table<W> {
         ((size.all_cells().saturating_sub(self.cells.len())) * size_of::<u32>()) as u64
     }
 
-    fn begin_level(&mut self) -> u64 {
+    /// Everything that was added and not expanded is the level now; how many that are.
+    pub(super) fn begin_level(&mut self) -> u64 {
         self.turn = 1 - self.turn;
         self.left = std::mem::take(&mut self.fresh);
         self.done = 0;
         self.left
     }
 
-    fn left(&self) -> u64 {
+    /// How many states of the level have not been expanded.
+    pub(super) fn left(&self) -> u64 {
         self.left
     }
 
-    fn begin_round(&mut self) -> usize {
+    /// Chooses the next states of the level, so many or a few more; how many.
+    pub(super) fn begin_round(&mut self, most: usize) -> usize {
         let mut round = std::mem::take(&mut self.round);
         round.clear();
         let Size { cells, bucket, .. } = self.size;
         let stage = TURNS[self.turn];
-        while (round.len() as u64) < self.left && round.len() < Self::ROUND {
+        while (round.len() as u64) < self.left && round.len() < most {
             let at = self.done;
             let all = &self.cells[at * bucket..(at + 1) * bucket];
             // Most buckets have none.
@@ -418,18 +388,55 @@ impl<const W: usize> Shard<W> for Table<W> {
         self.round.len()
     }
 
-    fn round(&self, mut each: impl FnMut(&[u64; W])) {
+    /// The states that were chosen.
+    pub(super) fn round(&self, mut each: impl FnMut(&[u64; W])) {
         for &(bucket, place) in &self.round {
             each(&self.form.still(&self.stirred(bucket as usize, place as usize)));
         }
     }
 
-    fn end_round(&mut self) {
+    /// They have been expanded; how many there were.
+    pub(super) fn end_round(&mut self) -> usize {
         for &(_, place) in &self.round {
             let cell = &mut self.cells[place as usize];
             *cell = (*cell & (u32::MAX >> STAGE_BITS)) | (EXPANDED << STAGE_SHIFT);
         }
         self.left -= self.round.len() as u64;
+        self.round.len()
+    }
+
+    /// They have not been expanded after all, and are chosen once more.
+    pub(super) fn leave_round(&mut self) {
+        self.round.clear();
+        self.done = 0;
+    }
+
+    /// The turn of the level that is being expanded.
+    pub(super) fn turn(&self) -> usize {
+        self.turn
+    }
+
+    /// Whether states of tables such as these may take one cell, if they have so many bits.
+    pub(super) fn too_wide(mut tables: impl Iterator<Item = Summary> + Clone, least: u32) -> bool {
+        let held = tables.clone().map(|table| table.held).min().unwrap_or(0);
+        let large = tables.all(|table| table.size.cells > 1 && table.held >= MANY);
+        large && least <= form::one_cell_bits(held)
+    }
+
+    /// Nothing is in it yet, and its level has this turn.
+    pub(super) fn at_turn(self, turn: usize) -> Self {
+        Table { turn, ..self }
+    }
+
+    /// How many bits all words of a state may have so that it takes the fewest cells in tables that
+    /// hold so many states each, `least` being how many they must have.
+    pub(super) fn room(held: usize, least: u32) -> u32 {
+        let first = form::one_cell_bits(held);
+        if least <= first {
+            first
+        } else {
+            63 + least.saturating_sub(63).next_multiple_of(u32::BITS)
+        }
     }
 }
 

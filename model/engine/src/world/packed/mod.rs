@@ -13,6 +13,7 @@
 //! a step. Nor is it where a protocol [canonicalizes](crate::protocol::Options::canonicalize).
 //! There the world itself is asked each time, and only the states are packed.
 
+mod fault;
 mod layout;
 mod learn;
 mod tables;
@@ -20,7 +21,7 @@ mod tables;
 use super::clock::Clock;
 use super::next::Next;
 use super::{Action, Boundary, Budget, Condition, Exceeded, State, World};
-use crate::protocol::{Id, MAX_NODES, Protocol, Timers};
+use crate::protocol::{Id, Protocol, Timers};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use layout::{Field, Layout};
@@ -51,25 +52,6 @@ pub struct Packed<P: Protocol> {
 struct Unpacked<P: Protocol> {
     parts: Vec<u32>,
     state: State<P>,
-}
-
-/// The kinds of faults, as columns of a table.
-mod fault {
-    use super::{Id, MAX_NODES};
-
-    pub(super) const CRASH: u32 = 0;
-    pub(super) const RECOVERY: u32 = 1;
-    pub(super) const LOSS: u32 = 2;
-    pub(super) const DUPLICATE: u32 = 3;
-    pub(super) const SUSPICION: u32 = 4;
-
-    pub(super) fn cut(a: Id, b: Id) -> u32 {
-        5 + 2 * (a.index() * MAX_NODES + b.index()) as u32
-    }
-
-    pub(super) fn heal(a: Id, b: Id) -> u32 {
-        cut(a, b) + 1
-    }
 }
 
 /// A state whose successors are being written down.
@@ -165,6 +147,14 @@ impl<P: Protocol> Space for Packed<P> {
 
     fn has_strong(&self) -> bool {
         self.world.has_strong()
+    }
+
+    fn left_bounds(&self) -> u32 {
+        self.exceeded.bits()
+    }
+
+    fn leave_bounds(&self, bounds: u32) {
+        self.exceeded.note_bits(bounds);
     }
 
     fn interruptible(&self, action: ActionId) -> bool {

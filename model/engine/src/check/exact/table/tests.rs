@@ -1,9 +1,15 @@
 //! A table is a set, whatever the states and the order in which they come.
 
 use super::*;
-use crate::check::exact::search::SHARDS;
+use crate::check::exact::pager::Paged;
+use crate::check::exact::search::{SHARDS, Shard};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Adds a stirred state to the next level.
+fn insert<const W: usize>(table: &mut Table<W>, stirred: [u64; W]) {
+    table.insert_of(&[stirred], 1 - table.turn());
+}
 
 /// Adds states in waves, expanding some in between, and looks whether each was expanded once,
 /// and as what it was.
@@ -16,19 +22,19 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
         // The level of the wave before is half expanded when this one comes.
         for half in wave.chunks(wave.len().div_ceil(2).max(1)) {
             for state in half {
-                let (stirred, shard) = Table::stir(&form, state);
+                let (stirred, shard) = Paged::stir(&form, state);
                 assert_eq!(form.still(&stirred), *state);
-                tables[shard].insert_all(&[stirred], None);
+                insert(&mut tables[shard], stirred);
                 all.insert(*state);
             }
             for table in &mut tables {
-                table.begin_round();
+                table.begin_round(512);
                 table.round(|state| *expanded.entry(*state).or_default() += 1);
                 table.end_round();
             }
         }
         for table in &mut tables {
-            while table.begin_round() > 0 {
+            while table.begin_round(512) > 0 {
                 table.round(|state| *expanded.entry(*state).or_default() += 1);
                 table.end_round();
             }
@@ -37,13 +43,13 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
         }
     }
     for table in &mut tables {
-        while table.begin_round() > 0 {
+        while table.begin_round(512) > 0 {
             table.round(|state| *expanded.entry(*state).or_default() += 1);
             table.end_round();
         }
     }
-    let held: u64 = tables.iter().map(Shard::held).sum();
-    assert_eq!(held, all.len() as u64);
+    let held: usize = tables.iter().map(Table::held).sum();
+    assert_eq!(held, all.len());
     assert!(expanded.keys().eq(&all) && expanded.values().all(|&times| times == 1));
 }
 
@@ -87,9 +93,9 @@ fn many_states_that_are_alike_take_a_cell_each() {
     let form = Form::<1>::new(&[24]);
     let mut table = Table::new(&form, 7);
     for number in 0..1 << 24 {
-        let (stirred, shard) = Table::stir(&form, &[number]);
+        let (stirred, shard) = Paged::stir(&form, &[number]);
         if shard == 7 {
-            table.insert_all(&[stirred], None);
+            insert(&mut table, stirred);
         }
     }
     assert_eq!((table.held(), table.size.cells), (1 << 17, 1));
@@ -101,14 +107,14 @@ fn many_states_that_are_alike_take_a_cell_each() {
 fn what_is_taken_over_is_at_the_same_stage() {
     let form = Form::<1>::new(&[40]);
     let mut table = Table::new(&form, 0);
-    let stirred: Vec<_> = (0..300_000u64).map(|number| Table::stir(&form, &[number])).collect();
+    let stirred: Vec<_> = (0..300_000u64).map(|number| Paged::stir(&form, &[number])).collect();
     let here: Vec<_> = stirred.iter().filter(|(_, shard)| *shard == 0).collect();
     let (first, last) = here.split_at(here.len() / 2);
-    first.iter().for_each(|(state, _)| table.insert_all(&[*state], None));
+    first.iter().for_each(|(state, _)| insert(&mut table, *state));
     table.begin_level();
-    table.begin_round();
+    table.begin_round(512);
     table.end_round();
-    last.iter().for_each(|(state, _)| table.insert_all(&[*state], None));
+    last.iter().for_each(|(state, _)| insert(&mut table, *state));
     let (left, held, turn) = (table.left(), table.held(), table.turn());
     assert!(left > 0, "the level is half expanded");
     let wider = Form::<2>::new(&[63, 30]);
@@ -116,11 +122,11 @@ fn what_is_taken_over_is_at_the_same_stage() {
         (0..SHARDS).map(|shard| Table::new(&wider, shard).at_turn(turn)).collect();
     let (states, stages) = table.into_states();
     for (&state, stage) in states.iter().zip(stages) {
-        let (stirred, shard) = Table::stir(&wider, &[state, state % 1_000]);
+        let (stirred, shard) = Paged::stir(&wider, &[state, state % 1_000]);
         tables[shard].take_over(&stirred, stage);
     }
-    assert_eq!(tables.iter().map(Shard::held).sum::<u64>(), held);
-    assert_eq!(tables.iter().map(Shard::left).sum::<u64>(), left);
-    let next: u64 = tables.iter_mut().map(Shard::begin_level).sum();
+    assert_eq!(tables.iter().map(Table::held).sum::<usize>(), held);
+    assert_eq!(tables.iter().map(Table::left).sum::<u64>(), left);
+    let next: u64 = tables.iter_mut().map(Table::begin_level).sum();
     assert_eq!(next, last.len() as u64);
 }

@@ -1,0 +1,369 @@
+//! A search in files: where a search that has no more memory puts its tables, and from where one
+//! that was interrupted goes on.
+//!
+//! What says how far the search is, `search.json`, is written last, under another name, and then
+//! takes its place at once. It names every other file, with its length and checksum, and no such
+//! file is ever changed. So however a program ends, the folder holds a whole search, that of the
+//! last time it was saved, or none.
+
+mod lessons;
+mod spill;
+
+pub(super) use lessons::Logged;
+pub(super) use spill::{Spill, Spilled};
+
+use super::pager::Files;
+use super::search::Level;
+use crate::space::Space;
+use lessons::Lesson;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The file that says how far a search is.
+const SEARCH: &str = "search.json";
+
+/// What another version cannot read has another number.
+const FORMAT: u32 = 1;
+
+/// Where a search may put what has no place in memory, and from where it goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// The folder. It is made if there is none.
+    pub folder: PathBuf,
+    /// Whether the search that was saved there goes on.
+    pub resume: bool,
+    /// In how many groups the states are from the beginning, a power of two up to 128, of which one
+    /// is in memory: 1 until memory is full.
+    pub groups: usize,
+}
+
+impl Disk {
+    /// A new search, which uses the folder when memory is full.
+    #[must_use]
+    pub fn begin(folder: impl Into<PathBuf>) -> Self {
+        Disk { folder: folder.into(), resume: false, groups: 1 }
+    }
+
+    /// The search that was saved there.
+    #[must_use]
+    pub fn resume(folder: impl Into<PathBuf>) -> Self {
+        Disk { resume: true, ..Disk::begin(folder) }
+    }
+}
+
+/// What is wrong with the folder of a search.
+#[derive(Debug, thiserror::Error)]
+pub enum DiskError {
+    /// The system refuses.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was to be done.
+        doing: &'static str,
+        /// With which file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A search is there, and was not asked for.
+    #[error(
+        "there is a search in {} that was interrupted; --resume goes on with it, and another \
+         folder begins a new one",
+        .0.display()
+    )]
+    Waiting(PathBuf),
+    /// No search is there.
+    #[error("no search was saved in {}; leave --resume out to begin one", .0.display())]
+    Nothing(PathBuf),
+    /// Another search is there.
+    #[error(
+        "the search in {} is of another world, other properties or another version of the program; \
+         give the same command as then, or another folder", .0.display()
+    )]
+    Other(PathBuf),
+    /// A file is not as it was written.
+    #[error("{} is not as it was written: {what}; remove the folder to begin anew", path.display())]
+    Torn {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+/// A file that was written to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stored {
+    pub(super) name: String,
+    bytes: u64,
+    /// CRC-32 (IEEE 802.3).
+    crc: u32,
+}
+
+/// The folder of a search.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// The number of the next file.
+    next: AtomicUsize,
+    /// The files that would be there after the machine had lost its power.
+    synced: Mutex<HashSet<String>>,
+}
+
+/// What is written or read, and the checksum of it.
+#[derive(Debug)]
+pub(super) struct Checked<T> {
+    file: T,
+    bytes: u64,
+    crc: crc32fast::Hasher,
+}
+
+impl<T> Checked<T> {
+    fn new(file: T) -> Self {
+        Checked { file, bytes: 0, crc: crc32fast::Hasher::new() }
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.crc.update(bytes);
+    }
+}
+
+impl<T: Write> Write for Checked<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.count(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl<T: Read> Read for Checked<T> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(bytes)?;
+        self.count(&bytes[..read]);
+        Ok(read)
+    }
+}
+
+impl Folder {
+    /// The folder, which is made if there is none.
+    pub(super) fn open(path: &Path) -> Result<Self, DiskError> {
+        let io = |source| DiskError::Io { doing: "make", path: path.to_owned(), source };
+        fs::create_dir_all(path).map_err(io)?;
+        Ok(Folder { path: path.to_owned(), next: AtomicUsize::new(0), synced: Mutex::default() })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn wrong(&self, doing: &'static str, name: &str) -> impl Fn(io::Error) -> DiskError {
+        let path = self.at(name);
+        move |source| DiskError::Io { doing, path: path.clone(), source }
+    }
+
+    fn create(&self, kind: &str) -> Result<(String, Checked<BufWriter<File>>), DiskError> {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{kind}-{number}");
+            match File::create_new(self.at(&name)) {
+                Ok(file) => return Ok((name, Checked::new(BufWriter::new(file)))),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(self.wrong("write", &name)(error)),
+            }
+        }
+    }
+
+    fn finish(&self, name: &str, mut file: Checked<BufWriter<File>>) -> Result<Stored, DiskError> {
+        let wrong = self.wrong("write", name);
+        file.flush().map_err(wrong)?;
+        Ok(Stored { name: name.to_owned(), bytes: file.bytes, crc: file.crc.finalize() })
+    }
+
+    /// Writes a file.
+    pub(super) fn store(
+        &self,
+        kind: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Stored, DiskError> {
+        let (name, mut file) = self.create(kind)?;
+        write(&mut file).map_err(self.wrong("write", &name))?;
+        self.finish(&name, file)
+    }
+
+    /// Reads a file to its end.
+    pub(super) fn load<T>(
+        &self,
+        stored: &Stored,
+        read: impl FnOnce(&mut dyn Read) -> io::Result<T>,
+    ) -> Result<T, DiskError> {
+        let torn = |what| DiskError::Torn { path: self.at(&stored.name), what };
+        let file = File::open(self.at(&stored.name)).map_err(self.wrong("read", &stored.name))?;
+        let length = file.metadata().map_err(self.wrong("read", &stored.name))?.len();
+        if length != stored.bytes {
+            return Err(torn("it has another length"));
+        }
+        let mut file = Checked::new(BufReader::new(file));
+        let value = read(&mut file).map_err(self.wrong("read", &stored.name))?;
+        if file.bytes != stored.bytes || file.crc.finalize() != stored.crc {
+            return Err(torn("its checksum is another"));
+        }
+        Ok(value)
+    }
+}
+
+/// How far a search is.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Progress {
+    pub(super) initial: Vec<u64>,
+    pub(super) levels: Vec<Level>,
+    pub(super) generated: u64,
+    pub(super) leaves_boundary: bool,
+    pub(super) groups: usize,
+    pub(super) shards: Vec<Files>,
+}
+
+/// What `search.json` holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    version: String,
+    /// Of which world and which properties the search is.
+    of: Value,
+    words: usize,
+    bits: Vec<u32>,
+    left_bounds: u32,
+    lessons: usize,
+    learned: Stored,
+    progress: Progress,
+}
+
+impl Folder {
+    /// A new folder, or one in which no search is.
+    pub(super) fn begin(disk: &Disk) -> Result<Self, DiskError> {
+        let folder = Folder::open(&disk.folder)?;
+        if folder.at(SEARCH).exists() {
+            return Err(DiskError::Waiting(disk.folder.clone()));
+        }
+        Ok(folder)
+    }
+
+    /// The search in it, the space having been told what it had been told then.
+    pub(super) fn resume(
+        disk: &Disk,
+        of: &Value,
+        space: &mut Logged<'_>,
+    ) -> Result<(Self, Progress), DiskError> {
+        let folder = Folder::open(&disk.folder)?;
+        let text = match fs::read(folder.at(SEARCH)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(DiskError::Nothing(disk.folder.clone()));
+            }
+            Err(error) => return Err(folder.wrong("read", SEARCH)(error)),
+        };
+        let torn = |what| DiskError::Torn { path: folder.at(SEARCH), what };
+        let manifest: Value = serde_json::from_slice(&text).map_err(|_| torn("it is no JSON"))?;
+        let same =
+            manifest["format"] == FORMAT && manifest["version"] == VERSION && manifest["of"] == *of;
+        if !same {
+            return Err(DiskError::Other(disk.folder.clone()));
+        }
+        let manifest: Manifest =
+            serde_json::from_value(manifest).map_err(|_| torn("something is missing"))?;
+        let read =
+            |file: &mut dyn Read| (0..manifest.lessons).map(|_| Lesson::read(file)).collect();
+        space.repeat(folder.load(&manifest.learned, read)?);
+        if (space.words(), space.bits()) != (manifest.words, manifest.bits) {
+            return Err(torn("states look different"));
+        }
+        space.leave_bounds(manifest.left_bounds);
+        Ok((folder, manifest.progress))
+    }
+
+    /// Saves the search: from now on, this is what the folder holds.
+    pub(super) fn save(
+        &self,
+        of: &Value,
+        space: &Logged<'_>,
+        progress: Progress,
+    ) -> Result<(), DiskError> {
+        let learned = self.store("learned", |out| space.write(out))?;
+        let manifest = Manifest {
+            format: FORMAT,
+            version: VERSION.to_owned(),
+            of: of.clone(),
+            words: space.words(),
+            bits: space.bits(),
+            left_bounds: space.left_bounds(),
+            lessons: space.lessons.as_ref().map_or(0, Vec::len),
+            learned,
+            progress,
+        };
+        let files = manifest.progress.shards.iter().flat_map(Files::names);
+        let names: HashSet<_> = files.chain([manifest.learned.name.as_str(), SEARCH]).collect();
+        self.sync(&names)?;
+        let text = serde_json::to_vec(&manifest).map_err(io::Error::other);
+        let written = text.and_then(|text| {
+            let new = self.at("search.json.new");
+            let mut file = File::create(&new)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(new, self.at(SEARCH))?;
+            File::open(&self.path)?.sync_all()
+        });
+        written.map_err(self.wrong("write", SEARCH))?;
+        self.keep(&names);
+        Ok(())
+    }
+
+    /// Waits until these files are on the disk, whatever becomes of the machine.
+    fn sync(&self, names: &HashSet<&str>) -> Result<(), DiskError> {
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        synced.retain(|name| names.contains(name.as_str()));
+        for &name in names.iter().filter(|name| **name != SEARCH) {
+            if !synced.contains(name) {
+                let file = File::open(self.at(name));
+                file.and_then(|file| file.sync_data()).map_err(self.wrong("write", name))?;
+                synced.insert(name.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes everything that a search has written, because it is over.
+    pub(super) fn clear(&self) {
+        // Without it, the others are of no search.
+        let _ = fs::remove_file(self.at(SEARCH));
+        self.keep(&HashSet::new());
+    }
+
+    /// Removes what a search has written but for these files. What cannot be removed takes room,
+    /// and does nothing else.
+    fn keep(&self, names: &HashSet<&str>) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let kind = name.split_once('-').map_or(name, |(kind, _)| kind);
+            if KINDS.contains(&kind) && !names.contains(name) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// What the names of the files begin with that a search writes besides the one that says how far it
+/// is.
+const KINDS: [&str; 4] = ["table", "found", "learned", "search.json.new"];
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,147 @@
+//! What a space has learned in a search, so that another one comes to know the same.
+
+use super::spill::read_words;
+use crate::space::{ActionId, Answers, Fairness, Scratch, Space, Unlearned};
+use std::io::{self, Read, Write};
+
+/// What a space was told to do, so that another one comes to know the same: from then on, states
+/// look the same to both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lesson {
+    Learn(Vec<u64>),
+    LayOut(u32),
+}
+
+impl Lesson {
+    pub(super) fn read(file: &mut dyn Read) -> io::Result<Self> {
+        let [words] = read_words::<1>(file)?;
+        if words == 0 {
+            return Ok(Lesson::LayOut(read_words::<1>(file)?[0] as u32));
+        }
+        let words = (0..words).map(|_| Ok(read_words::<1>(file)?[0]));
+        Ok(Lesson::Learn(words.collect::<io::Result<_>>()?))
+    }
+}
+
+/// A space that writes down what it is told.
+pub(in crate::check::exact) struct Logged<'a> {
+    space: &'a mut dyn Space,
+    pub(super) lessons: Option<Vec<Lesson>>,
+}
+
+impl<'a> Logged<'a> {
+    /// It has been told nothing yet.
+    pub(in crate::check::exact) fn new(space: &'a mut dyn Space) -> Self {
+        Logged { space, lessons: Some(Vec::new()) }
+    }
+
+    /// It writes nothing down.
+    pub(in crate::check::exact) fn without_log(space: &'a mut dyn Space) -> Self {
+        Logged { space, lessons: None }
+    }
+
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        for lesson in self.lessons.iter().flatten() {
+            let (kind, words) = match lesson {
+                Lesson::Learn(words) => (words.len() as u64, &words[..]),
+                Lesson::LayOut(bits) => (0, &[u64::from(*bits)][..]),
+            };
+            for word in std::iter::once(&kind).chain(words) {
+                out.write_all(&word.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the space everything once more that another one was told.
+    pub(super) fn repeat(&mut self, lessons: Vec<Lesson>) {
+        for lesson in lessons {
+            match lesson {
+                Lesson::Learn(words) => self.learn(&words),
+                Lesson::LayOut(bits) => self.lay_out(bits),
+            }
+        }
+    }
+}
+
+impl Space for Logged<'_> {
+    fn words(&self) -> usize {
+        self.space.words()
+    }
+
+    fn bits(&self) -> Vec<u32> {
+        self.space.bits()
+    }
+
+    fn scratch(&self) -> Scratch {
+        self.space.scratch()
+    }
+
+    fn initial(&self, width: usize) -> Vec<u64> {
+        self.space.initial(width)
+    }
+
+    #[inline]
+    fn expand(
+        &self,
+        from: &[u64],
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
+    ) -> Result<Answers, Unlearned> {
+        self.space.expand(from, scratch, next)
+    }
+
+    fn learn(&mut self, from: &[u64]) {
+        if let Some(lessons) = &mut self.lessons {
+            lessons.push(Lesson::Learn(from.to_vec()));
+        }
+        self.space.learn(from);
+    }
+
+    fn outgrown(&self) -> bool {
+        self.space.outgrown()
+    }
+
+    fn least_bits(&self) -> u32 {
+        self.space.least_bits()
+    }
+
+    fn lay_out(&mut self, most_bits: u32) {
+        if let Some(lessons) = &mut self.lessons {
+            lessons.push(Lesson::LayOut(most_bits));
+        }
+        self.space.lay_out(most_bits);
+    }
+
+    fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>) {
+        self.space.recode(old, width, to);
+    }
+
+    fn actions(&self, state: &[u64]) -> Vec<ActionId> {
+        self.space.actions(state)
+    }
+
+    fn fairness(&self, action: ActionId) -> Fairness {
+        self.space.fairness(action)
+    }
+
+    fn interruptible(&self, action: ActionId) -> bool {
+        self.space.interruptible(action)
+    }
+
+    fn interrupted(&self, state: &[u64], position: usize) -> Vec<ActionId> {
+        self.space.interrupted(state, position)
+    }
+
+    fn has_strong(&self) -> bool {
+        self.space.has_strong()
+    }
+
+    fn left_bounds(&self) -> u32 {
+        self.space.left_bounds()
+    }
+
+    fn leave_bounds(&self, bounds: u32) {
+        self.space.leave_bounds(bounds);
+    }
+}

@@ -1,0 +1,72 @@
+//! Tables in files.
+
+use super::{Cells, Form, QUARTER, Size, TURNS, Table};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
+
+/// A table without its cells.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(in crate::check::exact) struct Summary {
+    pub(in crate::check::exact) size: Size,
+    pub(in crate::check::exact) held: usize,
+    pub(in crate::check::exact) turn: usize,
+    pub(in crate::check::exact) left: u64,
+    pub(in crate::check::exact) fresh: u64,
+}
+
+impl Summary {
+    /// One more state at this stage.
+    pub(in crate::check::exact) fn count(&mut self, stage: u32) {
+        self.held += 1;
+        self.left += u64::from(stage == TURNS[self.turn]);
+        self.fresh += u64::from(stage == TURNS[1 - self.turn]);
+    }
+
+    /// See [`Table::begin_level`].
+    pub(in crate::check::exact) fn begin_level(&mut self) -> u64 {
+        self.turn = 1 - self.turn;
+        self.left = std::mem::take(&mut self.fresh);
+        self.left
+    }
+}
+
+impl<const W: usize> Table<W> {
+    /// What there is to say of it but its cells.
+    pub(in crate::check::exact) fn summary(&self) -> Summary {
+        let Table { size, held, turn, left, fresh, .. } = *self;
+        Summary { size, held, turn, left, fresh }
+    }
+
+    /// Writes the cells.
+    pub(in crate::check::exact) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut bytes = [0; QUARTER * size_of::<u32>()];
+        for some in self.cells[..self.size.all_cells()].chunks(QUARTER) {
+            for (to, cell) in bytes.as_chunks_mut().0.iter_mut().zip(some) {
+                *to = cell.to_le_bytes();
+            }
+            out.write_all(&bytes[..size_of_val(some)])?;
+        }
+        Ok(())
+    }
+
+    /// The table of which these are the cells.
+    pub(in crate::check::exact) fn read(
+        form: Form<W>,
+        shard: usize,
+        summary: Summary,
+        file: &mut dyn Read,
+    ) -> io::Result<Self> {
+        let Summary { size, held, turn, left, fresh } = summary;
+        let mut cells = Cells::new(size.all_cells());
+        let mut bytes = [0; QUARTER * size_of::<u32>()];
+        for some in cells[..size.all_cells()].chunks_mut(QUARTER) {
+            let bytes = &mut bytes[..size_of_val(some)];
+            file.read_exact(bytes)?;
+            for (cell, from) in some.iter_mut().zip(bytes.as_chunks().0) {
+                *cell = u32::from_le_bytes(*from);
+            }
+        }
+        let (shard, round) = (shard as u64, Vec::new());
+        Ok(Table { form, shard, size, cells, held, turn, left, fresh, done: 0, round })
+    }
+}
