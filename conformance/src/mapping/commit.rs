@@ -56,6 +56,12 @@ impl Pair for Three {
 #[derive(Clone, Copy, Debug)]
 pub struct CommitMapping<K>(PhantomData<fn() -> K>);
 
+impl<K: Pair> Default for CommitMapping<K> {
+    fn default() -> Self {
+        CommitMapping::new()
+    }
+}
+
 impl<K: Pair> CommitMapping<K> {
     /// The mapping.
     #[must_use]

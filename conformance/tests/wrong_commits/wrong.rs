@@ -35,7 +35,7 @@ pub(crate) struct Wrong {
 impl Wrong {
     /// What the core is told instead of the truth.
     fn told(&self, from: NodeId, message: Message) -> Input<Message> {
-        let heeds = self.core.core().and_then(|core| core.heeds());
+        let heeds = self.core.core().and_then(ThreePhaseCommit::heeds);
         match (self.mistake, message, heeds) {
             (Mistake::CountsEveryVote, Message::Vote(_), _) => {
                 Input::Receive { from, message: Message::Vote(Outcome::Commit) }

@@ -3,7 +3,7 @@
 //!
 //! The nodes decide together, once, whether a transaction commits on all of them or on none. Each
 //! votes; a coordinator counts the votes and says what is decided. The coordinator is the leader
-//! that the [bully](super::bully) elects: its core is a part of this one, with its own messages and
+//! that the [bully] elects: its core is a part of this one, with its own messages and
 //! timers, and does not know of the commit.
 //!
 //! Where each rule comes from:

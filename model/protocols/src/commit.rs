@@ -1,12 +1,12 @@
 //! What two- and three-phase commit have in common: an atomic commit whose coordinator is elected.
 //!
 //! Not a protocol. [Two-phase commit](crate::two_phase_commit) and [three-phase
-//! commit](crate::three_phase_commit) say which [`Rules`] they have. The protocol is the one of P.
+//! commit](crate::three_phase_commit) say which `Rules` they have. The protocol is the one of P.
 //! A. Bernstein, V. Hadzilacos and N. Goodman, *Concurrency Control and Recovery in Database
 //! Systems*, 1987, chapter 7, with the termination by quorums of D. Skeen, *A Quorum-Based Commit
 //! Protocol*, 1982.
 //!
-//! **The election.** Each process runs the recommended [bully](crate::bully) as it is, with its own
+//! **The election.** Each process runs the recommended [bully] as it is, with its own
 //! messages and timers. The leader that it elects is the coordinator. All that the commit sees of
 //! the election is whether this process leads, and otherwise which process it follows.
 //!
@@ -208,7 +208,7 @@ fn begins_election<P: Commit>(_: &Process, _: &Process, effects: &[Effect<P>]) -
 
 /// Every process is up, has an empty log, and follows the highest id.
 pub(super) fn converged<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
-    act(rules, p, |p| election::step(p, |bully, p| bully.converged(p)));
+    act(rules, p, |p| election::step(p, Protocol::converged));
 }
 
 /// A process reads its log, and takes part in the election like any that recovers.
@@ -216,7 +216,7 @@ pub(super) fn recover<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     act(rules, p, |p| {
         p.state.record = p.stable();
         p.state.recovered = p.state.record.waits() && rules.commit().waits_when_recovered();
-        election::step(p, |bully, p| bully.recover(p));
+        election::step(p, Protocol::recover);
     });
 }
 
