@@ -85,6 +85,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "cargo run --release -p bellwether-conformance -- lockstep",
         Not("unoptimised, it takes minutes; tests/quorum.rs compares in such worlds"),
     ),
+    ("docs/prove.md", "apt install z3", Not("it installs a package, as root")),
     (
         "docs/questions.md",
         "cargo run --release -p bellwether-conformance -- lockstep quorum",

