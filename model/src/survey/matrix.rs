@@ -75,7 +75,7 @@ fn meaning(protocol: &str, property: &str) -> Option<&'static str> {
     usual.iter().chain(&timed).find(|known| known.name == property).map(|known| known.meaning)
 }
 
-const LEFT: usize = 116;
+const LEFT: usize = 150;
 const COLUMN: usize = 148;
 const LAST: usize = 90;
 /// The column of what is proved for every number of processes.
