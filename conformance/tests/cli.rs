@@ -141,26 +141,6 @@ fn replay_follows_a_saved_trace() {
     assert!(object["steps"].as_u64().expect("a number") > 0);
 }
 
-/// What is printed is the same but for the characters, and those are ASCII.
-#[test]
-fn both_can_do_without_unicode() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = saved(dir.path());
-    let file = file.to_str().expect("UTF-8");
-    for line in [&["lockstep", "bully"][..], &["replay", file]] {
-        for json in [&[][..], &["--json"]] {
-            let printed = |more: &[&str]| {
-                let output = bellwether().args(line).args(json).args(more).output().expect("ran");
-                assert_eq!(output.status.code(), Some(0), "{line:?}");
-                String::from_utf8(output.stdout).expect("UTF-8")
-            };
-            let (usual, ascii) = (printed(&[]), printed(&["--ascii"]));
-            assert!(ascii.is_ascii(), "{ascii}");
-            assert_eq!(usual.lines().count(), ascii.lines().count(), "{usual}{ascii}");
-        }
-    }
-}
-
 #[test]
 fn bad_traces_are_refused() {
     let dir = tempfile::tempdir().expect("a folder");

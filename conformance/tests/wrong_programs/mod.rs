@@ -47,6 +47,7 @@ fn a_difference_is_told_drawn_and_saved_and_the_replay_shows_it_again() {
     let report = found.report(true);
     assert!(report.contains("As the model tells it:\nAt the beginning"), "{report}");
     assert!(report.lines().any(|line| line.contains("OK") && line.contains('<')), "{report}");
+    assert!(report.is_ascii() && !found.report(false).is_ascii(), "{report}");
 
     let json = serde_json::to_value(&found).expect("JSON");
     assert_eq!(json["kind"], "different");
