@@ -54,6 +54,7 @@ const LINES: &[&str] = &[
     "check bully --property nothing",
     "check bully --property at-most-one-leadr",
     "check bully --engine tlc",
+    "check bully --engine dataflow --property stabilises",
     "check bully --seed 4",
     "check bully --engine simulation --seed x",
     "check bully --threads 0",

@@ -90,6 +90,11 @@ pub trait Space: Send + Sync {
     /// [`lay_out`](Space::lay_out).
     fn recode(&self, old: &[u64], width: usize, to: &mut Vec<u64>);
 
+    /// Appends a hash of each of these states, each in `width` words. It stays the same when the
+    /// state is [recoded](Space::recode), and is the same in every process whose space has learned
+    /// the same. That of a step beyond the bounds means nothing.
+    fn digest(&self, states: &[u64], width: usize, to: &mut Vec<u64>);
+
     /// The actions that are enabled in `state`, in the order in which it is expanded.
     fn actions(&self, state: &[u64]) -> Vec<ActionId>;
 

@@ -108,6 +108,7 @@ pub(super) fn short(reason: Reason) -> &'static str {
         Reason::Memory => "out of memory",
         Reason::Disk => "disk trouble",
         Reason::NotOnDisk => "not on a disk",
+        Reason::NotInDataflow => "not in a dataflow",
         Reason::Interrupted => "interrupted",
         Reason::FirstViolation => "stopped at a violation",
         Reason::Bounds => "beyond bounds",

@@ -4,6 +4,7 @@
 //! them they are few, and the same each time.
 
 mod capacity;
+mod dataflow;
 mod liveness;
 mod scenario;
 mod symmetry;

@@ -1,6 +1,6 @@
 //! From a world and its properties to verdicts.
 
-use super::exact::{DiskError, Exact, Goal, Graph, How, SearchError};
+use super::exact::{DiskError, Exact, Goal, Graph, How, Plan, SearchError};
 use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Report, Unfinished, Verdict, Watch, peak_rss_bytes, reference};
@@ -19,8 +19,8 @@ use std::time::Instant;
 /// too, the two must count the same.
 ///
 /// # Errors
-/// If nothing is asked, if the system gives no threads, or if stateright and the exact engine
-/// disagree on the number of states.
+/// If nothing is asked that the engine decides, if the system gives no threads, or if stateright
+/// and the exact engine disagree on the number of states.
 pub fn check<P: Protocol>(
     world: &World<P>,
     properties: &[Property<P>],
@@ -44,6 +44,9 @@ pub fn decide(
     if properties.is_empty() {
         return Err(CheckError::NothingAsked);
     }
+    if options.engine == Engine::Dataflow && properties.iter().all(|p| p.kind() == Kind::Liveness) {
+        return Err(CheckError::OnlyLiveness);
+    }
     let started = Instant::now();
     let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let mut told = HashSet::new();
@@ -52,7 +55,7 @@ pub fn decide(
         event => look(event),
     };
     let found = match options.engine {
-        Engine::Exact => exact(world, properties, options, look)?,
+        Engine::Exact | Engine::Dataflow => exact(world, properties, options, look)?,
         engine => {
             let mut found = reference::search(world, properties, options, look);
             if liveness && found.cut_short.is_none() && engine != Engine::Simulation {
@@ -126,15 +129,13 @@ fn exact(
     let mut questions = Vec::new();
     let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
     let violations: Vec<_> = asked.iter().filter_map(Asked::violation).collect();
-    let edges = options.disk.is_none() && properties.iter().any(|p| p.kind() == Kind::Liveness);
-    let Options { limits, threads, first, .. } = *options;
-    let disk = options.disk.as_ref().map(|disk| (disk, identity(world, properties)));
+    let without_graph = without_graph(options);
+    let edges = without_graph.is_none() && properties.iter().any(|p| p.kind() == Kind::Liveness);
+    let Options { limits, first, .. } = *options;
     let started = Instant::now();
-    let violations = violations.as_slice();
-    let how = How { limits, edges, threads, violations, first, disk, look: &mut *look };
-    let mut space = world.pack(&questions);
-    let exact = Exact::search(&mut *space, how);
-    let exact = exact.map_err(|error| CheckError::of(threads, error))?;
+    let identity = || identity(world, properties);
+    let (exact, mut space) =
+        search(world.pack(&questions), (edges, &violations), options, identity, look)?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     look(Event::Progress(at));
@@ -153,11 +154,38 @@ fn exact(
         cut_short = cut_short.or_else(no_room);
         cut_short = on_graph((exact, cut_short), &*space, &asked, first, &mut decided, &mut watch);
     } else {
-        let why = cut_short.or(Some(Reason::NotOnDisk));
+        let why = cut_short.or(without_graph);
         on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
     Ok(Found { counts, cut_short, unfinished, trouble, bounds_met, decisions })
+}
+
+/// Why liveness is not decided, if the transitions are not kept.
+fn without_graph(options: &Options) -> Option<Reason> {
+    match options.engine {
+        Engine::Dataflow => Some(Reason::NotInDataflow),
+        _ => options.disk.is_some().then_some(Reason::NotOnDisk),
+    }
+}
+
+/// Searches a space, as the options say, and gives it back.
+fn search(
+    mut space: Box<dyn AnySpace>,
+    (edges, violations): (bool, &[(&'static str, Goal)]),
+    options: &Options,
+    identity: impl Fn() -> serde_json::Value,
+    look: &mut (dyn FnMut(Event) + Send),
+) -> Result<(Exact, Box<dyn AnySpace>), CheckError> {
+    let Options { limits, threads, first, .. } = *options;
+    let found = if options.engine == Engine::Dataflow {
+        Exact::dataflow(space, Plan { limits, workers: threads, violations, first, look })
+    } else {
+        let disk = options.disk.as_ref().map(|disk| (disk, identity()));
+        let how = How { limits, edges, threads, violations, first, disk, look };
+        Exact::search(&mut *space, how).map(|exact| (exact, space))
+    };
+    found.map_err(|error| CheckError::of(threads, error))
 }
 
 /// What is searched: a search of anything else is another one.
@@ -327,6 +355,12 @@ pub enum CheckError {
     /// A run that checks nothing is an error.
     #[error("no property was asked for, so nothing would be checked")]
     NothingAsked,
+    /// The engine dataflow would search all states and decide nothing.
+    #[error(
+        "the engine dataflow does not decide liveness, and nothing else is asked; use --engine \
+         exact, or ask for other properties too"
+    )]
+    OnlyLiveness,
     /// The system gives no threads.
     #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
     Threads {

@@ -97,6 +97,8 @@ pub enum Reason {
     Bounds,
     /// Liveness needs the transitions, and those are kept in memory only.
     NotOnDisk,
+    /// Liveness needs the transitions, and a dataflow does not keep them.
+    NotInDataflow,
     /// Random walks prove nothing.
     Sampled,
     /// No state satisfies the premise of the implication.
@@ -127,6 +129,7 @@ impl fmt::Display for Reason {
             Reason::FirstViolation => "it was to stop at the first violation",
             Reason::Bounds => "executions that exceed the bounds were not followed",
             Reason::NotOnDisk => "liveness is not decided on a disk",
+            Reason::NotInDataflow => "liveness is not decided by the engine dataflow",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

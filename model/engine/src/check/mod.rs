@@ -36,6 +36,9 @@ pub enum Engine {
     /// Our own breadth-first search over whole states: what holds is proved for the world.
     #[default]
     Exact,
+    /// The same search, with the states parted among the workers of any number of processes.
+    /// Liveness is not decided there.
+    Dataflow,
     /// Stateright's breadth-first search over 64-bit fingerprints.
     Bfs,
     /// Stateright's depth-first search over 64-bit fingerprints.
@@ -48,6 +51,7 @@ impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Engine::Exact => "exact",
+            Engine::Dataflow => "dataflow",
             Engine::Bfs => "bfs",
             Engine::Dfs => "dfs",
             Engine::Simulation => "simulation",
@@ -60,7 +64,7 @@ impl fmt::Display for Engine {
 pub struct Options {
     /// Who searches.
     pub engine: Engine,
-    /// With how many threads; the exact engine finds the same with any number.
+    /// With how many threads; the engines exact and dataflow find the same with any number.
     pub threads: usize,
     /// When to give up.
     pub limits: Limits,

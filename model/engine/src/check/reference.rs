@@ -51,7 +51,7 @@ pub(super) fn search(
         Engine::Simulation => {
             watch(builder.spawn_simulation(options.seed, UniformChooser), options, look)
         }
-        Engine::Bfs | Engine::Exact => watch(builder.spawn_bfs(), options, look),
+        Engine::Bfs | Engine::Exact | Engine::Dataflow => watch(builder.spawn_bfs(), options, look),
     };
     let violated =
         |p: &AnyProperty| p.kind() == Kind::Safety && outcome.discoveries.contains_key(p.name);
@@ -145,7 +145,7 @@ fn decide(
     let counterexample = discovery.filter(|_| verdict == Verdict::Violated).map(|path| {
         let shortest = match options.engine {
             Engine::Bfs => shortest(world, property),
-            Engine::Exact | Engine::Dfs | Engine::Simulation => None,
+            Engine::Exact | Engine::Dataflow | Engine::Dfs | Engine::Simulation => None,
         };
         Counterexample { steps: shortest.unwrap_or_else(|| path.clone()), cycle: None }
     });

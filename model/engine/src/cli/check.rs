@@ -83,6 +83,8 @@ Examples:
 enum EngineArg {
     /// Breadth-first over whole states: what holds is proved for the world
     Exact,
+    /// The same as a dataflow, whose workers may be in several processes and on several machines
+    Dataflow,
     /// Stateright's breadth-first search
     Bfs,
     /// Stateright's depth-first search
@@ -136,6 +138,7 @@ impl CheckArgs {
     fn options(&self) -> Options {
         let engine = match self.engine {
             EngineArg::Exact => Engine::Exact,
+            EngineArg::Dataflow => Engine::Dataflow,
             EngineArg::Bfs => Engine::Bfs,
             EngineArg::Dfs => Engine::Dfs,
             EngineArg::Simulation => Engine::Simulation,
@@ -144,7 +147,7 @@ impl CheckArgs {
             engine,
             // Stateright's searches find something else each time with more threads.
             threads: match self.limits.threads {
-                None if engine != Engine::Exact => 1,
+                None if !matches!(engine, Engine::Exact | Engine::Dataflow) => 1,
                 _ => self.limits.threads(),
             },
             limits: self.limits.limits(),
@@ -221,7 +224,9 @@ fn cut_short(report: &Report, reason: Reason) -> String {
             let waiting = HumanCount(waiting);
             format!(" after {levels} level{s}, with {waiting} states waiting")
         }
-        None if report.engine == Engine::Exact => " after all states were searched".to_owned(),
+        None if matches!(report.engine, Engine::Exact | Engine::Dataflow) => {
+            " after all states were searched".to_owned()
+        }
         None => String::new(),
     };
     format!("The search was cut short{far}: {reason}. What is unknown is not claimed.")
@@ -238,6 +243,7 @@ fn searched(report: &Report) -> String {
     let counts = report.counts;
     let how = match report.engine {
         Engine::Exact => "exact (whole states)".to_owned(),
+        Engine::Dataflow => format!("dataflow (whole states), {}", workers(report.threads)),
         engine if report.threads == 1 => format!("stateright's {engine}"),
         engine => format!("stateright's {engine}, {} threads", report.threads),
     };
@@ -250,6 +256,12 @@ fn searched(report: &Report) -> String {
         report.elapsed.as_secs_f64(),
         memory.unwrap_or_default()
     )
+}
+
+/// So many workers, in words.
+fn workers(workers: usize) -> String {
+    let s = if workers == 1 { "" } else { "s" };
+    format!("{workers} worker{s}")
 }
 
 fn table(report: &Report) -> Table {

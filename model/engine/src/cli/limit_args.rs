@@ -9,8 +9,8 @@ use std::time::Duration;
 /// claimed.
 #[derive(Clone, Debug, Args)]
 pub struct LimitArgs {
-    /// With how many threads; the exact engine finds the same with any number [default: one for
-    /// each processor; stateright's engines: 1]
+    /// With how many threads, or workers of the engine dataflow; it and exact find the same with
+    /// any number [default: one for each processor; stateright's engines: 1]
     #[arg(short, long, value_name = "T", help_heading = "Search",
           value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,

@@ -18,6 +18,15 @@ macro_rules! with_words {
     };
 }
 
+/// As many words as states of so many words take, in what [`with_words`] calls.
+fn padded(words: usize) -> usize {
+    const fn same<const W: usize>() -> usize {
+        W
+    }
+    with_words!(words, same())
+}
+
+mod dataflow;
 mod disk;
 mod form;
 mod graph;
@@ -30,6 +39,7 @@ mod search;
 mod table;
 mod tables;
 
+pub use dataflow::Plan;
 pub use disk::{Disk, DiskError};
 pub use graph::Graph;
 pub use paths::Goal;

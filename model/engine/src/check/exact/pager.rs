@@ -159,7 +159,13 @@ impl<const W: usize> Paged<W> {
 
     /// See [`Table::room`].
     pub(super) fn room(shards: &[Self], least: u32) -> u32 {
-        Table::<W>::room(shards.iter().map(|shard| shard.held() as usize).min().unwrap_or(0), least)
+        let held = shards.iter().map(|shard| shard.held() as usize).min().unwrap_or(0);
+        Self::room_for(held, least)
+    }
+
+    /// The same, if no shard has fewer states than so many.
+    pub(super) fn room_for(held: usize, least: u32) -> u32 {
+        Table::<W>::room(held, least)
     }
 
     /// All states that were taken in, with their stages, and those that wait to be, by the turn of

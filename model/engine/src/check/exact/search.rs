@@ -170,10 +170,10 @@ pub(super) struct Course<'a> {
 }
 
 impl<const W: usize, S: Shard<W>> Search<W, S> {
-    /// A search that has found the initial states.
-    pub(super) fn begin(space: &dyn Space, edges: bool) -> Self {
+    /// A search that has found nothing.
+    pub(super) fn empty(space: &dyn Space) -> Self {
         let form = S::form(space);
-        let mut search = Search {
+        Search {
             shards: (0..SHARDS).map(|shard| S::new(&form, shard)).collect(),
             form,
             initial: Vec::new(),
@@ -182,8 +182,14 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
             leaves_boundary: false,
             cut_short: None,
             waiting: 0,
-            rows: edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect()),
-        };
+            rows: None,
+        }
+    }
+
+    /// A search that has found the initial states.
+    pub(super) fn begin(space: &dyn Space, edges: bool) -> Self {
+        let mut search: Self = Search::empty(space);
+        search.rows = edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect());
         for &state in space.initial(W).as_chunks().0 {
             let (stirred, shard) = S::stir(&search.form, &state);
             search.shards[shard].insert_all(&[stirred], None);

@@ -4,7 +4,7 @@ use super::tables::{
     BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, column,
     number,
 };
-use super::{Layout, Packed, fault};
+use super::{Factors, Layout, Packed, fault};
 use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::network::{self, InFlight, deliverable};
@@ -23,6 +23,7 @@ impl<P: Protocol> Packed<P> {
             questions,
             layout: Layout::default(),
             former: Layout::default(),
+            factors: Factors::new(world.processes() * world.processes() + 1),
             unverified: Vec::new(),
             messages: Numbered::default(),
             processes: world.ids().map(|_| Process::default()).collect(),

@@ -13,6 +13,7 @@
 //! a step. Nor is it where a protocol [canonicalizes](crate::protocol::Options::canonicalize).
 //! There the world itself is asked each time, and only the states are packed.
 
+mod digest;
 mod fault;
 mod layout;
 mod learn;
@@ -24,6 +25,7 @@ use super::{Action, Boundary, Budget, Condition, Exceeded, State, World};
 use crate::protocol::{Id, Protocol, Timers};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
+use digest::Factors;
 use layout::{Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{BEYOND, Globals, Link, Numbered, Process, Sent, UNKNOWN, column, number};
@@ -35,6 +37,7 @@ pub struct Packed<P: Protocol> {
     layout: Layout,
     /// How states looked before the layout changed last.
     former: Layout,
+    factors: Factors,
     /// States that were learned and whose words had no room yet for what follows from them.
     unverified: Vec<State<P>>,
     messages: Numbered<P::Message>,
@@ -133,6 +136,10 @@ impl<P: Protocol> Space for Packed<P> {
         for (&former, &field) in self.former.fields().iter().zip(self.layout.fields()) {
             field.set(&mut to[at..], former.get(old));
         }
+    }
+
+    fn digest(&self, states: &[u64], width: usize, to: &mut Vec<u64>) {
+        to.extend(states.chunks(width).map(|words| self.factors.digest(&self.layout, words)));
     }
 
     fn actions(&self, state: &[u64]) -> Vec<ActionId> {

@@ -117,6 +117,10 @@ impl Space for Logged<'_> {
         self.space.recode(old, width, to);
     }
 
+    fn digest(&self, states: &[u64], width: usize, to: &mut Vec<u64>) {
+        self.space.digest(states, width, to);
+    }
+
     fn actions(&self, state: &[u64]) -> Vec<ActionId> {
         self.space.actions(state)
     }

@@ -1,0 +1,289 @@
+//! The dataflow: one operator, whose output is its input, on every worker.
+//!
+//! A level is searched in rounds, and a round is a timestamp. In a round, a worker expands states
+//! that it owns and sends what follows to the owners. When no more can come of a round, which the
+//! frontier says, all workers have all notes, and all do the same: they learn what was not known,
+//! lay the words of states out anew if that is due, and begin the next round.
+
+use super::note::Note;
+use super::parcel::{Carrier, Parcel};
+use super::part::{self, Part, Place};
+use super::whole::{Next, Whole};
+use crate::check::exact::pager::Paged;
+use crate::check::exact::{Sum, padded};
+use crate::check::{Event, Limits, Reason};
+use crate::erased::AnySpace;
+use crate::space::Space;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+use timely::container::NoopBuilder;
+use timely::dataflow::channels::pact::DistributorPact;
+use timely::dataflow::operators::generic::Operator;
+use timely::dataflow::operators::{ConnectLoop, Feedback};
+use timely::worker::Worker;
+
+/// How often a worker expands some states of each shard in one round. All wait for the last at its
+/// end, and only there it is seen whether the search is to end.
+const TURNS: u32 = 8;
+
+/// What a process says while it searches.
+pub(super) enum Said {
+    Event(Event),
+    /// The search has ended.
+    End(Box<Sum>),
+}
+
+/// What the workers of one process share.
+pub(super) struct Shared {
+    learner: RwLock<Learner>,
+    pub(super) limits: Limits,
+    pub(super) started: Instant,
+    /// What is known at the beginning.
+    pub(super) whole: Whole,
+    /// The number of the first worker of this process.
+    pub(super) first: usize,
+    pub(super) says: Sender<Said>,
+}
+
+/// A space, and how far it has come.
+struct Learner {
+    space: Box<dyn AnySpace>,
+    /// How many rounds it has learned from.
+    rounds: u64,
+    /// How often it was laid out anew.
+    layouts: u64,
+}
+
+impl Shared {
+    pub(super) fn new(
+        space: Box<dyn AnySpace>,
+        (limits, started): (Limits, Instant),
+        whole: Whole,
+        first: usize,
+        says: Sender<Said>,
+    ) -> Self {
+        let learner = RwLock::new(Learner { space, rounds: 0, layouts: 0 });
+        Shared { learner, limits, started, whole, first, says }
+    }
+
+    /// The space, when no worker is left.
+    pub(super) fn into_space(self) -> Box<dyn AnySpace> {
+        self.learner.into_inner().unwrap_or_else(PoisonError::into_inner).space
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Learner> {
+        self.learner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Learner> {
+        self.learner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Learner {
+    /// Learns what follows from the states of which it was not known in this round; the first of
+    /// the workers that share it does. If `wide`, or if states outgrow their words by that, the
+    /// words are laid out anew.
+    fn learn(&mut self, round: u64, notes: &[Note], wide: bool) {
+        if self.rounds > round {
+            return;
+        }
+        self.rounds = round + 1;
+        let space: &mut dyn Space = &mut *self.space;
+        let (width, mut scratch, mut next) = (padded(space.words()), space.scratch(), Vec::new());
+        for state in notes.iter().flat_map(|note| note.unlearned.chunks(width)) {
+            next.clear();
+            // What was learned of another state may be enough for this one.
+            if space.expand(state, &mut scratch, &mut next).is_err() {
+                space.learn(state);
+            }
+        }
+        if wide || space.outgrown() {
+            let least = notes.iter().map(|note| note.least).min().unwrap_or(0);
+            space.lay_out(Paged::<1>::room_for(least as usize, space.least_bits()));
+            self.layouts += 1;
+        }
+    }
+}
+
+/// One worker.
+struct Flow {
+    place: Place,
+    shared: Arc<Shared>,
+    part: Option<Box<dyn Part>>,
+    whole: Whole,
+    round: u64,
+    layouts: u64,
+    /// How often states may still be expanded in this round.
+    turns: u32,
+    /// Why this process wants the search to end.
+    stop: Option<Reason>,
+    /// What came for this round, and for the next.
+    notes: Vec<Note>,
+    early: Vec<Parcel>,
+}
+
+impl Flow {
+    fn new(shared: Arc<Shared>, place: Place) -> Self {
+        let part = part::begin(&*shared.read().space, place);
+        let whole = shared.whole.clone();
+        let mut flow = Flow {
+            place,
+            shared,
+            part: Some(part),
+            whole,
+            round: 0,
+            layouts: 0,
+            turns: 0,
+            stop: None,
+            notes: Vec::new(),
+            early: Vec::new(),
+        };
+        flow.begin_round(true);
+        flow
+    }
+
+    /// Whether this worker speaks for its process.
+    fn speaks(&self) -> bool {
+        self.place.worker == self.shared.first
+    }
+
+    fn say(&self, said: Said) {
+        if self.speaks() {
+            // Without a listener there is nothing to say.
+            let _ = self.shared.says.send(said);
+        }
+    }
+
+    fn arrive(&mut self, parcel: Parcel) {
+        if parcel.round > self.round {
+            self.early.push(parcel);
+        } else if parcel.is_note {
+            self.notes.push(Note::of_words(&parcel.words));
+        } else if let Some(part) = &mut self.part {
+            part.arrive(&parcel.words);
+        }
+    }
+
+    fn begin_round(&mut self, expand: bool) {
+        self.turns = if expand { TURNS } else { 0 };
+        if self.speaks() {
+            let progress = self.whole.progress(self.shared.started.elapsed());
+            self.say(Said::Event(Event::Progress(progress)));
+            let limits = self.shared.limits;
+            let no_room = || (!limits.leaves_room_for(0)).then_some(Reason::Memory);
+            self.stop = limits.exceeded(&progress).or_else(no_room);
+            if self.stop.is_some() {
+                self.turns = 0;
+            }
+        }
+        for parcel in std::mem::take(&mut self.early) {
+            self.arrive(parcel);
+        }
+    }
+
+    /// Expands some states of the level; whether there is more to do in this round.
+    fn expand(&mut self, send: &mut dyn FnMut(Parcel)) -> bool {
+        let (round, learner) = (self.round, self.shared.read());
+        let Some(part) = &mut self.part else { return false };
+        if let Some(turns) = self.turns.checked_sub(1) {
+            self.turns = turns;
+            let more = part.expand(&*learner.space, &mut |to, words| {
+                send(Parcel { to, round, is_note: false, words });
+            });
+            if more && turns > 0 {
+                return true;
+            }
+        }
+        let mut note = part.note(&*learner.space);
+        note.stop = self.stop;
+        for to in 0..self.place.workers {
+            send(Parcel { to, round, is_note: true, words: note.to_words() });
+        }
+        false
+    }
+
+    /// All that was sent in this round has come; whether there is another.
+    fn end_round(&mut self) -> bool {
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.sort_unstable_by_key(|note| note.from);
+        let mut told = Vec::new();
+        let next = self.whole.add(&notes, &mut |event| told.push(event));
+        told.into_iter().for_each(|event| self.say(Said::Event(event)));
+        let Some(part) = &mut self.part else { return false };
+        part.settle();
+        if next == Next::End {
+            self.shared.read().space.leave_bounds(self.whole.left_bounds());
+            self.say(Said::End(Box::new(self.whole.sum())));
+            return false;
+        }
+        if matches!(next, Next::Level | Next::Count { level: true }) {
+            part.begin_level();
+        }
+        self.learn(&notes, next == Next::Level && notes.iter().all(|note| note.wide));
+        self.round += 1;
+        self.begin_round(matches!(next, Next::Level | Next::Expand));
+        true
+    }
+
+    /// What this round has taught is known, and states look as they do from now on.
+    fn learn(&mut self, notes: &[Note], wide: bool) {
+        if !wide && notes.iter().all(|note| note.unlearned.is_empty()) {
+            return;
+        }
+        self.shared.write().learn(self.round, notes, wide);
+        let learner = self.shared.read();
+        if learner.layouts != self.layouts {
+            self.layouts = learner.layouts;
+            let outgrown = self.part.take().map(Part::outgrown);
+            self.part = outgrown.map(|part| part.recode(&*learner.space, self.place));
+        }
+    }
+}
+
+/// Builds the dataflow of one worker.
+pub(super) fn build(worker: &mut Worker, shared: &Arc<Shared>) {
+    let place = Place { worker: worker.index(), workers: worker.peers() };
+    let mut flow = Flow::new(Arc::clone(shared), place);
+    worker.dataflow::<u64, _, _>(|scope| {
+        let (handle, cycle) = scope.feedback::<Parcel>(1);
+        let pact = DistributorPact(|_| Carrier);
+        let found = cycle.unary_frontier::<NoopBuilder<Parcel>, _, _, _>(
+            pact,
+            "search",
+            |capability, info| {
+                let activator = scope.activator_for(info.address);
+                let mut capability = Some(capability);
+                // Whether this worker has done its part of the round.
+                let mut done = false;
+                move |(input, frontier), output| {
+                    input.for_each(|_, parcel| flow.arrive(std::mem::take(parcel)));
+                    let Some(held) = &mut capability else { return };
+                    if !done {
+                        let mut session = output.session_with_builder(held);
+                        let send = &mut |mut parcel| session.give_container(&mut parcel);
+                        done = !flow.expand(send);
+                        drop(session);
+                        if done {
+                            held.downgrade(&(flow.round + 1));
+                        }
+                        activator.activate();
+                        return;
+                    }
+                    // What is sent in a round comes in the next timestamp.
+                    if frontier.less_equal(&(flow.round + 1)) {
+                        return;
+                    }
+                    done = false;
+                    if flow.end_round() {
+                        activator.activate();
+                    } else {
+                        capability = None;
+                    }
+                }
+            },
+        );
+        found.connect_loop(handle);
+    });
+}

@@ -1,0 +1,91 @@
+//! What workers send each other.
+
+use timely::Accountable;
+use timely::bytes::arc::Bytes;
+use timely::communication::Push;
+use timely::dataflow::channels::pushers::exchange::Distributor;
+use timely::dataflow::channels::{ContainerBytes, Message};
+use timely::progress::Stamp;
+
+/// Words for one worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parcel {
+    /// The worker that it is for.
+    pub(super) to: usize,
+    /// The round in which it was sent.
+    pub(super) round: u64,
+    /// Whether it is the [note](super::note::Note) of a worker, and not states.
+    pub(super) is_note: bool,
+    pub(super) words: Vec<u64>,
+}
+
+const WORD: usize = size_of::<u64>();
+
+/// The words before the others.
+const HEAD: usize = 3;
+
+impl Accountable for Parcel {
+    fn record_count(&self) -> i64 {
+        i64::from(!self.words.is_empty())
+    }
+}
+
+impl ContainerBytes for Parcel {
+    fn from_bytes(bytes: Bytes) -> Self {
+        let words = bytes.as_chunks::<WORD>().0.iter().map(|word| u64::from_le_bytes(*word));
+        let mut words = words;
+        let mut head = || words.next().unwrap_or_default();
+        let (to, round, is_note) = (head() as usize, head(), head() != 0);
+        Parcel { to, round, is_note, words: words.collect() }
+    }
+
+    fn length_in_bytes(&self) -> usize {
+        (HEAD + self.words.len()) * WORD
+    }
+
+    fn into_bytes<W: std::io::Write>(&self, writer: &mut W) {
+        let head: [u64; HEAD] = [self.to as u64, self.round, u64::from(self.is_note)];
+        for word in head.iter().chain(&self.words) {
+            // Into memory, of which there is as much as was asked for.
+            let written = writer.write_all(&word.to_le_bytes());
+            debug_assert!(written.is_ok(), "there is room for a parcel");
+        }
+    }
+}
+
+/// Hands each parcel to the worker that it is for.
+pub(super) struct Carrier;
+
+impl Distributor<Parcel> for Carrier {
+    fn partition<T: Clone, P: Push<Message<T, Parcel>>>(
+        &mut self,
+        parcel: &mut Parcel,
+        stamp: &Stamp<T>,
+        pushers: &mut [P],
+    ) {
+        let to = parcel.to;
+        Message::push_at(parcel, stamp.clone(), &mut pushers[to]);
+    }
+
+    fn flush<T: Clone, P: Push<Message<T, Parcel>>>(&mut self, _: &Stamp<T>, _: &mut [P]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use timely::bytes::arc::BytesMut;
+
+    proptest! {
+        #[test]
+        fn a_parcel_arrives_as_it_was_sent(
+            to in 0usize..100, round: u64, is_note: bool, words: Vec<u64>,
+        ) {
+            let sent = Parcel { to, round, is_note, words };
+            let mut bytes = Vec::new();
+            sent.into_bytes(&mut bytes);
+            prop_assert_eq!(bytes.len(), sent.length_in_bytes());
+            prop_assert_eq!(Parcel::from_bytes(BytesMut::from(bytes).freeze()), sent);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! What one worker has of a search: the states that it owns.
+
+use super::note::Note;
+use crate::check::exact::pager::Paged;
+use crate::check::exact::recode::OutgrownTables;
+use crate::check::exact::search::{SHARDS, Search, Shard};
+use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
+
+/// How many words a parcel has, or a few more.
+const PARCEL: usize = 1 << 15;
+
+/// How many states wait to be taken in, or a few more: so many that each shard gets some together.
+const TOGETHER: usize = 1 << 16;
+
+/// Sends these words to a worker.
+pub(super) type Send<'a> = dyn FnMut(usize, Vec<u64>) + 'a;
+
+/// The states of one worker, whatever the number of their words.
+pub(super) trait Part {
+    /// Takes in states that another worker has found, one after the other.
+    fn arrive(&mut self, states: &[u64]);
+
+    /// Expands some states of the level, and sends what other workers own; whether any are left
+    /// that can be expanded now.
+    fn expand(&mut self, space: &dyn Space, send: &mut Send<'_>) -> bool;
+
+    /// What was done since the last note, and what there is.
+    fn note(&mut self, space: &dyn Space) -> Note;
+
+    /// All that has arrived is in its shard.
+    fn settle(&mut self);
+
+    /// Everything that was found and not expanded is the level now.
+    fn begin_level(&mut self);
+
+    /// The same, whose states look as they did before the space was laid out anew.
+    fn outgrown(self: Box<Self>) -> Outgrown;
+}
+
+/// Which worker this is, and of how many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) worker: usize,
+    pub(super) workers: usize,
+}
+
+impl Place {
+    /// The worker that owns the state with this digest.
+    #[inline]
+    fn owner(self, digest: u64) -> usize {
+        ((u128::from(digest) * self.workers as u128) >> u64::BITS) as usize
+    }
+}
+
+/// The states of a worker as they looked before the space was laid out anew.
+pub(super) struct Outgrown {
+    tables: OutgrownTables,
+    again: Vec<u64>,
+    width: usize,
+}
+
+/// A part in which there is what is this worker's of the initial states.
+pub(super) fn begin(space: &dyn Space, place: Place) -> Box<dyn Part> {
+    with_words!(space.words(), begin_with(space, place))
+}
+
+fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> {
+    let mut own = Own::<W>::new(space, place, Search::empty(space));
+    own.found_from(space, &space.initial(W), &mut |_, _| {});
+    // The others find theirs themselves.
+    own.others.iter_mut().for_each(Vec::clear);
+    own.generated = 0;
+    own.settle();
+    own.begin_level();
+    Box::new(own)
+}
+
+impl Outgrown {
+    /// The same part, of states as they look now.
+    pub(super) fn recode(self, space: &dyn Space, place: Place) -> Box<dyn Part> {
+        with_words!(space.words(), recode_with(self, space, place))
+    }
+}
+
+fn recode_with<const W: usize>(
+    outgrown: Outgrown,
+    space: &dyn Space,
+    place: Place,
+) -> Box<dyn Part> {
+    let Outgrown { tables, again, width } = outgrown;
+    // Nothing is in files, so nothing can be unreadable.
+    let search = tables.recode::<W>(space).unwrap_or_else(|_| Search::empty(space));
+    let mut own = Own::new(space, place, search);
+    let recoded = |state| {
+        let mut words = Vec::new();
+        space.recode(state, W, &mut words);
+        std::array::from_fn(|word| words[word])
+    };
+    own.again = again.chunks(width).map(recoded).collect();
+    Box::new(own)
+}
+
+/// The states of one worker.
+struct Own<const W: usize> {
+    place: Place,
+    search: Search<W, Paged<W>>,
+    scratch: Scratch,
+    next: Vec<u64>,
+    digests: Vec<u64>,
+    /// What was found of its own, by the shard it belongs to, and how many that are.
+    found: Vec<Vec<[u64; W]>>,
+    finds: usize,
+    /// What was found of each other worker's.
+    others: Vec<Vec<u64>>,
+    /// States that are expanded once the space has learned what follows from them.
+    again: Vec<[u64; W]>,
+    /// Those that it has not learned yet.
+    unlearned: Vec<[u64; W]>,
+    expanded: u64,
+    generated: u64,
+    all: Answers,
+    any: Answers,
+    outside: bool,
+}
+
+impl<const W: usize> Own<W> {
+    fn new(space: &dyn Space, place: Place, search: Search<W, Paged<W>>) -> Self {
+        Own {
+            place,
+            search,
+            scratch: space.scratch(),
+            next: Vec::new(),
+            digests: Vec::new(),
+            found: vec![Vec::new(); SHARDS],
+            finds: 0,
+            others: vec![Vec::new(); place.workers],
+            again: Vec::new(),
+            unlearned: Vec::new(),
+            expanded: 0,
+            generated: 0,
+            all: Answers::MAX,
+            any: 0,
+            outside: false,
+        }
+    }
+
+    #[inline]
+    fn find(&mut self, state: &[u64; W]) {
+        let (stirred, shard) = Paged::stir(&self.search.form, state);
+        self.found[shard].push(stirred);
+        self.finds += 1;
+    }
+
+    /// Expands one state.
+    fn expand_one(&mut self, space: &dyn Space, state: &[u64; W], send: &mut Send<'_>) {
+        let mut next = std::mem::take(&mut self.next);
+        next.clear();
+        if let Ok(answers) = space.expand(state, &mut self.scratch, &mut next) {
+            self.expanded += 1;
+            self.all &= answers;
+            self.any |= answers;
+            self.found_from(space, &next, send);
+        } else {
+            self.unlearned.push(*state);
+        }
+        self.next = next;
+    }
+
+    /// States that follow from others: each goes to its owner.
+    #[inline]
+    fn found_from(&mut self, space: &dyn Space, next: &[u64], send: &mut Send<'_>) {
+        let Place { worker, workers } = self.place;
+        self.digests.clear();
+        if workers > 1 {
+            space.digest(next, W, &mut self.digests);
+        }
+        for (at, state) in next.as_chunks().0.iter().enumerate() {
+            if state[0] == OUTSIDE_WORD && *state == [OUTSIDE_WORD; W] {
+                self.outside = true;
+                continue;
+            }
+            self.generated += 1;
+            let owner = self.digests.get(at).map_or(worker, |digest| self.place.owner(*digest));
+            if owner == worker {
+                self.find(state);
+                continue;
+            }
+            let parcel = &mut self.others[owner];
+            parcel.extend(state);
+            if parcel.len() >= PARCEL {
+                send(owner, std::mem::take(parcel));
+            }
+        }
+    }
+}
+
+impl<const W: usize> Part for Own<W> {
+    fn arrive(&mut self, states: &[u64]) {
+        for state in states.as_chunks().0 {
+            self.find(state);
+        }
+        if self.finds >= TOGETHER {
+            self.settle();
+        }
+    }
+
+    fn expand(&mut self, space: &dyn Space, send: &mut Send<'_>) -> bool {
+        for state in std::mem::take(&mut self.again) {
+            self.expand_one(space, &state, send);
+        }
+        let mut shards = std::mem::take(&mut self.search.shards);
+        let chosen: usize = shards.iter_mut().map(Paged::begin_round).sum();
+        for shard in &shards {
+            shard.round(|state| self.expand_one(space, state, send));
+        }
+        shards.iter_mut().for_each(Paged::end_round);
+        self.search.shards = shards;
+        for (owner, parcel) in self.others.iter_mut().enumerate() {
+            if !parcel.is_empty() {
+                send(owner, std::mem::take(parcel));
+            }
+        }
+        self.settle();
+        chosen > 0 && self.search.shards.iter().any(|shard| shard.left() > 0)
+    }
+
+    fn note(&mut self, space: &dyn Space) -> Note {
+        let shards = &self.search.shards;
+        let unlearned = std::mem::take(&mut self.unlearned);
+        let left: u64 = shards.iter().map(Paged::left).sum();
+        let note = Note {
+            from: self.place.worker,
+            expanded: self.expanded,
+            generated: self.generated,
+            all: self.all,
+            any: self.any,
+            outside: self.outside,
+            left: left + unlearned.len() as u64,
+            held: self.search.distinct(),
+            least: shards.iter().map(Paged::held).min().unwrap_or(0),
+            wide: Paged::too_wide(shards, space),
+            left_bounds: space.left_bounds(),
+            stop: None,
+            unlearned: unlearned.as_flattened().to_vec(),
+        };
+        self.again = unlearned;
+        (self.expanded, self.generated) = (0, 0);
+        (self.all, self.any, self.outside) = (Answers::MAX, 0, false);
+        note
+    }
+
+    fn settle(&mut self) {
+        for (shard, found) in self.search.shards.iter_mut().zip(&mut self.found) {
+            shard.insert_all(found, None);
+            found.clear();
+        }
+        self.finds = 0;
+    }
+
+    fn begin_level(&mut self) {
+        for shard in &mut self.search.shards {
+            shard.begin_level();
+        }
+    }
+
+    fn outgrown(self: Box<Self>) -> Outgrown {
+        let again = self.again.as_flattened().to_vec();
+        Outgrown { tables: OutgrownTables::from(self.search), again, width: W }
+    }
+}
