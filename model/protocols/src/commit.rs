@@ -36,7 +36,7 @@ pub use outbox::Outgoing;
 pub(super) use properties::all as properties;
 pub use reports::Reports;
 pub(super) use rules::Rules;
-pub use rules::{Confirm, Heeds, Phases, Recovered, Silence, Steps, Termination};
+pub use rules::{Confirm, Heeds, Recovered, Silence, Steps, Termination};
 pub(super) use timing::may_time_out;
 
 /// The last record in the log of a participant.
@@ -165,6 +165,62 @@ pub(super) trait Commit:
     fn commit(&self) -> Rules;
 }
 
+/// Makes a type of rules a protocol that is such a commit.
+macro_rules! protocol {
+    ($rules:ident, $name:literal, $summary:literal) => {
+        impl commit::Commit for $rules {
+            fn commit(&self) -> commit::Rules {
+                self.rules()
+            }
+        }
+
+        impl Protocol for $rules {
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+            const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+            const TIMERS: &'static [TimerRow<Self>] = &commit::timers();
+            const PROPERTIES: &'static [Property<Judge<Self>>] = &commit::properties();
+            const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
+            const OPTIONS: Options<Self> = commit::options();
+
+            type Process = commit::Process;
+            type Stable = commit::Record;
+            type Message = commit::Message;
+            type Timer = commit::Timer;
+
+            fn converged(&self, p: &mut Local<'_, Self>) {
+                commit::converged(self, p);
+            }
+
+            fn recover(&self, p: &mut Local<'_, Self>) {
+                commit::recover(self, p);
+            }
+
+            fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: commit::Message) {
+                commit::receive(self, p, (from, message));
+            }
+
+            fn expire(&self, p: &mut Local<'_, Self>, timer: commit::Timer) {
+                commit::expire(self, p, timer);
+            }
+
+            fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: commit::Timer) -> bool {
+                commit::may_time_out(view, me, timer)
+            }
+
+            fn belief(process: &commit::Process) -> Belief {
+                commit::belief(process)
+            }
+
+            fn role(process: &commit::Process) -> &'static str {
+                commit::role(process)
+            }
+        }
+    };
+}
+pub(super) use protocol;
+
 /// The timers, a row for each.
 pub(super) const fn timers<P: Commit>() -> [TimerRow<P>; 8] {
     [
@@ -173,7 +229,9 @@ pub(super) const fn timers<P: Commit>() -> [TimerRow<P>; 8] {
         TimerRow::untimed(Timer::Election(bully::Timer::Watch)),
         TimerRow::untimed(Timer::Election(bully::Timer::Heartbeat)).periodic(election::no_news),
         TimerRow::untimed(Timer::Begin).periodic(|_, _, _| false),
-        TimerRow::untimed(Timer::Answers),
+        TimerRow::untimed(Timer::Answers)
+            .periodic(timing::poll_is_no_news)
+            .waits_if(|process: &Process| !matches!(process.duty, Duty::Blocked)),
         TimerRow::untimed(Timer::Word).periodic(timing::question_is_no_news),
         TimerRow::untimed(Timer::Send)
             .armed_if(|rules: &P| rules.commit().steps == Steps::OneByOne)
@@ -291,17 +349,17 @@ pub(super) fn belief(process: &Process) -> Belief {
 /// What a coordinator does, or how far a participant is.
 pub(super) fn role(process: &Process) -> &'static str {
     match (process.duty, process.record) {
-        (Duty::Voting, _) => "coordinator that counts votes",
-        (Duty::Polling, _) => "coordinator that polls",
-        (Duty::Precommitting, _) => "coordinator that precommits",
-        (Duty::Preaborting, _) => "coordinator that preaborts",
-        (Duty::Blocked, _) => "blocked coordinator",
+        (Duty::Voting, _) => "counting",
+        (Duty::Polling, _) => "polling",
+        (Duty::Precommitting, _) => "precommitting",
+        (Duty::Preaborting, _) => "preaborting",
+        (Duty::Blocked, _) => "blocked",
         (Duty::None, Record::Nothing) => Bully::role(&process.election),
-        (Duty::None, Record::Uncertain) => "uncertain participant",
-        (Duty::None, Record::Committable) => "committable participant",
-        (Duty::None, Record::Abortable) => "abortable participant",
-        (Duty::None, Record::Committed) => "participant that committed",
-        (Duty::None, Record::Aborted) => "participant that aborted",
+        (Duty::None, Record::Uncertain) => "uncertain",
+        (Duty::None, Record::Committable) => "committable",
+        (Duty::None, Record::Abortable) => "abortable",
+        (Duty::None, Record::Committed) => "committed",
+        (Duty::None, Record::Aborted) => "aborted",
     }
 }
 

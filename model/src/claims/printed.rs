@@ -136,6 +136,18 @@ pub const PRINTED: &[Printed] = &[
         "model/src/claims/program/fencing.rs",
         (&[123, 127, 128, 129, 130], "storage-has-one-writer-for-each-epoch"),
     ),
+    rules(
+        "lecture",
+        "Two Phase Commit, the table of coordinator and participants (`lecture`)",
+        "model/protocols/src/two_phase_commit/variants.rs",
+        &[154, 155],
+    ),
+    rules(
+        "lecture",
+        "Recovery in 3PC, the list of cases (`lecture`)",
+        "model/protocols/src/three_phase_commit/variants.rs",
+        &[157, 158, 159, 160, 161],
+    ),
     program(
         "lecture",
         "The banking example, points 1 to 8",

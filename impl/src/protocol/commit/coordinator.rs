@@ -84,18 +84,27 @@ impl<K: Kind> Commit<K> {
         }
     }
 
-    /// Those that have not answered by now do not.
+    /// Those that have not answered by now do not. A node that is blocked asks again, for as long
+    /// as it is: the others may know more by now, or their answers were lost.
     pub(super) fn on_silence(&mut self, cx: &mut Context<'_, Self>) {
         match &mut self.duty {
-            Duty::None | Duty::Blocked(_) => {}
+            Duty::None => {}
             Duty::Voting(_) => self.decide(cx, Outcome::Abort),
             Duty::Polling(_) => self.weigh(cx),
-            Duty::Preparing(_, records) => self.duty = Duty::Blocked(std::mem::take(records)),
+            Duty::Preparing(_, records) => {
+                self.duty = Duty::Blocked(std::mem::take(records));
+                cx.arm(Timer::Answers);
+            }
+            Duty::Blocked(_) => {
+                cx.arm(Timer::Answers);
+                Self::say_to_all(cx, Message::Poll);
+            }
         }
     }
 
     /// The termination protocol: what follows from what is known, if that is no decision.
     fn weigh(&mut self, cx: &mut Context<'_, Self>) {
+        let polls_again = matches!(self.duty, Duty::Blocked(_));
         let (Duty::Polling(records) | Duty::Blocked(records)) = &mut self.duty else { return };
         let records = std::mem::take(records);
         let known = || records.values().copied().chain(self.record);
@@ -112,7 +121,10 @@ impl<K: Kind> Commit<K> {
             (true, _) if counts(Outcome::Abort) => self.prepare(cx, Outcome::Abort, records),
             _ => {
                 self.duty = Duty::Blocked(records);
-                cx.cancel(Timer::Answers);
+                // Reports that come all the time must not put the next poll off.
+                if !polls_again {
+                    cx.arm(Timer::Answers);
+                }
             }
         }
     }

@@ -139,6 +139,21 @@ fn two_phases_block_until_the_coordinator_recovers() {
     assert_eq!(group.outcomes(), [COMMIT; 3], "3 had written it");
 }
 
+/// The word that 3 sent before it failed comes late, to 1 only: 2 asks again.
+#[test]
+fn a_blocked_coordinator_polls_again() {
+    let mut group = Group::<Two>::new(&[]);
+    group.begin();
+    group.deliver(|_, _, message| !matches!(message, Message::Decision(_)));
+    group.crash(3);
+    group.pass(5_000);
+    assert!(group.core(2).is_blocked(), "it waits for 3");
+    let late = Message::Decision(Outcome::Commit);
+    group.put(1, Input::Receive { from: id(3), message: late });
+    group.pass(1_000);
+    assert_eq!(group.outcomes(), [COMMIT; 2]);
+}
+
 /// The same with three phases: the two that are left are a majority.
 #[test]
 fn three_phases_go_on_with_a_majority() {

@@ -60,7 +60,8 @@ pub(super) fn role(role: &str) -> String {
 
 fn stands_alone(role: &str) -> bool {
     let ends = |with| role.ends_with(with);
-    role.is_empty() || ends("ing") || ends("ed") || role == trace::DOWN || role.starts_with("in ")
+    let adjective = ["ing", "ed", "able", "certain"].into_iter().any(ends);
+    role.is_empty() || adjective || role == trace::DOWN || role.starts_with("in ")
 }
 
 /// Whether the role is but the word for what a process that follows another does: then the verb
@@ -111,8 +112,11 @@ pub(super) fn becomes(id: u8, before: Option<&Lifeline>, after: &Lifeline) -> Op
         return Some("goes down".to_owned());
     }
     if leads(id, after) {
-        let already = before.is_some_and(|b| leads(id, b) && b.role == after.role);
-        return (!already).then(|| "becomes the leader".to_owned());
+        return match before.filter(|before| leads(id, before)) {
+            Some(before) if before.role == after.role => None,
+            Some(_) if stands_alone(&after.role) => Some(format!("is now {}", role(&after.role))),
+            _ => Some("becomes the leader".to_owned()),
+        };
     }
     let same_role = before.is_some_and(|b| b.up && b.role == after.role);
     let participle = stands_alone(&after.role);

@@ -2,9 +2,11 @@
 
 use super::outbox::say;
 use super::{
-    Commit, Confirm, Duty, Message, Phases, Record, Reports, Silence, Termination, Timer, belief,
-    others, participant, write,
+    Commit, Confirm, Duty, Message, Record, Reports, Silence, Termination, Timer, belief, others,
+    participant, write,
 };
+use crate::three_phase_commit::Termination as Three;
+use crate::two_phase_commit::Termination as Two;
 use bellwether_engine::protocol::{Belief, Id, Ids, Local};
 
 /// A process has been elected. Its log says what to do: nothing was begun, the decision is known,
@@ -36,11 +38,18 @@ fn turn_to<P: Commit>(rules: &P, p: &mut Local<'_, P>, duty: Duty) {
     p.cancel(Timer::Answers);
     let waits = match duty {
         Duty::Voting => rules.commit().silence != Silence::Waits,
-        Duty::Polling | Duty::Precommitting | Duty::Preaborting => true,
-        Duty::None | Duty::Blocked => false,
+        Duty::Polling | Duty::Precommitting | Duty::Preaborting | Duty::Blocked => true,
+        Duty::None => false,
     };
     if waits {
         p.arm(Timer::Answers);
+    }
+}
+
+/// What it knows does not suffice. It waits for more, and polls again after some time.
+fn block<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+    if p.state.duty != Duty::Blocked {
+        turn_to(rules, p, Duty::Blocked);
     }
 }
 
@@ -67,9 +76,9 @@ pub(super) fn on_yes<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id) {
 
 /// It takes it that all have voted YES.
 fn end_votes<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
-    match rules.commit().phases {
-        Phases::Two => decide(rules, p, Record::Committed),
-        Phases::Three => prepare(rules, p, Record::Committable),
+    match rules.commit().termination {
+        Termination::Two(_) => decide(rules, p, Record::Committed),
+        Termination::Three(_) => prepare(rules, p, Record::Committable),
     }
 }
 
@@ -119,7 +128,8 @@ pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, recor
     }
 }
 
-/// Those that have not answered do not.
+/// Those that have not answered do not. One that is blocked asks again: others may know more by
+/// now, and an answer may have been lost.
 pub(super) fn on_silence<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     match p.state.duty {
         Duty::Voting if rules.commit().silence == Silence::Commits => end_votes(rules, p),
@@ -128,8 +138,12 @@ pub(super) fn on_silence<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
         Duty::Precommitting if rules.commit().confirm == Confirm::Live => {
             decide(rules, p, Record::Committed);
         }
-        Duty::Precommitting | Duty::Preaborting => turn_to(rules, p, Duty::Blocked),
-        Duty::None | Duty::Blocked => {}
+        Duty::Precommitting | Duty::Preaborting => block(rules, p),
+        Duty::Blocked => {
+            turn_to(rules, p, Duty::Blocked);
+            say(p, others(p), Message::Poll);
+        }
+        Duty::None => {}
     }
 }
 
@@ -141,29 +155,29 @@ fn weigh<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     let majority = |count: usize| 2 * count > p.nodes();
     let all = all_have_reported(p);
     match rules.commit().termination {
-        Termination::Cooperative if !all => turn_to(rules, p, Duty::Blocked),
-        Termination::Live if p.state.recovered && !all => turn_to(rules, p, Duty::Blocked),
-        Termination::Live if committable > 0 => prepare(rules, p, Record::Committable),
-        Termination::Cooperative | Termination::Unilateral | Termination::Live => {
+        Termination::Two(Two::Cooperative) if !all => block(rules, p),
+        Termination::Three(Three::Live) if p.state.recovered && !all => block(rules, p),
+        Termination::Three(Three::Live) if committable > 0 => {
+            prepare(rules, p, Record::Committable);
+        }
+        Termination::Two(_) | Termination::Three(Three::Live) => {
             decide(rules, p, Record::Aborted);
         }
-        Termination::Majority | Termination::Quorum
+        Termination::Three(Three::Majority | Three::Quorum)
             if committable > 0 && majority(committable + uncertain) =>
         {
             prepare(rules, p, Record::Committable);
         }
-        Termination::Optimistic if majority(committable + uncertain) => {
+        Termination::Three(Three::Optimistic) if majority(committable + uncertain) => {
             prepare(rules, p, Record::Committable);
         }
-        Termination::Majority if committable == 0 && majority(uncertain) => {
+        Termination::Three(Three::Majority) if committable == 0 && majority(uncertain) => {
             prepare(rules, p, Record::Abortable);
         }
-        Termination::Quorum if majority(uncertain + abortable) => {
+        Termination::Three(Three::Quorum) if majority(uncertain + abortable) => {
             prepare(rules, p, Record::Abortable);
         }
-        Termination::Majority | Termination::Quorum | Termination::Optimistic => {
-            turn_to(rules, p, Duty::Blocked);
-        }
+        Termination::Three(_) => block(rules, p),
     }
 }
 

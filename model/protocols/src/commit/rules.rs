@@ -1,5 +1,6 @@
 //! The rules in which commits with an elected coordinator differ, as data.
 
+use crate::{three_phase_commit, two_phase_commit};
 use bellwether_engine::protocol::Id;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// The rules in which these protocols differ, each as the protocol at hand has it.
 #[derive(Clone, Copy)]
 pub(crate) struct Rules {
-    pub(crate) phases: Phases,
     pub(crate) termination: Termination,
     pub(crate) confirm: Confirm,
     pub(crate) recovered: Recovered,
@@ -21,38 +21,19 @@ pub(crate) struct Rules {
 impl Rules {
     /// Whether a coordinator that found an undecided record when it recovered waits for all.
     pub(super) fn waits_when_recovered(self) -> bool {
-        self.termination == Termination::Live && self.recovered == Recovered::Waits
+        let live = Termination::Three(three_phase_commit::Termination::Live);
+        self.termination == live && self.recovered == Recovered::Waits
     }
 }
 
-/// How many phases a commit has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phases {
-    /// Votes, then the decision.
-    Two,
-    /// Votes, then the announcement that all have voted YES, then the decision.
-    Three,
-}
-
 /// How a coordinator decides that finds an undecided record in its log, when none that answers it
-/// knows the decision.
+/// knows the decision; and so, how many phases a commit has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Termination {
-    /// It aborts when all have answered; until then it waits.
-    Cooperative,
-    /// It aborts.
-    Unilateral,
-    /// Those that do not answer have failed: it commits if one that answers is committable, and
-    /// aborts otherwise.
-    Live,
-    /// With a majority that is committable or uncertain, one of them committable, it commits; with
-    /// a majority that is uncertain and none committable, it aborts; otherwise it waits.
-    Majority,
-    /// With a majority that is committable or uncertain, one of them committable, it commits; with
-    /// a majority that is uncertain or abortable, it aborts; otherwise it waits.
-    Quorum,
-    /// With a majority that is committable or uncertain, it commits; otherwise it waits.
-    Optimistic,
+    /// Votes, then the decision.
+    Two(two_phase_commit::Termination),
+    /// Votes, then the announcement that all have voted YES, then the decision.
+    Three(three_phase_commit::Termination),
 }
 
 /// Which participants must be committable before a coordinator commits.

@@ -9,6 +9,7 @@ pub(crate) fn may_time_out<P: Commit>(view: &View<'_, P>, me: Id, timer: Timer) 
         Timer::Election(timer) => election::may_time_out(view, (me, timer)),
         // They only pace.
         Timer::Begin | Timer::Send => true,
+        Timer::Answers if view.process(me).duty == Duty::Blocked => a_poll_would_help(view, me),
         Timer::Answers => no_answer_can_come(view, me),
         Timer::Word => a_question_would_help(view, me),
     }
@@ -51,6 +52,26 @@ fn a_question_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
     let news = record(view, leader).is_decided()
         || process.duty == Duty::Blocked && process.reports.of(me) != Some(record(view, me));
     view.links(me, leader) && news && !under_way(view, between)
+}
+
+/// A process that answers a poll of the blocked coordinator `me` hears it, and its record is not
+/// what `me` knows of it; nothing between the two is under way.
+fn a_poll_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
+    let reports = view.process(me).reports;
+    let would_tell = |id: Id| {
+        let between = |from, to, message: Message| {
+            let pair = (from, to) == (me, id) || (from, to) == (id, me);
+            pair && !matches!(message, Message::Election(_))
+        };
+        let answers = view.links(me, id) && view.process(id).duty == Duty::None;
+        answers && reports.of(id) != Some(record(view, id)) && !under_way(view, between)
+    };
+    view.ids().any(|id| id != me && would_tell(id))
+}
+
+/// The next poll of a blocked coordinator would tell it nothing new.
+pub(super) fn poll_is_no_news<P: Commit>(_: &P, view: &View<'_, P>, me: Id) -> bool {
+    view.process(me).duty == Duty::Blocked && !a_poll_would_help(view, me)
 }
 
 /// The next question of a participant tells the coordinator nothing new.

@@ -1,6 +1,6 @@
 //! The rules of three-phase commit, as data.
 
-use crate::commit::{self, Confirm, Heeds, Phases, Recovered, Rules, Silence, Steps};
+use crate::commit::{self, Confirm, Heeds, Recovered, Rules, Silence, Steps};
 use bellwether_engine::protocol::Id;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -52,13 +52,7 @@ impl ThreePhaseCommit {
         let ThreePhaseCommit { termination, confirm, recovered, heeds, .. } = self;
         let ThreePhaseCommit { silence, logs, steps, refuses, .. } = self;
         Rules {
-            phases: Phases::Three,
-            termination: match termination {
-                Termination::Live => commit::Termination::Live,
-                Termination::Majority => commit::Termination::Majority,
-                Termination::Quorum => commit::Termination::Quorum,
-                Termination::Optimistic => commit::Termination::Optimistic,
-            },
+            termination: commit::Termination::Three(termination),
             confirm,
             recovered,
             heeds,

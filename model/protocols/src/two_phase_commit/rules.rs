@@ -1,6 +1,6 @@
 //! The rules of two-phase commit, as data.
 
-use crate::commit::{self, Confirm, Heeds, Phases, Recovered, Rules, Silence, Steps};
+use crate::commit::{self, Confirm, Heeds, Recovered, Rules, Silence, Steps};
 use bellwether_engine::protocol::Id;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -37,11 +37,7 @@ impl TwoPhaseCommit {
     pub(super) fn rules(self) -> Rules {
         let TwoPhaseCommit { termination, silence, logs, steps, refuses } = self;
         Rules {
-            phases: Phases::Two,
-            termination: match termination {
-                Termination::Cooperative => commit::Termination::Cooperative,
-                Termination::Unilateral => commit::Termination::Unilateral,
-            },
+            termination: commit::Termination::Two(termination),
             confirm: Confirm::Live,
             recovered: Recovered::Decides,
             heeds: Heeds::Latest,
