@@ -56,6 +56,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/daemon.md", "target/release/bellwether exec", Prints("taking part in elections")),
     ("docs/daemon.md", "bellwether keys secret /etc", Not("it writes into /etc")),
     ("docs/daemon.md", "bellwether keys init keys", Runs),
+    ("docs/dataflow.md", "printf", Runs),
     (
         "docs/fencing.md",
         "cargo build -p job-runner",

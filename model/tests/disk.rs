@@ -2,7 +2,7 @@
 //! interrupted goes on where it was.
 
 use bellwether_model::check::{
-    CheckError, Disk, DiskError, Engine, Limits, Options, Reason, Report, decide,
+    CheckError, Disk, DiskError, Limits, Options, Reason, Report, decide,
 };
 use bellwether_model::erased::AnyWorld;
 use bellwether_model::property::Kind;
@@ -22,8 +22,7 @@ fn check(world: &dyn AnyWorld, disk: Option<Disk>, limits: Limits) -> Result<Rep
     let properties = world.select(&[]).expect("the usual ones");
     let properties: Vec<_> =
         properties.into_iter().filter(|property| property.kind() != Kind::Liveness).collect();
-    let options =
-        Options { engine: Engine::Exact, threads: 2, limits, first: false, seed: 1, disk };
+    let options = Options { threads: 2, limits, disk, ..Options::default() };
     decide(world, &properties, &options, &mut |_| {})
 }
 

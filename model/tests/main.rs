@@ -10,6 +10,7 @@ mod cli_bounds;
 mod clocks;
 mod commit;
 mod counts;
+mod dataflow;
 mod differential;
 mod disk;
 mod docs;

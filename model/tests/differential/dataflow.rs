@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The most states that are searched.
 const MOST: u64 = 4_000;
 
-/// What must be the same, whoever searched; `None` if there are too many states.
+/// What must be the same with every engine; `None` if there are too many states.
 fn found(case: &Case, engine: Engine, threads: usize, first: bool) -> Option<Value> {
     let world = case.world().ok()?;
     let mut properties = world.select(&[]).expect("the usual ones");
@@ -22,8 +22,8 @@ fn found(case: &Case, engine: Engine, threads: usize, first: bool) -> Option<Val
     let reason = bellwether_model::check::Reason::States;
     let mut json = serde_json::to_value(&report).expect("JSON");
     let object = json.as_object_mut().expect("an object");
-    for key in ["engine", "threads", "seconds", "peak_rss_bytes"] {
-        object.remove(key).expect("it is there");
+    for key in ["engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
+        object.remove(key);
     }
     (report.cut_short != Some(reason)).then_some(json)
 }

@@ -1,6 +1,6 @@
 //! From a world and its properties to verdicts.
 
-use super::exact::{DiskError, Exact, Goal, Graph, How, Plan, SearchError};
+use super::exact::{DiskError, Exact, Goal, Graph, How, MeetError, Plan, SearchError};
 use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Report, Unfinished, Verdict, Watch, peak_rss_bytes, reference};
@@ -19,8 +19,9 @@ use std::time::Instant;
 /// too, the two must count the same.
 ///
 /// # Errors
-/// If nothing is asked that the engine decides, if the system gives no threads, or if stateright
-/// and the exact engine disagree on the number of states.
+/// If nothing is asked that the engine decides, if the system gives no threads, if processes of a
+/// search do not find each other, or if stateright and the exact engine disagree on the number of
+/// states.
 pub fn check<P: Protocol>(
     world: &World<P>,
     properties: &[Property<P>],
@@ -77,6 +78,7 @@ pub fn decide(
         world: world.share(),
         engine: options.engine,
         threads: options.threads,
+        processes: options.hosts.as_ref().map_or(1, |hosts| hosts.addresses.len()),
         counts,
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
@@ -179,7 +181,8 @@ fn search(
 ) -> Result<(Exact, Box<dyn AnySpace>), CheckError> {
     let Options { limits, threads, first, .. } = *options;
     let found = if options.engine == Engine::Dataflow {
-        Exact::dataflow(space, Plan { limits, workers: threads, violations, first, look })
+        let hosts = options.hosts.as_ref().map(|hosts| (hosts, identity()));
+        Exact::dataflow(space, Plan { limits, workers: threads, hosts, violations, first, look })
     } else {
         let disk = options.disk.as_ref().map(|disk| (disk, identity()));
         let how = How { limits, edges, threads, violations, first, disk, look };
@@ -372,6 +375,9 @@ pub enum CheckError {
     /// What is on the disk is no such search, or the disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// The processes of a dataflow do not search together.
+    #[error(transparent)]
+    Meet(#[from] MeetError),
     /// Two searches of one world must reach the same states.
     #[error(
         "the engines disagree: exact counts {}/{} states (distinct/generated), {engine} {}/{}; \
@@ -393,6 +399,7 @@ impl CheckError {
         match error {
             SearchError::Threads(error) => CheckError::Threads { threads, error },
             SearchError::Disk(error) => CheckError::Disk(error),
+            SearchError::Meet(error) => CheckError::Meet(error),
         }
     }
 }

@@ -21,7 +21,7 @@ mod report;
 mod scc;
 
 pub use decide::{CheckError, check, decide};
-pub use exact::{Disk, DiskError};
+pub use exact::{Disk, DiskError, Hosts, HostsError, MeetError};
 pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
 pub use progress::{Event, Phase, Progress, Watch};
 pub use report::{Counterexample, Counts, Decision, Report, Unfinished, Verdict, holds_within};
@@ -76,6 +76,8 @@ pub struct Options {
     /// Where the exact engine puts what has no place in memory, and saves a search that ends early.
     /// Liveness is not decided there.
     pub disk: Option<Disk>,
+    /// The processes of the engine dataflow, if there are several, each with so many threads.
+    pub hosts: Option<Hosts>,
 }
 
 impl Default for Options {
@@ -87,6 +89,7 @@ impl Default for Options {
             first: false,
             seed: 1,
             disk: None,
+            hosts: None,
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Progress {
 /// The parts of a search, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// The other processes of the search are waited for.
+    Meeting,
     /// The reachable states are searched.
     States,
     /// They are searched from the beginning once more, and why.
@@ -55,6 +57,7 @@ pub enum Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Phase::Meeting => f.write_str("waiting for the other processes"),
             Phase::States => f.write_str("states"),
             Phase::Again(why) => write!(f, "states once more, {why}"),
             Phase::Counterexamples => f.write_str("counterexamples"),

@@ -16,8 +16,10 @@ pub struct Report {
     pub world: Arc<dyn AnyWorld>,
     /// Who searched.
     pub engine: Engine,
-    /// With how many threads.
+    /// With how many threads in each process.
     pub threads: usize,
+    /// In how many processes.
+    pub processes: usize,
     /// How much there was to search.
     pub counts: Counts,
     /// How long it took.
@@ -173,6 +175,9 @@ impl Serialize for Report {
         world_entries(&mut map, &*self.world)?;
         map.serialize_entry("engine", &self.engine)?;
         map.serialize_entry("threads", &self.threads)?;
+        if self.engine == Engine::Dataflow {
+            map.serialize_entry("processes", &self.processes)?;
+        }
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("cut_short", &self.cut_short)?;
         map.serialize_entry("unfinished", &self.unfinished)?;

@@ -4,7 +4,9 @@ use super::table::{Cell, Table};
 use super::{
     LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
 };
-use crate::check::{self, Decision, Disk, Engine, Options, Reason, Report, Unfinished, Verdict};
+use crate::check::{
+    self, Decision, Disk, Engine, Hosts, Options, Reason, Report, Unfinished, Verdict,
+};
 use crate::trace::Trace;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
@@ -44,6 +46,16 @@ pub(super) struct CheckArgs {
     /// Go on with the search that was saved in the folder of --disk
     #[arg(long, requires = "disk", help_heading = "Search")]
     resume: bool,
+
+    /// A file that says where each process of the engine dataflow listens: HOST:PORT, one a line.
+    /// All are started with the same command, but for --process
+    #[arg(long, value_name = "FILE", requires = "process", help_heading = "Search")]
+    hosts: Option<PathBuf>,
+
+    /// Which of the hosts this process is; the first is 0
+    #[arg(long, value_name = "N", requires = "hosts", help_heading = "Search",
+          value_parser = process, allow_negative_numbers = true)]
+    process: Option<usize>,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -104,10 +116,15 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         let why = "only --engine exact searches in files; choose it, or leave the folder out";
         return Err(UsageError::NoEffect { flag: "--disk".to_owned(), why: why.to_owned() }.into());
     }
+    if args.hosts.is_some() && args.engine != EngineArg::Dataflow {
+        let why = "only --engine dataflow searches in several processes; choose it, or leave the \
+                   file out";
+        return Err(UsageError::NoEffect { flag: "--hosts".to_owned(), why: why.to_owned() }.into());
+    }
     let properties = world.select(&args.named()).map_err(UsageError::Property)?;
     let bar = args.progress.bar(args.json);
     let look = &mut |event| bar.tell("", event);
-    let found = check::decide(&*world, &properties, &args.options(), look);
+    let found = check::decide(&*world, &properties, &args.options()?, look);
     bar.finish();
     let report = found?;
     let saved = args.save(tool, &report)?;
@@ -123,6 +140,10 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a whole number, at least 0".to_owned())
 }
 
+fn process(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "give the number of a host, the first is 0".to_owned())
+}
+
 /// Where a property's counterexample was saved.
 pub type Saved = Vec<(&'static str, PathBuf)>;
 
@@ -135,7 +156,7 @@ impl CheckArgs {
         named
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> anyhow::Result<Options> {
         let engine = match self.engine {
             EngineArg::Exact => Engine::Exact,
             EngineArg::Dataflow => Engine::Dataflow,
@@ -143,7 +164,9 @@ impl CheckArgs {
             EngineArg::Dfs => Engine::Dfs,
             EngineArg::Simulation => Engine::Simulation,
         };
-        Options {
+        let hosts = self.hosts.as_ref().zip(self.process);
+        let hosts = hosts.map(|(file, process)| Hosts::read(file, process)).transpose()?;
+        Ok(Options {
             engine,
             // Stateright's searches find something else each time with more threads.
             threads: match self.limits.threads {
@@ -154,7 +177,8 @@ impl CheckArgs {
             first: self.first,
             seed: self.seed.unwrap_or(1),
             disk: self.disk.clone().map(|folder| Disk { folder, resume: self.resume, groups: 1 }),
-        }
+            hosts,
+        })
     }
 
     fn save(&self, tool: Tool, report: &Report) -> anyhow::Result<Saved> {
@@ -243,7 +267,7 @@ fn searched(report: &Report) -> String {
     let counts = report.counts;
     let how = match report.engine {
         Engine::Exact => "exact (whole states)".to_owned(),
-        Engine::Dataflow => format!("dataflow (whole states), {}", workers(report.threads)),
+        Engine::Dataflow => format!("dataflow (whole states), {}", workers(report)),
         engine if report.threads == 1 => format!("stateright's {engine}"),
         engine => format!("stateright's {engine}, {} threads", report.threads),
     };
@@ -258,10 +282,14 @@ fn searched(report: &Report) -> String {
     )
 }
 
-/// So many workers, in words.
-fn workers(workers: usize) -> String {
+/// The workers of a dataflow, in words.
+fn workers(report: &Report) -> String {
+    let (workers, processes) = (report.threads, report.processes);
     let s = if workers == 1 { "" } else { "s" };
-    format!("{workers} worker{s}")
+    match processes {
+        1 => format!("{workers} worker{s}"),
+        _ => format!("{processes} processes of {workers} worker{s}"),
+    }
 }
 
 fn table(report: &Report) -> Table {

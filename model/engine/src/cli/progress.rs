@@ -194,6 +194,9 @@ impl Bar {
 /// How far a search is, in words.
 fn message(progress: Progress) -> String {
     let Progress { phase, distinct, elapsed, .. } = progress;
+    if phase == Phase::Meeting {
+        return phase.to_string();
+    }
     let mut message = format!("{phase}: {} states", HumanCount(distinct));
     if matches!(phase, Phase::States | Phase::Again(_)) {
         let rate = distinct as f64 / elapsed.as_secs_f64().max(1e-3);

@@ -6,19 +6,34 @@
 //! nothing is translated.
 
 mod flow;
+mod hosts;
+mod link;
+mod meet;
 mod note;
 mod parcel;
 mod part;
 mod whole;
 
+pub use hosts::{Hosts, HostsError};
+pub use meet::MeetError;
+
 use super::pager::Paged;
-use super::{Exact, Goal, SearchError};
-use crate::check::{Event, Limits};
+use super::{Exact, Goal, SearchError, Sum};
+use crate::check::{Event, Limits, Phase, Progress};
 use crate::erased::AnySpace;
 use flow::{Said, Shared};
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
+use link::Link;
+use meet::{Hello, meet};
+use serde_json::Value;
+use std::any::Any;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use timely::communication::allocator::ProcessBuilder;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::{AllocatorBuilder, Hooks, WorkerGuards};
 use timely::{CommunicationConfig, WorkerConfig};
 use whole::Whole;
 
@@ -26,8 +41,10 @@ use whole::Whole;
 pub struct Plan<'a> {
     /// When to give up.
     pub limits: Limits,
-    /// With how many workers.
+    /// With how many workers in each process.
     pub workers: usize,
+    /// The processes, if there are several, and what is searched, so that all search the same.
+    pub hosts: Option<(&'a Hosts, Value)>,
     /// Properties, each with the state that violates it.
     pub violations: &'a [(&'static str, Goal)],
     /// Whether the search stops at the end of the level of the first violation.
@@ -36,11 +53,21 @@ pub struct Plan<'a> {
     pub look: &'a mut (dyn FnMut(Event) + Send),
 }
 
+/// How often it is seen whether all workers are there, if they say nothing.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long the connections may take to be closed when the search has ended.
+const LINGER: Duration = Duration::from_secs(5);
+/// For how long other processes see what is wrong before this one ends: otherwise they might take
+/// it for the one that was lost.
+const GRACE: Duration = Duration::from_millis(500);
+
 impl Exact {
-    /// Searches `space` as a dataflow, and gives it back.
+    /// Searches `space` as a dataflow, and gives it back. With several processes, all of them find
+    /// the same.
     ///
     /// # Errors
-    /// If the system gives no threads.
+    /// If the system gives no threads, if the processes do not find each other, or if one is lost.
+    /// In the last case the threads of this search wait until this process ends.
     ///
     /// # Panics
     /// As [`Exact::search`].
@@ -48,19 +75,22 @@ impl Exact {
         mut space: Box<dyn AnySpace>,
         plan: Plan<'_>,
     ) -> Result<(Self, Box<dyn AnySpace>), SearchError> {
-        let Plan { limits, workers, violations, first, look } = plan;
+        let Plan { limits, workers, hosts, violations, first, look } = plan;
         let threads = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
         let threads = threads.map_err(|error| SearchError::Threads(error.to_string()))?;
         space.lay_out(Paged::<1>::room_for(0, space.least_bits()));
         let initial = space.initial(space.words()).len() / space.words();
         let whole = Whole::new(initial as u64, violations.to_vec(), first);
         let (says, said) = mpsc::channel();
-        let shared = Arc::new(Shared::new(space, (limits, Instant::now()), whole, 0, says));
-        let config = match workers {
-            1 => CommunicationConfig::Thread,
-            workers => CommunicationConfig::Process(workers),
+        let streams = match &hosts {
+            Some((hosts, of)) => together(hosts, of, (workers, first), &limits, look)?,
+            None => Vec::new(),
         };
-        let (builders, others) = config.try_build().map_err(SearchError::Threads)?;
+        let hosts = hosts.map(|(hosts, _)| hosts);
+        let mine = hosts.map_or(0, |hosts| hosts.process);
+        let (builders, others) = builders(streams, mine, workers, &says)?;
+        let course = (limits, Instant::now());
+        let shared = Arc::new(Shared::new(space, course, whole, mine * workers, says));
         let of_workers = Arc::clone(&shared);
         let guards = timely::execute::execute_from(
             builders,
@@ -69,23 +99,109 @@ impl Exact {
             move |worker| flow::build(worker, &of_workers),
         );
         let guards = guards.map_err(SearchError::Threads)?;
-        let sum = loop {
-            match said.recv_timeout(LOOK) {
-                Ok(Said::Event(event)) => look(event),
-                Ok(Said::End(sum)) => break *sum,
-                Err(_) if guards.guards().iter().any(JoinHandle::is_finished) => {
-                    // The others wait for it for ever.
-                    std::mem::forget(guards);
-                    panic!("a worker of the search has panicked");
-                }
-                Err(_) => {}
+        let ended = listen(&said, &guards, look);
+        let (sum, left_bounds) = match ended {
+            Ok(ended) => *ended,
+            Err(lost) => {
+                // The other workers wait for what is lost for ever.
+                std::mem::forget(guards);
+                let process = lost.expect("a worker of the search has panicked");
+                thread::sleep(GRACE);
+                let address = hosts.and_then(|hosts| hosts.addresses.get(process).cloned());
+                let address = address.unwrap_or_default();
+                return Err(MeetError::Lost { process, address }.into());
             }
         };
-        guards.join();
-        let shared = Arc::into_inner(shared).expect("no worker is left");
-        Ok((Exact { sum, limits, threads, listed: None }, shared.into_space()))
+        close(guards);
+        let Some(space) = shared.take_space() else { unreachable!("it is taken once") };
+        space.leave_bounds(left_bounds);
+        Ok((Exact { sum, limits, threads, listed: None }, space))
     }
 }
 
-/// How often it is seen whether all workers are there, if they say nothing.
-const LOOK: Duration = Duration::from_millis(500);
+/// Hears what the workers say, until the search has ended, or a process is lost, or a worker of
+/// this one.
+fn listen(
+    said: &Receiver<Said>,
+    guards: &WorkerGuards<()>,
+    look: &mut (dyn FnMut(Event) + Send),
+) -> Result<Box<(Sum, u32)>, Option<usize>> {
+    loop {
+        match said.recv_timeout(LOOK) {
+            Ok(Said::Event(event)) => look(event),
+            Ok(Said::End(ended)) => return Ok(ended),
+            Ok(Said::Lost(process)) => return Err(Some(process)),
+            Err(RecvTimeoutError::Timeout) => {
+                if guards.guards().iter().any(JoinHandle::is_finished) {
+                    return Err(None);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(None),
+        }
+    }
+}
+
+/// Waits until all is sent and the connections are closed, but not for ever: a process may be
+/// killed meanwhile, and nothing is needed of it any more.
+fn close(guards: WorkerGuards<()>) {
+    let (closed, is_closed) = mpsc::channel::<()>();
+    let closing = thread::Builder::new().spawn(move || {
+        guards.join();
+        drop(closed);
+    });
+    if closing.is_ok() {
+        // It is closed when nothing can be said any more.
+        let _ = is_closed.recv_timeout(LINGER);
+    }
+}
+
+/// A connection to each other process that searches the same.
+fn together(
+    hosts: &Hosts,
+    of: &Value,
+    (workers, first): (usize, bool),
+    limits: &Limits,
+    look: &mut (dyn FnMut(Event) + Send),
+) -> Result<Vec<Option<TcpStream>>, MeetError> {
+    let same = serde_json::json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "search": of,
+        "--threads": workers,
+        "--first": first,
+        "number of hosts": hosts.addresses.len(),
+    });
+    let hello = Hello { process: hosts.process, same };
+    meet(hosts, &hello, limits, |elapsed| {
+        let (distinct, generated, levels, frontier) = (0, 0, None, None);
+        let phase = Phase::Meeting;
+        let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
+        look(Event::Progress(progress));
+    })
+}
+
+/// What timely makes workers of, and what keeps their connections.
+fn builders(
+    streams: Vec<Option<TcpStream>>,
+    process: usize,
+    workers: usize,
+    says: &Sender<Said>,
+) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), SearchError> {
+    if streams.len() < 2 {
+        let config = match workers {
+            1 => CommunicationConfig::Thread,
+            workers => CommunicationConfig::Process(workers),
+        };
+        return config.try_build().map_err(SearchError::Threads);
+    }
+    let link = |(process, stream): (usize, Option<TcpStream>)| {
+        stream.map(|stream| Link::new(stream, process, says.clone())).transpose()
+    };
+    let wrong = |error: std::io::Error| SearchError::Threads(error.to_string());
+    let links = streams.into_iter().enumerate().map(link).collect::<Result<Vec<_>, _>>();
+    let hooks = Hooks::default();
+    let inner = ProcessBuilder::new_typed_vector(workers, hooks.refill.clone(), None);
+    let links = links.map_err(wrong)?;
+    let made = initialize_networking_from_sockets(inner, links, process, workers, hooks);
+    let (builders, guard) = made.map_err(wrong)?;
+    Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), Box::new(guard)))
+}

@@ -39,7 +39,7 @@ mod search;
 mod table;
 mod tables;
 
-pub use dataflow::Plan;
+pub use dataflow::{Hosts, HostsError, MeetError, Plan};
 pub use disk::{Disk, DiskError};
 pub use graph::Graph;
 pub use paths::Goal;
@@ -225,6 +225,9 @@ pub enum SearchError {
     /// What is on the disk is no such search, or the disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// The processes of a dataflow do not search together.
+    #[error(transparent)]
+    Meet(#[from] MeetError),
 }
 
 /// What is left of a search when its states are gone.

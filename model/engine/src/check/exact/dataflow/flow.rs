@@ -30,8 +30,10 @@ const TURNS: u32 = 8;
 /// What a process says while it searches.
 pub(super) enum Said {
     Event(Event),
-    /// The search has ended.
-    End(Box<Sum>),
+    /// The search has ended; what is left of it, and the bounds that steps have exceeded.
+    End(Box<(Sum, u32)>),
+    /// The connection to this process is lost.
+    Lost(usize),
 }
 
 /// What the workers of one process share.
@@ -46,9 +48,9 @@ pub(super) struct Shared {
     pub(super) says: Sender<Said>,
 }
 
-/// A space, and how far it has come.
+/// A space, until the search has ended, and how far it has come.
 struct Learner {
-    space: Box<dyn AnySpace>,
+    space: Option<Box<dyn AnySpace>>,
     /// How many rounds it has learned from.
     rounds: u64,
     /// How often it was laid out anew.
@@ -63,13 +65,13 @@ impl Shared {
         first: usize,
         says: Sender<Said>,
     ) -> Self {
-        let learner = RwLock::new(Learner { space, rounds: 0, layouts: 0 });
+        let learner = RwLock::new(Learner { space: Some(space), rounds: 0, layouts: 0 });
         Shared { learner, limits, started, whole, first, says }
     }
 
-    /// The space, when no worker is left.
-    pub(super) fn into_space(self) -> Box<dyn AnySpace> {
-        self.learner.into_inner().unwrap_or_else(PoisonError::into_inner).space
+    /// The space. No worker needs it any more once one of them has said that the search has ended.
+    pub(super) fn take_space(&self) -> Option<Box<dyn AnySpace>> {
+        self.write().space.take()
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Learner> {
@@ -82,6 +84,13 @@ impl Shared {
 }
 
 impl Learner {
+    fn space(&self) -> &dyn Space {
+        match &self.space {
+            Some(space) => &**space,
+            None => unreachable!("the space is taken when the search has ended"),
+        }
+    }
+
     /// Learns what follows from the states of which it was not known in this round; the first of
     /// the workers that share it does. If `wide`, or if states outgrow their words by that, the
     /// words are laid out anew.
@@ -90,7 +99,7 @@ impl Learner {
             return;
         }
         self.rounds = round + 1;
-        let space: &mut dyn Space = &mut *self.space;
+        let Some(space) = &mut self.space else { return };
         let (width, mut scratch, mut next) = (padded(space.words()), space.scratch(), Vec::new());
         for state in notes.iter().flat_map(|note| note.unlearned.chunks(width)) {
             next.clear();
@@ -126,7 +135,7 @@ struct Flow {
 
 impl Flow {
     fn new(shared: Arc<Shared>, place: Place) -> Self {
-        let part = part::begin(&*shared.read().space, place);
+        let part = part::begin(shared.read().space(), place);
         let whole = shared.whole.clone();
         let mut flow = Flow {
             place,
@@ -189,14 +198,14 @@ impl Flow {
         let Some(part) = &mut self.part else { return false };
         if let Some(turns) = self.turns.checked_sub(1) {
             self.turns = turns;
-            let more = part.expand(&*learner.space, &mut |to, words| {
+            let more = part.expand(learner.space(), &mut |to, words| {
                 send(Parcel { to, round, is_note: false, words });
             });
             if more && turns > 0 {
                 return true;
             }
         }
-        let mut note = part.note(&*learner.space);
+        let mut note = part.note(learner.space());
         note.stop = self.stop;
         for to in 0..self.place.workers {
             send(Parcel { to, round, is_note: true, words: note.to_words() });
@@ -214,8 +223,7 @@ impl Flow {
         let Some(part) = &mut self.part else { return false };
         part.settle();
         if next == Next::End {
-            self.shared.read().space.leave_bounds(self.whole.left_bounds());
-            self.say(Said::End(Box::new(self.whole.sum())));
+            self.say(Said::End(Box::new((self.whole.sum(), self.whole.left_bounds()))));
             return false;
         }
         if matches!(next, Next::Level | Next::Count { level: true }) {
@@ -237,7 +245,7 @@ impl Flow {
         if learner.layouts != self.layouts {
             self.layouts = learner.layouts;
             let outgrown = self.part.take().map(Part::outgrown);
-            self.part = outgrown.map(|part| part.recode(&*learner.space, self.place));
+            self.part = outgrown.map(|part| part.recode(learner.space(), self.place));
         }
     }
 }

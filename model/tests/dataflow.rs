@@ -1,0 +1,194 @@
+//! The engine dataflow in several processes on the loopback: they find what one process finds, and
+//! a process that is lost, or that searches something else, is named.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+/// Far more states than a test can wait for.
+const ENDLESS: &str = "check bully --nodes 6 --crashes 2 --property at-most-one-leader";
+
+/// Processes that are to search together, and where they listen.
+struct Cluster {
+    hosts: NamedTempFile,
+    ports: Vec<u16>,
+}
+
+impl Cluster {
+    fn of(processes: usize) -> Self {
+        let free = |_| TcpListener::bind("127.0.0.1:0").expect("a port");
+        let listeners: Vec<_> = (0..processes).map(free).collect();
+        let port = |listener: &TcpListener| listener.local_addr().expect("it listens").port();
+        let ports: Vec<_> = listeners.iter().map(port).collect();
+        let mut hosts = NamedTempFile::new().expect("a file");
+        for port in &ports {
+            writeln!(hosts, "127.0.0.1:{port} # a process").expect("it can be written");
+        }
+        Cluster { hosts, ports }
+    }
+
+    fn start(&self, process: usize, line: &str) -> Child {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"));
+        command.args(line.split_whitespace()).args(["--engine", "dataflow", "--hosts"]);
+        command.arg(self.hosts.path()).args(["--process", &process.to_string()]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    }
+
+    /// All of them with the same command; what each said.
+    fn run(&self, line: &str) -> Vec<Output> {
+        let all: Vec<_> = (0..self.ports.len()).map(|process| self.start(process, line)).collect();
+        all.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect()
+    }
+}
+
+fn error(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!text.contains("panic"), "{text}");
+    text.lines().filter(|line| line.starts_with("error:")).collect()
+}
+
+/// Waits until it has worked for a fifth of a second.
+fn works(child: &mut Child) {
+    let path = format!("/proc/{}/stat", child.id());
+    let ticks = |stat: &str| stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse().ok();
+    while ticks(&std::fs::read_to_string(&path).unwrap_or_default()).unwrap_or(0_u64) < 20 {
+        assert!(child.try_wait().expect("it is a child").is_none(), "it ended too early");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn report(output: &Output) -> Value {
+    let mut json: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let object = json.as_object_mut().expect("an object");
+    for key in ["engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
+        object.remove(key);
+    }
+    json
+}
+
+#[test]
+fn processes_find_what_one_finds() {
+    let safety = "--property at-most-one-leader --property agreement --property decided";
+    let lines = [
+        "check bully --variant baseline --network set --crashes 2 --recoveries 1",
+        "check bully --crashes 2 --recoveries 1 --first",
+        "check raft-election --crashes 1 --recoveries 1 --suspicions 1",
+        "check bully --variant baseline --timing timed --delay 2 --t-elec 4 --t-coord 6 --t-detect 4",
+    ];
+    for line in lines {
+        let line = match line.contains("bully") {
+            true => format!("{line} --json --threads 1 {safety}"),
+            false => format!("{line} --json --threads 1 --property at-most-one-leader"),
+        };
+        let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
+        let exact = Command::new(binary).args(line.split_whitespace()).output().expect("it runs");
+        for processes in [2, 3] {
+            for output in Cluster::of(processes).run(&line) {
+                assert_eq!(output.status.code(), exact.status.code(), "{line}: {output:?}");
+                assert_eq!(report(&output), report(&exact), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_is_named_by_all_others() {
+    for (processes, killed) in [(2, 0), (2, 1), (3, 1)] {
+        let cluster = Cluster::of(processes);
+        let mut all: Vec<_> =
+            (0..processes).map(|process| cluster.start(process, ENDLESS)).collect();
+        all.iter_mut().for_each(works);
+        all[killed].kill().expect("it is a child");
+        let place = format!("process {killed} (127.0.0.1:{})", cluster.ports[killed]);
+        for (process, child) in all.into_iter().enumerate() {
+            let output = child.wait_with_output().expect("it ends");
+            if process != killed {
+                let told = error(&output);
+                assert!(told.contains(&format!("the connection to {place} is lost")), "{told}");
+            }
+        }
+    }
+}
+
+/// An interruption of one ends the search of all, and all tell what is known.
+#[test]
+fn an_interruption_of_one_ends_all() {
+    let cluster = Cluster::of(2);
+    let line = format!("{ENDLESS} --json");
+    let mut all = [0, 1].map(|process| cluster.start(process, &line));
+    all.iter_mut().for_each(works);
+    kill_process(Pid::from_child(&all[1]), Signal::INT).expect("it is there");
+    let [a, b] = all.map(|child| child.wait_with_output().expect("it ends"));
+    assert_eq!((a.status.code(), b.status.code()), (Some(3), Some(3)), "{a:?} {b:?}");
+    let (a, b) = (report(&a), report(&b));
+    assert_eq!(a, b);
+    assert_eq!(a["cut_short"], "interrupted");
+    let (waiting, states) = (a["unfinished"]["waiting"].as_u64(), a["states"]["distinct"].as_u64());
+    assert!(waiting > Some(0) && waiting < states, "{a}");
+}
+
+#[test]
+fn processes_that_search_something_else_are_told_what_differs() {
+    let cases = [
+        ("check bully --nodes 3", "check bully --nodes 4", "its search scenario nodes is"),
+        ("check bully --property agreement", "check bully", "its search properties is"),
+        ("check bully --threads 1", "check bully --threads 2", "its --threads is"),
+        ("check bully", "check bully --first", "its --first is"),
+    ];
+    for (one, other, what) in cases {
+        let cluster = Cluster::of(2);
+        let threads = |line: &str| match line.contains("--threads") {
+            true => line.to_owned(),
+            false => format!("{line} --threads 1"),
+        };
+        let all = [cluster.start(0, &threads(one)), cluster.start(1, &threads(other))];
+        for (process, child) in all.into_iter().enumerate() {
+            let told = error(&child.wait_with_output().expect("it ends"));
+            assert!(told.contains(&format!("process {} (", 1 - process)), "{told}");
+            assert!(told.contains(what), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_not_there_is_named() {
+    let cluster = Cluster::of(2);
+    let second = cluster.start(1, "check bully --max-seconds 1").wait_with_output();
+    let told = error(&second.expect("it ends"));
+    let place = format!("process 0 (127.0.0.1:{})", cluster.ports[0]);
+    assert!(
+        told.contains(&format!("{place} is not there after 1 s: Connection refused")),
+        "{told}"
+    );
+    assert!(told.contains("start it with --process 0"), "{told}");
+    let taken = TcpListener::bind(("127.0.0.1", cluster.ports[0])).expect("it is free");
+    let told = error(&cluster.start(0, "check bully").wait_with_output().expect("it ends"));
+    assert!(told.contains(&format!("cannot listen on 127.0.0.1:{}", cluster.ports[0])), "{told}");
+    drop(taken);
+}
+
+/// Whatever else connects to a process that waits.
+#[test]
+fn strangers_do_no_harm() {
+    let cluster = Cluster::of(2);
+    let line = "check bully --json --threads 1 --property agreement";
+    let first = cluster.start(0, line);
+    let stranger = || loop {
+        match TcpStream::connect(("127.0.0.1", cluster.ports[0])) {
+            Ok(stream) => return stream,
+            Err(_) => sleep(Duration::from_millis(20)),
+        }
+    };
+    stranger().write_all(b"GET / HTTP/1.1\r\nHost: bellwether\r\n\r\n").expect("it listens");
+    drop(stranger());
+    let second = cluster.start(1, line);
+    let [a, b] = [first, second].map(|child| child.wait_with_output().expect("it ends"));
+    assert_eq!(report(&a)["states"]["distinct"], report(&b)["states"]["distinct"]);
+    assert_eq!(a.status.code(), Some(0), "{a:?}");
+}
