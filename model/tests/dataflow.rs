@@ -79,7 +79,8 @@ fn processes_find_what_one_finds() {
         "check bully --variant baseline --network set --crashes 2 --recoveries 1",
         "check bully --crashes 2 --recoveries 1 --first",
         "check raft-election --crashes 1 --recoveries 1 --suspicions 1",
-        "check bully --variant baseline --timing timed --delay 2 --t-elec 4 --t-coord 6 --t-detect 4",
+        "check bully --variant baseline --timing timed --delay 2 --t-elec 4 --t-coord 6 \
+         --t-detect 4",
     ];
     for line in lines {
         let line = match line.contains("bully") {
