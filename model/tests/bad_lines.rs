@@ -64,6 +64,8 @@ const LINES: &[&str] = &[
     "check bully --hosts /dev/null --process 0",
     "check bully --seed 4",
     "check bully --engine simulation --seed x",
+    "check bully --depth 4",
+    "check bully --engine simulation --depth 0",
     "check bully --threads 0",
     "check bully --max-states 0",
     "check bully --max-seconds -1",

@@ -57,7 +57,7 @@ const FIRST: Options = options(true);
 
 const fn options(first: bool) -> Options {
     let (engine, limits) = (Engine::Exact, Limits::NONE);
-    Options { engine, threads: 2, limits, first, seed: 1, disk: None, hosts: None }
+    Options { engine, threads: 2, limits, first, seed: 1, depth: 1_000, disk: None, hosts: None }
 }
 
 #[test]

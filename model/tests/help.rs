@@ -169,6 +169,7 @@ const MEANT: &[(&str, &str)] = &[
     ("--property", "--property stabilises"),
     ("--engine", "--engine bfs"),
     ("--seed", "--seed 7 --engine simulation --max-seconds 0.1"),
+    ("--depth", "--depth 7 --engine simulation --max-seconds 0.1"),
     ("--threads", "--threads 1"),
     ("--max-states", ""),
     ("--max-seconds", "--max-seconds 10"),

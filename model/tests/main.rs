@@ -36,6 +36,7 @@ mod stoller;
 mod stoller_rules;
 mod stopped;
 mod survey;
+mod swarm;
 mod timed;
 mod trace;
 mod tune;

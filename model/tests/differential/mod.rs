@@ -7,6 +7,7 @@ mod capacity;
 mod dataflow;
 mod liveness;
 mod scenario;
+mod simulation;
 mod symmetry;
 mod timing;
 

@@ -3,7 +3,8 @@
 use super::exact::{DiskError, Exact, Goal, Graph, How, MeetError, Plan, SearchError};
 use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
-use super::{Report, Unfinished, Verdict, Watch, peak_rss_bytes, reference};
+use super::{Report, Simulation, Unfinished, Verdict, Watch};
+use super::{peak_rss_bytes, reference, simulation};
 use crate::erased::{AnyCondition, AnyProperty, AnySpace, AnyWorld};
 use crate::property::{Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
@@ -57,9 +58,10 @@ pub fn decide(
     };
     let found = match options.engine {
         Engine::Exact | Engine::Dataflow => exact(world, properties, options, look)?,
+        Engine::Simulation => simulation::search(world, properties, options, look)?,
         engine => {
             let mut found = reference::search(world, properties, options, look);
-            if liveness && found.cut_short.is_none() && engine != Engine::Simulation {
+            if liveness && found.cut_short.is_none() {
                 let mut look = |event| look(again(event));
                 let ours = exact(world, properties, options, &mut look)?;
                 let (exact, reference) = (ours.counts, found.counts);
@@ -73,7 +75,7 @@ pub fn decide(
             found
         }
     };
-    let Found { counts, cut_short, unfinished, trouble, bounds_met, decisions } = found;
+    let Found { counts, cut_short, unfinished, trouble, bounds_met, decisions, simulation } = found;
     Ok(Report {
         world: world.share(),
         engine: options.engine,
@@ -86,6 +88,7 @@ pub fn decide(
         unfinished,
         trouble,
         bounds_met,
+        simulation,
         decisions,
     })
 }
@@ -109,6 +112,7 @@ pub(super) struct Found {
     pub(super) trouble: Option<String>,
     pub(super) bounds_met: Vec<String>,
     pub(super) decisions: Vec<Decision>,
+    pub(super) simulation: Option<Simulation>,
 }
 
 impl Found {
@@ -160,7 +164,8 @@ fn exact(
         on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
-    Ok(Found { counts, cut_short, unfinished, trouble, bounds_met, decisions })
+    let simulation = None;
+    Ok(Found { counts, cut_short, unfinished, trouble, bounds_met, decisions, simulation })
 }
 
 /// Why liveness is not decided, if the transitions are not kept.

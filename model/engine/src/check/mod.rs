@@ -19,12 +19,14 @@ mod progress;
 mod reference;
 mod report;
 mod scc;
+mod simulation;
 
 pub use decide::{CheckError, check, decide};
 pub use exact::{Disk, DiskError, Hosts, HostsError, MeetError};
 pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
 pub use progress::{Event, Phase, Progress, Watch};
 pub use report::{Counterexample, Counts, Decision, Report, Unfinished, Verdict, holds_within};
+pub use simulation::Simulation;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,7 +45,7 @@ pub enum Engine {
     Bfs,
     /// Stateright's depth-first search over 64-bit fingerprints.
     Dfs,
-    /// Stateright's random walks: they find violations and prove nothing.
+    /// A swarm of [random walks](crate::world::swarm): they find violations and prove nothing.
     Simulation,
 }
 
@@ -73,12 +75,17 @@ pub struct Options {
     pub first: bool,
     /// The seed of the random walks.
     pub seed: u64,
+    /// How many steps a random walk takes at most.
+    pub depth: usize,
     /// Where the exact engine puts what has no place in memory, and saves a search that ends early.
     /// Liveness is not decided there.
     pub disk: Option<Disk>,
     /// The processes of the engine dataflow, if there are several, each with so many threads.
     pub hosts: Option<Hosts>,
 }
+
+/// How many steps a random walk takes at most if it is not said.
+pub const DEPTH: usize = 1_000;
 
 impl Default for Options {
     fn default() -> Self {
@@ -88,6 +95,7 @@ impl Default for Options {
             limits: Limits::NONE,
             first: false,
             seed: 1,
+            depth: DEPTH,
             disk: None,
             hosts: None,
         }

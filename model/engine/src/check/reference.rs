@@ -12,16 +12,13 @@ use super::model::{Model, SLOTS, named};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::property::{Kind, Temporal};
-use stateright::{Checker, HasDiscoveries, Model as _, UniformChooser};
+use stateright::{Checker, HasDiscoveries, Model as _};
 use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long the watcher sleeps between two looks at a search.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
-
-/// How many random steps a simulation takes in all if no limit says otherwise.
-const RANDOM_STEPS: u64 = 1_000_000;
 
 /// Lets stateright search `world` for violations of the safety properties.
 pub(super) fn search(
@@ -42,31 +39,26 @@ pub(super) fn search(
     if options.first {
         builder = builder.finish_when(HasDiscoveries::AnyFailures);
     }
-    if options.engine == Engine::Simulation {
-        let steps = options.limits.states.unwrap_or(RANDOM_STEPS);
-        builder = builder.target_state_count(usize::try_from(steps).unwrap_or(usize::MAX));
-    }
     let (outcome, cut_short) = match options.engine {
         Engine::Dfs => watch(builder.spawn_dfs(), options, look),
-        Engine::Simulation => {
-            watch(builder.spawn_simulation(options.seed, UniformChooser), options, look)
+        Engine::Bfs | Engine::Exact | Engine::Dataflow | Engine::Simulation => {
+            watch(builder.spawn_bfs(), options, look)
         }
-        Engine::Bfs | Engine::Exact | Engine::Dataflow => watch(builder.spawn_bfs(), options, look),
     };
     let violated =
         |p: &AnyProperty| p.kind() == Kind::Safety && outcome.discoveries.contains_key(p.name);
     let stopped = options.first && properties.iter().any(violated);
     let cut_short = cut_short.or(stopped.then_some(Reason::FirstViolation));
-    let sampled = (options.engine == Engine::Simulation).then_some(Reason::Sampled);
     let bounds_met = world.bounds_met(&exceeded);
     let bounds = (!bounds_met.is_empty()).then_some(Reason::Bounds);
     let decisions = properties.iter().map(|property| {
-        let incomplete = cut_short.or(sampled).or(missing(property, &outcome)).or(bounds);
+        let incomplete = cut_short.or(missing(property, &outcome)).or(bounds);
         decide(world, property, outcome.discoveries.get(property.name), incomplete, options)
     });
     let decisions = decisions.collect();
     let counts = outcome.counts;
-    Found { counts, cut_short, unfinished: None, trouble: None, bounds_met, decisions }
+    let (unfinished, trouble, simulation) = (None, None, None);
+    Found { counts, cut_short, unfinished, trouble, bounds_met, decisions, simulation }
 }
 
 /// What keeps a complete search from deciding, within the bounds.

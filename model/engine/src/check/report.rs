@@ -1,6 +1,6 @@
 //! What a check found.
 
-use super::{Engine, Reason};
+use super::{Engine, Reason, Simulation};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::property::Kind;
 use crate::trace::{Shows, Step, Trace};
@@ -34,6 +34,8 @@ pub struct Report {
     pub bounds_met: Vec<String>,
     /// What is wrong with the disk, if that ended the search or kept it from being saved.
     pub trouble: Option<String>,
+    /// What random walks met, if those were the search.
+    pub simulation: Option<Simulation>,
     /// Each property with its verdict, in the order in which they were asked.
     pub decisions: Vec<Decision>,
 }
@@ -41,7 +43,7 @@ pub struct Report {
 /// How much there was to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Distinct reachable states.
+    /// Distinct reachable states; for random walks, about how many they met.
     pub distinct: u64,
     /// Initial states and enabled action instances.
     pub generated: u64,
@@ -183,6 +185,9 @@ impl Serialize for Report {
         map.serialize_entry("unfinished", &self.unfinished)?;
         if let Some(trouble) = &self.trouble {
             map.serialize_entry("trouble", trouble)?;
+        }
+        if let Some(simulation) = &self.simulation {
+            map.serialize_entry("simulation", simulation)?;
         }
         map.serialize_entry("bounds_met", &self.bounds_met)?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;

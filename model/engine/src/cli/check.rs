@@ -2,11 +2,13 @@
 
 use super::table::{Cell, Table};
 use super::{
-    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, world,
+    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, walks,
+    world,
 };
 use crate::check::{
     self, Decision, Disk, Engine, Hosts, Options, Reason, Report, Unfinished, Verdict,
 };
+use crate::property::Kind;
 use crate::trace::Trace;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
@@ -64,6 +66,11 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "SEED", help_heading = "Search", value_parser = seed)]
     seed: Option<u64>,
 
+    /// How many steps a random walk of --engine simulation takes at most [default: 1000]
+    #[arg(long, value_name = "STEPS", help_heading = "Search", value_parser = depth,
+          allow_negative_numbers = true)]
+    depth: Option<usize>,
+
     /// Print one JSON object and nothing else
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -101,7 +108,8 @@ enum EngineArg {
     Bfs,
     /// Stateright's depth-first search
     Dfs,
-    /// Stateright's random walks: they find violations and prove nothing
+    /// Random walks, each with budgets and weights of its own: they find violations and prove
+    /// nothing
     Simulation,
 }
 
@@ -111,6 +119,10 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     if args.seed.is_some() && args.engine != EngineArg::Simulation {
         let why = "only --engine simulation walks at random; choose it, or leave the seed out";
         return Err(UsageError::NoEffect { flag: "--seed".to_owned(), why: why.to_owned() }.into());
+    }
+    if args.depth.is_some() && args.engine != EngineArg::Simulation {
+        let why = "only --engine simulation walks; choose it, or leave the depth out";
+        return Err(UsageError::NoEffect { flag: "--depth".to_owned(), why: why.to_owned() }.into());
     }
     if args.disk.is_some() && args.engine != EngineArg::Exact {
         let why = "only --engine exact searches in files; choose it, or leave the folder out";
@@ -144,6 +156,11 @@ fn process(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "give the number of a host, the first is 0".to_owned())
 }
 
+fn depth(text: &str) -> Result<usize, String> {
+    let depth = text.parse().ok().filter(|depth| (1..=10_000_000).contains(depth));
+    depth.ok_or_else(|| "give a whole number from 1 to 10000000".to_owned())
+}
+
 /// Where a property's counterexample was saved.
 pub type Saved = Vec<(&'static str, PathBuf)>;
 
@@ -170,12 +187,13 @@ impl CheckArgs {
             engine,
             // Stateright's searches find something else each time with more threads.
             threads: match self.limits.threads {
-                None if !matches!(engine, Engine::Exact | Engine::Dataflow) => 1,
+                None if matches!(engine, Engine::Bfs | Engine::Dfs) => 1,
                 _ => self.limits.threads(),
             },
             limits: self.limits.limits(),
             first: self.first,
             seed: self.seed.unwrap_or(1),
+            depth: self.depth.unwrap_or(check::DEPTH),
             disk: self.disk.clone().map(|folder| Disk { folder, resume: self.resume, groups: 1 }),
             hosts,
         })
@@ -209,6 +227,9 @@ pub fn print(
     writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
     writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
     writeln!(out, "{}", table(report).print(ascii))?;
+    if let Some(simulation) = &report.simulation {
+        walks::met(&mut out, simulation, ascii)?;
+    }
     let mut told: Vec<(&'static str, Trace)> = Vec::new();
     for (decision, trace) in counterexamples(report) {
         let property = &decision.property;
@@ -264,6 +285,9 @@ fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> 
 }
 
 fn searched(report: &Report) -> String {
+    if let Some(simulation) = &report.simulation {
+        return walks::searched(report, simulation);
+    }
     let counts = report.counts;
     let how = match report.engine {
         Engine::Exact => "exact (whole states)".to_owned(),
@@ -317,10 +341,16 @@ fn verdict(report: &Report, decision: &Decision) -> Cell {
         (Verdict::Unknown, _) if decision.reason == Some(Reason::FirstViolation) => {
             (AnsiColor::Yellow, "not decided".to_owned())
         }
-        (Verdict::Unknown, _) => {
-            let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
-            (AnsiColor::Yellow, format!("unknown: {}", why.unwrap_or_default()))
+        (Verdict::Unknown, _) if decision.property.kind() != Kind::Liveness => {
+            let not_found = report.simulation.as_ref().map(walks::not_found);
+            (AnsiColor::Yellow, not_found.unwrap_or_else(|| unknown(report, decision)))
         }
+        (Verdict::Unknown, _) => (AnsiColor::Yellow, unknown(report, decision)),
     };
     Cell::new(words).in_colour(colour)
+}
+
+fn unknown(report: &Report, decision: &Decision) -> String {
+    let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
+    format!("unknown: {}", why.unwrap_or_default())
 }

@@ -15,7 +15,8 @@ pub struct LimitArgs {
           value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
 
-    /// Give up after this many states
+    /// Give up after this many states; with random walks, after this many steps [default: walks
+    /// take a million steps, or as many as --max-seconds allows]
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
           value_parser = states, allow_negative_numbers = true)]
     pub max_states: Option<u64>,

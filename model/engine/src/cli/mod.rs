@@ -16,6 +16,7 @@ pub mod text;
 mod timed_args;
 mod trace;
 mod tune;
+mod walks;
 mod world_args;
 
 pub use called::called;

@@ -10,7 +10,7 @@ mod protocol;
 mod world;
 
 pub use protocol::{AnyProtocol, AnyRules, Entry, Registry, UnknownProtocol, VariantRow};
-pub use world::{AnySpace, AnyWorld};
+pub use world::{AnySpace, AnySwarm, AnyWorld};
 
 use crate::protocol::Protocol;
 use crate::temporal::Property;

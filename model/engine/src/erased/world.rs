@@ -9,6 +9,7 @@ use crate::round::{Round, Starters, round};
 use crate::space::{ActionId, Space};
 use crate::trace::{self, Shows, Trace, TraceError};
 use crate::world::packed::Packed;
+use crate::world::swarm::{Goal, Plan, Rules, Walk};
 use crate::world::{Action, Boundary, Condition, Exceeded, Scenario, State, World};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -61,6 +62,10 @@ pub trait AnyWorld: Debug + Send + Sync {
     /// i-th question.
     fn pack(&self, questions: &[AnyCondition]) -> Box<dyn AnySpace>;
 
+    /// What walks in it at random. Each goal is what is asked of a state, and the answer to look
+    /// for.
+    fn swarm(&self, goals: &[(AnyCondition, bool)]) -> Box<dyn AnySwarm + '_>;
+
     /// The execution in which `actions` happen one after the other.
     fn record(&self, actions: &[AnyAction], shows: Option<Shows>) -> Trace;
 
@@ -96,6 +101,42 @@ pub trait AnySpace: Space {
 
     /// What every transition from each of `states` gains, of everything that is counted.
     fn tally(&self, until: Until, states: &mut dyn Iterator<Item = Vec<u64>>) -> Tally;
+}
+
+/// What walks in a world at random.
+pub trait AnySwarm: Sync {
+    /// Takes a walk; `None` if it was to `stop`.
+    fn walk(&self, plan: &Plan, stop: &dyn Fn() -> bool) -> Option<Walk>;
+
+    /// An execution that meets this goal as well, with some of these actions only.
+    fn shorten(&self, goal: usize, path: &[AnyAction]) -> Vec<AnyAction>;
+
+    /// The bounds that kept walks from a step, in words: what there may be at most.
+    fn bounds_met(&self) -> Vec<String>;
+}
+
+/// A world, what is looked for, and its other rules.
+struct Swarm<'a, P: Protocol> {
+    world: &'a World<P>,
+    goals: Vec<Goal<P>>,
+    rules: Rules<P>,
+    exceeded: Exceeded,
+}
+
+impl<P: Protocol> AnySwarm for Swarm<'_, P> {
+    fn walk(&self, plan: &Plan, stop: &dyn Fn() -> bool) -> Option<Walk> {
+        self.world.walk(plan, &self.goals, (&self.rules, &self.exceeded), stop)
+    }
+
+    fn shorten(&self, goal: usize, path: &[AnyAction]) -> Vec<AnyAction> {
+        let path = path.iter().map(action).collect();
+        let shorter = self.world.shorten(path, &self.goals[goal]);
+        shorter.into_iter().map(AnyAction::of).collect()
+    }
+
+    fn bounds_met(&self) -> Vec<String> {
+        self.world.bounds_met(&self.exceeded)
+    }
 }
 
 fn state<P: Protocol>(state: &AnyState) -> &State<P> {
@@ -179,6 +220,19 @@ impl<P: Protocol> AnyWorld for World<P> {
 
     fn pack(&self, questions: &[AnyCondition]) -> Box<dyn AnySpace> {
         Box::new(Packed::new(self, questions.iter().map(condition).collect()))
+    }
+
+    fn swarm(&self, goals: &[(AnyCondition, bool)]) -> Box<dyn AnySwarm + '_> {
+        let goal = |(asked, answer): &(AnyCondition, bool)| Goal {
+            condition: condition(asked),
+            answer: *answer,
+        };
+        Box::new(Swarm {
+            world: self,
+            goals: goals.iter().map(goal).collect(),
+            rules: Rules::of(self),
+            exceeded: Exceeded::default(),
+        })
     }
 
     fn record(&self, actions: &[AnyAction], shows: Option<Shows>) -> Trace {

@@ -130,7 +130,8 @@ pub fn variant<P: Protocol>(name: &str, overrides: &[(String, String)]) -> Resul
     overrides.iter().try_fold(rules.rules, |rules, (rule, value)| with_rule(rules, rule, value))
 }
 
-fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleError> {
+/// The rules with one of them replaced.
+pub(crate) fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Result<P, RuleError> {
     let mut fields = match serde_json::to_value(rules) {
         Ok(serde_json::Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),

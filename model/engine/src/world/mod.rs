@@ -23,6 +23,7 @@ mod scenario;
 mod slow;
 mod state;
 mod step;
+pub mod swarm;
 mod timed;
 
 pub use crate::protocol::Envelope;

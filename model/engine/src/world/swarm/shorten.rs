@@ -1,0 +1,67 @@
+//! A shorter way to the same.
+
+use super::Goal;
+use crate::protocol::Protocol;
+use crate::world::{Action, World};
+
+/// How many steps are taken at most to find a shorter way.
+const MOST_STEPS: usize = 200_000;
+
+impl<P: Protocol> World<P> {
+    /// An execution that meets `goal` as well, with some of these actions only. It is not always
+    /// a shortest one: parts are left out for as long as that is cheap.
+    pub(crate) fn shorten(&self, path: Vec<Action<P>>, goal: &Goal<P>) -> Vec<Action<P>> {
+        let mut best = path;
+        let mut steps = 0;
+        let mut size = best.len().div_ceil(2);
+        while size > 0 {
+            let before = best.len();
+            let mut begin = 0;
+            while begin < best.len() && steps < MOST_STEPS {
+                let end = (begin + size).min(best.len());
+                let tried = best[..begin].iter().chain(&best[end..]);
+                steps += best.len();
+                match self.meets(tried, goal) {
+                    Some(found) if found.len() < best.len() => best = found,
+                    _ => begin = end,
+                }
+            }
+            if steps >= MOST_STEPS {
+                break;
+            }
+            // Single actions are left out until none can be.
+            size = if size == 1 && best.len() < before { 1 } else { size / 2 };
+        }
+        best
+    }
+
+    /// Those of the actions that can happen, one after the other, until `goal` is met.
+    fn meets<'a>(
+        &self,
+        actions: impl Iterator<Item = &'a Action<P>>,
+        goal: &Goal<P>,
+    ) -> Option<Vec<Action<P>>> {
+        let mut state = self.initial();
+        let (mut taken, mut enabled) = (Vec::new(), Vec::new());
+        if goal.met(self, &state) {
+            return Some(taken);
+        }
+        for action in actions {
+            enabled.clear();
+            self.enabled(&state, &mut enabled);
+            if !enabled.contains(action) {
+                continue;
+            }
+            let after = self.apply(&state, action).state;
+            if self.exceeds(&after).is_some() {
+                continue;
+            }
+            state = after;
+            taken.push(*action);
+            if goal.met(self, &state) {
+                return Some(taken);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,197 @@
+//! One walk.
+
+use super::kind::{Kind, concerned};
+use super::random::Random;
+use super::sketch::Sketch;
+use super::{Coverage, Goal, Rules};
+use crate::erased::AnyAction;
+use crate::protocol::{Id, Protocol};
+use crate::world::{Action, Budget, Exceeded, State, World};
+
+/// Which walk.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The seed of all walks.
+    pub seed: u64,
+    /// The number of this one.
+    pub number: u64,
+    /// How many steps it takes at most.
+    pub depth: usize,
+    /// Whether it looks which rules decide.
+    pub looks: bool,
+}
+
+/// What a walk has met.
+#[derive(Clone, Debug, Default)]
+pub struct Walk {
+    /// How many steps it took.
+    pub steps: usize,
+    /// What it met.
+    pub coverage: Coverage,
+    /// About how many states it met.
+    pub states: Sketch,
+    /// After how many steps it first met each goal.
+    pub found: Vec<Option<usize>>,
+    /// What happened, up to the last goal that it was first to meet.
+    pub path: Vec<AnyAction>,
+}
+
+/// How often a walk looks whether it is to end.
+const BETWEEN_LOOKS: usize = 64;
+
+/// How likely a kind of action is, beside the others that can happen.
+const WEIGHTS: [u64; 4] = [1, 4, 16, 64];
+
+/// What a walk has drawn.
+struct Drawn {
+    weights: [u64; Kind::ALL.len()],
+    /// How often each kind may still happen.
+    left: [u64; Kind::ALL.len()],
+    /// The processes to which little happens.
+    slow: Vec<bool>,
+}
+
+impl Drawn {
+    fn new<P: Protocol>(world: &World<P>, random: &mut Random) -> Drawn {
+        let mut left = [u64::MAX; Kind::ALL.len()];
+        for (kind, left) in Kind::ALL.into_iter().zip(&mut left) {
+            // Half of the walks do not hold back.
+            if kind.is_budgeted() && random.below(2) == 0 {
+                *left = match most(world, kind) {
+                    Some(most) => random.below(most + 1),
+                    None => 1 << random.below(8),
+                };
+            }
+        }
+        let weights = Kind::ALL.map(|_| WEIGHTS[random.place(WEIGHTS.len())]);
+        let slow = world.ids().map(|_| random.below(4) == 0).collect();
+        Drawn { weights, left, slow }
+    }
+
+    fn left(&mut self, kind: Kind) -> &mut u64 {
+        &mut self.left[kind as usize]
+    }
+
+    /// One of these, which are sorted by kind.
+    fn choose<P: Protocol>(&self, actions: &[Action<P>], random: &mut Random) -> usize {
+        let weight =
+            |of: &[Action<P>]| of.first().map_or(0, |a| self.weights[Kind::of(a) as usize]);
+        let kinds = || actions.chunk_by(|a, b| Kind::of(a) == Kind::of(b));
+        let mut at = random.below(kinds().map(weight).sum());
+        let mut begin = 0;
+        for kind in kinds() {
+            if let Some(rest) = at.checked_sub(weight(kind)) {
+                (at, begin) = (rest, begin + kind.len());
+                continue;
+            }
+            let mut chosen = random.place(kind.len());
+            let is_slow = |id: Id| self.slow[id.index()];
+            if concerned(&kind[chosen]).is_some_and(is_slow) && random.below(8) > 0 {
+                chosen = random.place(kind.len());
+            }
+            return begin + chosen;
+        }
+        begin
+    }
+}
+
+/// How often the world allows this kind at most; `None` if any number of times.
+fn most<P: Protocol>(world: &World<P>, kind: Kind) -> Option<u64> {
+    let may = world.scenario().faults;
+    let most = match kind {
+        Kind::Suspect => may.suspicions,
+        Kind::Duplicate => may.duplicates,
+        Kind::Crash => may.crashes,
+        Kind::Recover => may.recoveries,
+        Kind::Pause => may.pauses,
+        Kind::Cut => may.cuts,
+        Kind::Lose => match may.losses {
+            Budget::AtMost(most) => most,
+            Budget::Unbounded => return None,
+        },
+        _ => return None,
+    };
+    Some(u64::from(most))
+}
+
+impl<P: Protocol> World<P> {
+    /// Takes a walk; `None` if it was to `stop`.
+    pub(crate) fn walk(
+        &self,
+        plan: &Plan,
+        goals: &[Goal<P>],
+        (rules, exceeded): (&Rules<P>, &Exceeded),
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Walk> {
+        let mut random = Random::new(plan.seed, plan.number);
+        let mut drawn = Drawn::new(self, &mut random);
+        let mut walk = Walk { found: vec![None; goals.len()], ..Walk::default() };
+        if plan.looks {
+            walk.coverage.looked = 1;
+        }
+        walk.coverage.rules = rules.none_met();
+        let mut path: Vec<Action<P>> = Vec::new();
+        let mut state = self.initial();
+        let mut enabled = Vec::new();
+        loop {
+            walk.states.note(&state);
+            for (goal, found) in goals.iter().zip(&mut walk.found) {
+                if found.is_none() && goal.met(self, &state) {
+                    *found = Some(path.len());
+                }
+            }
+            if path.len() % BETWEEN_LOOKS == BETWEEN_LOOKS - 1 && stop() {
+                return None;
+            }
+            if path.len() == plan.depth {
+                break;
+            }
+            enabled.clear();
+            self.enabled(&state, &mut enabled);
+            enabled.retain(|action| *drawn.left(Kind::of(action)) > 0);
+            let Some((action, next)) =
+                self.take(&state, &mut enabled, (&drawn, &mut random), exceeded)
+            else {
+                break;
+            };
+            let left = drawn.left(Kind::of(&action));
+            *left = left.saturating_sub(u64::from(Kind::of(&action).is_budgeted()));
+            walk.coverage.taken.note(&state, &action);
+            if plan.looks {
+                rules.note((&state, &action, &next), &mut walk.coverage.rules);
+            }
+            path.push(action);
+            state = next;
+        }
+        walk.steps = path.len();
+        let last = walk.found.iter().flatten().max();
+        path.truncate(last.copied().unwrap_or(0));
+        walk.path = path.into_iter().map(AnyAction::of).collect();
+        Some(walk)
+    }
+
+    /// One of the actions, and the state that follows; `None` if nothing happens any more but
+    /// heartbeats without news, or all that happens exceeds a bound.
+    fn take(
+        &self,
+        state: &State<P>,
+        actions: &mut Vec<Action<P>>,
+        (drawn, random): (&Drawn, &mut Random),
+        exceeded: &Exceeded,
+    ) -> Option<(Action<P>, State<P>)> {
+        if !actions.iter().any(Action::is_fault) && self.is_quiescent(state) {
+            return None;
+        }
+        actions.sort_by_key(Kind::of);
+        while !actions.is_empty() {
+            let at = drawn.choose(actions, random);
+            let after = self.apply(state, &actions[at]).state;
+            match self.exceeds(&after) {
+                None => return Some((actions[at], after)),
+                Some(bound) => exceeded.note(bound),
+            }
+            actions.remove(at);
+        }
+        None
+    }
+}
