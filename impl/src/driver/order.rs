@@ -81,9 +81,11 @@ pub enum RequestError {
 
 /// What can be asked of a node. The answer comes when the node has done its part, and tells which
 /// node was to be next, if any. A leader that hands over leads on until that one is prepared, but
-/// for no longer than the time between two rounds; it leads no longer when it answers. Whether the
-/// other comes to lead is another matter: if it does not within a time-out, the others start an
-/// election, so a handover always ends.
+/// for no longer than the time between two rounds; it leads no longer when it answers. Before that
+/// it waits until all [work](Handle::begin_work) that it asked to end has ended, and no longer than
+/// its lease lasts. So code that holds such work must not wait for the answer. Whether the other
+/// comes to lead is another matter: if it does not within a time-out, the others start an election,
+/// so a handover always ends.
 impl Handle {
     /// Leads no longer. The highest node that has acknowledged this leader's latest rounds is next;
     /// if there is none, the others start an election at once.
