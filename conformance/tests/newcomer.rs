@@ -23,11 +23,16 @@ enum How {
     Prints(&'static str),
     /// What it starts in the background is stopped as the README says, once this command succeeds.
     Until(&'static str),
+    /// It takes many minutes: it is run to its end if [`ALL`] is set, and ends with this status.
+    RunsLong(i32),
     /// It is not run, because of this.
     Not(&'static str),
 }
 
-use How::{Not, Prints, Runs, Until};
+use How::{Not, Prints, Runs, RunsLong, Until};
+
+/// The variable that asks for the long blocks too.
+const ALL: &str = "BELLWETHER_LONG";
 
 const BUILDS: &str = "it builds everything once more, optimised: minutes; CI packs every crate";
 const LONG: &str = "it takes many minutes";
@@ -38,7 +43,7 @@ const TEST: &str = "it is a test, which runs beside this one";
 const BLOCKS: &[(&str, &str, How)] = &[
     ("README.md", "cargo test --workspace", Not(TEST)),
     ("README.md", "cargo install", Not(BUILDS)),
-    ("README.md", "cargo run --release -- survey", Not("tests/survey.rs decides the same matrix")),
+    ("README.md", "cargo run --release -- survey", RunsLong(0)),
     ("README.md", "cargo run --release -- explore", Prints("Explorer: http://")),
     (
         "README.md",
@@ -71,29 +76,29 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/model.md", "target/release/bellwether-model check bully --recoveries 1 --json", Runs),
     ("docs/performance.md", "cargo run --release -p bellwether-model --example", Not(LONG)),
     ("docs/performance.md", "time CARGO_HOME", Not(BUILDS)),
-    ("docs/performance.md", "target/release/bellwether-model check bully --variant", Not(LONG)),
+    ("docs/performance.md", "target/release/bellwether-model check bully --variant", RunsLong(0)),
     ("docs/performance.md", "mkdir -p out", Not("it needs TLC and SPIN, and takes many minutes")),
-    ("docs/performance.md", "target/release/bellwether-model check bully --nodes 5", Not(LONG)),
-    ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", Not(LONG)),
+    ("docs/performance.md", "target/release/bellwether-model check bully --nodes 5", RunsLong(0)),
+    ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", RunsLong(0)),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- failover", Not(ROOT)),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- quiescent", Not(LONG)),
     ("docs/protocols/garcia-molina.md", "cargo test -p bellwether-conformance", Not(TEST)),
-    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --variant bare", Not(LONG)),
-    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --engine", Not(LONG)),
+    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --variant bare", RunsLong(0)),
+    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --engine", RunsLong(0)),
     ("docs/protocols/quorum.md", "BELLWETHER_CASES=1500", Not(LONG)),
     (
         "docs/protocols/quorum.md",
         "cargo run --release -p bellwether-conformance -- lockstep",
-        Not("unoptimised, it takes minutes; tests/quorum.rs compares in such worlds"),
+        RunsLong(0),
     ),
     ("docs/prove.md", "apt install z3", Not("it installs a package, as root")),
     (
         "docs/questions.md",
         "cargo run --release -p bellwether-conformance -- lockstep quorum",
-        Not("unoptimised, it takes minutes; tests/quorum.rs compares in this world"),
+        RunsLong(0),
     ),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- replay", Runs),
-    ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", Not(LONG)),
+    ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", RunsLong(0)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --faults", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
@@ -105,8 +110,9 @@ const SHOWN: &[(&str, &str, &str)] = &[
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", LONG),
 ];
 
-/// No block may take longer.
+/// No block may take longer, and no long one longer than that.
 const LIMIT: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(3_600);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -162,10 +168,10 @@ fn every_block_for_a_shell_is_run_or_has_a_reason() {
 #[test]
 fn what_the_pages_show_works_as_it_stands() {
     let Some(clone) = Clone::new() else { return };
-    let pages = pages();
+    let (pages, all) = (pages(), std::env::var_os(ALL).is_some());
     for (page, begins, how) in BLOCKS {
-        let all = blocks(&pages[*page], "sh");
-        let block = all.into_iter().find(|block| block.starts_with(begins)).expect("it is there");
+        let shown = blocks(&pages[*page], "sh");
+        let block = shown.into_iter().find(|block| block.starts_with(begins)).expect("it is there");
         match how {
             Runs => clone.run(&format!("set -eu\n{block}"), block),
             Prints(what) => clone.run_until(what, block),
@@ -176,7 +182,11 @@ fn what_the_pages_show_works_as_it_stands() {
                 let stop = format!("{block}\n{wait}\n{end}");
                 clone.run(&stop, block);
             }
-            Not(_) => {}
+            RunsLong(status) if all => {
+                let begins = "set -eu\nmkdir -p docs/images";
+                clone.run_for(LONGEST, &format!("{begins}\n{block}"), block, *status);
+            }
+            RunsLong(_) | Not(_) => {}
         }
     }
 }
@@ -264,16 +274,20 @@ impl Clone {
     }
 
     fn run(&self, script: &str, block: &str) {
+        self.run_for(LIMIT, script, block, 0);
+    }
+
+    fn run_for(&self, limit: Duration, script: &str, block: &str, expected: i32) {
         let started = Instant::now();
         let mut group = self.start(script);
         let status = loop {
             if let Some(status) = group.0.try_wait().expect("it is our child") {
                 break status;
             }
-            assert!(started.elapsed() < LIMIT, "{LIMIT:?} are over:\n{block}\n{}", self.said());
+            assert!(started.elapsed() < limit, "{limit:?} are over:\n{block}\n{}", self.said());
             std::thread::sleep(Duration::from_millis(20));
         };
-        assert!(status.success(), "{status}:\n{block}\n{}", self.said());
+        assert_eq!(status.code(), Some(expected), "{status}:\n{block}\n{}", self.said());
     }
 
     fn run_until(&self, what: &str, block: &str) {
