@@ -3,8 +3,8 @@
 use assert_cmd::Command;
 use bellwether_model::check::bounds::{Until, bounds};
 use bellwether_model::check::{
-    Cancel, Engine, Event, Limits, Options, Phase, Progress, Reason, Report, Unfinished, Verdict,
-    check,
+    Cancel, Engine, Event, Limits, Options, Phase, Progress, Reason, Reduction, Report, Unfinished,
+    Verdict, check,
 };
 use bellwether_model::property;
 use bellwether_model::protocol::bully::Bully;
@@ -57,7 +57,8 @@ const FIRST: Options = options(true);
 
 const fn options(first: bool) -> Options {
     let (engine, limits) = (Engine::Exact, Limits::NONE);
-    Options { engine, threads: 2, limits, first, seed: 1, depth: 1_000, disk: None, hosts: None }
+    let (disk, hosts, reduction) = (None, None, Reduction::None);
+    Options { engine, threads: 2, limits, first, seed: 1, depth: 1_000, disk, hosts, reduction }
 }
 
 #[test]

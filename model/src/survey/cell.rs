@@ -109,6 +109,7 @@ pub(super) fn short(reason: Reason) -> &'static str {
         Reason::Disk => "disk trouble",
         Reason::NotOnDisk => "not on a disk",
         Reason::NotInDataflow => "not in a dataflow",
+        Reason::NotReduced | Reason::AsksForMessages => "not reduced",
         Reason::Interrupted => "interrupted",
         Reason::FirstViolation => "stopped at a violation",
         Reason::Bounds => "beyond bounds",

@@ -6,6 +6,7 @@
 mod capacity;
 mod dataflow;
 mod liveness;
+mod reduced;
 mod scenario;
 mod simulation;
 mod symmetry;

@@ -1,15 +1,17 @@
 //! From a world and its properties to verdicts.
 
+mod reduced;
+
 use super::exact::{DiskError, Exact, Goal, Graph, How, MeetError, Plan, SearchError};
 use super::liveness::{self, Lasso};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
-use super::{Report, Simulation, Unfinished, Verdict, Watch};
+use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
 use super::{peak_rss_bytes, reference, simulation};
 use crate::erased::{AnyCondition, AnyProperty, AnySpace, AnyWorld};
 use crate::property::{Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
 use crate::space::ActionId;
-use crate::world::World;
+use crate::world::{NotReduced, World};
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -57,6 +59,9 @@ pub fn decide(
         event => look(event),
     };
     let found = match options.engine {
+        _ if options.reduction == Reduction::DeadMessages => {
+            reduced::without_dead_messages(world, properties, options, look)?
+        }
         Engine::Exact | Engine::Dataflow => exact(world, properties, options, look)?,
         Engine::Simulation => simulation::search(world, properties, options, look)?,
         engine => {
@@ -79,6 +84,7 @@ pub fn decide(
     Ok(Report {
         world: world.share(),
         engine: options.engine,
+        reduction: options.reduction,
         threads: options.threads,
         processes: options.hosts.as_ref().map_or(1, |hosts| hosts.addresses.len()),
         counts,
@@ -369,6 +375,18 @@ pub enum CheckError {
          exact, or ask for other properties too"
     )]
     OnlyLiveness,
+    /// Some messages would be left out, and the engine cannot do without them.
+    #[error("only --engine exact leaves messages out, and not with --disk; leave --reduce out")]
+    OnlyExactReduces,
+    /// The reduction says why.
+    #[error("--reduce: {0}")]
+    NotReduced(#[from] NotReduced),
+    /// All states would be searched and nothing decided.
+    #[error(
+        "without dead messages neither liveness is decided nor what only this protocol is asked, \
+         and nothing else is asked; leave --reduce out, or ask for other properties too"
+    )]
+    NothingReduced,
     /// The system gives no threads.
     #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
     Threads {

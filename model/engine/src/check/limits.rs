@@ -99,6 +99,10 @@ pub enum Reason {
     NotOnDisk,
     /// Liveness needs the transitions, and a dataflow does not keep them.
     NotInDataflow,
+    /// Liveness is not decided where messages are left out of states.
+    NotReduced,
+    /// What is asked of one protocol alone may be asked of messages that are left out of states.
+    AsksForMessages,
     /// Random walks prove nothing.
     Sampled,
     /// No state satisfies the premise of the implication.
@@ -130,6 +134,8 @@ impl fmt::Display for Reason {
             Reason::Bounds => "executions that exceed the bounds were not followed",
             Reason::NotOnDisk => "liveness is not decided on a disk",
             Reason::NotInDataflow => "liveness is not decided by the engine dataflow",
+            Reason::NotReduced => "liveness is not decided where messages are left out",
+            Reason::AsksForMessages => "it may ask for messages that are left out",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

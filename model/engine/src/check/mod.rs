@@ -82,6 +82,20 @@ pub struct Options {
     pub disk: Option<Disk>,
     /// The processes of the engine dataflow, if there are several, each with so many threads.
     pub hosts: Option<Hosts>,
+    /// What the exact engine leaves out of states. Only what is asked of every protocol, and no
+    /// liveness, is decided then.
+    pub reduction: Reduction,
+}
+
+/// What is left out of states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// Nothing.
+    #[default]
+    None,
+    /// Messages that change nothing in their receiver any more, whatever happens.
+    DeadMessages,
 }
 
 /// How many steps a random walk takes at most if it is not said.
@@ -98,6 +112,7 @@ impl Default for Options {
             depth: DEPTH,
             disk: None,
             hosts: None,
+            reduction: Reduction::None,
         }
     }
 }

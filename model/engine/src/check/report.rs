@@ -1,6 +1,6 @@
 //! What a check found.
 
-use super::{Engine, Reason, Simulation};
+use super::{Engine, Reason, Reduction, Simulation};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::property::Kind;
 use crate::trace::{Shows, Step, Trace};
@@ -16,6 +16,8 @@ pub struct Report {
     pub world: Arc<dyn AnyWorld>,
     /// Who searched.
     pub engine: Engine,
+    /// What was left out of states; counts are of what was left then.
+    pub reduction: Reduction,
     /// With how many threads in each process.
     pub threads: usize,
     /// In how many processes.
@@ -176,6 +178,9 @@ impl Serialize for Report {
         let mut map = serializer.serialize_map(None)?;
         world_entries(&mut map, &*self.world)?;
         map.serialize_entry("engine", &self.engine)?;
+        if self.reduction != Reduction::None {
+            map.serialize_entry("reduction", &self.reduction)?;
+        }
         map.serialize_entry("threads", &self.threads)?;
         if self.engine == Engine::Dataflow {
             map.serialize_entry("processes", &self.processes)?;

@@ -6,7 +6,7 @@ use super::{
     world,
 };
 use crate::check::{
-    self, Decision, Disk, Engine, Hosts, Options, Reason, Report, Unfinished, Verdict,
+    self, Decision, Disk, Engine, Hosts, Options, Reason, Reduction, Report, Unfinished, Verdict,
 };
 use crate::property::Kind;
 use crate::trace::Trace;
@@ -34,6 +34,11 @@ pub(super) struct CheckArgs {
     /// The engine that searches
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
     engine: EngineArg,
+
+    /// Leave out of every state what changes nothing any more. Counts are then of fewer states, and
+    /// only what is asked of every protocol is decided, but for liveness
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Search")]
+    reduce: Option<ReduceArg>,
 
     /// Stop at the first violation, which is a shortest one with the engines exact and bfs; what is
     /// not decided by then is unknown
@@ -111,6 +116,13 @@ enum EngineArg {
     /// Random walks, each with budgets and weights of its own: they find violations and prove
     /// nothing
     Simulation,
+}
+
+/// The values of `--reduce`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ReduceArg {
+    /// Messages that no process heeds any more, whatever happens
+    DeadMessages,
 }
 
 pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
@@ -194,6 +206,10 @@ impl CheckArgs {
             first: self.first,
             seed: self.seed.unwrap_or(1),
             depth: self.depth.unwrap_or(check::DEPTH),
+            reduction: match self.reduce {
+                None => Reduction::None,
+                Some(ReduceArg::DeadMessages) => Reduction::DeadMessages,
+            },
             disk: self.disk.clone().map(|folder| Disk { folder, resume: self.resume, groups: 1 }),
             hosts,
         })
@@ -290,6 +306,9 @@ fn searched(report: &Report) -> String {
     }
     let counts = report.counts;
     let how = match report.engine {
+        Engine::Exact if report.reduction == Reduction::DeadMessages => {
+            "exact (whole states, without dead messages)".to_owned()
+        }
         Engine::Exact => "exact (whole states)".to_owned(),
         Engine::Dataflow => format!("dataflow (whole states), {}", workers(report)),
         engine if report.threads == 1 => format!("stateright's {engine}"),

@@ -10,7 +10,7 @@ use crate::space::{ActionId, Space};
 use crate::trace::{self, Shows, Trace, TraceError};
 use crate::world::packed::Packed;
 use crate::world::swarm::{Goal, Plan, Rules, Walk};
-use crate::world::{Action, Boundary, Condition, Exceeded, Scenario, State, World};
+use crate::world::{Action, Boundary, Condition, Exceeded, NotReduced, Scenario, State, World};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -86,6 +86,16 @@ pub trait AnyWorld: Debug + Send + Sync {
         starters: Starters,
         crashed: usize,
     ) -> Result<Round<AnyAction>, String>;
+
+    /// The same world without dead messages.
+    ///
+    /// # Errors
+    /// As [`World::without_dead_messages`].
+    fn without_dead_messages(&self) -> Result<Arc<dyn AnyWorld>, NotReduced>;
+
+    /// Whether this is asked of every protocol: then it does not ask which messages are in flight,
+    /// but at most whether there are any.
+    fn is_common(&self, asked: &AnyCondition) -> bool;
 
     /// The same world, to keep.
     fn share(&self) -> Arc<dyn AnyWorld>;
@@ -251,6 +261,14 @@ impl<P: Protocol> AnyWorld for World<P> {
     ) -> Result<Round<AnyAction>, String> {
         let Round { count, actions } = round(self, metric, starters, crashed)?;
         Ok(Round { count, actions: actions.into_iter().map(AnyAction::of).collect() })
+    }
+
+    fn without_dead_messages(&self) -> Result<Arc<dyn AnyWorld>, NotReduced> {
+        Ok(Arc::new(World::without_dead_messages(self)?))
+    }
+
+    fn is_common(&self, asked: &AnyCondition) -> bool {
+        matches!(condition::<P>(asked), Condition::World(_))
     }
 
     fn share(&self) -> Arc<dyn AnyWorld> {

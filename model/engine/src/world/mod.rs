@@ -12,6 +12,7 @@ mod boundary;
 mod budget;
 mod clock;
 mod condition;
+mod dead;
 mod drift;
 mod error;
 mod fair;
@@ -31,6 +32,7 @@ pub use action::Action;
 pub use boundary::{Boundary, Exceeded};
 pub use budget::Budget;
 pub use condition::Condition;
+pub use dead::NotReduced;
 pub use drift::Drift;
 pub use error::WorldError;
 pub use missing::Missing;
@@ -42,7 +44,9 @@ pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
 use crate::protocol::{Belief, Id, Ids, MAX_NODES, Protocol, TimerRow};
 use clock::Clock;
+use dead::Dead;
 use std::fmt;
+use std::sync::Arc;
 
 /// `n` processes of one protocol in one surrounding.
 #[derive(Clone)]
@@ -53,6 +57,8 @@ pub struct World<P: Protocol> {
     clock: Option<Clock>,
     /// The processes that lead at the beginning.
     led_first: Ids,
+    /// The messages that are taken out of every state, if any are.
+    dead: Option<Arc<Dead<P>>>,
 }
 
 impl<P: Protocol> World<P> {
@@ -88,7 +94,7 @@ impl<P: Protocol> World<P> {
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
-        let mut world = World { protocol, scenario, clock, led_first: Ids::NONE };
+        let mut world = World { protocol, scenario, clock, led_first: Ids::NONE, dead: None };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.led_first = initial.members().filter(leads).collect();

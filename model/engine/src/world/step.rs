@@ -34,6 +34,7 @@ impl<P: Protocol> World<P> {
             self.boot(&mut state, id);
         }
         self.canonicalize(&mut state);
+        self.bury(&mut state);
         state
     }
 
@@ -73,6 +74,13 @@ impl<P: Protocol> World<P> {
     /// What follows when `action`, which must be enabled, happens in `state`.
     #[must_use]
     pub fn apply(&self, state: &State<P>, action: &Action<P>) -> Outcome<P> {
+        let mut outcome = self.apply_whole(state, action);
+        self.bury(&mut outcome.state);
+        outcome
+    }
+
+    /// The same, with the dead messages of a world that leaves them out.
+    pub(super) fn apply_whole(&self, state: &State<P>, action: &Action<P>) -> Outcome<P> {
         let mut state = state.clone();
         let mut effects = Effects::<P>::new();
         let mut actor = None;

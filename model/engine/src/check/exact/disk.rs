@@ -61,14 +61,14 @@ impl Disk {
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// The system refuses.
-    #[error("cannot {doing} {}: {source}", path.display())]
+    #[error("cannot {doing} {}: {why}", path.display())]
     Io {
         /// What was to be done.
         doing: &'static str,
         /// With which file or folder.
         path: PathBuf,
         /// What the system says.
-        source: io::Error,
+        why: io::Error,
     },
     /// A search is there, and was not asked for.
     #[error(
@@ -157,7 +157,7 @@ impl<T: Read> Read for Checked<T> {
 impl Folder {
     /// The folder, which is made if there is none.
     pub(super) fn open(path: &Path) -> Result<Self, DiskError> {
-        let io = |source| DiskError::Io { doing: "make", path: path.to_owned(), source };
+        let io = |why| DiskError::Io { doing: "make", path: path.to_owned(), why };
         fs::create_dir_all(path).map_err(io)?;
         Ok(Folder { path: path.to_owned(), next: AtomicUsize::new(0), synced: Mutex::default() })
     }
@@ -168,7 +168,7 @@ impl Folder {
 
     fn wrong(&self, doing: &'static str, name: &str) -> impl Fn(io::Error) -> DiskError {
         let path = self.at(name);
-        move |source| DiskError::Io { doing, path: path.clone(), source }
+        move |why| DiskError::Io { doing, path: path.clone(), why }
     }
 
     fn create(&self, kind: &str) -> Result<(String, Checked<BufWriter<File>>), DiskError> {

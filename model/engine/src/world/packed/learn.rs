@@ -7,6 +7,7 @@ use super::tables::{
 use super::{Factors, Layout, Packed, fault};
 use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
+use crate::world::dead::PERILS;
 use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Condition, Exceeded, Outcome, State, World};
 use smallvec::SmallVec;
@@ -49,6 +50,9 @@ impl<P: Protocol> Packed<P> {
             let outcome = self.world.apply(&state, action);
             if !self.asks() {
                 self.note(&state, action, &outcome);
+                if self.world.leaves_out_dead() {
+                    self.note_dead(&self.world.apply_whole(&state, action).state, &outcome.state);
+                }
             }
             if self.world.within_bounds(&outcome.state) {
                 self.parts(&outcome.state);
@@ -124,6 +128,22 @@ impl<P: Protocol> Packed<P> {
             Action::Heal(a, b) => self.note_fault(state, fault::heal(a, b), outcome),
             // A world without a clock has none of these.
             Action::Pause(_) | Action::Resume(_) | Action::Tick => {}
+        }
+    }
+
+    /// Writes down what links hold without their dead messages.
+    fn note_dead(&mut self, whole: &State<P>, alive: &State<P>) {
+        for link in 0..self.links.len() {
+            let (from, to, _) = self.links[link];
+            let before = held(&whole.flight, &[], from, to);
+            if before.is_empty() {
+                continue;
+            }
+            let before = self.content(link, &before);
+            let after = self.content(link, &held(&alive.flight, &[], from, to));
+            let own = self.own(alive, to);
+            let perils = self.perils(&Global::of(alive));
+            self.links[link].2.alive.set(before, own * PERILS as u32 + perils, after);
         }
     }
 

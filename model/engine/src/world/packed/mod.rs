@@ -14,21 +14,23 @@
 //! There the world itself is asked each time, and only the states are packed.
 
 mod digest;
+mod expand;
 mod fault;
 mod layout;
 mod learn;
 mod tables;
 
 use super::clock::Clock;
-use super::next::Next;
-use super::{Action, Boundary, Budget, Condition, Exceeded, State, World};
-use crate::protocol::{Id, Protocol, Timers};
+use super::dead::perils;
+use super::{Action, Budget, Condition, Exceeded, State, World};
+use crate::protocol::{Id, Protocol};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use digest::Factors;
+use expand::Expansion;
 use layout::{Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tables::{BEYOND, Globals, Link, Numbered, Process, Sent, UNKNOWN, column, number};
+use tables::{Global, Globals, Link, Numbered, Process, number};
 
 /// A world with everything that is known of its parts.
 pub struct Packed<P: Protocol> {
@@ -55,19 +57,6 @@ pub struct Packed<P: Protocol> {
 struct Unpacked<P: Protocol> {
     parts: Vec<u32>,
     state: State<P>,
-}
-
-/// A state whose successors are being written down.
-struct Expansion<'a, P: Protocol> {
-    packed: &'a Packed<P>,
-    from: &'a [u64],
-    parts: &'a [u32],
-    state: &'a State<P>,
-    next: &'a mut Vec<u64>,
-    /// Whether something fair can happen.
-    fair: bool,
-    /// Whether links may be cut.
-    cut: bool,
 }
 
 impl<P: Protocol> Space for Packed<P> {
@@ -247,7 +236,8 @@ impl<P: Protocol> Packed<P> {
         next: &mut Vec<u64>,
     ) -> Result<bool, Unlearned> {
         let cut = self.world.scenario.faults.cuts > 0 || !self.world.scenario.missing.is_empty();
-        let mut expansion = Expansion { packed: self, from, parts, state, next, fair: false, cut };
+        let mut expansion =
+            Expansion { packed: self, from, parts, state, next, fair: false, cut, touched: 0 };
         self.world.each_next(state, |what| expansion.take(what))?;
         Ok(expansion.fair)
     }
@@ -312,186 +302,21 @@ impl<P: Protocol> Packed<P> {
 
     /// The position of a link among the parts of a state.
     fn link_part(&self, from: Id, to: Id) -> usize {
-        let (from, to, nodes) = (from.index(), to.index(), self.processes.len());
-        nodes + from * (nodes - 1) + to - usize::from(to > from)
+        self.processes.len() + self.link(from.index(), to.index())
+    }
+
+    /// The position of a link among the links.
+    #[inline]
+    fn link(&self, from: usize, to: usize) -> usize {
+        from * (self.processes.len() - 1) + to - usize::from(to > from)
     }
 
     fn global_part(&self) -> usize {
         self.processes.len() + self.links.len()
     }
-}
 
-impl<P: Protocol> Expansion<'_, P> {
-    /// What follows from this.
-    #[inline]
-    fn take(&mut self, what: Next<P>) -> Result<(), Unlearned> {
-        match what {
-            Next::EachArrives => self.deliveries(),
-            Next::EachIsLost => self.on_each(fault::LOSS, |next| next.without),
-            Next::EachIsDoubled => self.on_each(fault::DUPLICATE, |next| next.doubled),
-            Next::One(action) => {
-                self.fair |= self.packed.world.is_fair(&action);
-                self.one(action)
-            }
-        }
-    }
-
-    fn deliveries(&mut self) -> Result<(), Unlearned> {
-        let packed = self.packed;
-        let nodes = packed.processes.len();
-        let (own, links) = self.parts.split_at(nodes);
-        let fields = &packed.layout.fields()[nodes..];
-        for ((&held, &field), (from, to, link)) in links.iter().zip(fields).zip(&packed.links) {
-            if held == 0 {
-                continue;
-            }
-            // A delivery is fair.
-            self.fair = true;
-            let up = self.state.up(*to);
-            let receive = &packed.processes[to.index()].receive;
-            for delivered in &link.next[held as usize] {
-                field.set(self.after(), delivered.without);
-                if up {
-                    let column = column(*from, delivered.message);
-                    let step = receive.get(own[to.index()], column);
-                    self.step(*to, step)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A fault that changes what a link holds, for each message that may arrive next.
-    fn on_each(&mut self, fault: u32, then: fn(&tables::Next) -> u32) -> Result<(), Unlearned> {
-        let packed = self.packed;
-        let nodes = packed.processes.len();
-        for (at, (_, _, link)) in packed.links.iter().enumerate() {
-            for next in &link.next[self.parts[nodes + at] as usize] {
-                self.after();
-                self.strike(fault)?;
-                self.hold(packed.layout.field(nodes + at), then(next))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Something that is no matter of a single message.
-    #[inline]
-    fn one(&mut self, action: Action<P>) -> Result<(), Unlearned> {
-        let packed = self.packed;
-        self.after();
-        match action {
-            Action::Expire { id, timer, early } => {
-                if early {
-                    self.strike(fault::SUSPICION)?;
-                }
-                let (own, at) = (self.parts[id.index()], Timers::place::<P>(timer) as u32);
-                self.step(id, packed.processes[id.index()].expire.get(own, at))
-            }
-            Action::Crash(id) => {
-                self.strike(fault::CRASH)?;
-                let own = packed.processes[id.index()].crash.get(self.parts[id.index()], 0);
-                if own == UNKNOWN {
-                    return Err(Unlearned);
-                }
-                packed.layout.field(id.index()).set(self.latest(), own);
-                Ok(())
-            }
-            Action::Recover(id) => {
-                self.strike(fault::RECOVERY)?;
-                let own = self.parts[id.index()];
-                self.step(id, packed.processes[id.index()].recover.get(own, 0))
-            }
-            Action::Cut(a, b) => {
-                self.strike(fault::cut(a, b))?;
-                for part in [packed.link_part(a, b), packed.link_part(b, a)] {
-                    packed.layout.field(part).set(self.latest(), 0);
-                }
-                Ok(())
-            }
-            Action::Heal(a, b) => self.strike(fault::heal(a, b)),
-            Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
-                unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
-            }
-            Action::Tick | Action::Pause(_) | Action::Resume(_) => {
-                unreachable!("only a world with a clock has these, and there nothing is looked up")
-            }
-        }
-    }
-
-    /// One more successor, at first the same as the state itself.
-    #[inline]
-    fn after(&mut self) -> &mut [u64] {
-        self.next.extend_from_slice(self.from);
-        self.latest()
-    }
-
-    /// The successor that is being made.
-    #[inline]
-    fn latest(&mut self) -> &mut [u64] {
-        let at = self.next.len() - self.from.len();
-        &mut self.next[at..]
-    }
-
-    /// The successor exceeds a bound: it is not searched.
-    fn leave(&mut self, bound: Boundary) {
-        self.packed.exceeded.note(bound);
-        self.latest().fill(OUTSIDE_WORD);
-    }
-
-    /// Counts a fault.
-    fn strike(&mut self, fault: u32) -> Result<(), Unlearned> {
-        let packed = self.packed;
-        let part = packed.global_part();
-        let global = packed.globals.after.get(self.parts[part], fault);
-        if global == UNKNOWN {
-            return Err(Unlearned);
-        }
-        packed.layout.field(part).set(self.latest(), global);
-        Ok(())
-    }
-
-    /// A process takes a step.
-    #[inline]
-    fn step(&mut self, id: Id, step: u32) -> Result<(), Unlearned> {
-        match step {
-            UNKNOWN => return Err(Unlearned),
-            BEYOND => {
-                self.leave(Boundary::Protocol);
-                return Ok(());
-            }
-            _ => {}
-        }
-        let (packed, state, cut) = (self.packed, self.state, self.cut);
-        let after = self.latest();
-        let step = &packed.processes[id.index()].steps[step as usize];
-        packed.layout.field(id.index()).set(after, step.own);
-        for &Sent { link, to, message } in &step.sends {
-            if cut && !state.connected(id, to) {
-                continue;
-            }
-            let link = usize::from(link);
-            let field = packed.layout.field(packed.processes.len() + link);
-            let push = &packed.links[link].2.push;
-            match push.get(field.get(after), message) {
-                UNKNOWN => return Err(Unlearned),
-                BEYOND => {
-                    self.leave(Boundary::Capacity);
-                    return Ok(());
-                }
-                held => field.set(after, held),
-            }
-        }
-        Ok(())
-    }
-
-    /// A link holds something else.
-    fn hold(&mut self, link: Field, held: u32) -> Result<(), Unlearned> {
-        match held {
-            UNKNOWN => return Err(Unlearned),
-            BEYOND => self.leave(Boundary::Capacity),
-            held => link.set(self.latest(), held),
-        }
-        Ok(())
+    /// Which faults may yet strike.
+    fn perils(&self, global: &Global) -> u32 {
+        perils(global.spent, self.world.scenario.faults) as u32
     }
 }

@@ -159,11 +159,19 @@ pub(super) struct Link<P: Protocol> {
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
     /// What it holds after another message, by the number of that; [`BEYOND`] if too much.
     pub(super) push: Table,
+    /// What it holds without its dead messages, by the number of what the receiver has and the
+    /// [perils](crate::world::dead); for worlds that leave them out.
+    pub(super) alive: Table,
 }
 
 impl<P: Protocol> Default for Link<P> {
     fn default() -> Self {
-        Link { known: Numbered::default(), next: Vec::new(), push: Table::default() }
+        Link {
+            known: Numbered::default(),
+            next: Vec::new(),
+            push: Table::default(),
+            alive: Table::default(),
+        }
     }
 }
 

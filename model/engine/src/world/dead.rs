@@ -1,0 +1,301 @@
+//! Dead messages: those that change nothing in their receiver any more, whatever happens. They can
+//! be left out of every state.
+//!
+//! What a process can come to be is found process by process: it may get any message that any
+//! process ever sends to it, at any moment and any number of times, and its timers may expire
+//! whenever they are armed. That is more than can happen, so a message that is never heeded there
+//! is never heeded in the world. Why this is sound: `docs/reductions.md`.
+
+use super::{Action, Faults, Network, State, World};
+use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+use std::sync::Arc;
+
+/// How many pairs of what a process has and of what reaches it are tried at most.
+const MOST_TRIED: usize = 1 << 20;
+
+/// Why no message can be left out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReduced {
+    /// What the world has, and what to do about it.
+    #[error("dead messages cannot be left out {0}")]
+    World(&'static str),
+    /// A process can come to have too much.
+    #[error(
+        "dead messages cannot be told from others: a process of this protocol can come to have too \
+         much, or gets too many different messages, to try every pair"
+    )]
+    TooMuch,
+}
+
+/// What one process has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Has<P: Protocol> {
+    up: bool,
+    process: P::Process,
+    stable: P::Stable,
+    timers: Timers,
+}
+
+impl<P: Protocol> Has<P> {
+    fn of(state: &State<P>, id: Id) -> Self {
+        let (process, stable) = (*state.process(id), *state.stable(id));
+        Has { up: state.up(id), process, stable, timers: state.timers(id) }
+    }
+}
+
+type Known<T> = IndexSet<T, FxBuildHasher>;
+
+/// Which faults may yet strike: bit 0 says that a process may crash, bit 1 that it may recover.
+pub(super) type Perils = usize;
+pub(super) const PERILS: usize = 4;
+const CRASH: Perils = 1;
+const RECOVERY: Perils = 2;
+
+/// Which faults may yet strike when these have.
+pub(super) fn perils(spent: Faults, may: Faults) -> Perils {
+    let crash = if spent.crashes < may.crashes { CRASH } else { 0 };
+    let recovery = if spent.recoveries < may.recoveries { RECOVERY } else { 0 };
+    crash | recovery
+}
+
+/// Which messages are dead.
+pub(super) struct Dead<P: Protocol> {
+    receivers: Vec<Receiver<P>>,
+}
+
+/// What a process can come to have, and which messages it heeds.
+struct Receiver<P: Protocol> {
+    has: Known<Has<P>>,
+    letters: Known<(Id, P::Message)>,
+    /// For what it has: the letters that it heeds now.
+    heeds: Vec<Letters>,
+    /// What may follow, and which perils that takes.
+    follows: Vec<FxHashSet<(u32, Perils)>>,
+    /// For each of the perils, and for what it has: the letters that it heeds now or later.
+    alive: [Vec<Letters>; PERILS],
+}
+
+/// A set of letters, by their numbers.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Letters(Vec<u64>);
+
+impl Letters {
+    fn insert(&mut self, letter: usize) {
+        let word = letter / 64;
+        self.0.resize(self.0.len().max(word + 1), 0);
+        self.0[word] |= 1 << (letter % 64);
+    }
+
+    fn contains(&self, letter: usize) -> bool {
+        self.0.get(letter / 64).is_some_and(|word| word & (1 << (letter % 64)) != 0)
+    }
+
+    /// Adds all others; whether that adds any.
+    fn extend(&mut self, others: &Letters) -> bool {
+        self.0.resize(self.0.len().max(others.0.len()), 0);
+        let mut grows = false;
+        for (word, other) in self.0.iter_mut().zip(&others.0) {
+            grows |= other & !*word != 0;
+            *word |= other;
+        }
+        grows
+    }
+}
+
+/// What is still to be tried of a process that has this: a letter, or what it does by itself.
+type Try = (usize, u32, Option<u32>);
+
+impl<P: Protocol> World<P> {
+    /// The same world, in which dead messages are taken out of every state.
+    ///
+    /// # Errors
+    /// Where that is not known to be sound, or cannot be done.
+    pub fn without_dead_messages(&self) -> Result<Self, NotReduced> {
+        let faults = self.scenario.faults;
+        let refusals = [
+            (self.clock.is_some(), "of a timed world; use --timing perfect or asynchronous"),
+            (
+                P::OPTIONS.canonicalize.is_some(),
+                "of this protocol: its numbers grow without end, so not everything that a process \
+                 can come to have can be tried",
+            ),
+            (faults.losses != super::Budget::NONE, "where messages are lost; leave --losses out"),
+            (faults.duplicates > 0, "where messages are doubled; leave --duplicates out"),
+            (self.scenario.capacity.is_some(), "where links are bounded; leave --capacity out"),
+        ];
+        if let Some((_, why)) = refusals.into_iter().find(|(refused, _)| *refused) {
+            return Err(NotReduced::World(why));
+        }
+        Ok(World { dead: Some(Arc::new(Dead::of(self)?)), ..self.clone() })
+    }
+
+    /// Whether states of this world have no dead messages.
+    pub(super) fn leaves_out_dead(&self) -> bool {
+        self.dead.is_some()
+    }
+
+    /// Takes dead messages out of a state, if this world has none.
+    pub(super) fn bury(&self, state: &mut State<P>) {
+        let Some(dead) = &self.dead else { return };
+        let perils = perils(state.spent, self.scenario.faults);
+        let fifo = self.scenario.network == Network::Fifo;
+        let (mut at, mut blocked) = (0, None);
+        while let Some(&sent) = state.flight.get(at) {
+            let link = (sent.from, sent.to);
+            // One behind another of which that is not so cannot be delivered first.
+            let waits = fifo && blocked == Some(link);
+            if !waits && dead.contains(state, sent, perils) {
+                state.flight.remove(at);
+            } else {
+                blocked = Some(link);
+                at += 1;
+            }
+        }
+    }
+}
+
+impl<P: Protocol> Dead<P> {
+    /// Whether a message is dead in this state.
+    fn contains(&self, state: &State<P>, sent: Envelope<P::Message>, perils: Perils) -> bool {
+        let receiver = &self.receivers[sent.to.index()];
+        let has = receiver.has.get_index_of(&Has::of(state, sent.to));
+        let letter = receiver.letters.get_index_of(&(sent.from, sent.message));
+        // What was not tried may be heeded.
+        has.zip(letter).is_some_and(|(has, letter)| !receiver.alive[perils][has].contains(letter))
+    }
+
+    fn of(world: &World<P>) -> Result<Self, NotReduced> {
+        let receiver = |_| Receiver {
+            has: Known::default(),
+            letters: Known::default(),
+            heeds: Vec::new(),
+            follows: Vec::new(),
+            alive: Default::default(),
+        };
+        let mut dead = Dead { receivers: world.ids().map(receiver).collect() };
+        let initial = world.initial();
+        let mut tries = Vec::new();
+        for id in world.ids() {
+            dead.has(id, Has::of(&initial, id), &mut tries);
+        }
+        for sent in &initial.flight {
+            dead.letter(sent.from, sent.to, sent.message, &mut tries);
+        }
+        let mut tried = 0;
+        while let Some(one) = tries.pop() {
+            tried += 1;
+            if tried > MOST_TRIED {
+                return Err(NotReduced::TooMuch);
+            }
+            dead.take(world, one, &mut tries);
+        }
+        dead.receivers.iter_mut().for_each(Receiver::look_ahead);
+        Ok(dead)
+    }
+
+    /// The number of what a process has.
+    fn has(&mut self, id: Id, has: Has<P>, tries: &mut Vec<Try>) -> u32 {
+        let receiver = &mut self.receivers[id.index()];
+        let (number, new) = receiver.has.insert_full(has);
+        if new {
+            receiver.heeds.push(Letters::default());
+            receiver.follows.push(FxHashSet::default());
+            let letters = 0..receiver.letters.len() as u32;
+            let all = letters.map(Some).chain([None]);
+            tries.extend(all.map(|letter| (id.index(), number as u32, letter)));
+        }
+        number as u32
+    }
+
+    fn letter(&mut self, from: Id, to: Id, message: P::Message, tries: &mut Vec<Try>) {
+        let receiver = &mut self.receivers[to.index()];
+        let (letter, new) = receiver.letters.insert_full((from, message));
+        if new {
+            let all = 0..receiver.has.len() as u32;
+            tries.extend(all.map(|has| (to.index(), has, Some(letter as u32))));
+        }
+    }
+
+    /// Tries what follows.
+    fn take(&mut self, world: &World<P>, (at, number, letter): Try, tries: &mut Vec<Try>) {
+        let id = Id::at(at);
+        let receiver = &self.receivers[at];
+        let has = receiver.has[number as usize];
+        let mut state = State::empty(world.processes());
+        world.ids().for_each(|id| state.set_up(id, true));
+        state.set_up(id, has.up);
+        (state.processes[at], state.stable[at]) = (has.process, has.stable);
+        state.timers[at] = has.timers;
+        let mut actions = Vec::new();
+        match letter {
+            Some(letter) if has.up => {
+                let (from, message) = receiver.letters[letter as usize];
+                let sent = Envelope { from, to: id, message };
+                state.flight.push(sent);
+                actions.push((Action::Deliver(sent), 0));
+            }
+            // It is lost on it.
+            Some(_) => {}
+            None if has.up => {
+                let timers = has.timers.rows::<P>().map(|(_, row)| row.timer);
+                let expire = |timer| (Action::Expire { id, timer, early: false }, 0);
+                actions.extend(timers.map(expire));
+                if world.mortals().any(|mortal| mortal == id) {
+                    actions.push((Action::Crash(id), CRASH));
+                }
+            }
+            None => actions.push((Action::Recover(id), RECOVERY)),
+        }
+        for (action, perils) in actions {
+            let outcome = world.apply(&state, &action);
+            let mut heeded = false;
+            for effect in &outcome.effects {
+                if let Effect::Send { to, message } = *effect {
+                    heeded = true;
+                    self.letter(id, to, message, tries);
+                }
+            }
+            let after = Has::of(&outcome.state, id);
+            heeded |= after != has;
+            if let (Some(letter), true) = (letter, heeded) {
+                self.receivers[at].heeds[number as usize].insert(letter as usize);
+            }
+            let within = |bound: crate::protocol::WithinBounds<P>| {
+                (bound.within)(world.protocol(), &after.process, &after.stable)
+            };
+            // What exceeds the bounds of the search is not followed there either.
+            if P::OPTIONS.within_bounds.is_none_or(within) {
+                let next = self.has(id, after, tries);
+                self.receivers[at].follows[number as usize].insert((next, perils));
+            }
+        }
+    }
+}
+
+impl<P: Protocol> Receiver<P> {
+    /// What is heeded later is alive now.
+    fn look_ahead(&mut self) {
+        for (perils, alive) in self.alive.iter_mut().enumerate() {
+            *alive = self.heeds.clone();
+            let mut before = vec![Vec::new(); alive.len()];
+            for (from, follows) in self.follows.iter().enumerate() {
+                for &(to, takes) in follows {
+                    if takes & perils == takes && to as usize != from {
+                        before[to as usize].push(from);
+                    }
+                }
+            }
+            let mut changed: Vec<usize> = (0..alive.len()).collect();
+            while let Some(at) = changed.pop() {
+                let here = alive[at].clone();
+                for &from in &before[at] {
+                    if alive[from].extend(&here) {
+                        changed.push(from);
+                    }
+                }
+            }
+        }
+    }
+}
