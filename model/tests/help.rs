@@ -175,6 +175,7 @@ const MEANT: &[(&str, &str)] = &[
     ("--max-seconds", "--max-seconds 10"),
     ("--memory", "--memory 1G"),
     ("--json", "--json"),
+    ("--reduce", "--reduce dead-messages --property at-most-one-leader"),
     ("--first", "--first"),
     ("--quiet", "--quiet"),
     ("--ascii", "--ascii"),
