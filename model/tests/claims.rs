@@ -1,5 +1,5 @@
 //! The ledger of claims: it is complete, the runs find what it says, the page that is made of it is
-//! the one in `docs`, and every command that it prints finds the same again.
+//! the one in `docs`, and the commands that it prints find the same again.
 
 use assert_cmd::Command;
 use bellwether_model::check::Limits;
@@ -115,11 +115,13 @@ fn the_smallest_changes_are_searched() {
     assert_eq!(run(&["claims", "--cures"]).status, 2);
 }
 
+/// One command in four, or each if `BELLWETHER_LONG` is set.
 #[test]
 fn the_command_beside_each_check_finds_the_same_again() {
+    let one_in = if std::env::var_os("BELLWETHER_LONG").is_some() { 1 } else { 4 };
     let ran = run(&["claims", "--json"]);
     let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let mut again = 0;
+    let mut known = 0_usize;
     for claim in whole["claims"].as_array().expect("claims") {
         for kind in ["checks", "besides", "cures"] {
             for check in claim[kind].as_array().expect("checks") {
@@ -127,21 +129,23 @@ fn the_command_beside_each_check_finds_the_same_again() {
                 let runs = check["runs"].as_array().expect("runs");
                 for (command, run) in commands.iter().zip(runs) {
                     let command = command.as_str().expect("a command");
-                    again += usize::from(same(&claim["number"], command, run));
+                    if command.contains(" check ") || command.contains(" bounds ") {
+                        if known.is_multiple_of(one_in) {
+                            same(&claim["number"], command, run);
+                        }
+                        known += 1;
+                    }
                 }
             }
         }
     }
-    assert!(again > 100, "only {again} commands were run");
+    assert!(known > 400, "there are only {known} commands");
 }
 
-/// Runs a `check` or a `bounds` again; `false` for other commands.
-fn same(number: &Value, command: &str, before: &Value) -> bool {
+/// Runs a `check` or a `bounds` again.
+fn same(number: &Value, command: &str, before: &Value) {
     let words = command.replace('\'', "");
     let mut args: Vec<&str> = words.split(' ').skip(1).collect();
-    if !matches!(args[0], "check" | "bounds") {
-        return false;
-    }
     args.push("--json");
     let ran = run(&args);
     let found: Value = serde_json::from_str(&ran.stdout)
@@ -161,7 +165,6 @@ fn same(number: &Value, command: &str, before: &Value) -> bool {
         assert_eq!(most["bounded"], !unbounded, "{number}: {command}");
         assert!(unbounded || most["most"] == before["found"]["count"], "{number}: {command}");
     }
-    true
 }
 
 #[test]
