@@ -13,12 +13,12 @@ use super::guard::Lessee;
 use super::leadership::{News, Publisher};
 use super::order::{Answer, Order, RequestError, What};
 use super::pause::Awake;
-use super::unsaved::{Step, Unsaved};
+use super::unsaved::{Now, Unsaved};
 use super::watch::Watch;
 use crate::clock::Clock;
 use crate::protocol::{
-    Core, Epoch, Event, Input, Lease, Membership as _, Node, NodeId, Output, Reason, Request, Role,
-    Status, Time,
+    Core, Epoch, Event, Input, Lease, Membership as _, Node, NodeId, Reason, Request, Role, Status,
+    Time,
 };
 use crate::storage::StorageError;
 use crate::transport::frame::Frame;
@@ -67,7 +67,7 @@ pub(super) struct Actor<C: Core, K: Clock> {
 enum Happened<M> {
     Stopped,
     Asked(Order),
-    Answered(Result<(), StorageError>),
+    Answered(Result<bool, StorageError>),
     Arrived(Arrival<M>),
     Nothing,
 }
@@ -125,10 +125,10 @@ impl<C: Core, K: Clock> Actor<C, K> {
                     self.obey(order).await?;
                     None
                 }
+                // Its deadlines come first, before it is told that it leads.
                 Happened::Answered(answered) => {
-                    answered?;
-                    self.catch_up()?;
-                    None
+                    self.note(answered)?;
+                    Some(Input::Wake)
                 }
                 Happened::Arrived(arrival) => self.hear(arrival),
                 Happened::Nothing => Some(Input::Wake),
@@ -261,10 +261,9 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// The lease that the node has, as its program may know it: one whose epoch is not durable yet
     /// may be lost.
     fn lease(&self) -> Option<Lease> {
-        let lease = self.node.lease().filter(|_| self.gate.as_ref().is_none_or(Gate::is_open))?;
+        let lease = self.node.lease().filter(|_| self.gate.as_ref().is_none_or(Gate::is_open));
         let told = self.publisher.latest();
-        let known = told.is_self() && told.epoch == Some(lease.epoch);
-        (known || !self.is_behind()).then_some(lease)
+        self.unsaved.lease(lease, told.epoch.filter(|_| told.is_self()))
     }
 
     /// Notices a pause. The others may follow another leader by now, also where the protocol does
@@ -338,17 +337,16 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let now = self.clock.now();
         let mut events = Vec::new();
         while let Some(output) = self.node.poll() {
-            match output {
-                Output::Persist(state) => self.unsaved.save(state),
-                Output::Send { to, message } => self.unsaved.add(now, Step::Send(to, message)),
-                Output::Event(event) => events.push(event),
-                Output::WakeAt(wake) => self.wake = wake,
+            match self.unsaved.sort(now, output) {
+                Some(Now::Tell(event)) => events.push(event),
+                Some(Now::WakeAt(wake)) => self.wake = wake,
+                None => {}
             }
         }
         // First: when others are told that this node leads no longer, its program knows.
         self.lessee.hold(self.lease());
         for event in events {
-            self.hear_of(event, now);
+            self.tell(event);
         }
         self.catch_up()?;
         if let Some(watch) = &mut self.watch {

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use super::actor::Actor;
 use super::unsaved::Step;
 use crate::clock::Clock;
-use crate::protocol::{Core, Event, Input, Reason, Request, Role, Time};
+use crate::protocol::{Core, Input, Reason, Request, Role, Time};
 use crate::storage::{Storage, StorageError};
 
 /// An answer that is waited for, and the storage, which gives it on a thread of its own.
@@ -67,10 +67,6 @@ impl<D: Send + 'static> Disk<D> {
         Ok(())
     }
 
-    fn saves(&self) -> bool {
-        self.work.as_ref().is_some_and(|work| work.saves)
-    }
-
     /// Asks whether it answers, if it is time to.
     fn ask(&mut self, now: Time) {
         if self.work.is_some() || now < self.next {
@@ -83,12 +79,13 @@ impl<D: Send + 'static> Disk<D> {
         }
     }
 
-    /// Waits for the answer; for ever if it does nothing.
+    /// Waits for the answer; for ever if it does nothing. Whether a state is durable now that was
+    /// not before.
     ///
     /// # Errors
     ///
     /// What has kept it from saving a state.
-    pub(super) async fn answered(&mut self) -> Result<(), StorageError> {
+    pub(super) async fn answered(&mut self) -> Result<bool, StorageError> {
         let Some(Work { answer, saves, .. }) = &mut self.work else {
             return std::future::pending().await;
         };
@@ -100,7 +97,7 @@ impl<D: Send + 'static> Disk<D> {
             Err(error) if saves => return Err(error),
             result => self.failure = result.err(),
         }
-        Ok(())
+        Ok(saves)
     }
 
     /// Whether there is an answer that was not waited for.
@@ -122,23 +119,32 @@ impl<D: Send + 'static> Disk<D> {
 impl<C: Core, K: Clock> Actor<C, K> {
     /// Whether a state of the node is not durable yet.
     pub(super) fn is_behind(&self) -> bool {
-        self.disk.saves() || self.unsaved.waits()
+        self.unsaved.is_behind()
+    }
+
+    /// The storage has answered. What waited for that is done with the next input.
+    pub(super) fn note(
+        &mut self,
+        answered: Result<bool, StorageError>,
+    ) -> Result<(), StorageError> {
+        if answered? {
+            self.unsaved.saved();
+        }
+        Ok(())
     }
 
     /// Does what waits for no save, and begins the next one.
     pub(super) fn catch_up(&mut self) -> Result<(), StorageError> {
-        if !self.disk.saves() {
-            while let Some(step) = self.unsaved.next(self.clock.now()) {
-                match step {
-                    Step::Send(to, message) => self.links.send(to, message),
-                    Step::Lead(event) => self.tell(event),
-                }
+        while let Some(step) = self.unsaved.next(self.clock.now()) {
+            match step {
+                Step::Send(to, message) => self.links.send(to, message),
+                Step::Lead(event) => self.tell(event),
             }
-            if self.disk.work.is_none()
-                && let Some(state) = self.unsaved.begin()
-            {
-                self.disk.save(state, self.clock.now())?;
-            }
+        }
+        if self.disk.work.is_none()
+            && let Some(state) = self.unsaved.begin()
+        {
+            self.disk.save(state, self.clock.now())?;
         }
         if !self.is_behind() && std::mem::take(&mut self.disk.withdrawn) {
             // The others have heard nothing meanwhile, and may have another leader.
@@ -151,7 +157,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// Returns when all states of the node are durable, and what waited for them is done.
     pub(super) async fn save_all(&mut self) -> Result<(), StorageError> {
         while self.is_behind() {
-            self.disk.answered().await?;
+            let answered = self.disk.answered().await;
+            self.note(answered)?;
             self.catch_up()?;
         }
         Ok(())
@@ -179,8 +186,9 @@ impl<C: Core, K: Clock> Actor<C, K> {
     pub(super) async fn look_at_disk(&mut self) -> Result<(), StorageError> {
         // However much else has happened: an answer that is there is not late.
         if self.disk.has_answered() {
-            self.disk.answered().await?;
-            self.catch_up()?;
+            let answered = self.disk.answered().await;
+            self.note(answered)?;
+            self.step(Input::Wake).await?;
         }
         let now = self.clock.now();
         let problem = self.disk.problem(now);
@@ -226,21 +234,6 @@ impl<C: Core, K: Clock> Actor<C, K> {
         match reason {
             Reason::UNFIT if self.disk.is_stalled() => Reason::STORAGE_STALLED,
             reason => reason,
-        }
-    }
-
-    /// What the core tells. Nothing has to be durable for a loss, and a disk may take its time;
-    /// that the node leads is told when all before it is durable.
-    pub(super) fn hear_of(&mut self, event: Event, now: Time) {
-        match event {
-            Event::RoleChanged { to: Role::Leader, .. } => {
-                self.unsaved.add(now, Step::Lead(event));
-            }
-            Event::RoleChanged { .. } => {
-                self.unsaved.lost();
-                self.tell(event);
-            }
-            Event::Ignored { .. } => self.tell(event),
         }
     }
 }

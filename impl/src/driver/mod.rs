@@ -15,7 +15,7 @@ mod history;
 mod leadership;
 mod order;
 mod pause;
-mod unsaved;
+pub mod unsaved;
 mod watch;
 mod work;
 
@@ -243,7 +243,7 @@ impl Election {
             node,
             links,
             disk,
-            unsaved: Unsaved::new(lifetime),
+            unsaved: Unsaved::new(lifetime, config.addresses().count()),
             healthy: true,
             watch,
             publisher,

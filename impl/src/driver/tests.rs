@@ -195,7 +195,7 @@ fn around<C: Core>(
         node,
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
         disk: Disk::new(None, silence, clock.now()),
-        unsaved: Unsaved::new(ms(1_000)),
+        unsaved: Unsaved::new(ms(1_000), 3),
         healthy: true,
         watch: None,
         publisher,

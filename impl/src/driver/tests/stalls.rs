@@ -6,7 +6,7 @@ use std::sync::mpsc as channel;
 use super::*;
 use crate::protocol::garcia_molina::{self, GarciaMolina, Timing as GarciaTiming};
 use crate::protocol::quorum::{Message, Quorum, State, Timer, Timing};
-use crate::protocol::{Epoch, Request};
+use crate::protocol::{Epoch, Output, Request};
 
 /// A disk that answers each save when it is let.
 struct Stalling(channel::Receiver<()>);
@@ -206,12 +206,13 @@ async fn an_answer_that_is_looked_at_late_is_not_late() {
     assert!(leadership.now().is_self());
 }
 
-/// Has a leader save its state, whatever the core saves while it leads: none of those that there
+/// Has a node save its state, whatever the core saves while it leads: none of those that there
 /// are waits for long.
 fn save(actor: &mut Actor<Quorum, ManualClock>) {
     let core = actor.node.core().expect("booted");
     let (epoch, granted_to) = (core.epoch(), core.granted_to());
-    actor.unsaved.save(protocol::quorum::Durable { epoch, granted_to, list: None });
+    let durable = protocol::quorum::Durable { epoch, granted_to, list: None };
+    actor.unsaved.sort(actor.clock.now(), Output::Persist(durable));
     actor.catch_up().expect("a storage");
 }
 
@@ -239,6 +240,26 @@ async fn a_leader_whose_save_stalls_leads_no_longer_than_its_lease() {
     assert_eq!(leadership.now(), now, "it is told once");
 }
 
+/// The process stands still while the disk saves, and longer than the lease lasts.
+#[tokio::test]
+async fn a_node_whose_lease_is_over_when_the_disk_answers_is_not_said_to_lead() {
+    for later in [100, 1_000] {
+        let (mut actor, leadership, lessor, clock, answer) = candidate().await;
+        save(&mut actor);
+        actor.step(grant(1)).await.expect("it waits");
+        assert_eq!(actor.node.status().role, Role::Leader);
+        assert!(!leadership.now().is_self() && lessor.left().is_none(), "it may be lost");
+        let told = leadership.now().seq;
+        clock.sleep(ms(later));
+        answer.send(()).expect("it waits");
+        has_answered(&actor).await;
+        actor.look_at_disk().await.expect("nothing to save");
+        assert_eq!(leadership.now().is_self(), later == 100, "after {later} ms");
+        // It is told of the loss alone.
+        assert_eq!(leadership.now().seq, told + 1);
+    }
+}
+
 /// The core is Garcia-Molina's, whose leader has no lease.
 #[tokio::test]
 async fn the_program_of_a_leader_without_a_lease_is_told_that_the_disk_stalls() {
@@ -259,7 +280,8 @@ async fn the_program_of_a_leader_without_a_lease_is_told_that_the_disk_stalls() 
     actor.save_all().await.expect("saved");
     assert!(leadership.now().is_self());
 
-    actor.unsaved.save(garcia_molina::Computed::new(1));
+    let number = garcia_molina::Computed::new(1);
+    actor.unsaved.sort(clock.now(), Output::Persist(number));
     actor.catch_up().expect("a storage");
     for (later, leads) in [(399, true), (1, false), (10_000, false)] {
         clock.sleep(ms(later));
