@@ -15,7 +15,7 @@ mod history;
 mod leadership;
 mod order;
 mod pause;
-pub mod unsaved;
+mod unsaved;
 mod watch;
 mod work;
 

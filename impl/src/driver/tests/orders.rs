@@ -1,10 +1,14 @@
 //! What the loop does when its node is asked to lead no longer, or leaves while it leads. The core
 //! is the quorum bully's.
 
+use std::sync::{Arc, Mutex};
+
 use futures::StreamExt as _;
 use tokio::sync::oneshot;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::*;
+use crate::driver::guard::Guard;
 use crate::driver::order::{Order, What};
 use crate::protocol::Epoch;
 use crate::protocol::quorum::{self, Message, Quorum, Timing};
@@ -86,6 +90,30 @@ async fn a_leader_that_hands_over_does_not_lead_when_it_answers() {
     assert_eq!(leader.asked(What::HandOver(None), None).await, Err(not));
     let steps_down = What::StepDown(ms(1_000));
     assert_eq!(leader.asked(steps_down, None).await, Ok(None), "it leads no longer");
+}
+
+/// Asks at each line of the log whether the guard is valid.
+struct Asks {
+    guard: Guard,
+    answers: Arc<Mutex<Vec<bool>>>,
+}
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Asks {
+    fn on_event(&self, _: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        self.answers.lock().expect("no panic").push(self.guard.is_valid_now());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_guard_is_valid_when_a_leadership_is_said_to_be_over() {
+    let mut leader = leader().await;
+    let answers = Arc::<Mutex<Vec<bool>>>::default();
+    let guard = leader.lessor.guard().expect("it leads");
+    let asks = Asks { guard, answers: answers.clone() };
+    let log = tracing::subscriber::set_default(tracing_subscriber::registry().with(asks));
+    assert_eq!(leader.asked(What::HandOver(None), Some(2)).await, Ok(Some(id(2))), "it followed");
+    drop(log);
+    assert_eq!(*answers.lock().expect("no panic"), [false], "it is told once");
 }
 
 #[tokio::test(start_paused = true)]
