@@ -33,6 +33,7 @@ mod recommended;
 mod report;
 mod rings;
 mod stoller;
+mod stoller_parts;
 mod stoller_rules;
 mod stopped;
 mod survey;

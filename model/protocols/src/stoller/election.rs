@@ -56,19 +56,3 @@ impl TryFrom<String> for Elid {
 pub(super) fn id(number: u8) -> Option<Id> {
     Id::all(bellwether_engine::protocol::MAX_NODES).find(|id| id.number() == number)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_election_is_read_as_it_is_written() {
-        let elid = Elid { owner: Id::at(2), incarnation: 1, counter: 40 };
-        assert_eq!(elid.to_string(), "3.1.40");
-        assert_eq!(Elid::try_from(elid.to_string()), Ok(elid));
-        for wrong in ["", "3.1", "3.1.2.0", "0.1.2", "8.1.2", "3.1.256", "3.-1.0", "x.1.2"] {
-            let refused = Elid::try_from(wrong.to_owned()).expect_err(wrong);
-            assert!(refused.contains("OWNER.INCARNATION.COUNTER"), "{refused}");
-        }
-    }
-}

@@ -62,18 +62,3 @@ impl TryFrom<String> for Timer {
             .ok_or_else(|| format!("no timer is called '{text}'"))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_timer_is_read_as_it_is_written() {
-        for timer in ROWS.iter().map(|row| row.timer) {
-            assert_eq!(Timer::try_from(String::from(timer)), Ok(timer));
-        }
-        for wrong in ["", "monitor", "monitor-0", "monitor-8", "Ask"] {
-            assert!(Timer::try_from(wrong.to_owned()).is_err(), "{wrong}");
-        }
-    }
-}
