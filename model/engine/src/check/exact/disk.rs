@@ -29,7 +29,7 @@ use std::sync::{Mutex, PoisonError};
 const SEARCH: &str = "search.json";
 
 /// What another version cannot read has another number.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Where a search may put what has no place in memory, and from where it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,8 +14,9 @@ pub(super) const FARTHEST: u32 = 15;
 pub(super) const AWAY_SHIFT: u32 = 26;
 
 /// How many bits of the quotient's fraction tell states of one bucket apart no more: the number of
-/// buckets is at least four times a power of two.
-const LEAST_FACTOR_BITS: u32 = 2;
+/// buckets is at least eight times a power of two.
+const LEAST_FACTOR_BITS: u32 = 3;
+const LEAST_FACTOR: u32 = 1 << LEAST_FACTOR_BITS;
 
 /// How the states of a search look: what all shards share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,14 @@ impl<const W: usize> Form<W> {
         self.cells.iter().map(|&cells| usize::from(cells)).sum()
     }
 
+    /// The other words as they stand in cells.
+    pub(super) fn tail(self, stirred: &[u64; W]) -> impl Iterator<Item = u32> {
+        let words: [(u64, u8); W] = std::array::from_fn(|at| (stirred[at], self.cells[at]));
+        words.into_iter().skip(1).flat_map(|(word, cells)| {
+            [word as u32, (word >> u32::BITS) as u32].into_iter().take(usize::from(cells))
+        })
+    }
+
     /// The state with its head stirred: the head now depends on all words.
     #[inline]
     pub(super) fn stir(self, state: &[u64; W]) -> [u64; W] {
@@ -72,7 +81,7 @@ impl<const W: usize> Form<W> {
 pub(super) struct Size {
     /// The bits of the head that tell states of one shard apart.
     pub(super) bits: u32,
-    /// From 4 to 7: there are `factor << log` buckets.
+    /// From 8 to 15: there are `factor << log` buckets.
     factor: u32,
     log: u32,
     /// The cells of a state, and of a bucket.
@@ -81,7 +90,12 @@ pub(super) struct Size {
 }
 
 impl Size {
-    pub(super) fn new<const W: usize>(form: Form<W>, factor: u32, log: u32) -> Self {
+    /// The smallest one.
+    pub(super) fn least<const W: usize>(form: Form<W>) -> Self {
+        Size::new(form, LEAST_FACTOR, 0)
+    }
+
+    fn new<const W: usize>(form: Form<W>, factor: u32, log: u32) -> Self {
         let bits = form.head_bits();
         let left = bits - log - LEAST_FACTOR_BITS;
         let cells = 1 + usize::from(left > AWAY_SHIFT) + form.tail_cells();
@@ -90,9 +104,9 @@ impl Size {
     }
 
     pub(super) fn larger<const W: usize>(self, form: Form<W>) -> Self {
-        match self.factor {
-            7 => Size::new(form, 4, self.log + 1),
-            factor => Size::new(form, factor + 1, self.log),
+        match self.factor + 1 {
+            factor if factor == 2 * LEAST_FACTOR => Size::new(form, LEAST_FACTOR, self.log + 1),
+            factor => Size::new(form, factor, self.log),
         }
     }
 
@@ -100,9 +114,9 @@ impl Size {
         (self.factor as usize) << self.log
     }
 
-    /// The cells of a table: states may stand beyond the last bucket.
-    pub(super) fn all_cells(self) -> usize {
-        (self.buckets() + FARTHEST as usize) * self.bucket
+    /// The buckets of a table: states may stand beyond the last that a head says.
+    pub(super) fn all_buckets(self) -> usize {
+        self.buckets() + FARTHEST as usize
     }
 
     /// How many states it should hold at most.
@@ -125,20 +139,30 @@ impl Size {
     #[inline]
     pub(super) fn join(self, bucket: usize, left: u64) -> u64 {
         let product = ((bucket as u64) << (self.bits - self.log)) + (left << LEAST_FACTOR_BITS);
-        // Of the multiples of the factor, one at most is among four numbers in a row. Processors
+        // Of the multiples of the factor, one at most is among eight numbers in a row. Processors
         // are slow to divide by what they do not know.
         match self.factor {
-            4 => product.div_ceil(4),
-            5 => product.div_ceil(5),
-            6 => product.div_ceil(6),
-            _ => product.div_ceil(7),
+            8 => product.div_ceil(8),
+            9 => product.div_ceil(9),
+            10 => product.div_ceil(10),
+            11 => product.div_ceil(11),
+            12 => product.div_ceil(12),
+            13 => product.div_ceil(13),
+            14 => product.div_ceil(14),
+            _ => product.div_ceil(15),
         }
+    }
+
+    /// The first bucket of a larger table in which a state may stand that stands in this bucket here,
+    /// or in a later one.
+    pub(super) fn first_bucket(self, bucket: usize, larger: Size) -> usize {
+        bucket.saturating_sub(FARTHEST as usize) * larger.buckets() / self.buckets()
     }
 }
 
 /// With how many bits a state takes one cell in tables of so many states each.
 pub(super) fn one_cell_bits(states: usize) -> u32 {
-    // There are at least so many buckets, of which four times a power of two count.
-    let log = (states / LINE / 4).checked_ilog2().unwrap_or(0);
+    // There are at least so many buckets, of which eight times a power of two count.
+    let log = (states / LINE / LEAST_FACTOR as usize).checked_ilog2().unwrap_or(0);
     LOG_SHARDS + AWAY_SHIFT + log + LEAST_FACTOR_BITS
 }

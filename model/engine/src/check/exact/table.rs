@@ -7,27 +7,29 @@
 //! next is found by looking through the table.
 //!
 //! Places are in buckets of a cache line or two. A state stands in the bucket that its bits say, or
-//! in one of the next 15, and then it is written beside it which. The number of buckets grows by a
-//! quarter or less.
+//! in one of the next 15, and then it is written beside it which. The number of buckets grows by an
+//! eighth or less, and the states move on in the memory where they are.
 
+mod cells;
 mod file;
 
 pub(super) use file::Summary;
 
 use super::form::{self, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
-use std::ops::{Deref, DerefMut, Range};
+use cells::Cells;
 
 /// How many states are looked up together.
 const TOGETHER: usize = 64;
-
-/// As many cells as the processor compares at once.
-const QUARTER: usize = LINE / 4;
 
 /// The bits of a state's first cell, from the highest: two for what has become of it (0 is no
 /// state), four for how far it stands from its bucket, and the rest for what is left of its head.
 const STAGE_BITS: u32 = 2;
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
 const REST: u32 = (1 << AWAY_SHIFT) - 1;
+
+/// From this bucket on, no state moves to one before its own when a table grows: the least growth
+/// is by a sixteenth, and no state stands farther away.
+const NEAR: usize = FARTHEST as usize * 16;
 
 /// In a table with fewer states, it does not matter how many cells each takes.
 const MANY: usize = 1 << 9;
@@ -56,41 +58,8 @@ pub(super) struct Table<const W: usize> {
     fresh: u64,
     /// Up to which bucket the level has been expanded.
     done: usize,
-    /// The places of this round, and the bucket of each.
+    /// The buckets of this round's states, and the place of each in its bucket.
     round: Vec<(u32, u32)>,
-}
-
-/// Cells of which each bucket of a line is a line of the processor's cache.
-#[derive(Debug)]
-struct Cells {
-    all: Vec<u32>,
-    /// Where they begin.
-    from: usize,
-}
-
-impl Cells {
-    fn new(cells: usize) -> Self {
-        let all = vec![0; cells + LINE];
-        // Where this cannot be told, it only takes longer.
-        let from = all.as_ptr().align_offset(LINE * size_of::<u32>());
-        Cells { all, from: if from < LINE { from } else { 0 } }
-    }
-}
-
-impl Deref for Cells {
-    type Target = [u32];
-
-    #[inline]
-    fn deref(&self) -> &[u32] {
-        &self.all[self.from..]
-    }
-}
-
-impl DerefMut for Cells {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [u32] {
-        &mut self.all[self.from..]
-    }
 }
 
 /// Where a state belongs, and what it looks like there.
@@ -102,18 +71,23 @@ struct Probe<const W: usize> {
     stirred: [u64; W],
 }
 
-/// Whether the state of this cell is in a bucket, and how many are. All cells are compared at once.
+/// Whether the state of this cell is in a bucket, whatever its stage. Cells are compared two at a
+/// time, and none is skipped: that takes less time than to guess where to stop.
 #[inline]
-fn look_at(bucket: &[u32; LINE], cell: u32) -> (bool, usize) {
-    let (mut there, mut taken) = ([0u32; QUARTER], [0u32; QUARTER]);
-    for quarter in bucket.as_chunks::<QUARTER>().0 {
-        for ((there, taken), other) in there.iter_mut().zip(&mut taken).zip(quarter) {
-            let held = u32::from(*other != 0);
-            *there |= u32::from((other ^ cell) << STAGE_BITS == 0) & held;
-            *taken += held;
-        }
+fn holds(bucket: &[u32; LINE], cell: u32) -> bool {
+    let both = |half: u32| u64::from(half) << u32::BITS | u64::from(half);
+    const ABOVE: u32 = 1 << STAGE_SHIFT;
+    if cell == 0 {
+        // It looks like an empty place, but for the stage.
+        return bucket.iter().any(|&other| other != 0 && other % ABOVE == 0);
     }
-    (there != [0; QUARTER], taken.iter().sum::<u32>() as usize)
+    let mut there = 0;
+    for &[one, other] in bucket.as_chunks().0 {
+        let two = u64::from(other) << u32::BITS | u64::from(one);
+        // Only if two cells do not differ at all, the bit above them stays.
+        there |= both(ABOVE) - ((two ^ both(cell)) & both(ABOVE - 1));
+    }
+    there & both(ABOVE) != 0
 }
 
 impl<const W: usize> Table<W> {
@@ -124,19 +98,6 @@ impl<const W: usize> Table<W> {
         let (bucket, left) = self.size.split(head);
         let (first, second) = (left as u32 & REST, (left >> AWAY_SHIFT) as u32);
         Probe { bucket, first, second, stirred: *stirred }
-    }
-
-    /// The other words as they stand in cells.
-    fn tail(&self, stirred: &[u64; W]) -> impl Iterator<Item = u32> {
-        let words = stirred.iter().zip(self.form.cells).skip(1);
-        let words: [(u64, u8); W] = {
-            let mut all = [(0, 0); W];
-            all.iter_mut().zip(words).for_each(|(to, (&word, cells))| *to = (word, cells));
-            all
-        };
-        words.into_iter().flat_map(|(word, cells)| {
-            [word as u32, (word >> u32::BITS) as u32].into_iter().take(usize::from(cells))
-        })
     }
 
     /// Adds a stirred state at this stage unless it is there, which need not be looked for if it
@@ -151,18 +112,18 @@ impl<const W: usize> Table<W> {
     }
 
     /// One cell each: a bucket is compared at once.
-    #[inline]
+    #[inline(always)]
     fn insert_small<const LOOK: bool>(&mut self, probe: &Probe<W>, stage: u32) -> bool {
-        let buckets = self.cells.as_chunks_mut::<LINE>().0;
         for away in 0..=FARTHEST {
             let cell = probe.first | (away << AWAY_SHIFT);
-            let bucket = &mut buckets[probe.bucket + away as usize];
-            let (there, taken) = look_at(bucket, cell);
-            if LOOK && there {
+            let bucket = self.cells.line_mut(probe.bucket + away as usize);
+            if LOOK && holds(bucket, cell) {
                 return true;
             }
-            if let Some(place) = bucket.get_mut(taken) {
-                *place = cell | (stage << STAGE_SHIFT);
+            // The places are taken from the first on.
+            if bucket[LINE - 1] == 0 {
+                let taken: u32 = bucket.iter().map(|&other| u32::from(other != 0)).sum();
+                bucket[taken as usize % LINE] = cell | (stage << STAGE_SHIFT);
                 self.held += 1;
                 self.fresh += 1;
                 return true;
@@ -172,28 +133,26 @@ impl<const W: usize> Table<W> {
     }
 
     fn insert_large(&mut self, probe: &Probe<W>, stage: u32) -> bool {
-        let Size { cells, bucket, .. } = self.size;
+        let Size { cells, .. } = self.size;
         let two = cells > 1 + self.form.tail_cells();
         for away in 0..=FARTHEST {
             let first = probe.first | (away << AWAY_SHIFT);
-            let from = (probe.bucket + away as usize) * bucket;
-            for place in (from..from + bucket).step_by(cells) {
-                let there = self.cells[place];
-                if there == 0 {
-                    self.cells[place] = first | (stage << STAGE_SHIFT);
-                    let rest =
-                        two.then_some(probe.second).into_iter().chain(self.tail(&probe.stirred));
-                    let rest: smallvec::SmallVec<[u32; 8]> = rest.collect();
-                    self.cells[place + 1..place + cells].copy_from_slice(&rest);
+            let bucket = self.cells.bucket_mut(probe.bucket + away as usize);
+            for there in bucket.chunks_exact_mut(cells) {
+                if there[0] == 0 {
+                    there[0] = first | (stage << STAGE_SHIFT);
+                    let rest = two.then_some(probe.second).into_iter();
+                    let rest = rest.chain(self.form.tail(&probe.stirred));
+                    there[1..].iter_mut().zip(rest).for_each(|(to, cell)| *to = cell);
                     self.held += 1;
                     self.fresh += 1;
                     return true;
                 }
-                let same = there << STAGE_BITS == first << STAGE_BITS
-                    && (!two || self.cells[place + 1] == probe.second)
+                let same = there[0] << STAGE_BITS == first << STAGE_BITS
+                    && (!two || there[1] == probe.second)
                     && {
-                        let tail = place + 1 + usize::from(two)..place + cells;
-                        self.cells[tail].iter().copied().eq(self.tail(&probe.stirred))
+                        let tail = there[1 + usize::from(two)..].iter().copied();
+                        tail.eq(self.form.tail(&probe.stirred))
                     };
                 if same {
                     return true;
@@ -203,68 +162,96 @@ impl<const W: usize> Table<W> {
         false
     }
 
-    /// The stirred state that stands in the place, `away` being written there.
+    /// The stirred state of these cells, which stand in this bucket of a table of this size.
     #[inline]
-    fn stirred(&self, bucket: usize, place: usize) -> [u64; W] {
-        let Size { bits, cells, .. } = self.size;
-        let first = self.cells[place];
+    fn stirred(&self, size: Size, bucket: usize, cells: &[u32]) -> [u64; W] {
+        let (&first, rest) = cells.split_first().unwrap_or((&0, &[]));
         let away = ((first >> AWAY_SHIFT) & FARTHEST) as usize;
-        let tail = self.form.tail_cells();
-        let mut left = u64::from(first & REST);
-        if cells > 1 + tail {
-            left |= u64::from(self.cells[place + 1]) << AWAY_SHIFT;
-        }
+        let (second, mut tail) = rest.split_at(rest.len() - self.form.tail_cells());
+        let second = second.first().map_or(0, |&second| u64::from(second) << AWAY_SHIFT);
         let mut stirred = [0; W];
-        stirred[0] = self.size.join(bucket - away, left) | (self.shard << bits);
-        let mut from = place + cells - tail;
+        stirred[0] = size.join(bucket - away, u64::from(first & REST) | second);
+        stirred[0] |= self.shard << size.bits;
         for (word, cells) in stirred.iter_mut().zip(self.form.cells).skip(1) {
-            for at in 0..usize::from(cells) {
-                *word |= u64::from(self.cells[from + at]) << (u32::BITS as usize * at);
-            }
-            from += usize::from(cells);
+            let (here, rest) = tail.split_at(usize::from(cells));
+            let halves = here.iter().rev();
+            *word = halves.fold(0, |word, &half| word << u32::BITS | u64::from(half));
+            tail = rest;
         }
         stirred
     }
 
-    /// Each place of these buckets in which a state stands: the bucket, the place, the stage.
-    fn places(&self, buckets: Range<usize>) -> impl Iterator<Item = (usize, usize, u32)> {
-        let Size { cells, bucket, .. } = self.size;
-        let places = move |at| (at * bucket..(at + 1) * bucket).step_by(cells);
-        let all = buckets.flat_map(move |at| places(at).map(move |place| (at, place)));
-        all.map(|(at, place)| (at, place, self.cells[place] >> STAGE_SHIFT))
-            .filter(|&(.., stage)| stage != 0)
+    /// The cells of each state, and the bucket in which they stand.
+    fn places(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        let places = |at| self.cells.bucket(at).chunks_exact(self.size.cells);
+        let all =
+            (0..self.size.all_buckets()).flat_map(move |at| places(at).map(move |here| (at, here)));
+        all.filter(|(_, cells)| cells[0] != 0)
     }
 
-    /// Looks up every state in a larger table, as often as it takes until each has a place.
+    /// Makes more places, as often as it takes until each state has one.
     fn grow(&mut self) {
-        let mut size = self.size.larger(self.form);
-        while !self.move_to(size) {
-            size = size.larger(self.form);
-        }
-    }
-
-    fn move_to(&mut self, size: Size) -> bool {
-        let mut larger = Table {
-            size,
-            cells: Cells::new(size.all_cells()),
-            held: 0,
-            round: Vec::new(),
-            done: 0,
-            ..*self
-        };
-        for (bucket, place, stage) in self.places(0..self.all_buckets()) {
-            let probe = larger.probe(&self.stirred(bucket, place));
-            if !larger.insert(&probe, stage, false) {
-                return false;
+        let (former, fresh) = (self.size, self.fresh);
+        let mut homeless = Vec::new();
+        self.size = former.larger(self.form);
+        self.done = former.first_bucket(self.done, self.size);
+        self.held = 0;
+        if self.size.cells == former.cells {
+            self.cells.lengthen(self.size.all_buckets());
+            self.spread(former, &mut homeless);
+        } else {
+            let cells = Cells::new(self.size.all_buckets(), self.size.bucket);
+            let cells = std::mem::replace(&mut self.cells, cells);
+            for at in 0..former.all_buckets() {
+                self.put_all(former, at, cells.bucket(at), &mut homeless);
             }
         }
-        larger.fresh = self.fresh;
-        *self = larger;
-        true
+        for (stirred, stage) in homeless {
+            while !self.insert(&self.probe(&stirred), stage, false) {
+                self.grow();
+            }
+        }
+        self.fresh = fresh;
     }
 
-    fn all_buckets(&self) -> usize {
-        self.size.buckets() + FARTHEST as usize
+    /// Moves each state of a table of the former size to where it stands in this one. From the last
+    /// bucket to the first, for what belongs there now came from there or from before it. Only of
+    /// the first buckets a state may move to one that has not been emptied.
+    fn spread(&mut self, former: Size, homeless: &mut Vec<([u64; W], u32)>) {
+        let mut bucket = vec![0; former.bucket];
+        for at in (NEAR..former.all_buckets()).rev() {
+            let here = self.cells.bucket_mut(at);
+            bucket.copy_from_slice(here);
+            here.fill(0);
+            self.put_all(former, at, &bucket, homeless);
+        }
+        let near = 0..NEAR.min(former.all_buckets());
+        let mut cells = Vec::with_capacity(near.len() * former.bucket);
+        for at in near {
+            let here = self.cells.bucket_mut(at);
+            cells.extend_from_slice(here);
+            here.fill(0);
+        }
+        for (at, bucket) in cells.chunks_exact(former.bucket).enumerate() {
+            self.put_all(former, at, bucket, homeless);
+        }
+    }
+
+    /// Puts the states of a bucket of a table of the former size where they stand in this one; those
+    /// for which there is no place are `homeless`.
+    fn put_all(
+        &mut self,
+        former: Size,
+        at: usize,
+        bucket: &[u32],
+        homeless: &mut Vec<([u64; W], u32)>,
+    ) {
+        for cells in bucket.chunks_exact(former.cells).take_while(|cells| cells[0] != 0) {
+            let (stirred, stage) = (self.stirred(former, at, cells), cells[0] >> STAGE_SHIFT);
+            if !self.insert(&self.probe(&stirred), stage, false) {
+                homeless.push((stirred, stage));
+            }
+        }
     }
 
     /// Adds stirred states that are not there, at this stage.
@@ -279,7 +266,7 @@ impl<const W: usize> Table<W> {
             let mut seen = 0;
             for state in some {
                 let head = state[0] & ((1 << self.size.bits) - 1);
-                seen ^= self.cells[self.size.split(head).0 * self.size.bucket];
+                seen ^= self.cells.bucket(self.size.split(head).0)[0];
             }
             std::hint::black_box(seen);
             for state in some {
@@ -293,9 +280,9 @@ impl<const W: usize> Table<W> {
     /// All states as they look to the space, one after the other, and what has become of each.
     pub(super) fn into_states(self) -> (Vec<u64>, Vec<u32>) {
         let (mut states, mut stages) = (Vec::with_capacity(self.held * W), Vec::new());
-        for (bucket, place, stage) in self.places(0..self.all_buckets()) {
-            states.extend(self.form.still(&self.stirred(bucket, place)));
-            stages.push(stage);
+        for (bucket, cells) in self.places() {
+            states.extend(self.form.still(&self.stirred(self.size, bucket, cells)));
+            stages.push(cells[0] >> STAGE_SHIFT);
         }
         (states, stages)
     }
@@ -315,12 +302,12 @@ impl<const W: usize> Table<W> {
 
     /// The shard with this number, in which nothing is.
     pub(super) fn new(form: &Form<W>, shard: usize) -> Self {
-        let size = Size::new(*form, 4, 0);
+        let size = Size::least(*form);
         Table {
             form: *form,
             shard: shard as u64,
             size,
-            cells: Cells::new(size.all_cells()),
+            cells: Cells::new(size.all_buckets(), size.bucket),
             held: 0,
             turn: 0,
             left: 0,
@@ -352,7 +339,7 @@ impl<const W: usize> Table<W> {
         while self.held + more > size.most() {
             size = size.larger(self.form);
         }
-        ((size.all_cells().saturating_sub(self.cells.len())) * size_of::<u32>()) as u64
+        self.cells.growth(size.all_buckets(), size.bucket)
     }
 
     /// Everything that was added and not expanded is the level now; how many that are.
@@ -372,15 +359,14 @@ impl<const W: usize> Table<W> {
     pub(super) fn begin_round(&mut self, most: usize) -> usize {
         let mut round = std::mem::take(&mut self.round);
         round.clear();
-        let Size { cells, bucket, .. } = self.size;
         let stage = TURNS[self.turn];
         while (round.len() as u64) < self.left && round.len() < most {
-            let at = self.done;
-            let all = &self.cells[at * bucket..(at + 1) * bucket];
+            let bucket = self.cells.bucket(self.done);
             // Most buckets have none.
-            if all.iter().fold(false, |any, cell| any | (cell >> STAGE_SHIFT == stage)) {
-                let here = (0..bucket).step_by(cells).filter(|&at| all[at] >> STAGE_SHIFT == stage);
-                round.extend(here.map(|place| (at as u32, (at * bucket + place) as u32)));
+            if bucket.iter().fold(false, |any, cell| any | (cell >> STAGE_SHIFT == stage)) {
+                let places = (0..bucket.len()).step_by(self.size.cells);
+                let here = places.filter(|&place| bucket[place] >> STAGE_SHIFT == stage);
+                round.extend(here.map(|place| (self.done as u32, place as u32)));
             }
             self.done += 1;
         }
@@ -390,15 +376,17 @@ impl<const W: usize> Table<W> {
 
     /// The states that were chosen.
     pub(super) fn round(&self, mut each: impl FnMut(&[u64; W])) {
-        for &(bucket, place) in &self.round {
-            each(&self.form.still(&self.stirred(bucket as usize, place as usize)));
+        for &(at, place) in &self.round {
+            let bucket = self.cells.bucket(at as usize);
+            let cells = &bucket[place as usize..place as usize + self.size.cells];
+            each(&self.form.still(&self.stirred(self.size, at as usize, cells)));
         }
     }
 
     /// They have been expanded; how many there were.
     pub(super) fn end_round(&mut self) -> usize {
-        for &(_, place) in &self.round {
-            let cell = &mut self.cells[place as usize];
+        for &(at, place) in &self.round {
+            let cell = &mut self.cells.bucket_mut(at as usize)[place as usize];
             *cell = (*cell & (u32::MAX >> STAGE_BITS)) | (EXPANDED << STAGE_SHIFT);
         }
         self.left -= self.round.len() as u64;

@@ -1,29 +1,51 @@
 //! The states that follow from one, written down part by part, as they were learned.
 
 use super::tables::{BEYOND, Sent, UNKNOWN, column};
-use super::{Field, Packed, fault, tables};
+use super::{Field, Packed, Unpacked, fault, tables};
 use crate::protocol::{Id, Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Unlearned};
 use crate::world::dead::PERILS;
 use crate::world::next::Next;
 use crate::world::{Action, Boundary, State};
 
-/// A state whose successors are being written down.
-pub(super) struct Expansion<'a, P: Protocol> {
-    pub(super) packed: &'a Packed<P>,
-    pub(super) from: &'a [u64],
-    pub(super) parts: &'a [u32],
-    pub(super) state: &'a State<P>,
-    pub(super) next: &'a mut Vec<u64>,
+/// States of up to so many words are expanded by code for just so many.
+pub(super) const NARROW: usize = 2;
+
+/// The most words of a state, a power of two.
+pub(super) const WIDEST: usize = 16;
+
+/// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being written down.
+pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
+    packed: &'a Packed<P>,
+    from: [u64; W],
+    /// How many words are in use.
+    width: usize,
+    parts: &'a [u32],
+    state: &'a State<P>,
+    next: &'a mut Vec<u64>,
     /// Whether something fair can happen.
     pub(super) fair: bool,
     /// Whether links may be cut.
-    pub(super) cut: bool,
+    cut: bool,
     /// The processes, one bit each, to which messages may have died by the last successor.
-    pub(super) touched: u32,
+    touched: u32,
 }
 
-impl<P: Protocol> Expansion<'_, P> {
+impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
+    /// The state taken apart, and where its successors go.
+    pub(super) fn new(
+        packed: &'a Packed<P>,
+        words: &[u64],
+        Unpacked { parts, state }: &'a Unpacked<P>,
+        next: &'a mut Vec<u64>,
+    ) -> Self {
+        let world = &packed.world;
+        let cut = world.scenario.faults.cuts > 0 || !world.scenario.missing.is_empty();
+        let (mut from, width) = ([0; W], words.len());
+        from[..width].copy_from_slice(words);
+        Expansion { packed, from, width, parts, state, next, fair: false, cut, touched: 0 }
+    }
+
     /// What follows from this.
     #[inline]
     pub(super) fn take(&mut self, what: Next<P>) -> Result<(), Unlearned> {
@@ -52,14 +74,15 @@ impl<P: Protocol> Expansion<'_, P> {
             let up = self.state.up(*to);
             let receive = &packed.processes[to.index()].receive;
             for delivered in &link.next[held as usize] {
-                field.set(self.after(), delivered.without);
+                let mut after = self.from;
+                field.put(&mut after, delivered.without);
                 self.touched = 1 << to.index();
                 if up {
                     let column = column(*from, delivered.message);
                     let step = receive.get(own[to.index()], column);
-                    self.step(*to, step)?;
+                    self.step(*to, step, &mut after)?;
                 }
-                self.bury()?;
+                self.end(after)?;
             }
         }
         Ok(())
@@ -71,9 +94,10 @@ impl<P: Protocol> Expansion<'_, P> {
         let nodes = packed.processes.len();
         for (at, (_, _, link)) in packed.links.iter().enumerate() {
             for next in &link.next[self.parts[nodes + at] as usize] {
-                self.after();
-                self.strike(fault)?;
-                self.hold(packed.layout.field(nodes + at), then(next))?;
+                let mut after = self.from;
+                self.strike(fault, &mut after)?;
+                self.hold(packed.layout.field(nodes + at), then(next), &mut after)?;
+                self.write(&after);
             }
         }
         Ok(())
@@ -82,47 +106,47 @@ impl<P: Protocol> Expansion<'_, P> {
     /// Something that is no matter of a single message.
     #[inline]
     fn one(&mut self, action: Action<P>) -> Result<(), Unlearned> {
-        self.after();
+        let mut after = self.from;
         // A fault may be the last, and then messages die everywhere.
         let fault = matches!(action, Action::Crash(_) | Action::Recover(_));
         self.touched = if fault { (1 << self.packed.processes.len()) - 1 } else { 0 };
-        self.happens(action)?;
-        self.bury()
+        self.happens(action, &mut after)?;
+        self.end(after)
     }
 
     #[inline]
-    fn happens(&mut self, action: Action<P>) -> Result<(), Unlearned> {
+    fn happens(&mut self, action: Action<P>, after: &mut [u64; W]) -> Result<(), Unlearned> {
         let packed = self.packed;
         match action {
             Action::Expire { id, timer, early } => {
                 if early {
-                    self.strike(fault::SUSPICION)?;
+                    self.strike(fault::SUSPICION, after)?;
                 }
                 let (own, at) = (self.parts[id.index()], Timers::place::<P>(timer) as u32);
-                self.step(id, packed.processes[id.index()].expire.get(own, at))
+                self.step(id, packed.processes[id.index()].expire.get(own, at), after)
             }
             Action::Crash(id) => {
-                self.strike(fault::CRASH)?;
+                self.strike(fault::CRASH, after)?;
                 let own = packed.processes[id.index()].crash.get(self.parts[id.index()], 0);
                 if own == UNKNOWN {
                     return Err(Unlearned);
                 }
-                packed.layout.field(id.index()).set(self.latest(), own);
+                packed.layout.field(id.index()).put(after, own);
                 Ok(())
             }
             Action::Recover(id) => {
-                self.strike(fault::RECOVERY)?;
+                self.strike(fault::RECOVERY, after)?;
                 let own = self.parts[id.index()];
-                self.step(id, packed.processes[id.index()].recover.get(own, 0))
+                self.step(id, packed.processes[id.index()].recover.get(own, 0), after)
             }
             Action::Cut(a, b) => {
-                self.strike(fault::cut(a, b))?;
+                self.strike(fault::cut(a, b), after)?;
                 for part in [packed.link_part(a, b), packed.link_part(b, a)] {
-                    packed.layout.field(part).set(self.latest(), 0);
+                    packed.layout.field(part).put(after, 0);
                 }
                 Ok(())
             }
-            Action::Heal(a, b) => self.strike(fault::heal(a, b)),
+            Action::Heal(a, b) => self.strike(fault::heal(a, b), after),
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
                 unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
             }
@@ -132,53 +156,58 @@ impl<P: Protocol> Expansion<'_, P> {
         }
     }
 
-    /// One more successor, at first the same as the state itself.
+    /// The successor is what it is, but for dead messages.
     #[inline]
-    fn after(&mut self) -> &mut [u64] {
-        self.next.extend_from_slice(self.from);
-        self.latest()
+    fn end(&mut self, mut after: [u64; W]) -> Result<(), Unlearned> {
+        if self.packed.world.leaves_out_dead() && after[0] != OUTSIDE_WORD {
+            self.bury(&mut after)?;
+        }
+        self.write(&after);
+        Ok(())
     }
 
-    /// The successor that is being made.
+    /// One more successor.
     #[inline]
-    fn latest(&mut self) -> &mut [u64] {
-        let at = self.next.len() - self.from.len();
-        &mut self.next[at..]
+    fn write(&mut self, after: &[u64; W]) {
+        if W <= NARROW {
+            self.next.extend_from_slice(after);
+        } else {
+            self.next.extend_from_slice(&after[..self.width]);
+        }
     }
 
     /// The successor exceeds a bound: it is not searched.
-    fn leave(&mut self, bound: Boundary) {
+    fn leave(&self, bound: Boundary, after: &mut [u64; W]) {
         self.packed.exceeded.note(bound);
-        self.latest().fill(OUTSIDE_WORD);
+        after.fill(OUTSIDE_WORD);
     }
 
     /// Counts a fault.
-    fn strike(&mut self, fault: u32) -> Result<(), Unlearned> {
+    fn strike(&self, fault: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
         let packed = self.packed;
         let part = packed.global_part();
         let global = packed.globals.after.get(self.parts[part], fault);
         if global == UNKNOWN {
             return Err(Unlearned);
         }
-        packed.layout.field(part).set(self.latest(), global);
+        packed.layout.field(part).put(after, global);
         Ok(())
     }
 
     /// A process takes a step.
-    #[inline]
-    fn step(&mut self, id: Id, step: u32) -> Result<(), Unlearned> {
+    #[inline(always)]
+    fn step(&mut self, id: Id, step: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
         match step {
             UNKNOWN => return Err(Unlearned),
             BEYOND => {
-                self.leave(Boundary::Protocol);
+                self.leave(Boundary::Protocol, after);
                 return Ok(());
             }
             _ => {}
         }
         let (packed, state, cut) = (self.packed, self.state, self.cut);
-        let after = self.latest();
         let step = &packed.processes[id.index()].steps[step as usize];
-        packed.layout.field(id.index()).set(after, step.own);
+        packed.layout.field(id.index()).put(after, step.own);
         let mut touched = 1 << id.index();
         for &Sent { link, to, message } in &step.sends {
             if cut && !state.connected(id, to) {
@@ -188,13 +217,13 @@ impl<P: Protocol> Expansion<'_, P> {
             let link = usize::from(link);
             let field = packed.layout.field(packed.processes.len() + link);
             let push = &packed.links[link].2.push;
-            match push.get(field.get(after), message) {
+            match push.get(field.part(after), message) {
                 UNKNOWN => return Err(Unlearned),
                 BEYOND => {
-                    self.leave(Boundary::Capacity);
+                    self.leave(Boundary::Capacity, after);
                     return Ok(());
                 }
-                held => field.set(after, held),
+                held => field.put(after, held),
             }
         }
         self.touched |= touched;
@@ -202,32 +231,27 @@ impl<P: Protocol> Expansion<'_, P> {
     }
 
     /// Takes dead messages out of the successor.
-    #[inline]
-    fn bury(&mut self) -> Result<(), Unlearned> {
+    fn bury(&self, after: &mut [u64; W]) -> Result<(), Unlearned> {
         let packed = self.packed;
-        if !packed.world.leaves_out_dead() || self.latest()[0] == OUTSIDE_WORD {
-            return Ok(());
-        }
         let (nodes, mut touched) = (packed.processes.len(), self.touched);
-        let after = self.latest();
-        let global = packed.layout.field(packed.global_part()).get(after);
+        let global = packed.layout.field(packed.global_part()).part(after);
         // A part that has outgrown its bits reads as another one, and nothing of this is kept then.
         let perils = packed.globals.known.get_index(global as usize).map(|g| packed.perils(g));
         let perils = perils.ok_or(Unlearned)?;
         while touched != 0 {
             let to = touched.trailing_zeros() as usize;
             touched &= touched - 1;
-            let column = packed.layout.field(to).get(after) * PERILS as u32 + perils;
+            let column = packed.layout.field(to).part(after) * PERILS as u32 + perils;
             for from in (0..nodes).filter(|&from| from != to) {
                 let link = packed.link(from, to);
                 let field = packed.layout.field(nodes + link);
-                let held = field.get(after);
+                let held = field.part(after);
                 if held == 0 {
                     continue;
                 }
                 match packed.links[link].2.alive.get(held, column) {
                     UNKNOWN => return Err(Unlearned),
-                    alive if alive != held => field.set(after, alive),
+                    alive if alive != held => field.put(after, alive),
                     _ => {}
                 }
             }
@@ -236,11 +260,11 @@ impl<P: Protocol> Expansion<'_, P> {
     }
 
     /// A link holds something else.
-    fn hold(&mut self, link: Field, held: u32) -> Result<(), Unlearned> {
+    fn hold(&self, link: Field, held: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
         match held {
             UNKNOWN => return Err(Unlearned),
-            BEYOND => self.leave(Boundary::Capacity),
-            held => link.set(self.latest(), held),
+            BEYOND => self.leave(Boundary::Capacity, after),
+            held => link.put(after, held),
         }
         Ok(())
     }

@@ -24,6 +24,19 @@ impl Field {
         ((words[self.word as usize] >> self.shift) & self.mask) as u32
     }
 
+    /// The same of so many words, a power of two, of which this is one.
+    #[inline]
+    pub(super) fn part<const W: usize>(self, words: &[u64; W]) -> u32 {
+        ((words[self.word as usize % W] >> self.shift) & self.mask) as u32
+    }
+
+    /// Puts another part there.
+    #[inline]
+    pub(super) fn put<const W: usize>(self, words: &mut [u64; W], part: u32) {
+        let word = &mut words[self.word as usize % W];
+        *word = (*word & !(self.mask << self.shift)) | (u64::from(part) << self.shift);
+    }
+
     /// Puts another part here.
     #[inline]
     pub(super) fn set(self, words: &mut [u64], part: u32) {

@@ -222,6 +222,7 @@ impl<P: Protocol> Packed<P> {
         let number = number(&mut self.links[link].2.known, held.into());
         // The place must be taken before those of what is left are.
         self.links[link].2.next.push(Default::default());
+        self.links[link].2.flight.push(flight.iter().copied().collect());
         if !self.asks() {
             let next: Vec<_> = deliverable::<P>(self.world.scenario.network, &flight).collect();
             for e in next {

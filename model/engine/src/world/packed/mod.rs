@@ -27,7 +27,7 @@ use crate::protocol::{Id, Protocol};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use digest::Factors;
-use expand::Expansion;
+use expand::{Expansion, WIDEST};
 use layout::{Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{Global, Globals, Link, Numbered, Process, number};
@@ -86,12 +86,13 @@ impl<P: Protocol> Space for Packed<P> {
     ) -> Result<Answers, Unlearned> {
         let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
         self.unpack(from, unpacked);
-        let Unpacked { parts, state } = &*unpacked;
-        let fair = if self.asks() {
-            self.ask(from.len(), state, next)?
-        } else {
-            self.look_up(from, parts, state, next)?
+        let fair = match from.len() {
+            width if self.asks() => self.ask(width, &unpacked.state, next)?,
+            1 => self.look_up::<1>(from, unpacked, next)?,
+            2 => self.look_up::<2>(from, unpacked, next)?,
+            _ => self.look_up::<WIDEST>(from, unpacked, next)?,
         };
+        let state = &unpacked.state;
         let mut answers = if fair { 0 } else { STUTTERS };
         for (at, question) in self.questions.iter().enumerate() {
             answers |= u32::from(question.holds(&self.world, state)) << (at + 1);
@@ -227,18 +228,14 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// The states that follow, looked up; whether one of the actions is fair.
-    #[inline]
-    fn look_up(
+    fn look_up<const W: usize>(
         &self,
         from: &[u64],
-        parts: &[u32],
-        state: &State<P>,
+        unpacked: &Unpacked<P>,
         next: &mut Vec<u64>,
     ) -> Result<bool, Unlearned> {
-        let cut = self.world.scenario.faults.cuts > 0 || !self.world.scenario.missing.is_empty();
-        let mut expansion =
-            Expansion { packed: self, from, parts, state, next, fair: false, cut, touched: 0 };
-        self.world.each_next(state, |what| expansion.take(what))?;
+        let mut expansion = Expansion::<P, W>::new(self, from, unpacked, next);
+        self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
         Ok(expansion.fair)
     }
 
@@ -281,7 +278,7 @@ impl<P: Protocol> Packed<P> {
         for ((_, _, link), &part) in self.links.iter().zip(links) {
             if part != 0 {
                 // Most links hold one message or two.
-                for &(envelope, _) in &link.known[part as usize] {
+                for &envelope in &link.flight[part as usize] {
                     state.flight.push(envelope);
                 }
             }

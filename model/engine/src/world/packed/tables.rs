@@ -155,6 +155,8 @@ pub(super) struct Next {
 /// One link: what it has held so far, and what follows; 0 is nothing.
 pub(super) struct Link<P: Protocol> {
     pub(super) known: Numbered<Box<[Held<P>]>>,
+    /// The same without the ticks, where the search finds it sooner.
+    pub(super) flight: Vec<SmallVec<[Envelope<P::Message>; 2]>>,
     /// What may be delivered next, by the number of what the link holds.
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
     /// What it holds after another message, by the number of that; [`BEYOND`] if too much.
@@ -168,6 +170,7 @@ impl<P: Protocol> Default for Link<P> {
     fn default() -> Self {
         Link {
             known: Numbered::default(),
+            flight: Vec::new(),
             next: Vec::new(),
             push: Table::default(),
             alive: Table::default(),

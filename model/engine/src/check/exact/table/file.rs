@@ -1,8 +1,11 @@
 //! Tables in files.
 
-use super::{Cells, Form, QUARTER, Size, TURNS, Table};
+use super::{Cells, Form, Size, TURNS, Table};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
+
+/// How many cells are read or written together at most.
+const TOGETHER: usize = 4;
 
 /// A table without its cells.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -39,8 +42,9 @@ impl<const W: usize> Table<W> {
 
     /// Writes the cells.
     pub(in crate::check::exact) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut bytes = [0; QUARTER * size_of::<u32>()];
-        for some in self.cells[..self.size.all_cells()].chunks(QUARTER) {
+        let mut bytes = [0; TOGETHER * size_of::<u32>()];
+        let buckets = (0..self.size.all_buckets()).map(|at| self.cells.bucket(at));
+        for some in buckets.flat_map(|bucket| bucket.chunks(TOGETHER)) {
             for (to, cell) in bytes.as_chunks_mut().0.iter_mut().zip(some) {
                 *to = cell.to_le_bytes();
             }
@@ -57,13 +61,15 @@ impl<const W: usize> Table<W> {
         file: &mut dyn Read,
     ) -> io::Result<Self> {
         let Summary { size, held, turn, left, fresh } = summary;
-        let mut cells = Cells::new(size.all_cells());
-        let mut bytes = [0; QUARTER * size_of::<u32>()];
-        for some in cells[..size.all_cells()].chunks_mut(QUARTER) {
-            let bytes = &mut bytes[..size_of_val(some)];
-            file.read_exact(bytes)?;
-            for (cell, from) in some.iter_mut().zip(bytes.as_chunks().0) {
-                *cell = u32::from_le_bytes(*from);
+        let mut cells = Cells::new(size.all_buckets(), size.bucket);
+        let mut bytes = [0; TOGETHER * size_of::<u32>()];
+        for at in 0..size.all_buckets() {
+            for some in cells.bucket_mut(at).chunks_mut(TOGETHER) {
+                let bytes = &mut bytes[..size_of_val(some)];
+                file.read_exact(bytes)?;
+                for (cell, from) in some.iter_mut().zip(bytes.as_chunks().0) {
+                    *cell = u32::from_le_bytes(*from);
+                }
             }
         }
         let (shard, round) = (shard as u64, Vec::new());
