@@ -14,8 +14,8 @@ pub(super) const FARTHEST: u32 = 15;
 pub(super) const AWAY_SHIFT: u32 = 26;
 
 /// How many bits of the quotient's fraction tell states of one bucket apart no more: the number of
-/// buckets is at least eight times a power of two.
-const LEAST_FACTOR_BITS: u32 = 3;
+/// buckets is at least four times a power of two.
+const LEAST_FACTOR_BITS: u32 = 2;
 const LEAST_FACTOR: u32 = 1 << LEAST_FACTOR_BITS;
 
 /// How the states of a search look: what all shards share.
@@ -81,7 +81,7 @@ impl<const W: usize> Form<W> {
 pub(super) struct Size {
     /// The bits of the head that tell states of one shard apart.
     pub(super) bits: u32,
-    /// From 8 to 15: there are `factor << log` buckets.
+    /// From 4 to 7: there are `factor << log` buckets.
     factor: u32,
     log: u32,
     /// The cells of a state, and of a bucket.
@@ -122,8 +122,12 @@ impl Size {
     /// How many states it should hold at most.
     pub(super) fn most(self) -> usize {
         let places = self.bucket / self.cells;
-        let taken = if places >= 8 { 15 } else { 14 };
-        self.buckets() * places * taken / 16
+        let taken = match places {
+            LINE.. => 31,
+            8.. => 30,
+            _ => 28,
+        };
+        self.buckets() * places * taken / 32
     }
 
     /// The bucket of a head, and what is left of it.
@@ -139,17 +143,13 @@ impl Size {
     #[inline]
     pub(super) fn join(self, bucket: usize, left: u64) -> u64 {
         let product = ((bucket as u64) << (self.bits - self.log)) + (left << LEAST_FACTOR_BITS);
-        // Of the multiples of the factor, one at most is among eight numbers in a row. Processors
+        // Of the multiples of the factor, one at most is among four numbers in a row. Processors
         // are slow to divide by what they do not know.
         match self.factor {
-            8 => product.div_ceil(8),
-            9 => product.div_ceil(9),
-            10 => product.div_ceil(10),
-            11 => product.div_ceil(11),
-            12 => product.div_ceil(12),
-            13 => product.div_ceil(13),
-            14 => product.div_ceil(14),
-            _ => product.div_ceil(15),
+            4 => product.div_ceil(4),
+            5 => product.div_ceil(5),
+            6 => product.div_ceil(6),
+            _ => product.div_ceil(7),
         }
     }
 
@@ -162,7 +162,7 @@ impl Size {
 
 /// With how many bits a state takes one cell in tables of so many states each.
 pub(super) fn one_cell_bits(states: usize) -> u32 {
-    // There are at least so many buckets, of which eight times a power of two count.
+    // There are at least so many buckets, of which four times a power of two count.
     let log = (states / LINE / LEAST_FACTOR as usize).checked_ilog2().unwrap_or(0);
     LOG_SHARDS + AWAY_SHIFT + log + LEAST_FACTOR_BITS
 }

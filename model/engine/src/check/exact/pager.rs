@@ -268,7 +268,7 @@ pub(super) struct States {
 
 impl<const W: usize> Shard<W> for Paged<W> {
     /// Fewer than of a list: they are a part of the memory that a table saves.
-    const ROUND: usize = 512;
+    const ROUND: usize = 128;
 
     type Form = Form<W>;
 

@@ -7,8 +7,8 @@
 //! next is found by looking through the table.
 //!
 //! Places are in buckets of a cache line or two. A state stands in the bucket that its bits say, or
-//! in one of the next 15, and then it is written beside it which. The number of buckets grows by an
-//! eighth or less, and the states move on in the memory where they are.
+//! in one of the next 15, and then it is written beside it which. The number of buckets grows by a
+//! quarter or less, and the states move on in the memory where they are.
 
 mod cells;
 mod file;
@@ -27,9 +27,9 @@ const STAGE_BITS: u32 = 2;
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
 const REST: u32 = (1 << AWAY_SHIFT) - 1;
 
-/// From this bucket on, no state moves to one before its own when a table grows: the least growth
-/// is by a sixteenth, and no state stands farther away.
-const NEAR: usize = FARTHEST as usize * 16;
+/// From this bucket on, no state moves to an earlier one when a table grows: it grows by an eighth
+/// at least, and no state stands farther away from its own bucket.
+const NEAR: usize = FARTHEST as usize * 8;
 
 /// In a table with fewer states, it does not matter how many cells each takes.
 const MANY: usize = 1 << 9;
@@ -122,8 +122,8 @@ impl<const W: usize> Table<W> {
             }
             // The places are taken from the first on.
             if bucket[LINE - 1] == 0 {
-                let taken: u32 = bucket.iter().map(|&other| u32::from(other != 0)).sum();
-                bucket[taken as usize % LINE] = cell | (stage << STAGE_SHIFT);
+                let taken = bucket.partition_point(|&other| other != 0);
+                bucket[taken % LINE] = cell | (stage << STAGE_SHIFT);
                 self.held += 1;
                 self.fresh += 1;
                 return true;

@@ -100,7 +100,7 @@ fn many_states_that_are_alike_take_a_cell_each() {
     }
     assert_eq!((table.held(), table.size.cells), (1 << 17, 1));
     let cells = table.size.all_buckets() * table.size.bucket;
-    assert!(cells < (1 << 17) * 6 / 5, "{cells} cells");
+    assert!(cells < (1 << 17) * 4 / 3, "{cells} cells");
 }
 
 /// States of another form are the same states, and so is how far the search is with them.
