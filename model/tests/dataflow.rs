@@ -1,6 +1,8 @@
 //! The engine dataflow in several processes on the loopback: they find what one process finds, and
 //! a process that is lost, or that searches something else, is named.
 
+mod resume;
+
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;

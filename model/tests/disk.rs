@@ -32,6 +32,7 @@ fn found(report: &Report) -> Value {
     let object = json.as_object_mut().expect("an object");
     object.remove("seconds");
     object.remove("peak_rss_bytes");
+    object.remove("resumed_after");
     json
 }
 
@@ -166,7 +167,7 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
                 fs::write(folder.path().join(file), content).expect("it can be written");
             }
             match check(&world(), Some(Disk::resume(folder.path())), Limits::NONE) {
-                Err(CheckError::Disk(DiskError::Torn { .. } | DiskError::Other(_))) => {}
+                Err(CheckError::Disk(DiskError::Torn { .. })) => {}
                 // What is read later ends the search then.
                 Ok(report) => {
                     assert_eq!(report.cut_short, Some(Reason::Disk), "{name}");
@@ -188,7 +189,9 @@ fn only_the_same_search_goes_on() {
     interrupted(folder.path(), 1);
     assert!(matches!(refused(folder.path(), &world(), false), DiskError::Waiting(_)));
     let other = World::new(Bully::RECOMMENDED, Scenario::calm(3)).expect("a world");
-    assert!(matches!(refused(folder.path(), &other, true), DiskError::Other(_)));
+    let told = refused(folder.path(), &other, true).to_string();
+    let what = "its scenario faults crashes is 1, here it is 0";
+    assert!(told.contains(" is another one: ") && told.contains(what), "{told}");
     let file = folder.path().join("file");
     fs::write(&file, "").expect("it can be written");
     assert!(matches!(refused(&file, &world(), false), DiskError::Io { .. }));
@@ -241,6 +244,7 @@ fn a_search_that_is_killed_goes_on() {
     running.wait().expect("it has ended");
     let rest = resume().output().expect("it runs");
     let (usual, rest) = (report(&usual), report(&rest));
+    assert!(rest["resumed_after"].as_u64() > Some(0), "{rest}");
     assert!(usual["states"]["distinct"].as_u64() > Some(100_000), "{usual}");
     for part in ["states", "properties", "cut_short", "bounds_met"] {
         assert_eq!(rest[part], usual[part], "{part}");

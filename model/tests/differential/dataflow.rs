@@ -2,30 +2,39 @@
 
 use super::explore;
 use super::scenario::{Case, cases, delays, every_protocol};
-use bellwether_model::check::{Engine, Limits, Options, decide};
+use bellwether_model::check::{Disk, Engine, Limits, Options, Reason, decide};
 use bellwether_model::property::Kind;
 use proptest::prelude::*;
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 /// The most states that are searched.
 const MOST: u64 = 4_000;
 
 /// What must be the same with every engine; `None` if there are too many states.
 fn found(case: &Case, engine: Engine, threads: usize, first: bool) -> Option<Value> {
-    let world = case.world().ok()?;
-    let mut properties = world.select(&[]).expect("the usual ones");
-    properties.retain(|property| property.kind() != Kind::Liveness);
     let limits = Limits { states: Some(MOST), ..Limits::NONE };
     let limits = if engine == Engine::Exact { limits } else { Limits::NONE };
     let options = Options { engine, threads, first, limits, ..Options::default() };
-    let report = decide(&*world, &properties, &options, &mut |_| {}).expect("it ends");
-    let reason = bellwether_model::check::Reason::States;
+    let (json, cut_short) = run(case, &options)?;
+    (cut_short != Some(Reason::States)).then_some(json)
+}
+
+/// What a search finds, and what ended it early.
+fn run(case: &Case, options: &Options) -> Option<(Value, Option<Reason>)> {
+    let world = case.world().ok()?;
+    let mut properties = world.select(&[]).expect("the usual ones");
+    properties.retain(|property| property.kind() != Kind::Liveness);
+    let report = decide(&*world, &properties, options, &mut |_| {}).expect("it ends");
+    assert_eq!(report.trouble, None);
     let mut json = serde_json::to_value(&report).expect("JSON");
     let object = json.as_object_mut().expect("an object");
-    for key in ["engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
+    for key in ["engine", "threads", "processes", "seconds", "peak_rss_bytes", "resumed_after"] {
         object.remove(key);
     }
-    (report.cut_short != Some(reason)).then_some(json)
+    Some((json, report.cut_short))
 }
 
 fn differ((case, first): &(Case, bool)) -> Result<bool, String> {
@@ -51,5 +60,70 @@ fn workers_find_what_threads_find_in_timed_worlds() {
     explore(40, timed, |(case, delay, first)| {
         let Some(case) = case.timed(delays(*delay, 1), |_| 4) else { return Ok(false) };
         differ(&(case, *first))
+    });
+}
+
+/// Removes the newest save if there are two, as if it had not been written to its end.
+fn lose_the_last(folder: &Path) {
+    let entries = fs::read_dir(folder.join("process-0")).expect("the folder");
+    let mut saves: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let number = |path: &std::path::PathBuf| -> Option<u64> {
+        path.file_name()?.to_str()?.strip_prefix("save-")?.strip_suffix(".json")?.parse().ok()
+    };
+    saves.retain(|path| number(path).is_some());
+    saves.sort_by_key(number);
+    if let [_, newest] = &saves[..] {
+        fs::remove_file(newest).expect("it is there");
+    }
+}
+
+/// Interrupted at every so many states; how often.
+fn in_pieces(
+    case: &Case,
+    (workers, first): (usize, bool),
+    piece: u64,
+    loses: bool,
+) -> Option<(Value, usize)> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut states, mut pieces) = (piece, 0);
+    loop {
+        let every = loses.then_some(Duration::ZERO);
+        let disk = Disk { resume: pieces > 0, every, ..Disk::begin(folder.path()) };
+        let options = Options {
+            engine: Engine::Dataflow,
+            threads: workers,
+            first,
+            limits: Limits { states: Some(states), ..Limits::NONE },
+            disk: Some(disk),
+            ..Options::default()
+        };
+        let (json, cut_short) = run(case, &options)?;
+        if cut_short != Some(Reason::States) {
+            let left = fs::read_dir(folder.path()).expect("the folder").count();
+            assert_eq!(left, 0, "what is over leaves no files");
+            return Some((json, pieces));
+        }
+        if loses && pieces == 0 {
+            lose_the_last(folder.path());
+        }
+        pieces += 1;
+        states += piece;
+    }
+}
+
+/// Saved again and again, and interrupted; even if the last save is lost.
+#[test]
+fn interruptions_change_nothing() {
+    let pieces = (200..1_000u64, 1..=3usize, any::<(bool, bool, bool)>());
+    let timed = (cases(&every_protocol()), 1..=2u8, pieces);
+    explore(20, timed, |(case, delay, (piece, workers, (first, loses, timed)))| {
+        let timed = timed.then(|| case.timed(delays(*delay, 1), |_| 4));
+        let Some(case) = timed.unwrap_or_else(|| Some(case.clone())) else { return Ok(false) };
+        let Some(exact) = found(&case, Engine::Exact, 1, *first) else { return Ok(false) };
+        let pieces = in_pieces(&case, (*workers, *first), *piece, *loses);
+        match pieces {
+            Some((pieces, often)) if pieces == exact => Ok(often > 0),
+            pieces => Err(format!("{workers} workers find\n{pieces:?}\nnot\n{exact}")),
+        }
     });
 }

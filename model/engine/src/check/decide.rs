@@ -80,7 +80,8 @@ pub fn decide(
             found
         }
     };
-    let Found { counts, cut_short, unfinished, trouble, bounds_met, decisions, simulation } = found;
+    let Found { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
+    let Found { decisions, simulation, resumed_after, .. } = found;
     Ok(Report {
         world: world.share(),
         engine: options.engine,
@@ -93,6 +94,7 @@ pub fn decide(
         cut_short,
         unfinished,
         trouble,
+        resumed_after,
         bounds_met,
         simulation,
         decisions,
@@ -119,6 +121,7 @@ pub(super) struct Found {
     pub(super) bounds_met: Vec<String>,
     pub(super) decisions: Vec<Decision>,
     pub(super) simulation: Option<Simulation>,
+    pub(super) resumed_after: Option<usize>,
 }
 
 impl Found {
@@ -160,7 +163,7 @@ fn exact(
         }
     }
     let mut cut_short = exact.cut_short();
-    let trouble = exact.trouble().map(str::to_owned);
+    let (trouble, resumed_after) = (exact.trouble().map(str::to_owned), exact.resumed_after());
     if edges {
         let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
         cut_short = cut_short.or_else(no_room);
@@ -171,7 +174,16 @@ fn exact(
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
     let simulation = None;
-    Ok(Found { counts, cut_short, unfinished, trouble, bounds_met, decisions, simulation })
+    Ok(Found {
+        counts,
+        cut_short,
+        unfinished,
+        trouble,
+        bounds_met,
+        decisions,
+        simulation,
+        resumed_after,
+    })
 }
 
 /// Why liveness is not decided, if the transitions are not kept.
@@ -192,8 +204,9 @@ fn search(
 ) -> Result<(Exact, Box<dyn AnySpace>), CheckError> {
     let Options { limits, threads, first, .. } = *options;
     let found = if options.engine == Engine::Dataflow {
-        let hosts = options.hosts.as_ref().map(|hosts| (hosts, identity()));
-        Exact::dataflow(space, Plan { limits, workers: threads, hosts, violations, first, look })
+        let (hosts, disk, of) = (options.hosts.as_ref(), options.disk.as_ref(), identity());
+        let workers = threads;
+        Exact::dataflow(space, Plan { limits, workers, hosts, of, disk, violations, first, look })
     } else {
         let disk = options.disk.as_ref().map(|disk| (disk, identity()));
         let how = How { limits, edges, threads, violations, first, disk, look };

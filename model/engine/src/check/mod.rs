@@ -77,8 +77,8 @@ pub struct Options {
     pub seed: u64,
     /// How many steps a random walk takes at most.
     pub depth: usize,
-    /// Where the exact engine puts what has no place in memory, and saves a search that ends early.
-    /// Liveness is not decided there.
+    /// Where the exact engine puts what has no place in memory, and it and the engine dataflow save
+    /// a search. Liveness is not decided there.
     pub disk: Option<Disk>,
     /// The processes of the engine dataflow, if there are several, each with so many threads.
     pub hosts: Option<Hosts>,

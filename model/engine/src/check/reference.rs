@@ -57,8 +57,16 @@ pub(super) fn search(
     });
     let decisions = decisions.collect();
     let counts = outcome.counts;
-    let (unfinished, trouble, simulation) = (None, None, None);
-    Found { counts, cut_short, unfinished, trouble, bounds_met, decisions, simulation }
+    Found {
+        counts,
+        cut_short,
+        unfinished: None,
+        trouble: None,
+        bounds_met,
+        decisions,
+        simulation: None,
+        resumed_after: None,
+    }
 }
 
 /// What keeps a complete search from deciding, within the bounds.

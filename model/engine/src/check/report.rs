@@ -36,6 +36,9 @@ pub struct Report {
     pub bounds_met: Vec<String>,
     /// What is wrong with the disk, if that ended the search or kept it from being saved.
     pub trouble: Option<String>,
+    /// How many levels had been searched to their end when the search went on, if it had been
+    /// interrupted and was saved.
+    pub resumed_after: Option<usize>,
     /// What random walks met, if those were the search.
     pub simulation: Option<Simulation>,
     /// Each property with its verdict, in the order in which they were asked.
@@ -190,6 +193,9 @@ impl Serialize for Report {
         map.serialize_entry("unfinished", &self.unfinished)?;
         if let Some(trouble) = &self.trouble {
             map.serialize_entry("trouble", trouble)?;
+        }
+        if let Some(levels) = self.resumed_after {
+            map.serialize_entry("resumed_after", &levels)?;
         }
         if let Some(simulation) = &self.simulation {
             map.serialize_entry("simulation", simulation)?;

@@ -254,5 +254,6 @@ fn found(
         bounds_met: swarm.bounds_met(),
         decisions,
         simulation: Some(simulation),
+        resumed_after: None,
     }
 }

@@ -2,8 +2,8 @@
 
 use super::table::{Cell, Table};
 use super::{
-    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, shown, status, text, walks,
-    world,
+    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, seconds, shown, status,
+    text, walks, world,
 };
 use crate::check::{
     self, Decision, Disk, Engine, Hosts, Options, Reason, Reduction, Report, Unfinished, Verdict,
@@ -16,6 +16,7 @@ use indicatif::{HumanBytes, HumanCount};
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -45,10 +46,17 @@ pub(super) struct CheckArgs {
     #[arg(long, help_heading = "Search")]
     first: bool,
 
-    /// Search on in files in this folder when the memory is used up, and save a search there that
-    /// ends early; liveness is not decided then
+    /// Search on in files in this folder when the memory is used up, and save the search there, now
+    /// and then and if it ends early; liveness is not decided then. With the engine dataflow it is
+    /// only saved, each process in a folder of its own in this one
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     disk: Option<PathBuf>,
+
+    /// How often the search is saved in the folder of --disk [default: 600, and 60 once the memory
+    /// is used up]
+    #[arg(long, value_name = "SECONDS", requires = "disk", help_heading = "Search",
+          value_parser = seconds, allow_negative_numbers = true)]
+    save_every: Option<Duration>,
 
     /// Go on with the search that was saved in the folder of --disk
     #[arg(long, requires = "disk", help_heading = "Search")]
@@ -136,8 +144,9 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         let why = "only --engine simulation walks; choose it, or leave the depth out";
         return Err(UsageError::NoEffect { flag: "--depth".to_owned(), why: why.to_owned() }.into());
     }
-    if args.disk.is_some() && args.engine != EngineArg::Exact {
-        let why = "only --engine exact searches in files; choose it, or leave the folder out";
+    if args.disk.is_some() && !matches!(args.engine, EngineArg::Exact | EngineArg::Dataflow) {
+        let why = "only the engines exact and dataflow save a search; choose one of them, or leave \
+                   the folder out";
         return Err(UsageError::NoEffect { flag: "--disk".to_owned(), why: why.to_owned() }.into());
     }
     if args.hosts.is_some() && args.engine != EngineArg::Dataflow {
@@ -156,6 +165,7 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         text::print_json(&report, args.ascii)?;
     } else {
         print(tool, &report, &args.protocol, &saved, args.ascii)?;
+        args.print_where_it_is_saved(&report)?;
     }
     Ok(status(report.verdict()))
 }
@@ -210,9 +220,26 @@ impl CheckArgs {
                 None => Reduction::None,
                 Some(ReduceArg::DeadMessages) => Reduction::DeadMessages,
             },
-            disk: self.disk.clone().map(|folder| Disk { folder, resume: self.resume, groups: 1 }),
+            disk: self.disk.as_ref().map(|folder| Disk {
+                resume: self.resume,
+                every: self.save_every,
+                ..Disk::begin(folder)
+            }),
             hosts,
         })
+    }
+
+    /// Says so, if the search can go on another time.
+    fn print_where_it_is_saved(&self, report: &Report) -> anyhow::Result<()> {
+        let Some(folder) = &self.disk else { return Ok(()) };
+        let is_saved = report.unfinished.is_some()
+            && report.trouble.is_none()
+            && report.cut_short != Some(Reason::FirstViolation);
+        if is_saved {
+            let told = format!("It is saved in {}; --resume goes on with it.", folder.display());
+            writeln!(text::stdout(self.ascii), "{}", text::wrap(&told, text::width()))?;
+        }
+        Ok(())
     }
 
     fn save(&self, tool: Tool, report: &Report) -> anyhow::Result<Saved> {
@@ -315,8 +342,13 @@ fn searched(report: &Report) -> String {
         engine => format!("stateright's {engine}, {} threads", report.threads),
     };
     let memory = report.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));
+    let resumed = report.resumed_after.map(|levels| {
+        let s = if levels == 1 { "" } else { "s" };
+        format!(", resumed after {levels} level{s}")
+    });
     format!(
-        "engine: {how}: {} states, {} generated, {} deep, in {:.2} s{}",
+        "engine: {how}{}: {} states, {} generated, {} deep, in {:.2} s{}",
+        resumed.unwrap_or_default(),
         HumanCount(counts.distinct),
         HumanCount(counts.generated),
         counts.depth,

@@ -59,6 +59,7 @@ pub(super) fn without_dead_messages(
         unfinished: found.unfinished(),
         trouble: None,
         simulation: None,
+        resumed_after: None,
         bounds_met: space.bounds_met(),
         decisions,
     })

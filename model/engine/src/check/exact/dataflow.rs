@@ -5,6 +5,7 @@
 //! know is learned by all at the end of a round. So a state has the same words everywhere, and
 //! nothing is translated.
 
+mod begin;
 mod flow;
 mod hosts;
 mod link;
@@ -12,21 +13,22 @@ mod meet;
 mod note;
 mod parcel;
 mod part;
+mod saving;
 mod whole;
 
 pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
-use super::pager::Paged;
+use super::disk::Disk;
 use super::{Exact, Goal, SearchError, Sum};
-use crate::check::{Event, Limits, Phase, Progress};
+use crate::check::{Event, Limits, Reason};
 use crate::erased::AnySpace;
+use begin::{begin, together};
 use flow::{Said, Shared};
 use link::Link;
-use meet::{Hello, meet};
+use meet::Others;
 use serde_json::Value;
 use std::any::Any;
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -35,7 +37,6 @@ use timely::communication::allocator::ProcessBuilder;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::{AllocatorBuilder, Hooks, WorkerGuards};
 use timely::{CommunicationConfig, WorkerConfig};
-use whole::Whole;
 
 /// How to search as a dataflow.
 pub struct Plan<'a> {
@@ -43,8 +44,12 @@ pub struct Plan<'a> {
     pub limits: Limits,
     /// With how many workers in each process.
     pub workers: usize,
-    /// The processes, if there are several, and what is searched, so that all search the same.
-    pub hosts: Option<(&'a Hosts, Value)>,
+    /// The processes, if there are several.
+    pub hosts: Option<&'a Hosts>,
+    /// What is searched, so that all search the same, and go on with the same.
+    pub of: Value,
+    /// Where the search is saved. Each process has a folder in this one.
+    pub disk: Option<&'a Disk>,
     /// Properties, each with the state that violates it.
     pub violations: &'a [(&'static str, Goal)],
     /// Whether the search stops at the end of the level of the first violation.
@@ -66,31 +71,24 @@ impl Exact {
     /// the same.
     ///
     /// # Errors
-    /// If the system gives no threads, if the processes do not find each other, or if one is lost.
-    /// In the last case the threads of this search wait until this process ends.
+    /// If the system gives no threads, if the processes do not find each other, if one is lost, or
+    /// if what is on the disk is no such search. In the last case but one, the threads of this
+    /// search wait until this process ends.
     ///
     /// # Panics
     /// As [`Exact::search`].
     pub fn dataflow(
-        mut space: Box<dyn AnySpace>,
-        plan: Plan<'_>,
+        space: Box<dyn AnySpace>,
+        mut plan: Plan<'_>,
     ) -> Result<(Self, Box<dyn AnySpace>), SearchError> {
-        let Plan { limits, workers, hosts, violations, first, look } = plan;
+        let (limits, workers, hosts) = (plan.limits, plan.workers, plan.hosts);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
         let threads = threads.map_err(|error| SearchError::Threads(error.to_string()))?;
-        space.lay_out(Paged::<1>::room_for(0, space.least_bits()));
-        let initial = space.initial(space.words()).len() / space.words();
-        let whole = Whole::new(initial as u64, violations.to_vec(), first);
+        let (met, saves) = together(&mut plan)?;
+        let (beginning, resumed_after) = threads.install(|| begin(space, &mut plan, saves))?;
         let (says, said) = mpsc::channel();
-        let streams = match &hosts {
-            Some((hosts, of)) => together(hosts, of, (workers, first), &limits, look)?,
-            None => Vec::new(),
-        };
-        let hosts = hosts.map(|(hosts, _)| hosts);
-        let mine = hosts.map_or(0, |hosts| hosts.process);
-        let (builders, others) = builders(streams, mine, workers, &says)?;
-        let course = (limits, Instant::now());
-        let shared = Arc::new(Shared::new(space, course, whole, mine * workers, says));
+        let (builders, others) = builders(met, plan.place().0, workers, &says)?;
+        let shared = Arc::new(Shared::new(beginning, (limits, Instant::now()), says));
         let of_workers = Arc::clone(&shared);
         let guards = timely::execute::execute_from(
             builders,
@@ -99,8 +97,8 @@ impl Exact {
             move |worker| flow::build(worker, &of_workers),
         );
         let guards = guards.map_err(SearchError::Threads)?;
-        let ended = listen(&said, &guards, look);
-        let (sum, left_bounds) = match ended {
+        let ended = listen(&said, &guards, plan.look);
+        let (mut sum, left_bounds) = match ended {
             Ok(ended) => *ended,
             Err(lost) => {
                 // The other workers wait for what is lost for ever.
@@ -115,7 +113,23 @@ impl Exact {
         close(guards);
         let Some(space) = shared.take_space() else { unreachable!("it is taken once") };
         space.leave_bounds(left_bounds);
+        sum.resumed_after = resumed_after;
+        if let Some((saving, _)) = &shared.saving {
+            let elsewhere = || (sum.cut_short == Some(Reason::Disk)).then(|| ELSEWHERE.to_owned());
+            sum.trouble = saving.trouble().or_else(elsewhere);
+            saving.end(sum.cut_short);
+        }
         Ok((Exact { sum, limits, threads, listed: None }, space))
+    }
+}
+
+/// What is wrong if nothing is wrong here.
+const ELSEWHERE: &str = "another process could not save the search; what it prints says why";
+
+impl Plan<'_> {
+    /// Which process this is, and of how many.
+    fn place(&self) -> (usize, usize) {
+        self.hosts.map_or((0, 1), |hosts| (hosts.process, hosts.addresses.len()))
     }
 }
 
@@ -155,49 +169,25 @@ fn close(guards: WorkerGuards<()>) {
     }
 }
 
-/// A connection to each other process that searches the same.
-fn together(
-    hosts: &Hosts,
-    of: &Value,
-    (workers, first): (usize, bool),
-    limits: &Limits,
-    look: &mut (dyn FnMut(Event) + Send),
-) -> Result<Vec<Option<TcpStream>>, MeetError> {
-    let same = serde_json::json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "search": of,
-        "--threads": workers,
-        "--first": first,
-        "number of hosts": hosts.addresses.len(),
-    });
-    let hello = Hello { process: hosts.process, same };
-    meet(hosts, &hello, limits, |elapsed| {
-        let (distinct, generated, levels, frontier) = (0, 0, None, None);
-        let phase = Phase::Meeting;
-        let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
-        look(Event::Progress(progress));
-    })
-}
-
 /// What timely makes workers of, and what keeps their connections.
 fn builders(
-    streams: Vec<Option<TcpStream>>,
+    met: Others,
     process: usize,
     workers: usize,
     says: &Sender<Said>,
 ) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), SearchError> {
-    if streams.len() < 2 {
+    if met.len() < 2 {
         let config = match workers {
             1 => CommunicationConfig::Thread,
             workers => CommunicationConfig::Process(workers),
         };
         return config.try_build().map_err(SearchError::Threads);
     }
-    let link = |(process, stream): (usize, Option<TcpStream>)| {
-        stream.map(|stream| Link::new(stream, process, says.clone())).transpose()
+    let link = |(process, other): (usize, Option<_>)| {
+        other.map(|(stream, _)| Link::new(stream, process, says.clone())).transpose()
     };
     let wrong = |error: std::io::Error| SearchError::Threads(error.to_string());
-    let links = streams.into_iter().enumerate().map(link).collect::<Result<Vec<_>, _>>();
+    let links = met.into_iter().enumerate().map(link).collect::<Result<Vec<_>, _>>();
     let hooks = Hooks::default();
     let inner = ProcessBuilder::new_typed_vector(workers, hooks.refill.clone(), None);
     let links = links.map_err(wrong)?;

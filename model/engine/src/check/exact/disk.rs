@@ -7,15 +7,17 @@
 //! last time it was saved, or none.
 
 mod lessons;
+mod manifest;
+mod saves;
 mod spill;
 
-pub(super) use lessons::Logged;
+pub(super) use lessons::{Lessons, Logged};
+pub(super) use manifest::Names;
+pub(super) use saves::Saves;
 pub(super) use spill::{Spill, Spilled};
 
 use super::pager::Files;
 use super::search::Level;
-use crate::space::Space;
-use lessons::Lesson;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -24,12 +26,10 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// The file that says how far a search is.
 const SEARCH: &str = "search.json";
-
-/// What another version cannot read has another number.
-const FORMAT: u32 = 2;
 
 /// Where a search may put what has no place in memory, and from where it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,15 +39,17 @@ pub struct Disk {
     /// Whether the search that was saved there goes on.
     pub resume: bool,
     /// In how many groups the states are from the beginning, a power of two up to 128, of which one
-    /// is in memory: 1 until memory is full.
+    /// is in memory: 1 until memory is full. The engine dataflow has all in memory.
     pub groups: usize,
+    /// How long a search goes on before it is saved once more, if that is said.
+    pub every: Option<Duration>,
 }
 
 impl Disk {
     /// A new search, which uses the folder when memory is full.
     #[must_use]
     pub fn begin(folder: impl Into<PathBuf>) -> Self {
-        Disk { folder: folder.into(), resume: false, groups: 1 }
+        Disk { folder: folder.into(), resume: false, groups: 1, every: None }
     }
 
     /// The search that was saved there.
@@ -82,10 +84,15 @@ pub enum DiskError {
     Nothing(PathBuf),
     /// Another search is there.
     #[error(
-        "the search in {} is of another world, other properties or another version of the program; \
-         give the same command as then, or another folder", .0.display()
+        "the search in {} is another one: {what}; give the same command as then, or another folder",
+        path.display()
     )]
-    Other(PathBuf),
+    Other {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
     /// A file is not as it was written.
     #[error("{} is not as it was written: {what}; remove the folder to begin anew", path.display())]
     Torn {
@@ -159,7 +166,12 @@ impl Folder {
     pub(super) fn open(path: &Path) -> Result<Self, DiskError> {
         let io = |why| DiskError::Io { doing: "make", path: path.to_owned(), why };
         fs::create_dir_all(path).map_err(io)?;
-        Ok(Folder { path: path.to_owned(), next: AtomicUsize::new(0), synced: Mutex::default() })
+        Ok(Folder::of(path.to_owned()))
+    }
+
+    /// The folder, if there is one.
+    fn of(path: PathBuf) -> Self {
+        Folder { path, next: AtomicUsize::new(0), synced: Mutex::default() }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -232,19 +244,10 @@ pub(super) struct Progress {
     pub(super) shards: Vec<Files>,
 }
 
-/// What `search.json` holds.
-#[derive(Debug, Serialize, Deserialize)]
-struct Manifest {
-    format: u32,
-    version: String,
-    /// Of which world and which properties the search is.
-    of: Value,
-    words: usize,
-    bits: Vec<u32>,
-    left_bounds: u32,
-    lessons: usize,
-    learned: Stored,
-    progress: Progress,
+impl Names for Progress {
+    fn names(&self) -> Vec<&str> {
+        self.shards.iter().flat_map(Files::names).collect()
+    }
 }
 
 impl Folder {
@@ -264,30 +267,12 @@ impl Folder {
         space: &mut Logged<'_>,
     ) -> Result<(Self, Progress), DiskError> {
         let folder = Folder::open(&disk.folder)?;
-        let text = match fs::read(folder.at(SEARCH)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(DiskError::Nothing(disk.folder.clone()));
-            }
-            Err(error) => return Err(folder.wrong("read", SEARCH)(error)),
-        };
-        let torn = |what| DiskError::Torn { path: folder.at(SEARCH), what };
-        let manifest: Value = serde_json::from_slice(&text).map_err(|_| torn("it is no JSON"))?;
-        let same =
-            manifest["format"] == FORMAT && manifest["version"] == VERSION && manifest["of"] == *of;
-        if !same {
-            return Err(DiskError::Other(disk.folder.clone()));
+        if !folder.at(SEARCH).exists() {
+            return Err(DiskError::Nothing(disk.folder.clone()));
         }
-        let manifest: Manifest =
-            serde_json::from_value(manifest).map_err(|_| torn("something is missing"))?;
-        let read =
-            |file: &mut dyn Read| (0..manifest.lessons).map(|_| Lesson::read(file)).collect();
-        space.repeat(folder.load(&manifest.learned, read)?);
-        if (space.words(), space.bits()) != (manifest.words, manifest.bits) {
-            return Err(torn("states look different"));
-        }
-        space.leave_bounds(manifest.left_bounds);
-        Ok((folder, manifest.progress))
+        let manifest = folder.read_manifest(SEARCH, of)?;
+        let (_, progress) = folder.repeat(SEARCH, manifest, space)?;
+        Ok((folder, progress))
     }
 
     /// Saves the search: from now on, this is what the folder holds.
@@ -297,44 +282,20 @@ impl Folder {
         space: &Logged<'_>,
         progress: Progress,
     ) -> Result<(), DiskError> {
-        let learned = self.store("learned", |out| space.write(out))?;
-        let manifest = Manifest {
-            format: FORMAT,
-            version: VERSION.to_owned(),
-            of: of.clone(),
-            words: space.words(),
-            bits: space.bits(),
-            left_bounds: space.left_bounds(),
-            lessons: space.lessons.as_ref().map_or(0, Vec::len),
-            learned,
-            progress,
-        };
-        let files = manifest.progress.shards.iter().flat_map(Files::names);
-        let names: HashSet<_> = files.chain([manifest.learned.name.as_str(), SEARCH]).collect();
-        self.sync(&names)?;
-        let text = serde_json::to_vec(&manifest).map_err(io::Error::other);
-        let written = text.and_then(|text| {
-            let new = self.at("search.json.new");
-            let mut file = File::create(&new)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(new, self.at(SEARCH))?;
-            File::open(&self.path)?.sync_all()
-        });
-        written.map_err(self.wrong("write", SEARCH))?;
+        let names = self.write_manifest(SEARCH, of, space, progress)?;
         self.keep(&names);
         Ok(())
     }
 
     /// Waits until these files are on the disk, whatever becomes of the machine.
-    fn sync(&self, names: &HashSet<&str>) -> Result<(), DiskError> {
+    fn sync(&self, names: &HashSet<String>) -> Result<(), DiskError> {
         let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
-        synced.retain(|name| names.contains(name.as_str()));
-        for &name in names.iter().filter(|name| **name != SEARCH) {
+        synced.retain(|name| names.contains(name));
+        for name in names {
             if !synced.contains(name) {
                 let file = File::open(self.at(name));
                 file.and_then(|file| file.sync_data()).map_err(self.wrong("write", name))?;
-                synced.insert(name.to_owned());
+                synced.insert(name.clone());
             }
         }
         Ok(())
@@ -349,7 +310,7 @@ impl Folder {
 
     /// Removes what a search has written but for these files. What cannot be removed takes room,
     /// and does nothing else.
-    fn keep(&self, names: &HashSet<&str>) {
+    fn keep(&self, names: &HashSet<String>) {
         let Ok(entries) = fs::read_dir(&self.path) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -364,6 +325,4 @@ impl Folder {
 
 /// What the names of the files begin with that a search writes besides the one that says how far it
 /// is.
-const KINDS: [&str; 4] = ["table", "found", "learned", "search.json.new"];
-
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+const KINDS: [&str; 5] = ["table", "found", "learned", "save", "search.json.new"];

@@ -27,6 +27,7 @@ fn padded(words: usize) -> usize {
 }
 
 mod dataflow;
+mod difference;
 mod disk;
 mod form;
 mod graph;
@@ -156,6 +157,12 @@ impl Exact {
         self.sum.trouble.as_deref()
     }
 
+    /// How many levels had been searched to their end when the search went on, if it was saved
+    /// before.
+    pub fn resumed_after(&self) -> Option<usize> {
+        self.sum.resumed_after
+    }
+
     /// How far the search was when it [ended early](Exact::cut_short).
     pub fn unfinished(&self) -> Option<Unfinished> {
         self.sum.unfinished
@@ -238,6 +245,8 @@ struct Sum {
     leaves_boundary: bool,
     levels: Vec<Level>,
     trouble: Option<String>,
+    /// How many levels had been searched when it went on, if it had been interrupted.
+    resumed_after: Option<usize>,
 }
 
 impl Sum {
@@ -264,6 +273,7 @@ impl Sum {
             leaves_boundary: search.leaves_boundary,
             levels: search.levels.clone(),
             trouble: None,
+            resumed_after: None,
         }
     }
 }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a search goes on before it is saved once more, if all of it is in memory.
-const SELDOM: Duration = Duration::from_secs(600);
+pub(super) const SELDOM: Duration = Duration::from_secs(600);
 /// The same, if most of it is in files.
 const OFTEN: Duration = Duration::from_secs(60);
 
@@ -27,15 +27,17 @@ pub(super) struct Pager {
     pub(super) folder: Folder,
     /// Shards are in memory together if their numbers are the same modulo this, a power of two.
     groups: AtomicUsize,
+    /// How often it is saved, if that is said.
+    every: Option<Duration>,
     saved: Mutex<Instant>,
     error: Mutex<Option<DiskError>>,
 }
 
 impl Pager {
     /// With all shards in memory, if there is one group.
-    pub(super) fn new(folder: Folder, groups: usize) -> Self {
+    pub(super) fn new(folder: Folder, groups: usize, every: Option<Duration>) -> Self {
         let (groups, saved) = (AtomicUsize::new(groups), Mutex::new(Instant::now()));
-        Pager { folder, groups, saved, error: Mutex::default() }
+        Pager { folder, groups, every, saved, error: Mutex::default() }
     }
 
     pub(super) fn groups(&self) -> usize {
@@ -49,7 +51,8 @@ impl Pager {
 
     fn is_due(&self) -> bool {
         let saved = *self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        saved.elapsed() >= if self.groups() > 1 { OFTEN } else { SELDOM }
+        let usual = if self.groups() > 1 { OFTEN } else { SELDOM };
+        saved.elapsed() >= self.every.unwrap_or(usual)
     }
 
     /// The first thing that went wrong.
@@ -121,13 +124,18 @@ impl<const W: usize> Paged<W> {
     }
 
     /// The shard that was saved.
-    pub(super) fn saved(form: Form<W>, shard: usize, pager: &Arc<Pager>, files: Files) -> Self {
+    pub(super) fn saved(
+        form: Form<W>,
+        shard: usize,
+        pager: Option<&Arc<Pager>>,
+        files: Files,
+    ) -> Self {
         let Files { summary, table, found, moved } = files;
         let spill = |spilled: Option<Spilled>| spilled.map(Spill::from);
         Paged {
             form,
             shard,
-            pager: Some(Arc::clone(pager)),
+            pager: pager.cloned(),
             summary,
             table: None,
             stored: table,
@@ -220,7 +228,7 @@ impl<const W: usize> Paged<W> {
     }
 
     /// Comes into memory, with what was found of its level meanwhile.
-    fn come(&mut self, folder: &Folder) -> Result<(), DiskError> {
+    pub(super) fn come(&mut self, folder: &Folder) -> Result<(), DiskError> {
         if self.table.is_none() {
             let Summary { turn, .. } = self.summary;
             let mut table = match &self.stored {

@@ -42,7 +42,8 @@ pub(super) fn search_on_disk(
         (Folder::begin(disk)?, None)
     };
     let groups = progress.as_ref().map_or(1, |progress| progress.groups);
-    let pager = Arc::new(Pager::new(folder, groups));
+    let resumed_after = progress.as_ref().map(|progress| progress.levels.len() - 1);
+    let pager = Arc::new(Pager::new(folder, groups, disk.every));
     let saving = Saving { of, pager, groups: disk.groups };
     let begin = match progress {
         Some(progress) => Begin::Saved(&saving, progress),
@@ -50,7 +51,8 @@ pub(super) fn search_on_disk(
     };
     // Of the memory that there may be, a part is for what is found in a round, and for files.
     course.room.memory = course.limits.memory.map(|most| most / 4 * 3);
-    Ok(search_tables(&mut space, begin, Some(&saving), course))
+    let sum = search_tables(&mut space, begin, Some(&saving), course);
+    Ok(Sum { resumed_after, ..sum })
 }
 
 /// Searches for nothing but what is asked of the states.
@@ -177,7 +179,7 @@ impl Saving<'_> {
     ) -> Search<W, Paged<W>> {
         let form = Paged::form(space);
         let files = progress.shards.into_iter().enumerate();
-        let shards = files.map(|(at, files)| Paged::saved(form, at, &self.pager, files));
+        let shards = files.map(|(at, files)| Paged::saved(form, at, Some(&self.pager), files));
         Search {
             shards: shards.collect(),
             form,

@@ -8,14 +8,17 @@
 use super::note::Note;
 use super::parcel::{Carrier, Parcel};
 use super::part::{self, Part, Place};
+use super::saving::{Saved, Saving, can_go_on};
 use super::whole::{Next, Whole};
+use crate::check::exact::disk::{Lessons, Logged};
 use crate::check::exact::pager::Paged;
 use crate::check::exact::{Sum, padded};
 use crate::check::{Event, Limits, Reason};
 use crate::erased::AnySpace;
 use crate::space::Space;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 use timely::container::NoopBuilder;
 use timely::dataflow::channels::pact::DistributorPact;
@@ -43,14 +46,33 @@ pub(super) struct Shared {
     pub(super) started: Instant,
     /// What is known at the beginning.
     pub(super) whole: Whole,
-    /// The number of the first worker of this process.
-    pub(super) first: usize,
-    pub(super) says: Sender<Said>,
+    /// What the workers of this process have at the beginning, if the search goes on.
+    parts: Mutex<Vec<Option<Box<dyn Part>>>>,
+    /// Where it is saved, if it is, and the number of the last save.
+    pub(super) saving: Option<(Saving, u64)>,
+    /// The number of the first worker of this process, and how many have not ended.
+    first: usize,
+    searching: AtomicUsize,
+    says: Sender<Said>,
+}
+
+/// What the workers of one process begin with.
+pub(super) struct Beginning {
+    pub(super) space: Box<dyn AnySpace>,
+    /// What the space has learned, if that is saved.
+    pub(super) lessons: Lessons,
+    pub(super) whole: Whole,
+    /// What each of them has, if the search goes on.
+    pub(super) parts: Vec<Box<dyn Part>>,
+    pub(super) saving: Option<(Saving, u64)>,
+    /// The number of the first, and how many there are.
+    pub(super) workers: (usize, usize),
 }
 
 /// A space, until the search has ended, and how far it has come.
 struct Learner {
     space: Option<Box<dyn AnySpace>>,
+    lessons: Lessons,
     /// How many rounds it has learned from.
     rounds: u64,
     /// How often it was laid out anew.
@@ -59,17 +81,25 @@ struct Learner {
 
 impl Shared {
     pub(super) fn new(
-        space: Box<dyn AnySpace>,
+        beginning: Beginning,
         (limits, started): (Limits, Instant),
-        whole: Whole,
-        first: usize,
         says: Sender<Said>,
     ) -> Self {
-        let learner = RwLock::new(Learner { space: Some(space), rounds: 0, layouts: 0 });
-        Shared { learner, limits, started, whole, first, says }
+        let Beginning { space, lessons, whole, parts, saving, workers } = beginning;
+        let learner = RwLock::new(Learner { space: Some(space), lessons, rounds: 0, layouts: 0 });
+        let parts = Mutex::new(parts.into_iter().map(Some).collect());
+        let (first, searching) = (workers.0, AtomicUsize::new(workers.1));
+        Shared { learner, limits, started, whole, parts, saving, first, searching, says }
     }
 
-    /// The space. No worker needs it any more once one of them has said that the search has ended.
+    /// What this worker has at the beginning.
+    fn begin(&self, place: Place) -> Box<dyn Part> {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let saved = parts.get_mut(place.worker - self.first).and_then(Option::take);
+        saved.unwrap_or_else(|| part::begin(self.read().space(), place))
+    }
+
+    /// The space. No worker needs it any more once it was said that the search has ended.
     pub(super) fn take_space(&self) -> Option<Box<dyn AnySpace>> {
         self.write().space.take()
     }
@@ -100,6 +130,7 @@ impl Learner {
         }
         self.rounds = round + 1;
         let Some(space) = &mut self.space else { return };
+        let mut space = Logged::after(self.lessons.take(), &mut **space);
         let (width, mut scratch, mut next) = (padded(space.words()), space.scratch(), Vec::new());
         for state in notes.iter().flat_map(|note| note.unlearned.chunks(width)) {
             next.clear();
@@ -113,6 +144,16 @@ impl Learner {
             space.lay_out(Paged::<1>::room_for(least as usize, space.least_bits()));
             self.layouts += 1;
         }
+        self.lessons = space.into_lessons();
+    }
+
+    /// Saves what all workers of this process have; whether it is saved.
+    fn save(&mut self, saving: &Saving, number: u64, saved: Saved) -> bool {
+        let Some(space) = &mut self.space else { return false };
+        let space = Logged::after(self.lessons.take(), &mut **space);
+        let written = saving.write(number, &space, saved);
+        self.lessons = space.into_lessons();
+        written
     }
 }
 
@@ -128,6 +169,8 @@ struct Flow {
     turns: u32,
     /// Why this process wants the search to end.
     stop: Option<Reason>,
+    /// The number of the last save, and when that was.
+    saved: (u64, Instant),
     /// What came for this round, and for the next.
     notes: Vec<Note>,
     early: Vec<Parcel>,
@@ -135,8 +178,9 @@ struct Flow {
 
 impl Flow {
     fn new(shared: Arc<Shared>, place: Place) -> Self {
-        let part = part::begin(shared.read().space(), place);
+        let part = shared.begin(place);
         let whole = shared.whole.clone();
+        let last = shared.saving.as_ref().map_or(0, |(_, last)| *last);
         let mut flow = Flow {
             place,
             shared,
@@ -146,6 +190,7 @@ impl Flow {
             layouts: 0,
             turns: 0,
             stop: None,
+            saved: (last, Instant::now()),
             notes: Vec::new(),
             early: Vec::new(),
         };
@@ -182,10 +227,11 @@ impl Flow {
             self.say(Said::Event(Event::Progress(progress)));
             let limits = self.shared.limits;
             let no_room = || (!limits.leaves_room_for(0)).then_some(Reason::Memory);
-            self.stop = limits.exceeded(&progress).or_else(no_room);
-            if self.stop.is_some() {
-                self.turns = 0;
-            }
+            let reached = limits.exceeded(&progress).or_else(no_room);
+            self.stop = self.stop.or(reached);
+        }
+        if self.stop.is_some() {
+            self.turns = 0;
         }
         for parcel in std::mem::take(&mut self.early) {
             self.arrive(parcel);
@@ -207,6 +253,7 @@ impl Flow {
         }
         let mut note = part.note(learner.space());
         note.stop = self.stop;
+        note.save = self.save_is_due();
         for to in 0..self.place.workers {
             send(Parcel { to, round, is_note: true, words: note.to_words() });
         }
@@ -223,7 +270,10 @@ impl Flow {
         let Some(part) = &mut self.part else { return false };
         part.settle();
         if next == Next::End {
-            self.say(Said::End(Box::new((self.whole.sum(), self.whole.left_bounds()))));
+            if can_go_on(self.whole.ending()) {
+                self.save();
+            }
+            self.end();
             return false;
         }
         if matches!(next, Next::Level | Next::Count { level: true }) {
@@ -231,8 +281,41 @@ impl Flow {
         }
         self.learn(&notes, next == Next::Level && notes.iter().all(|note| note.wide));
         self.round += 1;
+        if matches!(next, Next::Level | Next::Expand) && notes.iter().any(|note| note.save) {
+            self.save();
+        }
         self.begin_round(matches!(next, Next::Level | Next::Expand));
         true
+    }
+
+    /// Whether this process wants the search to be saved.
+    fn save_is_due(&self) -> bool {
+        let every = self.shared.saving.as_ref().map(|(saving, _)| saving.every);
+        self.speaks() && every.is_some_and(|every| self.saved.1.elapsed() >= every)
+    }
+
+    /// Saves the search, as all workers do now.
+    fn save(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let (Some((saving, _)), Some(part)) = (&shared.saving, &mut self.part) else { return };
+        let number = self.saved.0 + 1;
+        let part = part.save(&saving.saves.folder);
+        if let Some(parts) = saving.add(self.place.worker - shared.first, part) {
+            let saved = Saved { reached: self.whole.reached(), parts };
+            if !shared.write().save(saving, number, saved) {
+                self.stop = Some(Reason::Disk);
+            }
+        }
+        self.saved = (number, Instant::now());
+    }
+
+    /// The search has ended, which the last worker of this process says.
+    fn end(&self) {
+        if self.shared.searching.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let ended = Box::new((self.whole.sum(), self.whole.left_bounds()));
+            // Without a listener there is nothing to say.
+            let _ = self.shared.says.send(Said::End(ended));
+        }
     }
 
     /// What this round has taught is known, and states look as they do from now on.

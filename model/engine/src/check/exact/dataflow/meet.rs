@@ -2,6 +2,7 @@
 
 use super::hosts::Hosts;
 use crate::check::Limits;
+use crate::check::exact::difference::difference;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -71,10 +72,20 @@ pub enum MeetError {
         /// Where it should be.
         address: String,
     },
+    /// They cannot go on together.
+    #[error(
+        "no save is there in the folders of all processes: {}; bring the folders back that are \
+         missing, or leave --resume out and begin anew with other folders", saves_of(.0)
+    )]
+    NothingCommon(
+        /// The numbers of the saves of each process.
+        Vec<Vec<u64>>,
+    ),
     /// A process has gone while they searched.
     #[error(
         "the connection to process {process} ({address}) is lost: it was stopped, or its machine \
-         or the network failed; start all processes again"
+         or the network failed; start all processes again, with --resume if they have saved the \
+         search with --disk"
     )]
     Lost {
         /// The number of the process.
@@ -84,12 +95,31 @@ pub enum MeetError {
     },
 }
 
+/// Which saves each process has, in words.
+fn saves_of(all: &[Vec<u64>]) -> String {
+    let one = |(process, saves): (usize, &Vec<u64>)| {
+        let saves: Vec<_> = saves.iter().map(|number| format!("save {number}")).collect();
+        let saves = if saves.is_empty() { "none".to_owned() } else { saves.join(" and ") };
+        format!("process {process} has {saves}")
+    };
+    all.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The newest save that all processes have.
+pub(super) fn newest_common(all: Vec<Vec<u64>>) -> Result<u64, MeetError> {
+    let of_all = |number: &&u64| all.iter().all(|saves| saves.contains(number));
+    let newest = all.iter().flatten().filter(of_all).max().copied();
+    newest.ok_or(MeetError::NothingCommon(all))
+}
+
 /// What a process says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hello {
     pub(super) process: usize,
     /// What must be the same in all processes: each by its name.
     pub(super) same: Value,
+    /// The numbers of the saves from which it can go on, if it is to.
+    pub(super) saves: Vec<u64>,
 }
 
 impl Hello {
@@ -114,44 +144,28 @@ impl Hello {
         stream.read_exact(&mut text)?;
         Ok(serde_json::from_slice(&text)?)
     }
-
-    /// What another process has that this one has not, in words.
-    fn differs(&self, other: &Hello) -> Option<String> {
-        let name = first_difference(&self.same, &other.same)?;
-        let told = |of: &Hello| {
-            let value = name.split(' ').try_fold(&of.same, |at, name| at.get(name));
-            value.map_or_else(|| "not there".to_owned(), ToString::to_string)
-        };
-        Some(format!("its {name} is {}, here it is {}", told(other), told(self)))
-    }
-}
-
-/// The names that lead to the first value that is not the same in both.
-fn first_difference(a: &Value, b: &Value) -> Option<String> {
-    let (Value::Object(ours), Value::Object(theirs)) = (a, b) else { return None };
-    let names = ours.keys().chain(theirs.keys());
-    let mut differ = names.filter(|name| ours.get(*name) != theirs.get(*name));
-    let name = differ.next()?;
-    let within = ours.get(name).zip(theirs.get(name)).and_then(|(a, b)| first_difference(a, b));
-    Some(within.map_or_else(|| name.clone(), |within| format!("{name} {within}")))
 }
 
 /// A place in which processes meet.
 struct Meeting<'a> {
     hosts: &'a Hosts,
     hello: &'a Hello,
-    found: Vec<Option<TcpStream>>,
+    found: Others,
     /// What went wrong last with each process.
     why: Vec<String>,
 }
 
-/// A connection to each other process; `waits` is told how long it has been waited for.
+/// The other processes, by their numbers.
+pub(super) type Others = Vec<Option<(TcpStream, Hello)>>;
+
+/// A connection to each other process, and what that said; `waits` is told how long it has been
+/// waited for.
 pub(super) fn meet(
     hosts: &Hosts,
     hello: &Hello,
     limits: &Limits,
     mut waits: impl FnMut(Duration),
-) -> Result<Vec<Option<TcpStream>>, MeetError> {
+) -> Result<Others, MeetError> {
     let (process, all) = (hosts.process, hosts.addresses.len());
     let address = hosts.addresses[process].clone();
     let listen = |why| MeetError::Listen { address: address.clone(), process, why };
@@ -195,7 +209,7 @@ impl Meeting<'_> {
         if process <= self.hosts.process || process >= self.found.len() {
             return Ok(false);
         }
-        self.found[process] = Some(stream);
+        self.found[process] = Some((stream, theirs));
         Ok(true)
     }
 
@@ -209,7 +223,7 @@ impl Meeting<'_> {
                 Ok((stream, theirs)) => {
                     self.same(&theirs)?;
                     if theirs.process == process {
-                        self.found[process] = Some(stream);
+                        self.found[process] = Some((stream, theirs));
                         return Ok(true);
                     }
                     self.why[process] = format!("process {} answers there", theirs.process);
@@ -238,7 +252,7 @@ impl Meeting<'_> {
 
     /// Whether another process searches the same.
     fn same(&self, theirs: &Hello) -> Result<(), MeetError> {
-        let Some(what) = self.hello.differs(theirs) else { return Ok(()) };
+        let Some(what) = difference(&self.hello.same, &theirs.same) else { return Ok(()) };
         let process = theirs.process;
         let address = self.hosts.addresses.get(process).cloned().unwrap_or_default();
         Err(MeetError::Other { process, address, what })
@@ -255,26 +269,19 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
-    fn what_differs_is_named() {
-        let hello = |process, same| Hello { process, same };
-        let here =
-            hello(0, json!({"scenario": {"nodes": 3, "faults": {"cuts": 1}}, "first": true}));
-        let cases = [
-            (json!({"scenario": {"nodes": 3, "faults": {"cuts": 1}}, "first": true}), None),
-            (
-                json!({"scenario": {"nodes": 3, "faults": {"cuts": 2}}, "first": true}),
-                Some("its scenario faults cuts is 2, here it is 1"),
-            ),
-            (
-                json!({"scenario": {"nodes": 3, "faults": {"cuts": 1}}}),
-                Some("its first is not there, here it is true"),
-            ),
-        ];
-        for (there, what) in cases {
-            assert_eq!(here.differs(&hello(1, there)).as_deref(), what);
-        }
+    fn they_go_on_from_the_newest_save_that_all_have() {
+        let newest = |all: &[&[u64]]| {
+            newest_common(all.iter().map(|saves| saves.to_vec()).collect())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(newest(&[&[4, 5]]), Ok(5));
+        assert_eq!(newest(&[&[4, 5], &[5, 6], &[4, 5]]), Ok(5));
+        assert_eq!(newest(&[&[1], &[1, 2]]), Ok(1));
+        let told = newest(&[&[3, 4], &[5, 6], &[]]).expect_err("they have nothing in common");
+        let what = "process 0 has save 3 and save 4, process 1 has save 5 and save 6, process 2 \
+                    has none;";
+        assert!(told.contains(what), "{told}");
     }
 }

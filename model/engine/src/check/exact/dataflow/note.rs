@@ -28,12 +28,15 @@ pub(super) struct Note {
     pub(super) left_bounds: u32,
     /// Why the search should end.
     pub(super) stop: Option<Reason>,
+    /// Whether it should be saved now.
+    pub(super) save: bool,
     /// States of which the space did not know what follows, one after the other.
     pub(super) unlearned: Vec<u64>,
 }
 
 /// What ends the search of one process and so that of all.
-const STOPS: [Reason; 4] = [Reason::States, Reason::Time, Reason::Memory, Reason::Interrupted];
+const STOPS: [Reason; 5] =
+    [Reason::States, Reason::Time, Reason::Memory, Reason::Disk, Reason::Interrupted];
 
 impl Note {
     pub(super) fn to_words(&self) -> Vec<u64> {
@@ -51,6 +54,7 @@ impl Note {
             u64::from(self.wide),
             u64::from(self.left_bounds),
             stop.map_or(0, |stop| stop as u64 + 1),
+            u64::from(self.save),
         ];
         words.extend(&self.unlearned);
         words
@@ -72,6 +76,7 @@ impl Note {
             wide: next() != 0,
             left_bounds: next() as u32,
             stop: next().checked_sub(1).and_then(|stop| STOPS.get(stop as usize).copied()),
+            save: next() != 0,
             unlearned: words.collect(),
         }
     }
@@ -87,14 +92,14 @@ mod tests {
         fn a_note_says_what_was_written(
             (from, expanded, generated) in (0usize..99, any::<u64>(), any::<u64>()),
             (all, answered, left_bounds) in any::<(Answers, Answers, u32)>(),
-            (outside, wide) in any::<(bool, bool)>(),
+            (outside, wide, save) in any::<(bool, bool, bool)>(),
             (left, held, least) in any::<(u64, u64, u64)>(),
             stop in proptest::option::of(proptest::sample::select(STOPS.to_vec())),
             unlearned: Vec<u64>,
         ) {
             let note = Note {
                 from, expanded, generated, all, any: answered, outside, left, held, least, wide,
-                left_bounds, stop, unlearned,
+                left_bounds, stop, save, unlearned,
             };
             prop_assert_eq!(Note::of_words(&note.to_words()), note);
         }

@@ -1,10 +1,12 @@
 //! What one worker has of a search: the states that it owns.
 
 use super::note::Note;
-use crate::check::exact::pager::Paged;
+use crate::check::exact::disk::{DiskError, Folder, Spill, Spilled};
+use crate::check::exact::pager::{Files, Paged};
 use crate::check::exact::recode::OutgrownTables;
 use crate::check::exact::search::{SHARDS, Search, Shard};
 use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
+use serde::{Deserialize, Serialize};
 
 /// How many words a parcel has, or a few more.
 const PARCEL: usize = 1 << 15;
@@ -16,7 +18,7 @@ const TOGETHER: usize = 1 << 16;
 pub(super) type Send<'a> = dyn FnMut(usize, Vec<u64>) + 'a;
 
 /// The states of one worker, whatever the number of their words.
-pub(super) trait Part {
+pub(super) trait Part: std::marker::Send {
     /// Takes in states that another worker has found, one after the other.
     fn arrive(&mut self, states: &[u64]);
 
@@ -33,8 +35,19 @@ pub(super) trait Part {
     /// Everything that was found and not expanded is the level now.
     fn begin_level(&mut self);
 
+    /// Writes everything down.
+    fn save(&mut self, folder: &Folder) -> Result<SavedPart, DiskError>;
+
     /// The same, whose states look as they did before the space was laid out anew.
     fn outgrown(self: Box<Self>) -> Outgrown;
+}
+
+/// What a worker has in files.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct SavedPart {
+    pub(super) shards: Vec<Files>,
+    /// States that are expanded once more.
+    pub(super) again: Spilled,
 }
 
 /// Which worker this is, and of how many.
@@ -73,6 +86,36 @@ fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> 
     own.settle();
     own.begin_level();
     Box::new(own)
+}
+
+/// The part that was saved.
+///
+/// # Errors
+/// If a file cannot be read, or is not as it was written.
+pub(super) fn restore(
+    space: &dyn Space,
+    place: Place,
+    folder: &Folder,
+    saved: SavedPart,
+) -> Result<Box<dyn Part>, DiskError> {
+    with_words!(space.words(), restore_with(space, place, folder, saved))
+}
+
+fn restore_with<const W: usize>(
+    space: &dyn Space,
+    place: Place,
+    folder: &Folder,
+    saved: SavedPart,
+) -> Result<Box<dyn Part>, DiskError> {
+    let mut own = Own::<W>::new(space, place, Search::empty(space));
+    let (form, files) = (own.search.form, saved.shards.into_iter().enumerate());
+    let load = |(at, files)| {
+        let mut shard = Paged::saved(form, at, None, files);
+        shard.come(folder).map(|()| shard)
+    };
+    own.search.shards = files.map(load).collect::<Result<_, _>>()?;
+    Spill::from(saved.again).read(folder, |states| own.again.extend(states))?;
+    Ok(Box::new(own))
 }
 
 impl Outgrown {
@@ -235,15 +278,17 @@ impl<const W: usize> Part for Own<W> {
             all: self.all,
             any: self.any,
             outside: self.outside,
-            left: left + unlearned.len() as u64,
+            left: left + (self.again.len() + unlearned.len()) as u64,
             held: self.search.distinct(),
             least: shards.iter().map(Paged::held).min().unwrap_or(0),
             wide: Paged::too_wide(shards, space),
             left_bounds: space.left_bounds(),
             stop: None,
+            save: false,
             unlearned: unlearned.as_flattened().to_vec(),
         };
-        self.again = unlearned;
+        // If nothing was expanded, those of the round before are still there.
+        self.again.extend(unlearned);
         (self.expanded, self.generated) = (0, 0);
         (self.all, self.any, self.outside) = (Answers::MAX, 0, false);
         note
@@ -261,6 +306,16 @@ impl<const W: usize> Part for Own<W> {
         for shard in &mut self.search.shards {
             shard.begin_level();
         }
+    }
+
+    fn save(&mut self, folder: &Folder) -> Result<SavedPart, DiskError> {
+        let shards = self.search.shards.iter_mut().map(|shard| shard.save(folder));
+        let shards = shards.collect::<Result<_, _>>()?;
+        let mut again = Spill::default();
+        if !self.again.is_empty() {
+            again.write(folder, self.again.len(), self.again.as_flattened().iter())?;
+        }
+        Ok(SavedPart { shards, again: again.finish(folder)? })
     }
 
     fn outgrown(self: Box<Self>) -> Outgrown {

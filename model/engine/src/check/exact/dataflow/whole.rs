@@ -8,6 +8,7 @@ use crate::check::exact::paths::Goal;
 use crate::check::exact::search::Level;
 use crate::check::{Counts, Event, Phase, Progress, Reason, Unfinished};
 use crate::space::Answers;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The whole search, as far as it is known at the end of a round.
@@ -25,6 +26,15 @@ pub(super) struct Whole {
     told: bool,
     /// Why it ends, though not everything is found. Then one more round is for counting.
     ending: Option<Reason>,
+}
+
+/// How far the whole search has come.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Reached {
+    pub(super) levels: Vec<Level>,
+    generated: u64,
+    held: u64,
+    leaves_boundary: bool,
 }
 
 /// What is done next.
@@ -57,6 +67,40 @@ impl Whole {
             told: false,
             ending: None,
         }
+    }
+
+    /// A search that goes on from there. The violations that were found by then are told.
+    pub(super) fn go_on(
+        from: Reached,
+        violations: Vec<(&'static str, Goal)>,
+        first: bool,
+        look: &mut dyn FnMut(Event),
+    ) -> Self {
+        let Reached { levels, generated, held, leaves_boundary } = from;
+        let mut whole = Whole::new(held, violations, first);
+        (whole.generated, whole.leaves_boundary) = (generated, leaves_boundary);
+        whole.levels.clear();
+        for level in levels {
+            whole.levels.push(level);
+            whole.end_level(look);
+        }
+        whole
+    }
+
+    /// How many levels are searched to their end.
+    pub(super) fn levels(&self) -> usize {
+        self.levels.len().saturating_sub(1)
+    }
+
+    /// From where it can go on.
+    pub(super) fn reached(&self) -> Reached {
+        let Whole { ref levels, generated, held, leaves_boundary, .. } = *self;
+        Reached { levels: levels.clone(), generated, held, leaves_boundary }
+    }
+
+    /// Why it ends, or has ended, though not everything is found.
+    pub(super) fn ending(&self) -> Option<Reason> {
+        self.ending
     }
 
     /// Adds what all workers have done in a round; what is told and what is done next.
@@ -122,7 +166,7 @@ impl Whole {
             phase: Phase::States,
             distinct: self.held,
             generated: self.generated,
-            levels: Some(self.levels.len().saturating_sub(1)),
+            levels: Some(self.levels()),
             frontier: Some(self.held.saturating_sub(self.expanded())),
             elapsed,
         }
@@ -145,6 +189,7 @@ impl Whole {
             leaves_boundary: self.leaves_boundary,
             levels: self.levels.clone(),
             trouble: None,
+            resumed_after: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 /// What a space was told to do, so that another one comes to know the same: from then on, states
 /// look the same to both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Lesson {
+pub(in crate::check::exact) enum Lesson {
     Learn(Vec<u64>),
     LayOut(u32),
 }
@@ -23,10 +23,13 @@ impl Lesson {
     }
 }
 
+/// What a space was told, one after the other, if that is written down.
+pub(in crate::check::exact) type Lessons = Option<Vec<Lesson>>;
+
 /// A space that writes down what it is told.
 pub(in crate::check::exact) struct Logged<'a> {
     space: &'a mut dyn Space,
-    pub(super) lessons: Option<Vec<Lesson>>,
+    pub(super) lessons: Lessons,
 }
 
 impl<'a> Logged<'a> {
@@ -38,6 +41,16 @@ impl<'a> Logged<'a> {
     /// It writes nothing down.
     pub(in crate::check::exact) fn without_log(space: &'a mut dyn Space) -> Self {
         Logged { space, lessons: None }
+    }
+
+    /// It was told this before, and writes down what follows.
+    pub(in crate::check::exact) fn after(lessons: Lessons, space: &'a mut dyn Space) -> Self {
+        Logged { space, lessons }
+    }
+
+    /// What it was told.
+    pub(in crate::check::exact) fn into_lessons(self) -> Lessons {
+        self.lessons
     }
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,114 @@
+//! What a process begins with: nothing, or what was saved when the search was interrupted.
+
+use super::Plan;
+use super::flow::Beginning;
+use super::meet::{Hello, Others, meet, newest_common};
+use super::part::{self, Part, Place};
+use super::saving::{Saved, Saving};
+use super::whole::Whole;
+use crate::check::exact::SearchError;
+use crate::check::exact::disk::{DiskError, Logged, Saves};
+use crate::check::exact::pager::Paged;
+use crate::check::{Event, Phase, Progress};
+use crate::erased::AnySpace;
+use crate::space::Space;
+use rayon::prelude::*;
+use serde_json::json;
+
+/// Where the search is saved, if it is, and the number of the save from which it goes on.
+pub(super) type From = Option<(Saves, Option<u64>)>;
+
+/// The other processes, which search the same, and from where all go on.
+pub(super) fn together(plan: &mut Plan<'_>) -> Result<(Others, From), SearchError> {
+    let (mine, processes) = plan.place();
+    let mut same = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "search": plan.of,
+        "--threads": plan.workers,
+        "--first": plan.first,
+        "number of hosts": processes,
+    });
+    let resume = plan.disk.is_some_and(|disk| disk.resume);
+    let open = |disk| {
+        let mut of = same.clone();
+        of["process"] = json!(mine);
+        let saves = Saves::open(disk, mine, of)?;
+        let numbers = if resume { saves.numbers()? } else { Vec::new() };
+        Ok::<_, DiskError>((saves, numbers))
+    };
+    let (saves, numbers) = plan.disk.map(open).transpose()?.unzip();
+    same["--disk"] = json!(saves.is_some());
+    same["--resume"] = json!(resume);
+    let hello = Hello { process: mine, same, saves: numbers.unwrap_or_default() };
+    let look = &mut *plan.look;
+    let waits = |elapsed| {
+        let (distinct, generated, levels, frontier) = (0, 0, None, None);
+        let phase = Phase::Meeting;
+        let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
+        look(Event::Progress(progress));
+    };
+    let others = match plan.hosts {
+        Some(hosts) => meet(hosts, &hello, &plan.limits, waits)?,
+        None => vec![None],
+    };
+    let Some(saves) = saves else { return Ok((others, None)) };
+    if !resume {
+        return Ok((others, Some((saves, None))));
+    }
+    let said = |other: &Option<(_, Hello)>| match other {
+        Some((_, theirs)) => theirs.saves.clone(),
+        None => hello.saves.clone(),
+    };
+    let all: Vec<_> = others.iter().map(said).collect();
+    if all.iter().all(Vec::is_empty) {
+        return Err(saves.nothing().into());
+    }
+    let number = newest_common(all)?;
+    Ok((others, Some((saves, Some(number)))))
+}
+
+/// What this process has, and after how many levels it goes on, if it does.
+pub(super) fn begin(
+    mut space: Box<dyn AnySpace>,
+    plan: &mut Plan<'_>,
+    saves: From,
+) -> Result<(Beginning, Option<usize>), DiskError> {
+    let (mine, processes) = plan.place();
+    let first = mine * plan.workers;
+    let mut logged = match saves {
+        Some(_) => Logged::new(&mut *space),
+        None => Logged::without_log(&mut *space),
+    };
+    let saved = match &saves {
+        Some((saves, Some(number))) => Some(saves.resume::<Saved>(*number, &mut logged)?),
+        _ => {
+            let least = logged.least_bits();
+            logged.lay_out(Paged::<1>::room_for(0, least));
+            None
+        }
+    };
+    let lessons = logged.into_lessons();
+    let violations = plan.violations.to_vec();
+    let (whole, parts) = match saved {
+        None => {
+            let initial = space.initial(space.words()).len() / space.words();
+            (Whole::new(initial as u64, violations, plan.first), Vec::new())
+        }
+        Some(Saved { reached, parts }) => {
+            let restore = |(worker, part)| {
+                let place = Place { worker: first + worker, workers: plan.workers * processes };
+                let (saves, _) = saves.as_ref().expect("it was read there");
+                part::restore(&*space, place, &saves.folder, part)
+            };
+            let parts = parts.into_par_iter().enumerate().map(restore);
+            let parts: Vec<Box<dyn Part>> = parts.collect::<Result<_, _>>()?;
+            (Whole::go_on(reached, violations, plan.first, plan.look), parts)
+        }
+    };
+    let resumed_after = (!parts.is_empty()).then(|| whole.levels());
+    let saving = plan.disk.zip(saves).map(|(disk, (saves, number))| {
+        (Saving::new(saves, disk, plan.workers), number.unwrap_or(0))
+    });
+    let workers = (first, plan.workers);
+    Ok((Beginning { space, lessons, whole, parts, saving, workers }, resumed_after))
+}

@@ -1,0 +1,294 @@
+//! Searches as a dataflow that were interrupted go on from the last save that all processes have.
+
+use super::{Cluster, ENDLESS, error, report, works};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The baseline of four nodes: it has violations, and takes a while if it is saved all the time.
+const LARGE: &str = "check bully --variant baseline --nodes 4 --crashes 1 --recoveries 1 \
+    --network set --json --property at-most-one-leader --property succession --property agreement";
+
+const SMALL: &str = "check bully --recoveries 1 --property agreement --json";
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+/// The command, with a folder.
+fn with(line: &str, folder: &Path) -> String {
+    format!("{line} --threads 1 --disk {}", folder.display())
+}
+
+fn run(line: &str) -> Output {
+    let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
+    Command::new(binary).args(line.split_whitespace()).output().expect("it runs")
+}
+
+/// One process without hosts.
+fn alone(line: &str) -> Output {
+    run(&format!("{line} --engine dataflow"))
+}
+
+/// The files that say how far a process was, oldest first.
+fn saves(folder: &Path, process: usize) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder.join(format!("process-{process}"))) else {
+        return Vec::new();
+    };
+    let number = |path: &PathBuf| {
+        let name = path.file_name()?.to_str()?.strip_prefix("save-")?.strip_suffix(".json")?;
+        name.parse::<u64>().ok()
+    };
+    let mut saves: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    saves.retain(|path| number(path).is_some());
+    saves.sort_by_key(number);
+    saves
+}
+
+/// Waits until this process has saved the search so often.
+fn saves_so_often(child: &mut Child, folder: &Path, process: usize, often: u64) {
+    let name = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let wanted = |path: &PathBuf| {
+        let number = name(path).rsplit('-').next().and_then(|n| n.split('.').next()?.parse().ok());
+        number >= Some(often)
+    };
+    while !saves(folder, process).iter().any(wanted) {
+        assert!(child.try_wait().expect("it is a child").is_none(), "it ended too early");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// What was found; after how many levels it had gone on.
+fn resumed(output: &Output) -> (Value, Option<u64>) {
+    let mut report = report(output);
+    let levels = report.as_object_mut().expect("an object").remove("resumed_after");
+    (report, levels.and_then(|levels| levels.as_u64()))
+}
+
+#[test]
+fn processes_of_which_one_was_killed_go_on() {
+    let exact = report(&run(LARGE));
+    assert!(exact["states"]["distinct"].as_u64() > Some(100_000), "{exact}");
+    // Each has a folder of its own, or all have the same.
+    for (processes, killed, apart) in [(2, 1, true), (2, 0, false), (3, 1, true)] {
+        let folders: Vec<_> = (0..processes).map(|_| folder()).collect();
+        let of = |process: usize| folders[if apart { process } else { 0 }].path();
+        let cluster = Cluster::of(processes);
+        let start = |flags: &str| -> Vec<_> {
+            let line = |process| format!("{} {flags}", with(LARGE, of(process)));
+            (0..processes).map(|process| cluster.start(process, &line(process))).collect()
+        };
+        let mut all: Vec<Child> = start("--save-every 0");
+        saves_so_often(&mut all[killed], of(killed), killed, 12);
+        all[killed].kill().expect("it is a child");
+        for (process, child) in all.into_iter().enumerate() {
+            let output = child.wait_with_output().expect("it ends");
+            if process != killed {
+                let told = error(&output);
+                let lost = format!("the connection to process {killed} (");
+                assert!(told.contains(&lost) && told.contains("--resume"), "{told}");
+            }
+            assert!(saves(of(process), process).len() >= 2);
+        }
+        let all = start("--resume").into_iter().map(Child::wait_with_output);
+        for (process, output) in all.enumerate() {
+            let output = output.expect("it ends");
+            let (found, levels) = resumed(&output);
+            assert_eq!(found, exact, "{processes} processes");
+            assert!(levels > Some(0), "{levels:?}");
+            let left = of(process).join(format!("process-{process}"));
+            assert!(!left.exists(), "what is over leaves no files");
+        }
+    }
+}
+
+/// Saved by two processes, which then were interrupted.
+fn interrupted(cluster: &Cluster, folder: &Path) {
+    let line = format!("{} --save-every 0 --max-states 300", with(SMALL, folder));
+    for (process, output) in cluster.run(&line).into_iter().enumerate() {
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert_eq!(report(&output)["cut_short"], "states");
+        assert_eq!(saves(folder, process).len(), 2);
+    }
+}
+
+#[test]
+fn they_go_on_from_the_last_save_that_all_have() {
+    let (cluster, folder) = (Cluster::of(2), folder());
+    interrupted(&cluster, folder.path());
+    // As if one had been killed while the other had saved the search once more.
+    fs::remove_file(&saves(folder.path(), 1)[1]).expect("it is there");
+    let exact = report(&run(SMALL));
+    let line = with(SMALL, folder.path());
+    let before = cluster.run(&format!("{line} --resume --max-states 1"));
+    let before: Vec<_> = before.iter().map(resumed).collect();
+    assert_eq!(before[0], before[1]);
+    let (report, levels) = &before[0];
+    assert_eq!(report["unfinished"]["levels"].as_u64(), *levels);
+    assert!(report["states"]["distinct"].as_u64() > Some(1), "{report}");
+    for output in cluster.run(&format!("{line} --resume")) {
+        let (found, after) = resumed(&output);
+        assert_eq!((found, after), (exact.clone(), *levels));
+        assert!(after > Some(0));
+    }
+}
+
+#[test]
+fn they_say_what_each_has_if_no_save_is_there_in_all() {
+    let (cluster, folder) = (Cluster::of(2), folder());
+    interrupted(&cluster, folder.path());
+    let number = |path: &PathBuf| {
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+        name.replace('-', " ")
+    };
+    let [first, second] = [0, 1].map(|process| saves(folder.path(), process));
+    fs::remove_file(&first[0]).expect("it is there");
+    fs::remove_file(&second[1]).expect("it is there");
+    let line = format!("{} --resume", with(SMALL, folder.path()));
+    let (one, other) = (number(&first[1]), number(&second[0]));
+    let what = format!("process 0 has {one}, process 1 has {other}; bring the folders back");
+    for output in cluster.run(&line) {
+        let told = error(&output);
+        assert!(told.contains(&what), "{told}");
+    }
+    fs::remove_dir_all(folder.path().join("process-1")).expect("it is there");
+    for output in cluster.run(&line) {
+        let told = error(&output);
+        assert!(told.contains(&format!("process 0 has {one}, process 1 has none")), "{told}");
+    }
+    fs::remove_dir_all(folder.path().join("process-0")).expect("it is there");
+    for output in cluster.run(&line) {
+        assert!(error(&output).contains("no search was saved in "), "{output:?}");
+    }
+}
+
+#[test]
+fn only_the_same_search_goes_on() {
+    let (cluster, folder) = (Cluster::of(2), folder());
+    interrupted(&cluster, folder.path());
+    let cases = [
+        (SMALL.replace("recoveries 1", "recoveries 0"), "its search scenario faults recoveries is"),
+        (format!("{SMALL} --property decided"), "its search properties is"),
+        (format!("{SMALL} --first"), "its --first is false, here it is true"),
+    ];
+    for (line, what) in cases {
+        for output in cluster.run(&format!("{} --resume", with(&line, folder.path()))) {
+            let told = error(&output);
+            assert!(told.contains(" is another one: ") && told.contains(what), "{told}");
+        }
+    }
+    for output in
+        cluster.run(&with(SMALL, folder.path()).replace("--threads 1", "--threads 2 --resume"))
+    {
+        assert!(error(&output).contains("its --threads is 1, here it is 2"), "{output:?}");
+    }
+    let told = error(&alone(&format!("{} --resume", with(SMALL, folder.path()))));
+    assert!(told.contains("its number of hosts is 2, here it is 1"), "{told}");
+    // A new search does not overwrite it.
+    for output in cluster.run(&with(SMALL, folder.path())) {
+        let told = error(&output);
+        assert!(told.contains("was interrupted; --resume goes on with it"), "{told}");
+    }
+    // All must save it, and all must go on.
+    for (flags, what) in [("--resume", "its --resume is"), ("", "its --disk is")] {
+        let other = self::folder();
+        let flags = format!("{} {flags}", with(SMALL, folder.path()));
+        let second = match what.contains("disk") {
+            true => format!("{SMALL} --threads 1"),
+            false => with(SMALL, other.path()),
+        };
+        let first = if what.contains("disk") { with(SMALL, other.path()) } else { flags };
+        let all = [cluster.start(0, &first), cluster.start(1, &second)];
+        for child in all {
+            let told = error(&child.wait_with_output().expect("it ends"));
+            assert!(told.contains(what), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_as_it_was_written_is_refused() {
+    let (first, line) = (folder(), format!("{SMALL} --max-states 300"));
+    assert_eq!(alone(&with(&line, first.path())).status.code(), Some(3));
+    let entries = fs::read_dir(first.path().join("process-0")).expect("the folder");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    let kind = |path: &PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        name.split('-').next().unwrap_or_default().to_owned()
+    };
+    let mut of_each_kind = files.clone();
+    of_each_kind.dedup_by_key(|path| kind(path));
+    let kinds: Vec<_> = of_each_kind.iter().map(kind).collect();
+    assert_eq!(kinds, ["learned", "save", "table"]);
+    for torn in &of_each_kind {
+        let whole = fs::read(torn).expect("it can be read");
+        let cut = whole[..whole.len() - 1].to_vec();
+        let mut other = whole.clone();
+        // A digit is another digit, so that the JSON is still JSON.
+        let digit = whole.iter().rposition(u8::is_ascii_digit).unwrap_or(whole.len() / 2);
+        other[digit] ^= 1;
+        for content in [cut, other] {
+            fs::write(torn, content).expect("it can be written");
+            let told = error(&alone(&format!("{} --resume", with(SMALL, first.path()))));
+            let what = format!("{} is not as it was written: ", torn.display());
+            assert!(told.contains(&what), "{told}");
+        }
+        fs::write(torn, whole).expect("it can be written");
+    }
+    let output = alone(&format!("{} --resume", with(SMALL, first.path())));
+    let (found, levels) = resumed(&output);
+    assert_eq!((found, levels > Some(0)), (report(&run(SMALL)), true));
+}
+
+/// Where files of one of them may have no more than so many blocks, as on a full disk.
+#[test]
+fn a_full_disk_ends_the_search_of_all_and_they_say_what_they_know() {
+    let (cluster, folder) = (Cluster::of(2), folder());
+    let line = format!("{} --save-every 0", with(SMALL, folder.path()));
+    let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 1; exec {} {line} --engine dataflow --hosts {} --process 1",
+        binary.display(),
+        cluster.hosts.path().display()
+    );
+    let mut full = Command::new("sh");
+    let full = full.args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let all = [cluster.start(0, &line), full.spawn().expect("there is a shell")];
+    let all = all.map(|child| child.wait_with_output().expect("it ends"));
+    let troubles = all.map(|output| {
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let report = report(&output);
+        assert_eq!(report["cut_short"], "disk");
+        assert!(report["states"]["distinct"].as_u64() > Some(0), "{report}");
+        report["trouble"].as_str().expect("it says what").to_owned()
+    });
+    assert!(troubles[0].starts_with("another process could not save"), "{troubles:?}");
+    assert!(troubles[1].starts_with("cannot write ") && troubles[1].contains("too large"));
+}
+
+#[test]
+fn what_an_interruption_ends_is_saved() {
+    let (cluster, folder) = (Cluster::of(2), folder());
+    let line = with(ENDLESS, folder.path());
+    let mut all = [0, 1].map(|process| cluster.start(process, &line));
+    all.iter_mut().for_each(works);
+    kill_process(Pid::from_child(&all[1]), Signal::TERM).expect("it is there");
+    for child in all {
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(told.contains("It is saved in ") && told.contains("--resume"), "{told}");
+    }
+    for output in cluster.run(&format!("{line} --resume --max-states 1 --json")) {
+        let (report, levels) = resumed(&output);
+        assert!(levels > Some(0), "{report}");
+        assert_eq!(report["unfinished"]["levels"].as_u64(), levels);
+        assert!(report["states"]["distinct"].as_u64() > Some(100), "{report}");
+    }
+}
