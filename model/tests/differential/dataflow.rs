@@ -114,9 +114,9 @@ fn in_pieces(
 /// Saved again and again, and interrupted; even if the last save is lost.
 #[test]
 fn interruptions_change_nothing() {
-    let pieces = (200..1_000u64, 1..=3usize, any::<(bool, bool, bool)>());
+    let pieces = (30..400u64, 1..=3usize, any::<(bool, bool, bool)>());
     let timed = (cases(&every_protocol()), 1..=2u8, pieces);
-    explore(20, timed, |(case, delay, (piece, workers, (first, loses, timed)))| {
+    explore(60, timed, |(case, delay, (piece, workers, (first, loses, timed)))| {
         let timed = timed.then(|| case.timed(delays(*delay, 1), |_| 4));
         let Some(case) = timed.unwrap_or_else(|| Some(case.clone())) else { return Ok(false) };
         let Some(exact) = found(&case, Engine::Exact, 1, *first) else { return Ok(false) };
