@@ -148,7 +148,8 @@ impl<const W: usize> Paged<W> {
     pub(super) fn save(&mut self, folder: &Folder) -> Result<Files, DiskError> {
         if let Some(table) = &self.table {
             self.summary = table.summary();
-            if self.stored.is_none() {
+            // One in which nothing is needs no file.
+            if self.stored.is_none() && table.held() > 0 {
                 self.stored = Some(folder.store("table", |out| table.write(out))?);
             }
         }
