@@ -1,6 +1,11 @@
 //! Searches as a dataflow that were interrupted go on from the last save that all processes have.
 
 use super::{Cluster, ENDLESS, error, report, works};
+use bellwether_model::check::{Disk, Engine, Event, Limits, Options, decide};
+use bellwether_model::erased::AnyWorld;
+use bellwether_model::property::Kind;
+use bellwether_model::protocol::bully::Bully;
+use bellwether_model::world::{Scenario, World};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -230,8 +235,10 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
         let whole = fs::read(torn).expect("it can be read");
         let cut = whole[..whole.len() - 1].to_vec();
         let mut other = whole.clone();
-        // A digit is another digit, so that the JSON is still JSON.
-        let digit = whole.iter().rposition(u8::is_ascii_digit).unwrap_or(whole.len() / 2);
+        // Another number of states, so that the JSON is as good as before.
+        let count = b"\"generated\":";
+        let digit = whole.windows(count.len()).position(|some| some == count);
+        let digit = digit.map_or(whole.len() / 2, |at| at + count.len());
         other[digit] ^= 1;
         for content in [cut, other] {
             fs::write(torn, content).expect("it can be written");
@@ -244,6 +251,38 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
     let output = alone(&format!("{} --resume", with(SMALL, first.path())));
     let (found, levels) = resumed(&output);
     assert_eq!((found, levels > Some(0)), (report(&run(SMALL)), true));
+}
+
+/// Also what was found before the interruption is told, with as many steps as it takes.
+#[test]
+fn a_search_that_goes_on_tells_what_was_violated_before() {
+    let scenario = Scenario::calm(3).with_crashes(1, 1);
+    let world = World::new(Bully::RECOMMENDED, scenario).expect("a world");
+    let told = |options: &Options| {
+        let mut properties = world.select(&[]).expect("the usual ones");
+        properties.retain(|property| property.kind() != Kind::Liveness);
+        let mut told = Vec::new();
+        let mut look = |event| {
+            if let Event::Violated { property, steps } = event {
+                told.push((property, steps));
+            }
+        };
+        decide(&world, &properties, options, &mut look).expect("it ends");
+        told
+    };
+    let usual = told(&Options::default());
+    assert!(usual.len() > 1, "{usual:?}");
+    let folder = folder();
+    let options = |disk, states| Options {
+        engine: Engine::Dataflow,
+        disk: Some(disk),
+        limits: Limits { states, ..Limits::NONE },
+        ..Options::default()
+    };
+    let before = told(&options(Disk::begin(folder.path()), Some(200)));
+    assert_eq!(before, usual[..before.len()]);
+    assert!(!before.is_empty());
+    assert_eq!(told(&options(Disk::resume(folder.path()), None)), usual);
 }
 
 /// Where files of one of them may have no more than so many blocks, as on a full disk.
