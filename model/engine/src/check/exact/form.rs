@@ -153,8 +153,8 @@ impl Size {
         }
     }
 
-    /// The first bucket of a larger table in which a state may stand that stands in this bucket here,
-    /// or in a later one.
+    /// The first bucket of a larger table in which a state may stand that stands in this bucket
+    /// here, or in a later one.
     pub(super) fn first_bucket(self, bucket: usize, larger: Size) -> usize {
         bucket.saturating_sub(FARTHEST as usize) * larger.buckets() / self.buckets()
     }

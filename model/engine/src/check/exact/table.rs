@@ -237,8 +237,8 @@ impl<const W: usize> Table<W> {
         }
     }
 
-    /// Puts the states of a bucket of a table of the former size where they stand in this one; those
-    /// for which there is no place are `homeless`.
+    /// Puts the states of a bucket of a table of the former size where they stand in this one;
+    /// those for which there is no place are `homeless`.
     fn put_all(
         &mut self,
         former: Size,

@@ -14,7 +14,8 @@ pub(super) const NARROW: usize = 2;
 /// The most words of a state, a power of two.
 pub(super) const WIDEST: usize = 16;
 
-/// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being written down.
+/// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being
+/// written down.
 pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
     packed: &'a Packed<P>,
     from: [u64; W],
