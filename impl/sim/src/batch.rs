@@ -55,6 +55,8 @@ impl Summary {
         sum.sent += one.sent;
         sum.lost += one.lost;
         sum.syncs += one.syncs;
+        sum.beside += one.beside;
+        sum.unseen += one.unseen;
         sum.starts += one.starts;
         sum.leaders += one.leaders;
         sum.faults += one.faults;

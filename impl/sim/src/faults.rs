@@ -33,8 +33,9 @@ pub enum Kind {
     Stalls,
     /// A process crashes and restarts later from what was synced.
     Crashes,
-    /// A process crashes around a sync: before the write, before or after it is synced, between the
-    /// messages that follow from it, or after them.
+    /// A process crashes around a sync: before the write, before it is synced, while it handles
+    /// something else meanwhile, after it is synced, between the messages that wait for it, or
+    /// after them.
     Syncs,
 }
 
@@ -135,11 +136,11 @@ pub enum Point {
     Handled,
     /// A write is under way and not synced. After a crash it may be there or not.
     Written,
-    /// A write is synced, and nothing that follows from it was sent.
+    /// A write is synced, and nothing that waits for it was sent.
     Synced,
     /// One message was sent, and others were not.
     Sending,
-    /// All that follows from an input was done.
+    /// All that follows from an input was done, but what waits for a sync.
     Done,
 }
 

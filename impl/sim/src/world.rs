@@ -5,17 +5,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use bellwether::protocol::{Core, Event as Told, Input, Members, Node, NodeId, Output, Role, Time};
+use bellwether::protocol::{Core, Input, Members, Node, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
-use crate::faults::{Fault, Point};
-use crate::host::{Host, Step};
+use crate::faults::Fault;
+use crate::host::Host;
 use crate::invariant::{Face, Fact, Invariant, Terms};
 use crate::network::{Delays, Network};
 use crate::random::{Random, mix};
 use crate::subject::Subject;
 use crate::wrong::Wrong;
 
+mod effects;
 mod observe;
 mod outcome;
 mod strike;
@@ -23,9 +24,6 @@ mod strike;
 pub use outcome::{Broken, Counts, Outcome};
 
 type MessageOf<S> = <<S as Subject>::Core as Core>::Message;
-
-/// How long a sync takes.
-const SYNC: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(2));
 
 /// How late a process wakes up, at most.
 const LATE: u64 = 1_000_000;
@@ -285,14 +283,17 @@ impl<S: Subject> World<S> {
         }
         let config = S::config(&self.members, host.id, self.setting.wrong);
         let seed = mix(self.setting.seed ^ mix(life << 16 | node as u64));
+        let lifetime = S::Core::message_lifetime(&config);
         let made = Node::new(config, host.disk.synced.clone(), seed);
-        host.node = Some(made.unwrap_or_else(|error| unreachable!("{error}")));
+        let made = made.unwrap_or_else(|error| unreachable!("{error}"));
+        host.rise(made, self.setting.nodes, lifetime);
         self.counts.starts += 1;
         self.handle(node, Input::Boot);
         self.pump(node);
     }
 
-    /// Lets a node do what it can: finish its step, then handle what waits.
+    /// Lets a node do what it can: finish its step, then handle what waits. As in the loop of the
+    /// driver, the answer of the disk comes after one message at the latest, and before timers.
     fn pump(&mut self, node: usize) {
         while self.broken.is_none() && self.hosts[node].runs() {
             if self.hosts[node].step.is_some() {
@@ -303,6 +304,10 @@ impl<S: Subject> World<S> {
             let host = &mut self.hosts[node];
             let input = match host.inbox.pop_front() {
                 Some((from, message)) => Input::Receive { from, message },
+                None if host.answered => {
+                    self.answer(node);
+                    continue;
+                }
                 None if host.wake.is_some_and(|wake| wake <= now) => Input::Wake,
                 None => break,
             };
@@ -315,124 +320,6 @@ impl<S: Subject> World<S> {
     fn time_of(&self, node: usize) -> Time {
         let host = &self.hosts[node];
         host.stale.unwrap_or_else(|| host.clock.read(self.now))
-    }
-
-    /// A node handles one input; what follows from it is carried out next.
-    fn handle(&mut self, node: usize, input: Input<MessageOf<S>>) {
-        self.digest_of(node, &input);
-        if self.setting.trace {
-            match &input {
-                Input::Receive { from, message } => {
-                    self.note(node, format_args!("gets {message:?} from n{from}"));
-                }
-                Input::Boot => self.note(node, format_args!("starts")),
-                Input::Wake | Input::Suspect(_) | Input::Request(_) => {}
-            }
-        }
-        let now = self.time_of(node);
-        let host = &mut self.hosts[node];
-        let Some(core) = &mut host.node else { return };
-        let read = host.clock.read(self.now);
-        let leads = |core: &Node<S::Core>| {
-            S::leadership(core)
-                .filter(|leadership| leadership.until.is_none_or(|until| until > read))
-        };
-        let before = leads(core);
-        core.handle(now, input);
-        let pending = core.poll();
-        // It may have sent a round and then, of the same input, made way.
-        let led = leads(core).or(before);
-        host.step = Some(Step {
-            writes: matches!(pending, Some(Output::Persist(_))),
-            sends: matches!(pending, Some(Output::Send { .. })),
-            sent: 0,
-            led: led.map(|leadership| leadership.epoch),
-            pending,
-        });
-        self.observe(node);
-        self.spring(node, Point::Handled);
-    }
-
-    /// Carries out one effect of the step that is open, or ends the step.
-    fn carry_out(&mut self, node: usize) {
-        let host = &mut self.hosts[node];
-        let (Some(step), Some(core)) = (&mut host.step, &mut host.node) else { return };
-        match step.pending.take().or_else(|| core.poll()) {
-            Some(Output::Persist(durable)) if self.setting.wrong == Some(Wrong::SendsFirst) => {
-                host.late = Some(durable);
-            }
-            Some(Output::Persist(durable)) => self.write(node, durable),
-            Some(Output::Send { to, message }) => {
-                step.sent += 1;
-                let (first, led) = (step.sent == 1, step.led);
-                self.send(node, to, message, led);
-                if first {
-                    self.spring(node, Point::Sending);
-                }
-            }
-            Some(Output::Event(Told::RoleChanged { .. })) if !self.setting.trace => {}
-            Some(Output::Event(event)) => self.note(node, format_args!("{event}")),
-            Some(Output::WakeAt(wake)) => host.wake = wake,
-            None => match host.late.take() {
-                Some(durable) => self.write(node, durable),
-                None => {
-                    self.spring(node, Point::Done);
-                    self.hosts[node].step = None;
-                }
-            },
-        }
-    }
-
-    /// Begins a write; the node waits for the sync.
-    fn write(&mut self, node: usize, durable: <S::Core as Core>::Durable) {
-        self.note(node, format_args!("writes {durable:?}"));
-        let mut random = Random::of(&[self.setting.seed, 0xd15c, node as u64, self.now.0]);
-        let waits = self.setting.wrong != Some(Wrong::SaysSynced);
-        let long = random.duration(SYNC.0, SYNC.1) * if waits { 1 } else { 20 };
-        let (at, host) = (self.now + long, &mut self.hosts[node]);
-        host.disk.writing = Some(durable);
-        host.disk.write += 1;
-        host.syncing = waits;
-        let (life, write) = (host.life, host.disk.write);
-        self.push(at, Happening::Synced { node, life, write });
-        self.spring(node, Point::Written);
-    }
-
-    fn synced(&mut self, node: usize, life: u64, write: u64) {
-        let host = &mut self.hosts[node];
-        if host.life != life || host.disk.write != write {
-            return;
-        }
-        if host.stalled > 0 {
-            host.held = true;
-            return;
-        }
-        host.disk.sync();
-        host.held = false;
-        host.syncing = false;
-        self.counts.syncs += 1;
-        self.note(node, format_args!("has synced"));
-        self.observe(node);
-        self.spring(node, Point::Synced);
-        self.pump(node);
-    }
-
-    fn send(&mut self, node: usize, to: NodeId, message: MessageOf<S>, led: Option<Option<u64>>) {
-        let host = &mut self.hosts[node];
-        host.sent += 1;
-        let (from, at) = (host.id, usize::from(to.get()) - 1);
-        let mut random = Random::of(&[self.setting.seed, node as u64, host.sent]);
-        self.counts.sent += 1;
-        let arrivals = self.network.arrivals(self.now, (node, at), &mut random);
-        self.counts.lost += u64::from(arrivals[0].is_none());
-        if self.setting.trace {
-            let lost = if arrivals == [None, None] { ", which is lost" } else { "" };
-            self.note(node, format_args!("sends {message:?} to n{to}{lost}"));
-        }
-        for arrival in arrivals.into_iter().flatten() {
-            self.push(arrival, Happening::Arrives { from, to: at, message });
-        }
-        self.look(Fact::Sent { from: node, to, says: S::says(&message), led });
     }
 
     /// Sees to it that a node is woken when it asked for it, or a little later.

@@ -10,6 +10,11 @@ pub enum Wrong {
     SaysSynced,
     /// The program sends before it has made durable what follows.
     SendsFirst,
+    /// The program lets a message out that needs no write of its own, while another write is not
+    /// synced yet.
+    Overtakes,
+    /// The program takes itself for the leader before that is durable.
+    LeadsFirst,
     /// Clocks are wrong by fifty times what the configuration allows.
     Drift,
     /// The highest node has a lease that is longer than the promises of the others.
@@ -26,10 +31,12 @@ pub enum Wrong {
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Forgets,
         Self::SaysSynced,
         Self::SendsFirst,
+        Self::Overtakes,
+        Self::LeadsFirst,
         Self::Drift,
         Self::Durations,
         Self::ClockStops,
@@ -45,6 +52,8 @@ impl Wrong {
             Self::Forgets => "forgets",
             Self::SaysSynced => "says-synced",
             Self::SendsFirst => "sends-first",
+            Self::Overtakes => "overtakes",
+            Self::LeadsFirst => "leads-first",
             Self::Drift => "drift",
             Self::Durations => "durations",
             Self::ClockStops => "clock-stops",

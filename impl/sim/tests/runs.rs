@@ -27,6 +27,7 @@ fn the_quorum_bully_keeps_its_promises_with_all_faults() {
     // It is no success if nothing was tried.
     assert!(counts.faults > 20_000 && counts.leaders > 1_000, "{counts:?}");
     assert!(counts.lost > 10_000 && counts.starts > 3_000 && counts.syncs > 5_000, "{counts:?}");
+    assert!(counts.beside > 5_000 && counts.unseen > 500, "{counts:?}");
     many("quorum:9:all:10000", 50, 2);
     many("quorum:3:all:900", 200, 2);
     for protocol in ["quorum-preemptive", "quorum-dwell"] {

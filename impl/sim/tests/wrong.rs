@@ -11,21 +11,23 @@ use bellwether_sim::run::{run, shrink};
 use bellwether_sim::wrong::Wrong;
 
 /// Which invariants each breaks, at a protocol, with these faults.
-const BREAKS: &[(Wrong, &str, &[&str])] = &[
-    (Wrong::Forgets, "crashes+syncs", &["epochs-grow"]),
-    (Wrong::SaysSynced, "crashes+syncs", &["grants-stand"]),
-    (Wrong::SendsFirst, "crashes+syncs", &["grants-stand"]),
-    (Wrong::Drift, "clocks+pauses+cuts", &["at-most-one-leader"]),
-    (Wrong::Durations, "pauses+cuts+partitions", &["at-most-one-leader"]),
-    (Wrong::ClockStops, "pauses", &["at-most-one-leader"]),
-    (Wrong::StaleTime, "pauses+crashes", &["lease-before-word", "at-most-one-leader"]),
-    (Wrong::FlapsLeader, "flap", &["first-leader-stays"]),
-    (Wrong::NeverHeals, "partitions", &["settles"]),
+const BREAKS: &[(Wrong, &str, &str, &[&str])] = &[
+    (Wrong::Forgets, "quorum", "crashes+syncs", &["epochs-grow"]),
+    (Wrong::SaysSynced, "quorum", "crashes+syncs", &["grants-stand"]),
+    (Wrong::SendsFirst, "quorum", "crashes+syncs", &["grants-stand"]),
+    (Wrong::Overtakes, "quorum", "duplicates+stalls", &["grants-stand"]),
+    (Wrong::LeadsFirst, "quorum-preemptive", "crashes+stalls", &["epochs-grow"]),
+    (Wrong::Drift, "quorum", "clocks+pauses+cuts", &["at-most-one-leader"]),
+    (Wrong::Durations, "quorum", "pauses+cuts+partitions", &["at-most-one-leader"]),
+    (Wrong::ClockStops, "quorum", "pauses", &["at-most-one-leader"]),
+    (Wrong::StaleTime, "quorum", "pauses+crashes", &["lease-before-word", "at-most-one-leader"]),
+    (Wrong::FlapsLeader, "quorum", "flap", &["first-leader-stays"]),
+    (Wrong::NeverHeals, "quorum", "partitions", &["settles"]),
 ];
 
 /// The first run of the wrong world in which an invariant breaks.
-fn failing(wrong: Wrong, faults: &str) -> (Code, &'static str) {
-    let code = format!("quorum!{}:5:{faults}:1", wrong.name());
+fn failing(wrong: Wrong, protocol: &str, faults: &str) -> (Code, &'static str) {
+    let code = format!("{protocol}!{}:5:{faults}:1", wrong.name());
     let code: Code = code.parse().expect("a code");
     let limits = Limits { stop: &AtomicBool::new(false), time: None };
     let summary = batch(&code, 5_000, NonZeroUsize::new(2).expect("two"), limits, &|| {});
@@ -35,8 +37,8 @@ fn failing(wrong: Wrong, faults: &str) -> (Code, &'static str) {
 
 #[test]
 fn each_wrong_world_breaks_the_invariant_that_is_there_for_it() {
-    for &(wrong, faults, expected) in BREAKS {
-        let (code, broken) = failing(wrong, faults);
+    for &(wrong, protocol, faults, expected) in BREAKS {
+        let (code, broken) = failing(wrong, protocol, faults);
         assert!(expected.contains(&broken), "{code} breaks {broken}");
     }
     for wrong in Wrong::ALL {
@@ -46,7 +48,7 @@ fn each_wrong_world_breaks_the_invariant_that_is_there_for_it() {
 
 #[test]
 fn a_failing_run_is_repeated_by_its_code_and_by_fewer_faults() {
-    let (code, broken) = failing(Wrong::ClockStops, "all");
+    let (code, broken) = failing(Wrong::ClockStops, "quorum", "all");
     let again = run(&code, false).broken.expect("it fails again");
     assert_eq!(again.invariant, broken);
     let shrunk = shrink(&code, 300);

@@ -15,7 +15,7 @@ mod history;
 mod leadership;
 mod order;
 mod pause;
-mod unsaved;
+pub mod unsaved;
 mod watch;
 mod work;
 

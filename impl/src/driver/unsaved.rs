@@ -6,7 +6,7 @@
 //! node had crashed before it began to save, and whatever reached it since had been lost.
 //!
 //! Pure: the time comes in. At most one state is under way and one waits: a later one says all that
-//! an earlier one said.
+//! an earlier one said. The driver and the simulation decide by this what waits.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const LONGEST: usize = 1_024;
 
 /// Something that comes after a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<M> {
+pub enum Step<M> {
     /// To send a message.
     Send(NodeId, M),
     /// To tell the program that the node leads.
@@ -28,7 +28,7 @@ pub(super) enum Step<M> {
 
 /// Something that waits for no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Now {
+pub enum Now {
     /// To tell the program what is no promise.
     Tell(Event),
     /// To wake the node then, as [`Output::WakeAt`] says.
@@ -47,7 +47,7 @@ type Steps<M> = VecDeque<(Time, Step<M>)>;
 /// 4. and when that [is saved](Unsaved::saved), lets the node look at its deadlines, and goes on at
 ///    1.
 #[derive(Debug)]
-pub(super) struct Unsaved<D, M> {
+pub struct Unsaved<D, M> {
     /// Whether a state is being saved.
     under_way: bool,
     /// What waits for that one, or for nothing.
@@ -65,7 +65,8 @@ pub(super) struct Unsaved<D, M> {
 impl<D, M> Unsaved<D, M> {
     /// Nothing waits yet. A message is worth sending for `lifetime`, and the group has so many
     /// members.
-    pub(super) fn new(lifetime: Duration, members: usize) -> Self {
+    #[must_use]
+    pub fn new(lifetime: Duration, members: usize) -> Self {
         let (ready, behind) = (Steps::new(), Steps::new());
         let longest = LONGEST.max(4 * members);
         Self { under_way: false, ready, state: None, behind, lifetime, longest }
@@ -74,7 +75,7 @@ impl<D, M> Unsaved<D, M> {
     /// The node wants this done, after all that it wanted before. What is to be done at once is
     /// returned. Nothing has to be durable for the loss of a leadership, and a disk may take its
     /// time; that the node leads is told when all before it is durable.
-    pub(super) fn sort(&mut self, now: Time, output: Output<D, M>) -> Option<Now> {
+    pub fn sort(&mut self, now: Time, output: Output<D, M>) -> Option<Now> {
         match output {
             Output::Persist(state) => self.state = Some(state),
             Output::Send { to, message } => self.add(now, Step::Send(to, message)),
@@ -112,7 +113,7 @@ impl<D, M> Unsaved<D, M> {
 
     /// What is to be done next; nothing while a state is under way. A message that is too old to be
     /// of use is left out.
-    pub(super) fn next(&mut self, now: Time) -> Option<Step<M>> {
+    pub fn next(&mut self, now: Time) -> Option<Step<M>> {
         if self.under_way {
             return None;
         }
@@ -126,7 +127,7 @@ impl<D, M> Unsaved<D, M> {
 
     /// The state to save now, if one waits and none is under way. Nothing may be left to do
     /// [next](Unsaved::next) before that.
-    pub(super) fn begin(&mut self) -> Option<D> {
+    pub fn begin(&mut self) -> Option<D> {
         let state = self.state.take_if(|_| !self.under_way)?;
         self.under_way = true;
         self.ready.append(&mut self.behind);
@@ -134,24 +135,26 @@ impl<D, M> Unsaved<D, M> {
     }
 
     /// The state that was under way is durable.
-    pub(super) fn saved(&mut self) {
+    pub fn saved(&mut self) {
         self.under_way = false;
     }
 
     /// Whether a state of the node is not durable yet.
-    pub(super) fn is_behind(&self) -> bool {
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
         self.under_way || self.state.is_some()
     }
 
     /// How many steps wait for a state.
-    #[cfg(test)]
-    fn waiting(&self) -> usize {
+    #[must_use]
+    pub fn waiting(&self) -> usize {
         self.ready.len() + self.behind.len()
     }
 
     /// The lease of a node as its program may know it, which was told last that the node leads the
     /// epoch `told`, if it does. A lease of another epoch counts only when its state is durable.
-    pub(super) fn lease(&self, lease: Option<Lease>, told: Option<Epoch>) -> Option<Lease> {
+    #[must_use]
+    pub fn lease(&self, lease: Option<Lease>, told: Option<Epoch>) -> Option<Lease> {
         lease.filter(|lease| told == Some(lease.epoch) || !self.is_behind())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bellwether::protocol::{Input, Node, NodeId, Role};
+use bellwether::protocol::{Input, NodeId, Role};
 
 use crate::clock::Moment;
 use crate::invariant::{Face, Fact, Term, View};
@@ -14,15 +14,14 @@ impl<S: Subject> World<S> {
     /// Looks at a node anew, and lets the invariants look if anything changed.
     pub(super) fn observe(&mut self, node: usize) {
         let host = &self.hosts[node];
-        let status = host.node.as_ref().map(Node::status);
-        let leadership = host.node.as_ref().and_then(S::leadership);
+        let told = host.told;
         let until = |until| host.clock.when(until);
         let face = Face {
             id: host.id,
-            up: status.is_some(),
-            role: status.map_or(Role::NotStarted, |status| status.role),
-            leader: status.and_then(|status| status.leader),
-            term: leadership.map(|leadership| Term {
+            up: host.node.is_some(),
+            role: told.role,
+            leader: told.leader,
+            term: told.leadership.map(|leadership| Term {
                 epoch: leadership.epoch,
                 until: leadership.until.map_or(Moment(u64::MAX), until),
             }),

@@ -21,6 +21,10 @@ pub struct Counts {
     pub lost: u64,
     /// Syncs.
     pub syncs: u64,
+    /// What nodes handled while they waited for a sync.
+    pub beside: u64,
+    /// What waited for a sync when its node crashed, so that no other saw it.
+    pub unseen: u64,
     /// Starts of nodes, the first included.
     pub starts: u64,
     /// How often a node began to lead.

@@ -181,9 +181,11 @@ impl<S: Subject> World<S> {
         }
         self.note(node, format_args!("crashes"));
         let mut random = Random::of(&[self.setting.seed, 0xc4a5, node as u64, self.now.0]);
+        let waits = self.setting.wrong != Some(Wrong::SaysSynced);
         let host = &mut self.hosts[node];
+        self.counts.unseen += host.unsaved.waiting() as u64;
         // What was written and not synced may be there or not.
-        if host.disk.writing.is_some() && host.syncing && random.chance(500) {
+        if host.disk.writing.is_some() && waits && random.chance(500) {
             host.disk.sync();
         }
         host.disk.writing = None;

@@ -141,8 +141,9 @@ impl Quorum {
     }
 
     /// The leader has yielded to it, and this node has granted it the next epoch. It leads with the
-    /// next message at the earliest, so that its own grant is durable before. One that is not
-    /// prepared claims the epoch after that one.
+    /// next message at the earliest. Its own grant may not be durable then: what it says as leader,
+    /// and the news that it leads, wait for that. One that is not prepared claims the epoch after
+    /// that one.
     fn succeed(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
         let next = self.durable.epoch.next();
         if !self.is_fit(cx) {
