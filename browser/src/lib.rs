@@ -2,7 +2,7 @@
 //! in JSON, each ended by a zero byte, through a pair of pipes.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,25 @@ use tempfile::TempDir;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-const CHROMIUM: [&str; 2] = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
+/// What the browser is called, on the path.
+const CHROMIUM: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /// How long a page may take to become what it should be.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Where the browser is; none, with a notice that no test keeps to itself, where there is none.
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let files = std::env::split_paths(&path).flat_map(|dir| CHROMIUM.map(|name| dir.join(name)));
+    let found = files.into_iter().find(|file| file.is_file());
+    if found.is_none() {
+        let mut stderr = std::io::stderr();
+        // What a test prints with a macro is shown only if it fails.
+        let _ = writeln!(stderr, "skipped: there is no Chromium here to show the page");
+    }
+    found
+}
 
 /// One page in a browser, which ends when this is dropped.
 pub struct Page {
@@ -29,13 +44,11 @@ pub struct Page {
 impl Page {
     /// Opens this page; none, with a notice, where there is no browser.
     pub fn open(url: &str) -> Option<Self> {
-        let Some(path) = CHROMIUM.into_iter().find(|path| Path::new(path).exists()) else {
-            eprintln!("skipped: there is no Chromium here");
-            return None;
-        };
+        let path = browser()?;
         let profile = tempfile::tempdir().expect("a directory");
         let mut browser = Command::new("sh")
-            .args(["-c", "exec \"$@\" 3<&0 4>&1 >/dev/null", "sh", path])
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 >/dev/null", "sh"])
+            .arg(path)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
             .arg("--window-size=800,900")
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -90,10 +103,19 @@ impl Page {
         self.ask("Emulation.setEmulatedMedia", &json!({ "features": feature }));
     }
 
+    /// A text is typed.
+    pub fn write(&mut self, text: &str) {
+        self.ask("Input.insertText", &json!({ "text": text }));
+    }
+
     /// A key is pressed.
     pub fn press(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
-            let params = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
+            let mut params = json!({ "type": kind, "key": key, "windowsVirtualKeyCode": code });
+            if key == "Enter" && kind == "keyDown" {
+                // Only with its text does it press a button.
+                params["text"] = json!("\r");
+            }
             self.ask("Input.dispatchKeyEvent", &params);
         }
     }

@@ -49,16 +49,31 @@ fn fits(page: &mut Page) {
     page.prefer("light");
 }
 
-/// Makes a picture for the README or a page, if pictures are to be made. The page shows it.
-fn picture(page: &mut Page, name: &str, height: u32) {
-    let images = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/images");
-    let file = images.join(format!("{name}.png"));
+/// What a picture shows, in a number: another one says that the picture is old.
+fn digest(page: &mut Page, explorer: &Explorer) -> String {
+    let shown = "JSON.stringify([walk, verdicts.properties, verdicts.status.split(' in ')[0]])";
+    let shown = page.value(shown);
+    let text = explorer.get("/").1 + shown.as_str().expect("JSON");
+    format!("{:08x}", crc32fast::hash(text.as_bytes()))
+}
+
+/// Makes a picture for the README or a page, if pictures are to be made. The page shows it, and
+/// what it shows is what there is today.
+fn picture(page: &mut Page, explorer: &Explorer, name: &str, height: u32) {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let file = here.join(format!("../docs/images/{name}.png"));
+    let digests = here.join(format!("tests/explorer/pictures/{name}.txt"));
+    let digest = digest(page, explorer);
     if std::env::var_os("UPDATE_PICTURES").is_some() {
         page.resize(1280, height);
+        page.value("go(now)");
         fs::write(&file, page.picture()).expect("it can be written");
+        fs::write(&digests, &digest).expect("it can be written");
         page.resize(1280, 900);
     }
     assert!(file.exists(), "there is no {name}.png: run the tests with UPDATE_PICTURES=1");
+    let known = fs::read_to_string(&digests).unwrap_or_default();
+    assert_eq!(known, digest, "{name}.png is old: run the tests with UPDATE_PICTURES=1");
 }
 
 #[test]
@@ -68,7 +83,7 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
     let Some(mut page) = open(&explorer, "") else { return };
     show(&mut page, "at-most-one-leader");
     assert_eq!(page.value("walk.story.length").as_u64(), Some(steps));
-    picture(&mut page, "explorer", 1150);
+    picture(&mut page, &explorer, "explorer", 1150);
     assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
     assert!(text(&mut page, "properties").contains("✗ is violated"));
     let concerned = page.value("document.querySelectorAll('th.concerned').length");
@@ -87,6 +102,13 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
     let still = page.value("document.querySelectorAll('th.concerned').length");
     let leaders = page.value("document.querySelectorAll('#state .tag.leader').length");
     assert_eq!(still.as_u64() > Some(1), leaders.as_u64() > Some(1), "the state says for itself");
+    // So does the sentence, whatever path led here, and the way to the first such state is short.
+    let told = text(&mut page, "told");
+    assert_eq!(told.contains("at-most-one-leader"), leaders.as_u64() > Some(1), "{told}");
+    page.press("Home", 36);
+    assert!(!text(&mut page, "told").contains("violated"));
+    page.value("document.getElementById('wrong').click()");
+    assert_eq!(page.value("now").as_u64(), Some(steps));
     fits(&mut page);
 }
 
@@ -96,11 +118,24 @@ fn a_path_is_taken_by_keyboard_alone_and_its_address_opens_it_again() {
     let Some(mut page) = open(&explorer, "") else { return };
     page.press("/", 191);
     assert_eq!(page.value("document.activeElement.id"), "filter");
-    page.value("document.getElementById('filter').value = 'crash'; choices()");
+    page.write("crash");
     let all = "[...document.querySelectorAll('#choices button')]";
     assert_eq!(page.value(&format!("{all}.every(one => one.innerText.includes('crash'))")), true);
     page.press("Escape", 27);
     assert_eq!(page.value("document.getElementById('filter').value"), "");
+    // Tab reaches what may happen next, Enter takes it, and the focus stays there.
+    page.value("document.getElementById('filter').focus()");
+    for step in 1..=2 {
+        page.press("Tab", 9);
+        let focused = "document.activeElement.closest('#choices') !== null";
+        assert_eq!(page.value(focused), true, "step {step}");
+        page.press("Enter", 13);
+        page.wait_for(&format!("walk.story.length === {step} && now === {step}"));
+        assert_eq!(page.value(focused), true, "after step {step}");
+    }
+    page.press("Home", 36);
+    page.value("document.activeElement.blur(); open('/0', null, true)");
+    page.wait_for("walk.story.length === 0");
     for step in 1..=3 {
         page.press("1", 49);
         page.wait_for(&format!("walk.story.length === {step} && now === {step}"));
@@ -227,7 +262,7 @@ fn a_cycle_goes_round_and_clocks_are_shown() {
     assert_eq!(page.value("document.querySelectorAll('th.concerned').length"), 0);
     page.press("End", 35);
     in_sight(&mut page);
-    picture(&mut page, "explorer-cycle", 1500);
+    picture(&mut page, &explorer, "explorer-cycle", 1500);
     page.press("ArrowRight", 39);
     assert_eq!(page.value("now").as_u64(), Some(after + 1), "it goes round");
     in_sight(&mut page);
@@ -267,7 +302,7 @@ fn terms_votes_groups_and_tokens_are_shown() {
         for shown in shown {
             assert!(state.contains(shown), "{shown} is not in {state}");
         }
-        picture(&mut page, name, 1500);
+        picture(&mut page, &explorer, name, 1500);
         fits(&mut page);
     }
 }
@@ -283,10 +318,41 @@ fn a_saved_page_needs_no_server() {
     page.resize(1280, 900);
     page.wait_for("walk !== null");
     assert_eq!(page.value("now"), 0);
+    // What the search has found of all properties is saved with it.
+    let open = "document.querySelectorAll('#properties td .open').length";
+    assert_eq!(page.value(open), 0);
+    assert!(text(&mut page, "properties").contains("holds"));
     page.press("End", 35);
     assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
     assert_eq!(page.value("document.querySelectorAll('th.concerned').length"), 2);
     assert_eq!(page.value("document.getElementById('problem').hidden"), true);
     assert_eq!(page.value("performance.getEntriesByType('resource').length"), Value::from(0));
     fits(&mut page);
+}
+
+/// A property that is asked only by name is asked of the Explorer too, with what `check` prints.
+#[test]
+fn what_check_prints_shows_a_property_that_is_asked_by_name() {
+    let line = "check bully --timing asynchronous --property failover";
+    let output = bellwether(line).output().expect("it runs");
+    let printed = String::from_utf8(output.stdout).expect("UTF-8");
+    let flags = printed.lines().find_map(|line| line.split_once(" explore "));
+    let (_, flags) = flags.unwrap_or_else(|| panic!("nothing to browse in {printed}"));
+    let at = printed.lines().find_map(|line| line.split_once("#/steps"));
+    let (_, at) = at.unwrap_or_else(|| panic!("no address in {printed}"));
+    let explorer = Explorer::start(flags);
+    let verdicts = explorer.verdicts();
+    assert_eq!(verdicts.iter().filter(|row| row["name"] == "failover").count(), 1);
+    let Some(mut page) = open(&explorer, &format!("#/steps{at}")) else { return };
+    page.wait_for("walk.shows && walk.shows.property === 'failover'");
+    assert!(text(&mut page, "told").contains("failover is violated"));
+}
+
+/// What no variable says, such as the logs that processes begin with, is in the rules.
+#[test]
+fn the_rules_are_shown() {
+    let explorer = Explorer::start("raft-election --rule logs=012");
+    let Some(mut page) = open(&explorer, "") else { return };
+    let world = text(&mut page, "world");
+    assert!(world.contains("logs = 012"), "{world}");
 }

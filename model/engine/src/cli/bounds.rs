@@ -74,7 +74,7 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     if let Some(dir) = &args.out {
         for line in &found.lines {
             let name = format!("{}-{}", name(&found), line.name().replace('/', "-"));
-            shown::save(tool, &line.trace(&*world), dir, &name)?;
+            shown::save(tool, &line.trace(&*world), None, (dir, &name))?;
         }
     }
     if args.json {

@@ -248,7 +248,7 @@ impl CheckArgs {
         for (decision, trace) in counterexamples(report) {
             let name =
                 format!("{}-{}", report.world.rules().protocol().name(), decision.property.name);
-            let file = shown::save(tool, &trace, dir, &name)?;
+            let file = shown::save(tool, &trace, Some(report), (dir, &name))?;
             files.push((decision.property.name, file));
         }
         Ok(files)
@@ -289,7 +289,7 @@ pub fn print(
             shown::saved(&mut out, file)?;
         }
         if let Some(found) = &decision.counterexample {
-            shown::browse(&mut out, tool, protocol, (&*report.world, found))?;
+            shown::browse(&mut out, tool, protocol, &*report.world, (property.name, found))?;
         }
         told.push((property.name, trace));
     }

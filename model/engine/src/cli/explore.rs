@@ -5,7 +5,7 @@ mod inside;
 mod server;
 mod verdicts;
 
-use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, world};
+use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, shown, world};
 use crate::check::model::{Model, named};
 use crate::check::{Engine, Options};
 use anyhow::{Context, anyhow};
@@ -31,6 +31,10 @@ pub(super) struct ExploreArgs {
     #[command(flatten)]
     world: WorldArgs,
 
+    /// Ask this property too, besides those that are asked if nothing is said; may be given again
+    #[arg(short, long = "property", value_name = "NAME")]
+    properties: Vec<String>,
+
     #[command(flatten)]
     limits: LimitArgs,
 
@@ -54,7 +58,7 @@ everything in it. Stateright's own page is at /stateright/.";
 
 pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
     let world = world(tool.registry, &args.protocol, &args.world)?;
-    let properties = world.select(&[])?;
+    let properties = shown::asked(&*world, &args.properties)?;
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
     let address = listener.local_addr()?;

@@ -1,9 +1,10 @@
 //! Counterexamples as text, drawn and saved: the same for every command that finds some.
 
 use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
-use crate::check::Counterexample;
-use crate::erased::AnyWorld;
-use crate::explore::Walk;
+use crate::check::{Counterexample, Report};
+use crate::erased::{AnyProperty, AnyWorld};
+use crate::explore::{Found, Walk};
+use crate::property::PropertyError;
 use crate::report::{diagram, story};
 use crate::trace::Trace;
 use anyhow::Context;
@@ -25,9 +26,20 @@ fn writable(dir: &Path) -> io::Result<()> {
     fs::remove_file(probe)
 }
 
-/// Writes a trace, its picture and its page into a folder; where the trace is.
-pub fn save(tool: Tool, trace: &Trace, dir: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let walk = walk(tool, trace)?;
+/// Writes a trace, its picture and its page into a folder; where the trace is. The page says what
+/// is known of the other properties.
+pub fn save(
+    tool: Tool,
+    trace: &Trace,
+    known: Option<&Report>,
+    (dir, name): (&Path, &str),
+) -> anyhow::Result<PathBuf> {
+    let mut walk = walk(tool, trace)?;
+    for (report, decision) in
+        known.into_iter().flat_map(|r| r.decisions.iter().map(move |d| (r, d)))
+    {
+        walk.found(decision.property.name, Found::of(report, decision));
+    }
     let file = |end| dir.join(format!("{name}.{end}"));
     let contents = [("ndjson", &walk.trace), ("svg", &walk.svg), ("html", &walk.html())];
     for (end, content) in contents {
@@ -40,8 +52,21 @@ pub fn save(tool: Tool, trace: &Trace, dir: &Path, name: &str) -> anyhow::Result
 /// Takes the steps of a trace in today's model.
 pub fn walk(tool: Tool, trace: &Trace) -> anyhow::Result<Walk> {
     let world = tool.registry.find(&trace.header.protocol)?.world_of(trace)?;
-    let (actions, properties) = (world.replay(trace)?, world.select(&[])?);
+    let shown = trace.header.shows.as_ref().map(|shows| shows.property.clone());
+    let (actions, properties) = (world.replay(trace)?, asked(&*world, shown.as_slice())?);
     Ok(Walk::of(&*world, &properties, &actions, trace.header.shows.clone()))
+}
+
+/// What is asked of this world if nothing else is said, and these properties.
+pub fn asked(world: &dyn AnyWorld, more: &[String]) -> Result<Vec<AnyProperty>, PropertyError> {
+    let mut asked = world.select(&[])?;
+    let named = if more.is_empty() { Vec::new() } else { world.select(more)? };
+    for property in named {
+        if !asked.iter().any(|one| one.name == property.name) {
+            asked.push(property);
+        }
+    }
+    Ok(asked)
 }
 
 /// The story and the diagram.
@@ -59,16 +84,20 @@ pub fn saved(out: &mut impl Write, file: &Path) -> io::Result<()> {
     writeln!(out, "Saved: {file}\n       {picture}\n       {page}")
 }
 
-/// How to browse it.
+/// How to browse the counterexample to a property.
 pub fn browse(
     out: &mut impl Write,
     tool: Tool,
     protocol: &ProtocolArgs,
-    (world, found): (&dyn AnyWorld, &Counterexample),
-) -> io::Result<()> {
+    world: &dyn AnyWorld,
+    (property, found): (&'static str, &Counterexample),
+) -> anyhow::Result<()> {
     let link = explore::link(&world.positions(&found.actions()), explore::ADDRESS);
-    let flags = WorldArgs::typed(&world.scenario());
+    let mut flags = WorldArgs::typed(&world.scenario());
+    if !asked(world, &[])?.iter().any(|one| one.name == property) {
+        flags += &format!(" --property {property}");
+    }
     let explore = format!("{} explore {} {flags}", tool.called(), protocol.typed());
     // Neither is broken where a line ends: both are there to be copied.
-    writeln!(out, "Browse it: {explore}\n       at: {link}")
+    Ok(writeln!(out, "Browse it: {explore}\n       at: {link}")?)
 }

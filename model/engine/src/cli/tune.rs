@@ -274,7 +274,7 @@ impl Answer<'_> {
             let (name, ticks) = (found.name, below.ticks);
             let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", self.name());
             let trace = trace(below, counterexample);
-            Ok(Saved { row: at, name, file: shown::save(self.tool, &trace, dir, &file)? })
+            Ok(Saved { row: at, name, file: shown::save(self.tool, &trace, None, (dir, &file))? })
         };
         self.counterexamples().map(save).collect()
     }
@@ -345,12 +345,8 @@ impl Answer<'_> {
             if let Some(Saved { file, .. }) = file {
                 shown::saved(&mut out, file)?;
             }
-            shown::browse(
-                &mut out,
-                self.tool,
-                &self.args.protocol,
-                (&*below.world, counterexample),
-            )?;
+            let shows = (below.property.name, counterexample);
+            shown::browse(&mut out, self.tool, &self.args.protocol, &*below.world, shows)?;
         }
         Ok(())
     }

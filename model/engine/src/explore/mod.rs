@@ -7,12 +7,14 @@ mod moment;
 pub(crate) use moment::moments;
 pub use moment::{Answer, Message, Moment, Next, Process, Timer};
 
+use crate::check::{self, Decision, Report, Verdict};
 use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnyWorld};
 use crate::property::{Kind, Liveness, Temporal};
 use crate::report::{story, svg};
 use crate::trace::{Shows, Trace};
 use crate::world::Faults;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The page, which reads what it shows from a server or from the script element `walk`.
 pub const PAGE: &str = include_str!("page.html");
@@ -27,6 +29,8 @@ pub struct Walk {
     pub title: String,
     /// The surrounding, in words.
     pub scenario: String,
+    /// The protocol's rules, with their values.
+    pub rules: Value,
     /// How often each fault may strike.
     pub budgets: Faults,
     /// The place of each step among what may happen, as in stateright's addresses.
@@ -60,6 +64,34 @@ pub struct Asked {
     pub kind: Kind,
     /// The conditions that it is made of, with a letter where there are several.
     pub conditions: Vec<(&'static str, usize)>,
+    /// What a search has found, where the execution is saved with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+}
+
+/// What was found of a property.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// In a word: open, holds, within, violated or unknown.
+    pub verdict: &'static str,
+    /// The same for people.
+    pub words: String,
+}
+
+impl Found {
+    /// What this search has decided.
+    pub(crate) fn of(report: &Report, decision: &Decision) -> Found {
+        let (verdict, words) = match decision.verdict {
+            Verdict::Holds => ("holds", "holds".to_owned()),
+            Verdict::HoldsWithin => ("within", check::holds_within(&report.bounds_met)),
+            Verdict::Violated => ("violated", "violated".to_owned()),
+            Verdict::Unknown => {
+                let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
+                ("unknown", format!("unknown: {}", why.unwrap_or_default()))
+            }
+        };
+        Found { verdict, words }
+    }
 }
 
 impl Walk {
@@ -83,6 +115,7 @@ impl Walk {
         Walk {
             title: format!("{}, variant {}", header.protocol, header.variant),
             scenario: scenario.to_string(),
+            rules: header.rules.clone(),
             budgets: scenario.faults,
             places: world.positions(actions),
             properties,
@@ -92,6 +125,13 @@ impl Walk {
             svg,
             rows,
             trace: String::from_utf8_lossy(&lines).into_owned(),
+        }
+    }
+
+    /// Notes what was found of the property of this name, if it is asked.
+    pub(crate) fn found(&mut self, property: &str, found: Found) {
+        if let Some(asked) = self.properties.iter_mut().find(|asked| asked.name == property) {
+            asked.found = Some(found);
         }
     }
 
@@ -128,5 +168,6 @@ fn asked(property: &AnyProperty, conditions: &mut Vec<AnyCondition>) -> Asked {
         meaning: property.meaning,
         kind: property.kind(),
         conditions: of,
+        found: None,
     }
 }

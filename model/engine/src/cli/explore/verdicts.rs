@@ -1,8 +1,9 @@
 //! The verdicts of the exact engine, which searches beside the page.
 
 use super::link;
-use crate::check::{self, Decision, Event, Options, Phase, Progress, Report, Verdict};
+use crate::check::{self, Decision, Event, Options, Phase, Progress, Report};
 use crate::erased::{AnyAction, AnyProperty, AnyWorld};
+use crate::explore::Found;
 use crate::property::Kind;
 use crate::trace::Shows;
 use indicatif::HumanCount;
@@ -112,21 +113,13 @@ impl Verdicts {
 
     /// The properties while nothing is known of them.
     fn open(&self, verdict: &str) -> Vec<Row> {
-        let row = |property: &AnyProperty| Row::new(property, "open", verdict.to_owned());
+        let open = || Found { verdict: "open", words: verdict.to_owned() };
+        let row = |property: &AnyProperty| Row::new(property, open());
         self.properties.iter().map(row).collect()
     }
 
     fn row(&self, report: &Report, decision: &Decision) -> Row {
-        let (verdict, words) = match decision.verdict {
-            Verdict::Holds => ("holds", "holds".to_owned()),
-            Verdict::HoldsWithin => ("within", check::holds_within(&report.bounds_met)),
-            Verdict::Violated => ("violated", "violated".to_owned()),
-            Verdict::Unknown => {
-                let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
-                ("unknown", format!("unknown: {}", why.unwrap_or_default()))
-            }
-        };
-        let mut row = Row::new(&decision.property, verdict, words);
+        let mut row = Row::new(&decision.property, Found::of(report, decision));
         if let Some(found) = &decision.counterexample {
             row.places = Some(self.world.positions(&found.actions()));
             row.cycle_after = found.cycle.as_ref().map(|_| found.steps.len());
@@ -152,10 +145,8 @@ struct Row {
     formula: &'static str,
     meaning: &'static str,
     kind: Kind,
-    /// In a word, for the page: open, holds, within, violated or unknown.
-    verdict: &'static str,
-    /// The same for people.
-    words: String,
+    #[serde(flatten)]
+    found: Found,
     /// The shortest counterexample.
     places: Option<Vec<usize>>,
     /// For liveness: after how many of its steps the cycle begins.
@@ -163,9 +154,9 @@ struct Row {
 }
 
 impl Row {
-    fn new(property: &AnyProperty, verdict: &'static str, words: String) -> Row {
+    fn new(property: &AnyProperty, found: Found) -> Row {
         let (name, formula, meaning) = (property.name, property.formula, property.meaning);
         let (places, cycle_after) = (None, None);
-        Row { name, formula, meaning, kind: property.kind(), verdict, words, places, cycle_after }
+        Row { name, formula, meaning, kind: property.kind(), found, places, cycle_after }
     }
 }
