@@ -4,6 +4,7 @@ mod contracts;
 mod detector_contracts;
 mod detector_flaws;
 mod detector_settings;
+mod leases;
 mod library;
 mod persistence;
 mod processes;

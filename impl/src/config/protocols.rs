@@ -18,7 +18,7 @@ use crate::protocol::list_ring::ListRing;
 use crate::protocol::quorum::{self, Quorum};
 use crate::protocol::ring;
 use crate::protocol::stoller::{self, Stoller};
-use crate::protocol::{Core, Members, NodeId, Nothing, Relation};
+use crate::protocol::{Core, LeaseTerms, Members, NodeId, Nothing, Relation};
 
 /// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
@@ -48,6 +48,13 @@ pub trait Runnable: Core {
     /// How much of a leader's lease is left at least, while its rounds succeed; none if leaders
     /// have no lease.
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {
+        let _ = config;
+        None
+    }
+
+    /// How long leases and promises last; none if there are none. Nodes talk only if those of both
+    /// fit together.
+    fn terms(config: &Self::Config) -> Option<LeaseTerms> {
         let _ = config;
         None
     }
@@ -371,6 +378,14 @@ impl Runnable for Lease {
         explained(&durations.relations())
     }
 
+    /// A client counts its lease as long as `hold`, and the store promises it for `keep`. What of
+    /// that is for the drift of clocks is in the two.
+    fn terms(config: &Self::Config) -> Option<LeaseTerms> {
+        let (lease::Config::Client(lease::ClientConfig { durations, .. })
+        | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
+        Some(LeaseTerms { lease: durations.hold, promise: durations.keep, drift_ppm: 0 })
+    }
+
     /// The store keeps nothing.
     fn durable(config: &lease::Config) -> bool {
         matches!(config, lease::Config::Client(_))
@@ -412,5 +427,9 @@ impl Runnable for Quorum {
 
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {
         Some(config.timing.lease.saturating_sub(config.timing.round))
+    }
+
+    fn terms(config: &Self::Config) -> Option<LeaseTerms> {
+        Some(config.timing.terms())
     }
 }

@@ -352,7 +352,8 @@ impl Deref for Election {
 fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
     let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
     let (node, config_epoch) = (config.node(), config.config_epoch());
-    Hello { cluster, protocol, node, incarnation, config_epoch, digests: config.digests() }
+    let (digests, leases) = (config.digests(), C::terms(config.core()));
+    Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases }
 }
 
 /// Durable state, if the protocol has some.

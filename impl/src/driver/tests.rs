@@ -390,6 +390,7 @@ async fn election() -> (Election, transport::channel::Channel) {
         incarnation: 1,
         config_epoch: 1,
         digests,
+        leases: None,
     };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
     (election, two)

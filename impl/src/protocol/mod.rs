@@ -48,6 +48,7 @@ pub mod quorum;
 pub mod ring;
 mod settings;
 pub mod stoller;
+mod terms;
 mod time;
 mod timers;
 
@@ -59,6 +60,7 @@ pub use node::Node;
 pub use quorum::Timing;
 pub(crate) use settings::Relation;
 pub use settings::{Config, Conflict, DurationError, MemberError, Membership, SettingsError};
+pub use terms::LeaseTerms;
 pub use time::Time;
 pub use timers::{MAX_TIMERS, Timers};
 

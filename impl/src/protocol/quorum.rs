@@ -115,6 +115,10 @@ pub struct Durable {
     pub granted_to: Option<NodeId>,
     /// The latest list of members in which it has had a part.
     pub list: Option<List>,
+    /// How long a promise lasts that it may have given: until it has granted nothing for so long
+    /// after a start, the longest. None was written by a release that did not keep it.
+    #[serde(deserialize_with = "voter::written_promise")]
+    pub promise: Option<Duration>,
 }
 
 const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
@@ -343,12 +347,13 @@ impl Core for Quorum {
     /// A node that starts may have promised something in an earlier life: until that is over, it
     /// grants nothing. One that observes never does.
     fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, _: u64) -> Self {
-        if !Self::observes(cx) {
-            cx.arm(Timer::Quiet);
-        }
         let state = State::Follower { promised: None, heard: false };
+        let remembers = durable.is_some();
         let durable = durable.unwrap_or_default();
         let mut node = Self { durable, state, challenged: true, healthy: true, joins: false };
+        if !Self::observes(cx) {
+            node.be_quiet(cx, remembers);
+        }
         node.start(cx);
         node
     }
@@ -385,7 +390,7 @@ impl Core for Quorum {
             Timer::Asked => self.on_unanswered(cx),
             Timer::Lease => self.watch(cx, LEASE_OVER),
             Timer::Promise => self.watch(cx, PROMISE_OVER),
-            Timer::Quiet => self.wait(cx),
+            Timer::Quiet => self.on_quiet_over(cx),
             Timer::Watch => self.run(cx, WATCH_OVER),
             Timer::Coordinator => self.run(cx, Reason::NO_WINNER),
             Timer::Backoff => self.run(cx, WATCH_OVER),

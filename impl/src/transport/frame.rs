@@ -3,13 +3,16 @@
 //! A connection is a sequence of frames, each a length (four bytes, big endian) and that many
 //! bytes. The first one in each direction is a [`Greeting`]: a magic number, and the newest and the
 //! oldest version that the side speaks. They will never move, so that any two versions can tell
-//! each other apart. Both talk the newest version that both know. The rest, and every later frame,
-//! is [postcard](https://postcard.jamesmunns.com/wire-format).
+//! each other apart. Both talk the newest version that both know: what is sent, and what is read,
+//! is of that one. The rest, and every later frame, is
+//! [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
 //! After the greetings the side that has called sends an [`Opening`] and gets one [`Reply`]. After
 //! a pair of `Hello`s the caller sends [`Frame`]s and the other side is silent; after any other
 //! reply both hang up. Where the nodes share a secret, the side that was called sends an empty
 //! frame first, and every frame after the greetings is [sealed](super::seal).
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -18,7 +21,7 @@ use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
 use crate::config::{ClusterId, Digests, Mode};
-use crate::protocol::NodeId;
+use crate::protocol::{LeaseTerms, NodeId};
 use crate::status::StatusReport;
 
 /// The largest frame that is read or written, in bytes: the status of a node with 254 peers, each
@@ -33,8 +36,12 @@ pub(crate) const MAX_OPENING: usize = 512;
 
 /// The versions of everything in this file that this release speaks. A change of what a frame
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
-/// Version 5 is the first that says the config epoch, and understands none before it.
-pub(crate) const VERSIONS: Versions = Versions { newest: 5, oldest: 5 };
+/// Version 5 is the first that says the config epoch, and understands none before it. Version 6
+/// says how long leases last.
+pub(crate) const VERSIONS: Versions = Versions { newest: 6, oldest: 5 };
+
+/// The first version in which a [`Hello`] has `leases`.
+const LEASES: u16 = 6;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -75,9 +82,9 @@ impl Greeting {
         [&header[..], &[self.mode.number()], &self.nonce].concat().into()
     }
 
-    /// Reads a greeting of a side with which this one has a version in common. A later version may
-    /// say more in it.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+    /// Reads a greeting of a side with which this one has a version in common, and which that is. A
+    /// later version may say more in it.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<(Self, u16), FrameError> {
         let (magic, rest) = bytes.split_first_chunk().ok_or(FrameError::NotBellwether)?;
         if *magic != MAGIC {
             return Err(FrameError::NotBellwether);
@@ -87,11 +94,11 @@ impl Greeting {
         // Versions before 4 have something else here, and need not be asked.
         let (oldest, rest) = rest.split_first_chunk().unwrap_or((&[0; 2], &[]));
         let versions = Versions { newest, oldest: u16::from_be_bytes(*oldest) };
-        VERSIONS.common(versions).ok_or(FrameError::Version { theirs: newest })?;
+        let version = VERSIONS.common(versions).ok_or(FrameError::Version { theirs: newest })?;
         let (mode, rest) = rest.split_first().ok_or(FrameError::Malformed)?;
         let mode = Mode::numbered(*mode).ok_or(FrameError::Malformed)?;
         let (nonce, _) = rest.split_first_chunk().ok_or(FrameError::Malformed)?;
-        Ok(Self { versions, mode, nonce: *nonce })
+        Ok((Self { versions, mode, nonce: *nonce }, version))
     }
 }
 
@@ -146,6 +153,26 @@ pub(crate) struct Hello {
     pub(crate) config_epoch: u64,
     /// What must be the same on every node.
     pub(crate) digests: Digests,
+    /// How long its leases and promises last; none if it has none, or did not say so. The last
+    /// field: version 5 ends before it.
+    pub(crate) leases: Option<LeaseTerms>,
+}
+
+impl Hello {
+    /// Whether no lease of either node can outlast a promise of the other. One that does not say
+    /// how long its leases are must have the same settings.
+    pub(crate) fn fits(&self, other: &Self) -> bool {
+        match (self.leases, other.leases) {
+            (Some(own), Some(theirs)) => own.fit(&theirs),
+            (None, None) => true,
+            _ => self.digests.settings == other.digests.settings,
+        }
+    }
+
+    /// The same, without what version 5 does not say.
+    fn without_leases(&self) -> Self {
+        Self { leases: None, ..self.clone() }
+    }
 }
 
 /// Why a node does not talk to another. The text is for the log of the one that is refused.
@@ -191,6 +218,11 @@ pub(crate) enum Refusal {
          another `node`"
     )]
     Duplicate(NodeId),
+    /// A lease of one of the two could outlast a promise of the other.
+    #[error(
+        "it has {0}: a lease could outlast a promise; change them in the order of docs/daemon.md"
+    )]
+    Leases(LeaseTerms),
 }
 
 /// Why bytes are not a frame.
@@ -219,17 +251,68 @@ pub(crate) fn codec(longest: usize) -> LengthDelimitedCodec {
     LengthDelimitedCodec::builder().max_frame_length(longest).new_codec()
 }
 
-/// The bytes of an [`Opening`] or a [`Reply`].
-pub(crate) fn encode(frame: &impl Serialize) -> Result<Bytes, FrameError> {
+fn encode(frame: &impl Serialize) -> Result<Bytes, FrameError> {
     let bytes = postcard::to_stdvec(frame).map_err(|_| FrameError::Malformed)?;
     if bytes.len() > MAX_FRAME { Err(FrameError::Malformed) } else { Ok(bytes.into()) }
 }
 
-/// Reads an [`Opening`] or a [`Reply`], which must take up all of the bytes.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
+/// Reads a value, which must take up all of the bytes.
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
         Ok(_) | Err(_) => Err(FrameError::Malformed),
+    }
+}
+
+impl Opening {
+    /// The bytes of it in this version.
+    pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
+        match self {
+            Self::Hello(hello) if version < LEASES => {
+                Ok(cut(&encode(&Self::Hello(hello.without_leases()))?))
+            }
+            _ => encode(self),
+        }
+    }
+
+    /// Reads one in this version.
+    pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
+        decode(&completed(bytes, version))
+    }
+}
+
+impl Reply {
+    /// The bytes of it in this version. Version 5 has no word for leases that do not fit: it is told
+    /// in those that it has for another protocol.
+    pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
+        match self {
+            Self::Hello(hello) if version < LEASES => {
+                Ok(cut(&encode(&Self::Hello(hello.without_leases()))?))
+            }
+            Self::Refused(Refusal::Leases(own)) if version < LEASES => {
+                encode(&Self::Refused(Refusal::Protocol(format!("another: with {own}"))))
+            }
+            _ => encode(self),
+        }
+    }
+
+    /// Reads one in this version.
+    pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
+        decode(&completed(bytes, version))
+    }
+}
+
+/// `Hello` is the first kind of opening and of reply, and its last byte says that it has no
+/// `leases`: in version 5 that byte is not there.
+fn cut(hello: &Bytes) -> Bytes {
+    hello.slice(..hello.len() - 1)
+}
+
+/// What was [`cut`], as a whole again.
+fn completed(bytes: &[u8], version: u16) -> Cow<'_, [u8]> {
+    match bytes {
+        [0, ..] if version < LEASES => [bytes, &[0]].concat().into(),
+        _ => bytes.into(),
     }
 }
 

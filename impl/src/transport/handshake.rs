@@ -84,7 +84,8 @@ pub(crate) async fn call(
     let said = own.encode();
     send(&mut channel, said.clone()).await?;
     let heard = receive(&mut channel).await?;
-    let theirs = Greeting::decode(&heard)?;
+    let (theirs, version) = Greeting::decode(&heard)?;
+    channel.talk(version);
     same_mode(own.mode, theirs.mode)?;
     if let Kind::Secret(secret, second) = &credentials.kind {
         let proof = receive(&mut channel).await?;
@@ -101,10 +102,10 @@ pub(crate) async fn call(
 
 /// Says what the caller wants, and returns the answer.
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
-    send(channel, frame::encode(opening)?).await?;
+    send(channel, opening.encode(channel.version())?).await?;
     // The other side is known, or need not be.
     channel.expect(frame::MAX_FRAME + TAG);
-    Ok(frame::decode(&receive(channel).await?)?)
+    Ok(Reply::decode(&receive(channel).await?, channel.version())?)
 }
 
 /// Who has called, as far as that is proved.
@@ -162,7 +163,8 @@ pub(crate) async fn accept(
         // Every version can read from it which ones this node speaks.
         send(&mut channel, said.clone()).await?;
     }
-    let theirs = theirs?;
+    let (theirs, version) = theirs?;
+    channel.talk(version);
     if own.mode == Mode::Tls && !encrypted {
         // Whatever it says.
         return Err(Failure::Unencrypted);
@@ -172,7 +174,7 @@ pub(crate) async fn accept(
         channel.protect(Seal::new(secret, Side::Listener, [&heard, &said]));
         send(&mut channel, Bytes::new()).await?;
     }
-    let opening = frame::decode(&receive(&mut channel).await?)?;
+    let opening = Opening::decode(&receive(&mut channel).await?, version)?;
     channel.expect(frame::MAX_MESSAGE + TAG);
     Ok(Some((channel, caller, opening)))
 }

@@ -19,6 +19,7 @@ use super::limiter::Source;
 use super::lobby::{Lobby, Place};
 use super::peer::{Peer, Session};
 use super::{Arrival, Context, Terms, socket};
+use crate::protocol::{LeaseTerms, NodeId};
 use crate::status;
 
 /// How many questions are answered at a time.
@@ -218,7 +219,13 @@ fn acceptable<'a, M>(
         Err(Refusal::ConfigEpoch { own: own.config_epoch, theirs: hello.config_epoch })
     } else {
         let peer = context.peers.get(&hello.node).ok_or(Refusal::UnknownNode(hello.node))?;
-        if hello.digests.members == own.digests.members { Ok(peer) } else { Err(Refusal::Members) }
+        if hello.digests.members != own.digests.members {
+            return Err(Refusal::Members);
+        }
+        match own.leases {
+            Some(leases) if !own.fits(hello) => Err(Refusal::Leases(leases)),
+            _ => Ok(peer),
+        }
     }
 }
 
@@ -240,6 +247,7 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         }
         Refusal::ConfigEpoch { own, theirs } => format!(
             "node {node} has config_epoch {theirs}, and this node {own}: nodes talk only with the \
+        Refusal::Leases(own) => misfit(*node, own, hello.leases),
              same list of members; give every node the newest"
         ),
         Refusal::Members => {
@@ -257,6 +265,20 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
             "two nodes with one id: node {node} is connected (incarnation {}), and another process \
              (incarnation {incarnation}) says it is node {node}; stop one of them, or give it \
              another `node`",
+/// Why a node talks to no other whose leases do not fit its promises, or the reverse.
+pub(super) fn misfit(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>) -> String {
+    match theirs {
+        Some(theirs) => format!(
+            "node {node} has {theirs}, this one {own}: a lease could outlast a promise; see \
+             docs/daemon.md"
+        ),
+        None => format!(
+            "node {node} has other settings, and its release does not say how long its leases \
+             are: upgrade it, or give it the same"
+        ),
+    }
+}
+
             other.unwrap_or_default()
         ),
     }
@@ -305,7 +327,7 @@ async fn hear<M: DeserializeOwned>(
 
 /// Sends a reply; false if the other side cannot be told.
 async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -> bool {
-    let Ok(bytes) = frame::encode(reply) else {
+    let Ok(bytes) = reply.encode(channel.version()) else {
         tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };

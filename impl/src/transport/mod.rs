@@ -3,8 +3,9 @@
 //! Every node keeps one connection to every other and speaks on it; it hears on those that others
 //! opened. A connection says nothing before both sides have shaken hands: they have a version in
 //! common, have [proved](handshake) that they belong together, and are of the same cluster and
-//! protocol, with the id that was expected. What is wrong with a connection ends that connection,
-//! with one line in the log that names the remedy, and nothing else.
+//! protocol, with the id that was expected, and no lease of one could outlast a promise of the
+//! other. What is wrong with a connection ends that connection, with one line in the log that names
+//! the remedy, and nothing else.
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
 //! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`lobby`] for

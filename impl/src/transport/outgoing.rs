@@ -14,7 +14,7 @@ use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
 use super::limiter::Source;
 use super::peer::Peer;
-use super::{Context, Limits, socket};
+use super::{Context, Limits, incoming, socket};
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::status::Link;
@@ -88,7 +88,12 @@ async fn dial<M>(
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
     match reply {
-        Reply::Hello(hello) if hello.node == peer.id => Ok((channel, differs(context, &hello))),
+        Reply::Hello(hello) if hello.node == peer.id => match context.hello.leases {
+            Some(own) if !context.hello.fits(&hello) => {
+                Err(Problem::Wrong(incoming::misfit(peer.id, &own, hello.leases)))
+            }
+            _ => Ok((channel, differs(context, &hello))),
+        },
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
         Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
         Reply::Status(_) | Reply::Is(_) => {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 mod certificates;
 mod hostile;
+mod leases;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -33,6 +34,7 @@ fn hello(node: u16) -> Hello {
         incarnation: node.into(),
         config_epoch: 1,
         digests,
+        leases: None,
     }
 }
 
@@ -111,7 +113,7 @@ async fn answer(listener: &TcpListener, node: u16) -> Channel {
     let (mut channel, _, opening) =
         accepted.expect("in time").expect("a handshake").expect("a question");
     assert_eq!(opening, Opening::Hello(hello(1)));
-    let reply = frame::encode(&Reply::Hello(hello(node))).expect("fits");
+    let reply = Reply::Hello(hello(node)).encode(channel.version()).expect("fits");
     channel.send(reply).await.expect("sent");
     channel
 }
@@ -234,7 +236,7 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
         tokio::time::sleep(ADMISSION + far).await;
         let accepted = handshake::accept(&Credentials::none(), stream).await;
         let Ok(Some((mut channel, _, _))) = accepted else { return peer.link().0 };
-        let reply = frame::encode(&Reply::Hello(hello(2))).expect("fits");
+        let reply = Reply::Hello(hello(2)).encode(channel.version()).expect("fits");
         channel.send(reply).await.expect("sent");
         tokio::time::sleep(far).await;
         peer.link().0

@@ -211,7 +211,7 @@ async fn an_answer_that_is_looked_at_late_is_not_late() {
 fn save(actor: &mut Actor<Quorum, ManualClock>) {
     let core = actor.node.core().expect("booted");
     let (epoch, granted_to) = (core.epoch(), core.granted_to());
-    let durable = protocol::quorum::Durable { epoch, granted_to, list: None };
+    let durable = protocol::quorum::Durable { epoch, granted_to, list: None, promise: None };
     actor.unsaved.sort(actor.clock.now(), Output::Persist(durable));
     actor.catch_up().expect("a storage");
 }

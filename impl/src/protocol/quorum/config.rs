@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::protocol::DurationError;
 use crate::protocol::settings::{Durations, Relation, check};
+use crate::protocol::{DurationError, LeaseTerms};
 
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
@@ -26,8 +26,8 @@ impl Preemption {
         [("never", Self::Never), ("at-once", Self::AtOnce), ("dwell", Self::Dwell)];
 }
 
-/// How long a node waits for what. The same on every node, or a lease may outlast the promises that
-/// it rests on.
+/// How long a node waits for what. Best the same on every node: nodes talk only if no lease of one
+/// can outlast a promise of the other.
 ///
 /// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
 /// `election` must exceed `2·Tm + Tp`, or a node gives up on answers that are on their way. That
@@ -38,7 +38,8 @@ pub struct Timing {
     pub round: Duration,
     /// How long a leader counts its lease, from before it asked for it.
     pub lease: Duration,
-    /// How long a node keeps a promise, and grants nothing after a restart.
+    /// How long a node keeps a promise, and grants nothing after a restart; then longer if its
+    /// promises were longer before.
     pub promise: Duration,
     /// How long a candidate waits for the answers to a canvass or a claim.
     pub election: Duration,
@@ -98,7 +99,7 @@ impl Timing {
         let renewed = section.repeated(round, lease, "one lost round would end the lease");
         let why = "a leader must have stepped down, also if its clock is slow and a voter's is \
                    fast by `drift_ppm`, before the voters grant an epoch to another";
-        let least = self.least_promise();
+        let least = self.terms().least_promise();
         let at_least = "long enough for the drift of clocks beyond";
         let drift =
             format!("promise >= lease * (1 + r) / (1 - r) with r = {} / 1000000", self.drift_ppm);
@@ -109,17 +110,10 @@ impl Timing {
         vec![renewed, outlasts, section.longer(coordinator, election, why, self.election * 3)]
     }
 
-    /// The shortest promise that outlasts every lease that rests on it: a lease is
-    /// `promise · (1 − ρ)/(1 + ρ)` at most, with ρ the drift. Clocks that are wrong by everything
-    /// allow none.
-    fn least_promise(&self) -> Duration {
-        const MILLION: u128 = 1_000_000;
-        let ppm = self.drift_ppm as u128;
-        let nanoseconds = match MILLION.checked_sub(ppm) {
-            None | Some(0) => u128::MAX,
-            Some(slow) => (self.lease.as_nanos() * (MILLION + ppm)).div_ceil(slow),
-        };
-        u64::try_from(nanoseconds).map_or(Duration::MAX, Duration::from_nanos)
+    /// What another node must know of them.
+    pub(crate) fn terms(&self) -> LeaseTerms {
+        let drift_ppm = self.drift_ppm as u64;
+        LeaseTerms { lease: self.lease, promise: self.promise, drift_ppm }
     }
 }
 

@@ -3,6 +3,7 @@
 mod handover;
 mod lists;
 mod observers;
+mod promises;
 mod requests;
 
 use std::time::Duration;
@@ -18,7 +19,7 @@ fn at(milliseconds: u64) -> Time {
     Time::ZERO + Duration::from_millis(milliseconds)
 }
 
-fn ms(milliseconds: u64) -> Duration {
+const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
@@ -103,12 +104,15 @@ fn said(message: Message) -> String {
     }
 }
 
+/// What a node remembers that has always had the timing of these tests.
+const PROMISE: Option<Duration> = Some(Timing::DEFAULT.promise);
+
 fn epoch(number: u64) -> Epoch {
     Epoch::new(number)
 }
 
 fn granted(number: u64, to: u16) -> Option<Durable> {
-    Some(Durable { epoch: epoch(number), granted_to: Some(id(to)), list: None })
+    Some(Durable { epoch: epoch(number), granted_to: Some(id(to)), list: None, promise: PROMISE })
 }
 
 #[test]

@@ -1,11 +1,45 @@
 //! What a node answers to others: support, grant, and promise.
 
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+
 use super::{
     CANVASSED, CLAIMED_BY, Context, Epoch, HEARD, HIGHER_EPOCH, Message, NodeId, Quorum, STALE,
     State, Timer,
 };
 
+/// A promise that was written; none at the end of what an earlier release has written. Whether all
+/// that was written is there, the storage knows.
+pub(super) fn written_promise<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Duration>, D::Error> {
+    Ok(Option::deserialize(from).unwrap_or_default())
+}
+
 impl Quorum {
+    /// It starts, and grants nothing until every promise is over that it may have forgotten, also
+    /// if its promises were longer then. One that are longer from now on is durable before any is
+    /// given; a node that remembers nothing writes all of it before its first promise.
+    pub(super) fn be_quiet(&mut self, cx: &mut Context<'_, Self>, remembers: bool) {
+        let now = cx.config().timing.promise;
+        let longest = self.durable.promise.map_or(now, |kept| kept.max(now));
+        cx.arm_at(Timer::Quiet, cx.now() + longest);
+        if self.durable.promise != Some(longest) {
+            self.durable.promise = Some(longest);
+            if remembers {
+                cx.persist(self.durable.clone());
+            }
+        }
+    }
+
+    /// All promises of an earlier life are over. That is written with the next epoch: until then a
+    /// restart is quiet for longer than it must be.
+    pub(super) fn on_quiet_over(&mut self, cx: &mut Context<'_, Self>) {
+        self.durable.promise = Some(cx.config().timing.promise);
+        self.wait(cx);
+    }
+
     /// "Would you grant me this epoch?" A higher node that is electable runs itself instead. One
     /// that has given way says so too, and runs when it has waited for the higher one: that is
     /// earlier than the one that asks does, which waits from now on.

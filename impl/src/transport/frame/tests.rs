@@ -1,5 +1,7 @@
 //! Every frame survives a round trip; everything else is refused.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 use tokio_util::codec::{Decoder, Encoder};
@@ -18,11 +20,22 @@ fn cluster() -> impl Strategy<Value = ClusterId> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    (cluster(), "[a-z]{0,20}", id(), any::<u64>(), any::<[[u8; 16]; 3]>()).prop_map(
-        |(cluster, protocol, node, incarnation, [members, settings, detection])| {
-            let digests = Digests { members, settings, detection };
-            Hello { cluster, protocol, node, incarnation, config_epoch: incarnation, digests }
-        },
+    let parts = (cluster(), "[a-z]{0,20}", id(), any::<u64>(), any::<[[u8; 16]; 3]>(), leases());
+    parts.prop_map(|(cluster, protocol, node, incarnation, digests, leases)| {
+        let [members, settings, detection] = digests;
+        let digests = Digests { members, settings, detection };
+        let config_epoch = incarnation;
+        Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases }
+    })
+}
+
+fn leases() -> impl Strategy<Value = Option<LeaseTerms>> {
+    proptest::option::of(
+        any::<(Duration, Duration, u64)>().prop_map(|(lease, promise, drift_ppm)| LeaseTerms {
+            lease,
+            promise,
+            drift_ppm,
+        }),
     )
 }
 
@@ -44,6 +57,7 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         Just(Refusal::Members),
         id().prop_map(Refusal::Certificate),
         id().prop_map(Refusal::Duplicate),
+        leases().prop_filter_map("some", |leases| leases.map(Refusal::Leases)),
     ]
 }
 
@@ -112,6 +126,21 @@ proptest! {
         prop_assert_eq!(decode::<Reply>(&bytes), Ok(reply));
     }
 
+    /// What the release before this one would send, and read.
+    #[test]
+    fn version_5_is_spoken_without_leases(hello in hello()) {
+        let without = Hello { leases: None, ..hello.clone() };
+        let Hello { cluster, protocol, node, incarnation, config_epoch, digests, .. } = &hello;
+        let fields = (cluster, protocol, node, incarnation, config_epoch, digests);
+        let bytes = postcard::to_stdvec(&(0_u8, fields)).expect("fits");
+        let (opening, reply) = (Opening::Hello(hello.clone()), Reply::Hello(hello));
+        prop_assert_eq!(opening.encode(5), Ok(bytes.clone().into()));
+        prop_assert_eq!(reply.encode(5), Ok(bytes.clone().into()));
+        prop_assert_eq!(Opening::decode(&bytes, 5), Ok(Opening::Hello(without.clone())));
+        prop_assert_eq!(Reply::decode(&bytes, 5), Ok(Reply::Hello(without)));
+        prop_assert!(Opening::decode(&bytes, 6).is_err(), "version 6 says it");
+    }
+
     #[test]
     fn a_truncated_or_lengthened_opening_is_refused(
         opening in opening(), cut in any::<prop::sample::Index>(), more in any::<u8>(),
@@ -144,7 +173,8 @@ proptest! {
         let greeting = Greeting { versions, ..Greeting::new(Mode::Plain) };
         let decoded = Greeting::decode(&greeting.encode());
         if newest >= VERSIONS.oldest && oldest <= VERSIONS.newest && newest >= oldest {
-            prop_assert_eq!(decoded, Ok(greeting));
+            let common = newest.min(VERSIONS.newest);
+            prop_assert_eq!(decoded, Ok((greeting, common)));
         } else {
             prop_assert_eq!(decoded, Err(FrameError::Version { theirs: newest }));
         }
@@ -197,7 +227,7 @@ fn a_greeting_of_the_next_version_is_understood() {
     let versions = Versions { newest: VERSIONS.newest + 1, oldest: VERSIONS.newest };
     let greeting = Greeting { versions, ..Greeting::new(Mode::Secret) };
     let bytes = [&greeting.encode()[..], b"and more"].concat();
-    assert_eq!(Greeting::decode(&bytes), Ok(greeting));
+    assert_eq!(Greeting::decode(&bytes), Ok((greeting, VERSIONS.newest)));
 }
 
 /// Before version 4, a connection began with a header of six bytes and a value.
@@ -206,7 +236,7 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
     for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
         assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x05", "where it looks");
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x06", "where it looks");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn members(config_epoch: u64, ids: &[u16]) -> Members {
 fn kept(config_epoch: u64, ids: &[u16], in_force: bool) -> Durable {
     let voters = ids.iter().copied().map(id).collect();
     let list = Some(List { config_epoch, voters, in_force });
-    Durable { epoch: epoch(4), granted_to: Some(id(2)), list }
+    Durable { epoch: epoch(4), granted_to: Some(id(2)), list, promise: PROMISE }
 }
 
 fn given(
