@@ -28,11 +28,6 @@ const QUESTIONS: usize = 8;
 /// How long to wait when the system has no file or memory left for another connection.
 const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
-/// How long a process may take to say that it is there, when another says it is the same node.
-/// The caller waits
-/// [`ADMISSION`](super::ADMISSION) for its answer.
-const PROBE: Duration = Duration::from_secs(1);
-
 /// Serves every connection, for as long as the task lives.
 pub(super) async fn listen<M>(
     context: Arc<Context<M>>,
@@ -191,7 +186,7 @@ async fn admit<M>(
 async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
     let credentials = context.terms.credentials.now();
     let there = status::is_there(&peer.resolver, &credentials, peer.id, incarnation);
-    timeout(PROBE, there).await.unwrap_or_default()
+    timeout(context.terms.limits.probe, there).await.unwrap_or_default()
 }
 
 /// Whether it is a node of this cluster that asks.
@@ -247,12 +242,12 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         }
         Refusal::ConfigEpoch { own, theirs } => format!(
             "node {node} has config_epoch {theirs}, and this node {own}: nodes talk only with the \
-        Refusal::Leases(own) => misfit(*node, own, hello.leases),
              same list of members; give every node the newest"
         ),
         Refusal::Members => {
             format!("node {node} has other members: list the same [members] on every node")
         }
+        Refusal::Leases(own) => misfit(*node, own, hello.leases),
         Refusal::Certificate(_) => format!(
             "a process says it is node {node} of cluster {cluster}, and its certificate is another \
              one's: give each node its own certificate"
@@ -265,6 +260,11 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
             "two nodes with one id: node {node} is connected (incarnation {}), and another process \
              (incarnation {incarnation}) says it is node {node}; stop one of them, or give it \
              another `node`",
+            other.unwrap_or_default()
+        ),
+    }
+}
+
 /// Why a node talks to no other whose leases do not fit its promises, or the reverse.
 pub(super) fn misfit(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>) -> String {
     match theirs {
@@ -275,11 +275,6 @@ pub(super) fn misfit(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>)
         None => format!(
             "node {node} has other settings, and its release does not say how long its leases \
              are: upgrade it, or give it the same"
-        ),
-    }
-}
-
-            other.unwrap_or_default()
         ),
     }
 }

@@ -9,6 +9,10 @@ pub(crate) struct Limits {
     pub(crate) step: Duration,
     /// For a whole handshake: three times there and back.
     pub(crate) handshake: Duration,
+    /// How long a process may take to say that it is there, when another says it is the same node.
+    pub(crate) probe: Duration,
+    /// How long a node that is called may take to find out whether the caller is a double.
+    pub(crate) admission: Duration,
     /// How long a node that has nothing to say is silent before it says that.
     pub(crate) quiet: Duration,
     /// How long a connection may be silent.
@@ -20,13 +24,17 @@ impl Limits {
     const QUIET: Duration = Duration::from_secs(5);
     /// And to all of its peers together no more often than this.
     const EACH: Duration = Duration::from_millis(250);
+    /// What an admission may take besides its question, on a machine that is busy.
+    const SLACK: Duration = Duration::from_secs(1);
 
     /// For a node with so many peers. Members know how many there are: they refuse those that have
     /// another list, so both ends of a connection have the same times.
     pub(crate) fn new(step: Duration, peers: usize) -> Self {
         let all = Self::EACH * u32::try_from(peers).unwrap_or(u32::MAX);
         let quiet = step.max(Self::QUIET).max(all);
-        Self { step, handshake: step * 3, quiet, idle: quiet * 3 }
+        let handshake = step * 3;
+        let probe = step + handshake;
+        Self { step, handshake, probe, admission: probe + Self::SLACK, quiet, idle: quiet * 3 }
     }
 }
 

@@ -51,9 +51,6 @@ use crate::config::{Address, Current, Mode};
 use crate::protocol::{NodeId, Role};
 use crate::status::{Link, MemberReport, StatusReport};
 
-/// How long a node that is called may take to find out whether the caller is a double.
-pub(crate) const ADMISSION: Duration = Duration::from_secs(2);
-
 /// How often a leader looks whether it is alone.
 const LOOK: Duration = Duration::from_secs(1);
 

@@ -73,7 +73,7 @@ async fn dial<M>(
     context: &Context<M>,
     peer: &Peer<M>,
 ) -> Result<(Channel, Option<String>), Problem> {
-    let Limits { step: limit, handshake, .. } = context.terms.limits;
+    let Limits { step: limit, handshake, admission, .. } = context.terms.limits;
     let stream = peer.resolver.connect(limit).await;
     match &stream {
         Ok(_) => peer.presence.reached(),
@@ -83,7 +83,7 @@ async fn dial<M>(
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
     socket::tune(&stream, limit);
     // The other side may wait for a moment before it refuses.
-    let limit = handshake + super::ADMISSION;
+    let limit = handshake + admission;
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;

@@ -47,6 +47,8 @@ fn context(peer: SocketAddr) -> Arc<Context<Message>> {
 const SHORT: Limits = Limits {
     step: Duration::from_secs(2),
     handshake: Duration::from_millis(300),
+    probe: Duration::from_secs(1),
+    admission: Duration::from_secs(2),
     quiet: Duration::from_millis(100),
     idle: Duration::from_millis(300),
 };
@@ -233,7 +235,7 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
         let mut tasks = JoinSet::new();
         tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
         let (stream, _) = listener.accept().await.expect("a call");
-        tokio::time::sleep(ADMISSION + far).await;
+        tokio::time::sleep(SHORT.admission + far).await;
         let accepted = handshake::accept(&Credentials::none(), stream).await;
         let Ok(Some((mut channel, _, _))) = accepted else { return peer.link().0 };
         let reply = Reply::Hello(hello(2)).encode(channel.version()).expect("fits");
