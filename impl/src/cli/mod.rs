@@ -47,7 +47,9 @@ Exit status:
 101  the program panicked: a mistake in bellwether; the log says where
 125  for `exec`: the node could not run
 126  for `exec`: the command cannot be started
-127  for `exec`: the command is not found";
+127  for `exec`: the command is not found
+130  for `run`: a second SIGINT ended it at once
+143  for `run`: a second SIGTERM ended it at once";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -57,15 +57,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let overrides = Overrides::from(&args.overrides);
-    config::load(&args.config, overrides, Run(args)).map_err(Failure::configuration)??;
-    Ok(ExitCode::SUCCESS)
+    config::load(&args.config, overrides, Run(args)).map_err(Failure::configuration)?
 }
 
 /// Takes part until the end.
 struct Run<'a>(&'a Args);
 
 impl Visitor for Run<'_> {
-    type Output = Result<(), Failure>;
+    type Output = Result<ExitCode, Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         let Args { config: path, overrides } = self.0;
@@ -83,7 +82,7 @@ impl Visitor for Run<'_> {
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        result
+        result.map(ExitCode::from)
     }
 }
 
@@ -91,7 +90,7 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut reload: Reload,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u8> {
     let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
     let mut signals =
@@ -99,10 +98,8 @@ async fn take_part<C: Runnable>(
     let http = Http::listen(&config).await?;
     let (mut election, hooks) = hooks::join(config).await?;
     let options = http.serve(&election);
-    let mut leadership = election.leadership();
     service::ready();
-    service::leadership(&leadership.now());
-    let mut watchdog = pin!(service::watchdog(election.handle()));
+    let mut told = pin!(service::keep_told(election.handle()));
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -117,16 +114,28 @@ async fn take_part<C: Runnable>(
                     break;
                 }
             },
-            stopped = election.stopped() => return Ok(stopped?),
-            Some(now) = leadership.changed() => service::leadership(&now),
-            () = &mut watchdog => {}
+            stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
+            () = &mut told => {}
         }
     }
     service::stopping();
-    election.leave().await?;
-    hooks.finish().await;
-    tracing::info!(node, "left");
-    Ok(())
+    let leaves = async {
+        election.leave().await?;
+        hooks.finish().await;
+        anyhow::Ok(())
+    };
+    tokio::select! {
+        left = leaves => {
+            left?;
+            tracing::info!(node, "left");
+            Ok(0)
+        }
+        // What it holds, the system takes back: its port, its lock, and scripts that run.
+        (signal, status) = signals.last() => {
+            tracing::warn!(node, signal, "asked to end again: ends without waiting");
+            Ok(status)
+        }
+    }
 }
 
 /// What a signal asks of this program.
@@ -153,10 +162,22 @@ impl Signals {
     }
 
     async fn next(&mut self) -> Asked {
+        let Self { terminate, interrupt, hangup } = self;
         tokio::select! {
-            _ = self.terminate.recv() => Asked::ToEnd("SIGTERM"),
-            _ = self.interrupt.recv() => Asked::ToEnd("SIGINT"),
-            _ = self.hangup.recv() => Asked::ToReload,
+            (signal, _) = last(terminate, interrupt) => Asked::ToEnd(signal),
+            _ = hangup.recv() => Asked::ToReload,
         }
+    }
+
+    /// The next that asks to end, and the exit status of a node that does so at once.
+    async fn last(&mut self) -> (&'static str, u8) {
+        last(&mut self.terminate, &mut self.interrupt).await
+    }
+}
+
+async fn last(terminate: &mut Signal, interrupt: &mut Signal) -> (&'static str, u8) {
+    tokio::select! {
+        _ = terminate.recv() => ("SIGTERM", 128 + 15),
+        _ = interrupt.recv() => ("SIGINT", 128 + 2),
     }
 }

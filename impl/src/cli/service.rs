@@ -38,8 +38,24 @@ pub(crate) fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
+/// Says which node leads, now and whenever that changes, and again and again that this node runs.
+/// Never returns.
+pub(crate) async fn keep_told(node: Handle) {
+    let mut changes = node.leadership();
+    leadership(&changes.now());
+    let changes = async {
+        while let Some(now) = changes.changed().await {
+            leadership(&now);
+        }
+    };
+    tokio::join!(changes, watchdog(node));
+}
+
+/// What a program must not inherit that this one starts: it could speak for the node.
+pub(crate) const VARIABLES: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+
 /// Which node leads.
-pub(crate) fn leadership(now: &Leadership) {
+fn leadership(now: &Leadership) {
     let status = match now.leader {
         Some(leader) if now.is_self() => format!("node {leader}: leads"),
         Some(leader) => format!("node {}: follows node {leader}", now.node),
@@ -50,7 +66,7 @@ pub(crate) fn leadership(now: &Leadership) {
 
 /// Tells the service manager again and again that the node runs, if it wants to know: twice in the
 /// time after which it ends a node that does not. A loop that does not respond is not told of.
-pub(crate) async fn watchdog(node: Handle) {
+async fn watchdog(node: Handle) {
     let Some(limit) = sd_notify::watchdog_enabled() else { return std::future::pending().await };
     let responds = async || node.responds().await.is_ok();
     watch(limit, responds, || tell(&[NotifyState::Watchdog])).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixDatagram;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -23,10 +23,12 @@ fn managed(cluster: &Cluster, more: &[(&str, &str)]) -> (UnixDatagram, Process) 
 fn told(socket: &UnixDatagram, line: &str) {
     let mut buffer = [0; 4096];
     let mut heard = Vec::new();
+    let start = Instant::now();
     while !heard.iter().any(|notice: &String| notice.lines().any(|told| told == line)) {
         let length = socket.recv(&mut buffer);
         let length = length.unwrap_or_else(|error| panic!("{error}: no `{line}` in {heard:?}"));
         heard.push(String::from_utf8_lossy(&buffer[..length]).into_owned());
+        assert!(start.elapsed() < LIMIT, "no `{line}` in {heard:?}");
     }
 }
 
@@ -61,6 +63,55 @@ fn a_watchdog_hears_of_the_loop_around_the_node() {
     told(&socket, "WATCHDOG=1");
     process.ask_to_end();
     assert_eq!(process.ended().code(), Some(0));
+}
+
+/// `exec` says the same, and what it runs cannot speak for it.
+#[test]
+fn a_service_manager_hears_of_a_command_that_only_the_leader_runs() {
+    let cluster = Cluster::running(2, "quorum", "");
+    let path = cluster.directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket.set_read_timeout(Some(LIMIT)).expect("a limit");
+    let written = cluster.directory.path().join("environment");
+    let mut command = bellwether();
+    command.arg("exec").arg("--config").arg(cluster.config()).args(["--node", "2", "--", "sh"]);
+    command.args(["-c", "env > \"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 100"]).arg(&written);
+    command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "200000");
+    let mut process = Process::start(&mut command);
+    told(&socket, "READY=1");
+    // The other votes, and does not run before it.
+    let _other = cluster.run("1", 1, &["--set", "skew=2s"]);
+    told(&socket, "STATUS=node 2: leads");
+    wait_until("the command runs", || written.exists(), || cluster.log_of("1"));
+    let environment = std::fs::read_to_string(written).expect("ours");
+    for kept in ["NOTIFY_SOCKET", "WATCHDOG_USEC"] {
+        assert!(!environment.contains(kept), "{environment}");
+    }
+    told(&socket, "WATCHDOG=1");
+    process.send("-HUP");
+    told(&socket, "RELOADING=1");
+    told(&socket, "READY=1");
+    process.ask_to_end();
+    told(&socket, "STOPPING=1");
+    assert!(process.ended().code().is_some());
+}
+
+/// The first signal waits for a script that does not end.
+#[test]
+fn a_second_signal_ends_a_node_at_once() {
+    let cluster = Cluster::new(2);
+    let hooks = "[hooks]\non_change = [\"sleep\", \"100\"]\ntimeout = \"100s\"\n";
+    write(&cluster, &(cluster.text("test") + hooks));
+    for (signal, status) in [("-TERM", 128 + 15), ("-INT", 128 + 2)] {
+        let mut process = cluster.run(signal, 1, &[]);
+        cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+        process.ask_to_end();
+        let leaving = || cluster.log_of(signal).contains("leaving");
+        wait_until("it leaves", leaving, || cluster.log_of(signal));
+        process.send(signal);
+        assert_eq!(process.ended().code(), Some(status), "{}", cluster.log_of(signal));
+        assert!(cluster.log_of(signal).contains("asked to end again"));
+    }
 }
 
 /// A socket that no process reads, or that is gone, is no reason not to elect.

@@ -15,6 +15,7 @@ mod running;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -28,7 +29,7 @@ use self::running::{Ended, Running};
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
-use super::{Failure, hooks, log};
+use super::{Failure, hooks, log, service};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
@@ -219,31 +220,57 @@ async fn take_part<C: Runnable>(
     let http = Http::listen(&config).await?;
     let (mut election, hooks) = hooks::join(config).await?;
     let options = http.serve(&election);
+    service::ready();
+    let told = service::keep_told(election.handle());
+    let reload = |running: &Election| {
+        service::reloading();
+        let running = reload::Running { log: started, hooks: &hooks, election: running };
+        again.reload(node.get(), &running, &options);
+        service::ready();
+    };
+    let code = tokio::select! {
+        code = commands(args, &mut election, &hooks.scripts, &mut signals, reload) => code?,
+        () = told => unreachable!("it goes on"),
+    };
+    service::stopping();
+    election.leave().await?;
+    hooks.finish().await;
+    Ok(code)
+}
+
+/// Runs the command whenever the node leads, until this program is to end: with which status.
+async fn commands(
+    args: &Args,
+    election: &mut Election,
+    scripts: &hooks::Scripts,
+    signals: &mut Signals,
+    mut reload: impl FnMut(&Election),
+) -> anyhow::Result<u8> {
+    let node = election.leadership().now().node;
     let mut backoff = BACKOFF[0];
-    let code = loop {
-        let mut reload = || {
-            let running = reload::Running { log: started, hooks: &hooks, election: &election };
-            again.reload(node.get(), &running, &options);
-        };
-        let work = match wait(&election, &mut signals, args.least(), &mut reload).await {
+    loop {
+        let mut reload = || reload(election);
+        let work = match wait(election, signals, args.least(), &mut reload).await {
             Waited::Leads(work) => work,
-            Waited::Signal(signal) => break u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            Waited::Signal(signal) => return Ok(by_signal(signal)),
             Waited::Stopped => {
                 election.stopped().await?;
-                break CANNOT;
+                return Ok(CANNOT);
             }
         };
         let epoch = work.guard().epoch().number();
         tracing::info!(node = node.get(), epoch, "starting the command");
         let began = Instant::now();
-        let running = Running::start(args, node, work.guard(), hooks.scripts.clone())?;
-        let ended = running.watch(&work, &mut signals, &mut reload).await?;
+        // What came before the command was there is not for it.
+        signals.forget();
+        let running = Running::start(args, node, work.guard(), scripts.clone())?;
+        let ended = running.watch(&work, signals, &mut reload).await?;
         // Every process of it is reaped. From here on another node may lead.
         drop(work);
         tracing::info!(node = node.get(), epoch, "the command {ended}");
         match ended {
-            Ended::AsAsked(code) => break code,
-            Ended::Lost if args.once => break LOST,
+            Ended::AsAsked(code) => return Ok(code),
+            Ended::Lost if args.once => return Ok(LOST),
             Ended::Lost | Ended::NotStarted => {}
             Ended::ByItself(code) => {
                 let again = match args.restart {
@@ -252,22 +279,30 @@ async fn take_part<C: Runnable>(
                     Restart::Always => true,
                 };
                 if !again {
-                    break code;
+                    return Ok(code);
                 }
                 if began.elapsed() > BACKOFF[1] {
                     backoff = BACKOFF[0];
                 }
-                tokio::select! {
-                    () = tokio::time::sleep(backoff) => {}
-                    signal = signals.last() => break u8::try_from(128 + signal).unwrap_or(u8::MAX),
+                let over = Instant::now() + backoff;
+                loop {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(over.into()) => break,
+                        asked = signals.while_waiting() => match asked {
+                            Asked::End(signal) => return Ok(by_signal(signal)),
+                            _ => reload(),
+                        },
+                    }
                 }
                 backoff = BACKOFF[1].min(backoff * 2);
             }
         }
-    };
-    election.leave().await?;
-    hooks.finish().await;
-    Ok(code)
+    }
+}
+
+/// The exit status of a program that a signal has ended.
+fn by_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
 /// Waits until the node leads, and so much of its lease is left.
@@ -336,12 +371,16 @@ impl Signals {
         Ok(Self { last: all(last)?, others: all(others)?, kept })
     }
 
-    /// The next signal that asks this program to end.
-    async fn last(&mut self) -> i32 {
-        first(&mut self.last).await
+    /// Forgets those that are for a command alone, and have come before there was one.
+    fn forget(&mut self) {
+        let mut context = Context::from_waker(Waker::noop());
+        for (_, signal) in &mut self.others[1..] {
+            while let Poll::Ready(Some(())) = signal.poll_recv(&mut context) {}
+        }
     }
 
-    /// The next signal that asks something of this program itself. The others wait for a command.
+    /// The next signal that asks something of this program itself. The others are for a command
+    /// that runs.
     async fn while_waiting(&mut self) -> Asked {
         let Self { last, others: [hangup, ..], .. } = self;
         tokio::select! {

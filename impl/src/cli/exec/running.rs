@@ -16,6 +16,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::super::hooks::Scripts;
+use super::super::service;
 use super::{Args, Asked, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
@@ -94,6 +95,9 @@ impl Running {
             .env("BELLWETHER_EPOCH", guard.epoch().number().to_string())
             .env("BELLWETHER_LEADER", node.to_string())
             .env("BELLWETHER_LEASE_UNTIL", until.to_string());
+        for name in service::VARIABLES {
+            command.env_remove(name);
+        }
         command.stdin(Stdio::from(OwnedFd::from(theirs))).process_group(0);
         let keeper = command.spawn().map_err(|e| anyhow!("cannot start the keeper: {e}"))?;
         let (answers, orders) = UnixStream::from_std(ours)?.into_split();
@@ -186,6 +190,7 @@ impl Running {
     }
 
     async fn end(&mut self, signal: i32) {
+        service::stopping();
         self.asked = Some(signal);
         let after = self.stop_timeout;
         self.order(&format!("stop {signal} {}", nanoseconds(after))).await;
