@@ -138,6 +138,8 @@ async fn no_other_node_leads_before_the_work_of_the_leader_has_ended() {
         tokio::time::sleep(Duration::from_millis(10)).await;
         assert!(work.guard().is_valid_now() && leader.leadership().now().is_self());
         assert!(leader.begin_work().is_none(), "none begins");
+        let responds = timeout(Duration::from_millis(100), leader.responds());
+        responds.await.expect("it only waits").expect("it takes part");
         for other in &nodes {
             assert!(other.guard().is_none(), "it leads too early");
             assert_eq!(other.leadership().now().leader, Some(old));

@@ -52,7 +52,7 @@ impl Guard {
 
 impl Guard {
     pub(super) fn works(&self) -> &Works {
-        &self.lessor.written.works
+        self.lessor.works()
     }
 
     /// How long it stays valid if the lease is not renewed. None if it is not valid now.
@@ -117,6 +117,11 @@ impl Drop for Lessee {
 }
 
 impl Lessor {
+    /// What the loop waits for.
+    pub(super) fn works(&self) -> &Works {
+        &self.written.works
+    }
+
     /// How long the lease lasts if it is not renewed.
     pub(super) fn left(&self) -> Option<Duration> {
         self.lasting().map(|lease| lease.until.since(self.clock.now()))

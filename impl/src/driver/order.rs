@@ -137,14 +137,18 @@ impl Handle {
         self.order(What::Healthy(healthy)).await.map(drop)
     }
 
-    /// Waits until the loop around the node has come to this question: until it runs. For a
-    /// watchdog, with a time-out.
+    /// Waits until the loop around the node has come to this question: until it runs. While it
+    /// waits for [work](Handle::begin_work) to end, which its lease bounds, it counts as running.
+    /// For a watchdog, with a time-out.
     ///
     /// # Errors
     ///
     /// [`RequestError::Stopped`].
     pub async fn responds(&self) -> Result<(), RequestError> {
-        self.order(What::Answer).await.map(drop)
+        tokio::select! {
+            answered = self.order(What::Answer) => answered.map(drop),
+            () = self.lessor.works().awaited() => Ok(()),
+        }
     }
 
     async fn order(&self, what: What) -> Result<Option<NodeId>, RequestError> {

@@ -40,6 +40,8 @@ struct State {
     under_way: usize,
     /// The epoch whose work is to end; none begins any more.
     ends: Option<Epoch>,
+    /// The loop around the node does nothing but wait for it.
+    awaited: bool,
 }
 
 impl Works {
@@ -47,6 +49,17 @@ impl Works {
     fn end(&self, epoch: Epoch) -> bool {
         self.0.send_modify(|state| state.ends = Some(epoch));
         self.0.borrow().under_way == 0
+    }
+
+    /// Whether the loop around the node waits for it from here on.
+    fn await_it(&self, awaited: bool) {
+        self.0.send_modify(|state| state.awaited = awaited);
+    }
+
+    /// Waits until the loop around the node waits for work. If it does already, at once.
+    pub(super) async fn awaited(&self) {
+        // The sender is here: it does not go.
+        let _ = self.0.subscribe().wait_for(|state| state.awaited).await;
     }
 
     /// Waits until there is none.
@@ -108,15 +121,24 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
         let (node, epoch) = (self.node.status().id.get(), lease.epoch.number());
         tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
+        self.lessee.works().await_it(true);
+        let ended = self.work_ends(lease).await;
+        self.lessee.works().await_it(false);
+        if !ended {
+            tracing::warn!(node, epoch, "the work has not ended, and the lease is over");
+        }
+    }
+
+    /// Waits for the work as long as this lease lasts. Whether it has ended.
+    async fn work_ends(&mut self, lease: Lease) -> bool {
         loop {
             let left = lease.until.since(self.clock.now());
             if left == Duration::ZERO {
-                tracing::warn!(node, epoch, "the work has not ended, and the lease is over");
-                return;
+                return false;
             }
             tokio::select! {
                 biased;
-                () = self.lessee.works().ended() => return,
+                () = self.lessee.works().ended() => return true,
                 () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}
             }
         }

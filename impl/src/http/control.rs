@@ -17,7 +17,7 @@ use super::{Shared, refuse};
 use crate::driver::RequestError;
 use crate::protocol::NodeId;
 
-/// How long the node may take.
+/// How long the node may take, besides what it waits for.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The longest time for which a node can be asked to do something.
@@ -115,7 +115,8 @@ fn bad(error: &str) -> Response {
 /// Lets another node lead.
 pub(super) async fn transfer(_: Allowed, State(shared): State<Shared>, To(to): To) -> Response {
     tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
-    answer(timeout(LIMIT, async { shared.handle.transfer(to).await.map(|()| Some(to)) }).await)
+    let answered = async { shared.handle.transfer(to).await.map(|()| Some(to)) };
+    answer(timeout(shared.longest(), answered).await)
 }
 
 /// Leads no longer, and does not run for a time.
@@ -125,7 +126,7 @@ pub(super) async fn step_down(
     Length(time): Length,
 ) -> Response {
     tracing::info!(node = shared.node(), "asked to step down for {time:?}");
-    answer(timeout(LIMIT, shared.handle.step_down(time)).await)
+    answer(timeout(shared.longest(), shared.handle.step_down(time)).await)
 }
 
 /// Does not run for a time.
@@ -139,6 +140,13 @@ pub(super) async fn freeze(
 }
 
 impl Shared {
+    /// How long it may take until the node leads no longer: it waits for its work as long as its
+    /// lease lasts, which it may renew once more. More than half of a lease is left at any time.
+    pub(super) fn longest(&self) -> Duration {
+        let left = self.handle.status().lease_ms.map(Duration::from_millis);
+        LIMIT + left.unwrap_or_default() * 2
+    }
+
     fn node(&self) -> u16 {
         self.handle.leadership().now().node.get()
     }

@@ -143,6 +143,18 @@ async fn what_changes_something_needs_the_token() {
     assert!(nodes[1].guard().is_none());
 }
 
+/// A handover waits for the work of the leader, for as long as its lease lasts, and so does its
+/// answer.
+#[tokio::test]
+async fn an_answer_is_given_as_long_as_the_lease_may_last() {
+    let nodes = cluster().await;
+    let [leader, follower] = [0, 1].map(|at| {
+        let (handle, options) = (nodes[at].handle(), allowed());
+        Shared { handle, options, followers: Arc::new(Semaphore::new(1)) }.longest()
+    });
+    assert!(leader >= follower + Duration::from_secs(1), "{leader:?} and {follower:?}");
+}
+
 #[tokio::test]
 async fn events_are_sent_as_they_come_and_can_be_resumed() {
     let nodes = cluster().await;
