@@ -197,6 +197,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
             (None, What::Unprepared(number, _)) if !self.gives_up(number) => Ok(None),
             (None, _) => {
+                // What was asked last counts.
+                self.frozen = self.frozen.filter(|_| !matches!(what, What::StepDown(_)));
                 let (request, next) = what.request(self.node.successor());
                 if let Some(request) = request {
                     self.step(Input::Request(request)).await?;

@@ -195,6 +195,18 @@ async fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_los
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_leader_that_was_frozen_and_steps_down_for_longer_does_not_run_before() {
+    let mut leader = leader().await;
+    assert_eq!(leader.asked(What::Freeze(ms(100)), None).await, Ok(None));
+    assert_eq!(leader.asked(What::StepDown(ms(10_000)), Some(2)).await, Ok(Some(id(2))));
+    for _ in 0..40 {
+        leader.clock.sleep(ms(200));
+        leader.actor.step(Input::Wake).await.expect("it is in memory");
+        assert_eq!(leader.leadership.now().role, Role::Follower);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_was_paused_has_lost_before_anything_else_happens() {
     let mut leader = leader().await;
     let before = leader.leadership.now();
