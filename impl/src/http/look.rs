@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -63,7 +64,10 @@ pub(super) struct Since {
 /// The last changes.
 pub(super) async fn history(
     State(shared): State<Shared>,
-    Query(Since { since }): Query<Since>,
+    since: Result<Query<Since>, QueryRejection>,
 ) -> Response {
-    Json(shared.handle.history().since(since)).into_response()
+    match since {
+        Ok(Query(Since { since })) => Json(shared.handle.history().since(since)).into_response(),
+        Err(error) => refuse(StatusCode::BAD_REQUEST, &error.body_text()),
+    }
 }

@@ -128,6 +128,10 @@ pub fn router(handle: Handle, options: Options) -> Router {
         .route("/transfer", post(control::transfer))
         .route("/step-down", post(control::step_down))
         .route("/freeze", post(control::freeze))
+        .method_not_allowed_fallback(async || {
+            let error = "this endpoint has another method: see the header `Allow`";
+            refuse(StatusCode::METHOD_NOT_ALLOWED, error)
+        })
         .fallback(async || refuse(StatusCode::NOT_FOUND, "there is no such endpoint"))
         .with_state(shared)
         .layer(axum::middleware::map_response(fresh))

@@ -246,9 +246,16 @@ async fn every_endpoint_is_there_and_no_other_method() {
         };
         let answer = node.clone().oneshot(request(method)).await.expect("answers").status();
         assert_ne!(answer, StatusCode::NOT_FOUND, "{path}");
-        let answer = node.clone().oneshot(request(other)).await.expect("answers").status();
-        assert_eq!(answer, StatusCode::METHOD_NOT_ALLOWED, "{other} {path}");
+        let answer = node.clone().oneshot(request(other)).await.expect("answers");
+        assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{other} {path}");
+        let allowed = answer.headers()[header::ALLOW].to_str().expect("text");
+        assert!(allowed.contains(method), "{other} {path}: {allowed}");
+        let (_, text) = ask(&node, request(other)).await;
+        assert!(text.starts_with(r#"{"error":"this endpoint has another method"#), "{text}");
     }
+    let (status, answer) = get_json(&node, "/history?since=x").await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(answer["error"].as_str().is_some_and(|error| error.contains("since")), "{answer}");
     let (_, page) = ask(&node, Request::get("/").body(Body::empty()).expect("valid")).await;
     for outside in ["http://", "https://", "//cdn", "@import", "innerHTML"] {
         assert!(!page.contains(outside), "the page loads nothing from elsewhere: {outside}");
