@@ -282,8 +282,8 @@ impl Opening {
 }
 
 impl Reply {
-    /// The bytes of it in this version. Version 5 has no word for leases that do not fit: it is told
-    /// in those that it has for another protocol.
+    /// The bytes of it in this version. Version 5 has no words for leases that do not fit: it is
+    /// told in those that it has for another protocol.
     pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
         match self {
             Self::Hello(hello) if version < LEASES => {
