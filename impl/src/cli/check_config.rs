@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::line::Given;
 use super::overrides::OverrideArgs;
-use super::{Failure, print};
+use super::{Failure, environment, print};
 
 /// The column in which it is said where a value is from.
 const COLUMN: usize = 40;
@@ -54,6 +54,7 @@ impl Visitor for Explain<'_> {
         config.directory()?;
         config.check_security()?;
         let open = config.security_warning().into_iter().chain(config.http_warning());
+        let open = open.chain(environment::warnings());
         for warning in config::warning::<C>().into_iter().chain(open) {
             eprintln!("warning: {warning}");
         }

@@ -96,7 +96,7 @@ fn needs(command: &Command, missing: &str) -> String {
 }
 
 /// The question whether another name was meant, with a space behind it, if one comes near.
-fn perhaps(name: &str, known: &[&str]) -> String {
+pub(super) fn perhaps(name: &str, known: &[&str]) -> String {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 4;
     let nearest = known.iter().copied().filter(near).min_by_key(|known| distance(known));

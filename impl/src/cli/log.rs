@@ -15,7 +15,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, reload};
 
-use super::Failure;
+use super::{Failure, environment};
 
 /// How long the end of the program waits for a reader of standard error that does not read.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -61,6 +61,9 @@ pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {
     tracing_subscriber::registry().with(filter).with(layer).init();
     let theirs = lines.clone();
     std::panic::set_hook(Box::new(move |panic| end(panic, node, &theirs)));
+    for warning in environment::warnings() {
+        tracing::warn!(node, "{warning}");
+    }
     Ok(Started { lines, levels })
 }
 

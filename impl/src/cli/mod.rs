@@ -6,6 +6,7 @@ mod complaint;
 mod completions;
 mod control;
 mod demo;
+mod environment;
 #[cfg(target_os = "linux")]
 mod exec;
 mod history;

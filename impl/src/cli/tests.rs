@@ -118,6 +118,20 @@ fn the_pages_name_no_variable_that_there_is_not() {
 }
 
 #[test]
+fn a_variable_that_there_is_not_is_told_with_the_one_that_comes_nearest() {
+    let words = PAGE.split(|c: char| !(c.is_ascii_uppercase() || c == '_'));
+    let listed = words.filter(|word| word.starts_with("BELLWETHER_")).map(str::to_owned);
+    let given = ["BELLWETHER_TEST_FRAMES", "PATH", "bellwether_node"].map(str::to_owned);
+    assert!(super::environment::complaints(listed.chain(given)).is_empty());
+    let wrong = ["BELLWETHER_NETWORK_TIMEUOT", "BELLWETHER_PORT_TCP_ADDR"].map(str::to_owned);
+    let [near, far] = &super::environment::complaints(wrong.into_iter())[..] else {
+        panic!("two are wrong")
+    };
+    assert!(near.ends_with("did you mean 'BELLWETHER_NETWORK_TIMEOUT'?"), "{near}");
+    assert!(far.ends_with("BELLWETHER_PORT_TCP_ADDR, so it has no effect"), "{far}");
+}
+
+#[test]
 fn the_page_lists_every_command() {
     let listed: Vec<_> = rows("Commands").into_iter().map(|row| row[0].clone()).collect();
     let command = Cli::command();

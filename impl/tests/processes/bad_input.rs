@@ -360,3 +360,14 @@ fn a_port_where_no_node_listens_gives_no_status() {
     );
     drop(listener);
 }
+
+#[test]
+fn a_misspelt_variable_is_told_and_stops_nothing() {
+    let cluster = Cluster::new(2);
+    let mut command = bellwether();
+    command.arg("check-config").arg(cluster.config()).args(["--node", "1"]);
+    let output = command.env("BELLWETHER_LOG_LEVLE", "debug").output().expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("did you mean 'BELLWETHER_LOG_LEVEL'?"), "{told}");
+}
