@@ -351,8 +351,9 @@ impl Core for Quorum {
         let remembers = durable.is_some();
         let durable = durable.unwrap_or_default();
         let mut node = Self { durable, state, challenged: true, healthy: true, joins: false };
+        let longest = node.remember_promise(cx, remembers);
         if !Self::observes(cx) {
-            node.be_quiet(cx, remembers);
+            cx.arm_at(Timer::Quiet, cx.now() + longest);
         }
         node.start(cx);
         node

@@ -18,19 +18,24 @@ pub(super) fn written_promise<'de, D: Deserializer<'de>>(
 }
 
 impl Quorum {
-    /// It starts, and grants nothing until every promise is over that it may have forgotten, also
-    /// if its promises were longer then. One that are longer from now on is durable before any is
-    /// given; a node that remembers nothing writes all of it before its first promise.
-    pub(super) fn be_quiet(&mut self, cx: &mut Context<'_, Self>, remembers: bool) {
+    /// It starts. Returns how long a promise lasts that it may have forgotten, also if its promises
+    /// were longer then. A longer one than before is durable before any is given; a node that
+    /// remembers nothing writes all of it before its first promise. One that observes gives none,
+    /// and remembers it for when it votes.
+    pub(super) fn remember_promise(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        remembers: bool,
+    ) -> Duration {
         let now = cx.config().timing.promise;
         let longest = self.durable.promise.map_or(now, |kept| kept.max(now));
-        cx.arm_at(Timer::Quiet, cx.now() + longest);
         if self.durable.promise != Some(longest) {
             self.durable.promise = Some(longest);
             if remembers {
                 cx.persist(self.durable.clone());
             }
         }
+        longest
     }
 
     /// All promises of an earlier life are over. That is written with the next epoch: until then a
