@@ -37,6 +37,8 @@ pub enum Group {
     Pairs,
     /// The lowest crashes and recovers, and no other process has to notice.
     Restarted,
+    /// The highest crashes, and recovers when the others have elected another.
+    Returned,
     /// No process has to notice: all have just started.
     None,
 }
@@ -49,6 +51,8 @@ enum Begins<'a> {
     Noticed(&'a [Id]),
     /// This process crashes and recovers.
     Restarted(Id),
+    /// This process crashes, and recovers when the others have agreed on another.
+    Returned(Id),
 }
 
 /// What one round costs, and the execution if it is one.
@@ -90,6 +94,10 @@ pub fn round<P: Protocol>(
             let lowest = *live.first().ok_or("no process is up")?;
             calm(world, metric, &Begins::Restarted(lowest), crashed)
         }
+        Starters::Some(Group::Returned) => {
+            let highest = *live.last().ok_or("no process is up")?;
+            calm(world, metric, &Begins::Returned(highest), crashed)
+        }
         Starters::Some(Group::Each) => sum(live.iter().map(|&id| vec![id]).collect()),
         Starters::Some(Group::Pairs) => {
             let above = |(at, &low): (usize, &Id)| {
@@ -127,26 +135,36 @@ fn calm<P: Protocol>(
             walk.take(Action::Crash(id))?;
             walk.take(Action::Recover(id))?;
         }
+        Begins::Returned(id) => {
+            walk.take(Action::Crash(id))?;
+            walk.finish()?;
+            walk.take(Action::Recover(id))?;
+        }
     }
-    while !world.is_quiescent(&walk.state) {
-        let flight = walk.state.in_flight().to_vec();
-        let next = || walk.expiry(|(_, detector)| !detector).or(walk.expiry(|_| true));
-        match (flight.is_empty(), next()) {
-            (false, _) => {
-                for message in flight {
-                    walk.take(Action::Deliver(message))?;
-                }
-            }
-            (true, Some(expiry)) => walk.take(expiry)?,
-            (true, None) => {
-                return Err("nothing happens, but the group is not quiescent".to_owned());
-            }
-        }
-        if walk.actions.len() > TOO_LONG {
-            return Err("the election does not end".to_owned());
-        }
+    walk.finish()?;
+    if metric == ASTRAY {
+        walk.count = astray(&walk.state);
     }
     Ok(Round { count: walk.count, actions: walk.actions })
+}
+
+/// The most processes that lead at the same time.
+const LEADERS: &str = "leaders";
+/// The processes that do not follow the highest live one in the end.
+const ASTRAY: &str = "astray";
+
+fn leaders<P: Protocol>(state: &State<P>) -> u64 {
+    state.ids().filter(|&id| state.belief(id) == Some(Belief::Leads)).count() as u64
+}
+
+fn astray<P: Protocol>(state: &State<P>) -> u64 {
+    let highest = state.ids().filter(|&id| state.up(id)).last();
+    let follows = |id: &Id| match state.belief(*id) {
+        Some(Belief::Leads) => Some(*id) == highest,
+        Some(Belief::Follows(leader)) => Some(leader) == highest,
+        _ => false,
+    };
+    state.ids().filter(|&id| state.up(id)).filter(|id| !follows(id)).count() as u64
 }
 
 /// An execution that is under way.
@@ -164,6 +182,33 @@ impl<P: Protocol> Walk<'_, P> {
         self.count += counted(self.metric, &self.state, Some(&action), &outcome)?;
         self.state = outcome.state;
         self.actions.push(action);
+        if self.metric == LEADERS {
+            self.count = self.count.max(leaders(&self.state));
+        }
+        Ok(())
+    }
+
+    /// Everything that was sent is delivered, then what has to expire expires, until the group is
+    /// quiescent.
+    fn finish(&mut self) -> Result<(), String> {
+        while !self.world.is_quiescent(&self.state) {
+            let flight = self.state.in_flight().to_vec();
+            let next = || self.expiry(|(_, detector)| !detector).or(self.expiry(|_| true));
+            match (flight.is_empty(), next()) {
+                (false, _) => {
+                    for message in flight {
+                        self.take(Action::Deliver(message))?;
+                    }
+                }
+                (true, Some(expiry)) => self.take(expiry)?,
+                (true, None) => {
+                    return Err("nothing happens, but the group is not quiescent".to_owned());
+                }
+            }
+            if self.actions.len() > TOO_LONG {
+                return Err("the election does not end".to_owned());
+            }
+        }
         Ok(())
     }
 
@@ -203,10 +248,11 @@ fn counted<P: Protocol>(
             let begins = |&id: &Id| leads(&outcome.state, id) && !leads(before, id);
             outcome.state.ids().filter(begins).count()
         }
+        None if metric == LEADERS || metric == ASTRAY => 0,
         _ => {
             return Err(format!(
                 "'{metric}' is not counted; give messages, messages/KIND, size, time-outs, \
-                 elections or leaderships"
+                 elections, leaderships, leaders or astray"
             ));
         }
     };

@@ -4,7 +4,7 @@
 //! is read off its scenario. A text either rules a departure out, or says that it may happen, or
 //! is silent. So which runs lie within the stated assumptions is computed, and not chosen.
 
-use super::entry::{Ask, Claim, Source};
+use super::entry::{Ask, Check, Claim, Source};
 use crate::round::{Group, Starters};
 use crate::world::{Budget, Delay, Network, Scenario, Start, Timing};
 use serde::Deserialize;
@@ -18,8 +18,10 @@ pub enum Departure {
     Crash,
     /// More than one process crashes.
     SecondCrash,
-    /// A crashed process recovers.
+    /// A crashed process recovers, perhaps while an election runs.
     Recovery,
+    /// A crashed process recovers when the others have long agreed.
+    LateRecovery,
     /// A message is lost.
     Loss,
     /// A message is doubled.
@@ -36,16 +38,19 @@ pub enum Departure {
     Pause,
     /// Clocks run at different speeds.
     Drift,
-    /// All processes start at once.
+    /// All processes that are up notice at once.
+    AllNotice,
+    /// All processes boot at once.
     AllStart,
 }
 
 impl Departure {
     /// Every departure.
-    pub const ALL: [Departure; 12] = [
+    pub const ALL: [Departure; 14] = [
         Departure::Crash,
         Departure::SecondCrash,
         Departure::Recovery,
+        Departure::LateRecovery,
         Departure::Loss,
         Departure::Duplicate,
         Departure::Overtaking,
@@ -54,6 +59,7 @@ impl Departure {
         Departure::MissingLink,
         Departure::Pause,
         Departure::Drift,
+        Departure::AllNotice,
         Departure::AllStart,
     ];
 
@@ -64,6 +70,7 @@ impl Departure {
             Departure::Crash => ("crash", "no process crashes"),
             Departure::SecondCrash => ("second crash", "no second process crashes"),
             Departure::Recovery => ("recovery", "crashed processes stay down"),
+            Departure::LateRecovery => ("late recovery", "no process recovers after the election"),
             Departure::Loss => ("loss", "no message is lost"),
             Departure::Duplicate => ("duplicate", "no message is doubled"),
             Departure::Overtaking => {
@@ -74,29 +81,51 @@ impl Departure {
             Departure::MissingLink => ("missing link", "every process hears every other"),
             Departure::Pause => ("pause", "no process is paused"),
             Departure::Drift => ("drift", "all clocks run alike"),
-            Departure::AllStart => ("all start", "not all processes start at once"),
+            Departure::AllNotice => ("all notice", "not all processes notice at once"),
+            Departure::AllStart => ("all start", "not all processes boot at once"),
         }
     }
 
-    /// What this run has of them.
+    /// What this run has of them: what its world tells, or of a program what the ledger says.
     ///
     /// # Errors
     /// If its world is none.
-    pub(super) fn of(ask: &Ask) -> Result<BTreeSet<Departure>, String> {
-        let Some(subject) = ask.subject() else { return Ok(BTreeSet::new()) };
+    pub(super) fn of(check: &Check) -> Result<BTreeSet<Departure>, String> {
+        let Check { ask, has, .. } = check;
+        let Some(subject) = ask.subject() else { return Ok(has.clone()) };
         let Some(&nodes) = subject.nodes.first() else { return Ok(BTreeSet::new()) };
         let mut scenario = subject.scenario(nodes)?;
-        let mut all_start = scenario.start == Start::Cold;
+        let (mut all_notice, mut late) = (false, scenario.faults.recoveries > 0);
         if let Ask::Round { crashed, starters, .. } = ask {
-            let crashed = u8::try_from(*crashed).unwrap_or(u8::MAX);
+            // A process that recovers has crashed besides.
+            let again = matches!(starters, Starters::Some(Group::Restarted | Group::Returned));
+            let crashed = u8::try_from(*crashed + usize::from(again)).unwrap_or(u8::MAX);
             scenario.faults.crashes = scenario.faults.crashes.max(crashed);
-            all_start |= matches!(starters, Starters::Some(Group::All));
+            all_notice = matches!(starters, Starters::Some(Group::All | Group::Pairs));
+            // A calm round has no recovery but this one, when nothing else is left to happen.
+            late = again;
+            scenario.faults.recoveries = 0;
         }
         let has = |departure: &Departure| match departure {
-            Departure::AllStart => all_start,
+            Departure::AllNotice => all_notice,
+            Departure::LateRecovery => late,
             other => other.is_in(&scenario),
         };
         Ok(Departure::ALL.into_iter().filter(has).collect())
+    }
+
+    /// What some execution of this run has: also what need not be said of every world.
+    ///
+    /// # Errors
+    /// If its world is none.
+    pub(super) fn met_by(check: &Check) -> Result<BTreeSet<Departure>, String> {
+        let mut all = Departure::of(check)?;
+        // In a search whoever is left may notice a crash, at any moment.
+        let searched = matches!(check.ask, Ask::Property(..) | Ask::Most(..) | Ask::Least { .. });
+        if searched && all.contains(&Departure::Crash) {
+            all.insert(Departure::AllNotice);
+        }
+        Ok(all)
     }
 
     fn is_in(self, scenario: &Scenario) -> bool {
@@ -119,6 +148,7 @@ impl Departure {
             Departure::Pause => faults.pauses > 0,
             Departure::Drift => timed.is_some_and(|timed| !timed.drift.is_none()),
             Departure::AllStart => scenario.start == Start::Cold,
+            Departure::AllNotice | Departure::LateRecovery => false,
         }
     }
 }
@@ -208,30 +238,21 @@ impl Standing {
     ///
     /// # Errors
     /// If its world is none.
-    pub fn of(
-        source: &Source,
-        claim: &Claim,
-        (ask, without): (&Ask, &BTreeSet<Assumption>),
-    ) -> Result<Standing, String> {
-        let stance = source.stance(claim);
-        let departures = Departure::of(ask)?;
+    pub fn of(source: &Source, claim: &Claim, check: &Check) -> Result<Standing, String> {
         let (mut outside, mut silent) = (Vec::new(), Vec::new());
-        for departure in departures {
-            let assumption = Assumption::No(departure);
-            let (ours, theirs) = (&claim.assumes, stance.map(|stance| &stance.assumes));
-            let assumed = ours.contains(&assumption)
-                || theirs.is_some_and(|assumes| assumes.contains(&assumption))
-                    && !claim.admits.contains(&departure);
-            let admitted = claim.admits.contains(&departure)
-                || stance.is_some_and(|stance| stance.admits.contains(&departure));
-            match (assumed, admitted) {
-                (true, _) => outside.push(assumption),
-                (false, true) => {}
-                (false, false) => silent.push(assumption),
+        for departure in Departure::of(check)? {
+            match Says::of(source, claim, departure) {
+                Says::ItDoesNotHappen => outside.push(Assumption::No(departure)),
+                Says::ItMayHappen => {}
+                Says::Nothing => silent.push(Assumption::No(departure)),
             }
         }
+        // A recovery at any moment may also be a late one.
+        if silent.contains(&Assumption::No(Departure::Recovery)) {
+            silent.retain(|left| *left != Assumption::No(Departure::LateRecovery));
+        }
         let (stated, left): (Vec<_>, Vec<_>) =
-            without.iter().cloned().partition(|words| claim.assumes.contains(words));
+            check.without.iter().cloned().partition(|words| claim.assumes.contains(words));
         outside.extend(stated);
         // What is said in words says more precisely what a departure takes away.
         let silent = if left.is_empty() { silent } else { left };
@@ -240,6 +261,29 @@ impl Standing {
             (true, false) => Standing::Silent(silent),
             (true, true) => Standing::Inside,
         })
+    }
+}
+
+/// What the text says of a departure, where the claim stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    ItDoesNotHappen,
+    ItMayHappen,
+    Nothing,
+}
+
+impl Says {
+    pub(super) fn of(source: &Source, claim: &Claim, departure: Departure) -> Says {
+        let stance = source.stance(claim);
+        let assumption = Assumption::No(departure);
+        let theirs = stance.is_some_and(|stance| stance.assumes.contains(&assumption));
+        let ours = claim.admits.contains(&departure);
+        let admitted = ours || stance.is_some_and(|stance| stance.admits.contains(&departure));
+        match claim.assumes.contains(&assumption) || theirs && !ours {
+            true => Says::ItDoesNotHappen,
+            false if admitted => Says::ItMayHappen,
+            false => Says::Nothing,
+        }
     }
 }
 

@@ -100,7 +100,7 @@ pub fn rules_apart(one: &Subject, other: &Subject) -> Result<Option<usize>, Stri
 fn deciding<'a>(source: &Source, claim: &'a Claim) -> Result<Vec<&'a Check>, String> {
     let mut all = Vec::new();
     for check in &claim.checks {
-        let standing = Standing::of(source, claim, (&check.ask, &check.without))?;
+        let standing = Standing::of(source, claim, check)?;
         if !matches!(standing, Standing::Outside(_)) {
             all.push(check);
         }

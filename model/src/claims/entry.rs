@@ -49,6 +49,10 @@ pub struct Claim {
     pub assumes: BTreeSet<Assumption>,
     /// What may happen, by its own words.
     pub admits: BTreeSet<Departure>,
+    /// Rules of the protocol that the text leaves open, and what it says instead.
+    pub leaves_open: BTreeMap<String, String>,
+    /// What may happen and is in no run that decides, and why.
+    pub left_out: Vec<LeftOut>,
     /// Why no run decides it, if none does.
     pub open: Option<Open>,
     /// What makes it so, or why nothing decides it here.
@@ -65,6 +69,15 @@ pub struct Claim {
     pub no_cure: Option<String>,
 }
 
+/// What no run has that decides the claim, although the text says that it may happen.
+#[derive(Clone, Debug)]
+pub struct LeftOut {
+    /// One thing that is in no run, or several of which no two are in one run.
+    pub of: BTreeSet<Departure>,
+    /// Why not.
+    pub why: String,
+}
+
 /// Something to run, and what is demanded of it.
 #[derive(Clone, Debug)]
 pub struct Check {
@@ -74,6 +87,8 @@ pub struct Check {
     pub ask: Ask,
     /// Assumptions that it does without, besides those that its world tells.
     pub without: BTreeSet<Assumption>,
+    /// What a program has of what may happen; of a world it is read off the scenario.
+    pub has: BTreeSet<Departure>,
     /// What the runs must find if the claim is true.
     pub demands: Demand,
     /// What each run finds; empty if it is what is demanded.
@@ -189,6 +204,10 @@ struct WrittenClaim {
     assumes: BTreeSet<Assumption>,
     #[serde(default)]
     admits: BTreeSet<Named>,
+    #[serde(default)]
+    leaves_open: BTreeMap<String, Prose>,
+    #[serde(default)]
+    left_out: Vec<WrittenLeftOut>,
     open: Option<Open>,
     why: Prose,
     #[serde(default)]
@@ -204,10 +223,19 @@ struct WrittenClaim {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct WrittenLeftOut {
+    of: BTreeSet<Named>,
+    why: Prose,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct WrittenCheck {
     shows: Prose,
     #[serde(default)]
     without: BTreeSet<Assumption>,
+    #[serde(default)]
+    has: BTreeSet<Named>,
     demands: String,
     finds: Option<OneOrMany<Expectation>>,
 
@@ -276,9 +304,24 @@ fn departures(named: BTreeSet<Named>) -> BTreeSet<Departure> {
     named.into_iter().map(|Named(departure)| departure).collect()
 }
 
+/// A process that may recover at any moment may also recover late.
+fn may_happen(named: BTreeSet<Named>) -> BTreeSet<Departure> {
+    let mut all = departures(named);
+    if all.contains(&Departure::Recovery) {
+        all.insert(Departure::LateRecovery);
+    }
+    all
+}
+
+impl WrittenLeftOut {
+    fn read(self) -> LeftOut {
+        LeftOut { of: departures(self.of), why: self.why.0 }
+    }
+}
+
 impl WrittenStance {
     fn read(self, name: String) -> Stance {
-        let admits = departures(self.admits);
+        let admits = may_happen(self.admits);
         Stance { name, says: self.says.0, assumes: self.assumes, admits }
     }
 }
@@ -298,7 +341,9 @@ impl WrittenClaim {
             quantifier: self.quantifier,
             of: self.of,
             assumes: self.assumes,
-            admits: departures(self.admits),
+            admits: may_happen(self.admits),
+            leaves_open: self.leaves_open.into_iter().map(|(rule, says)| (rule, says.0)).collect(),
+            left_out: self.left_out.into_iter().map(WrittenLeftOut::read).collect(),
             open: self.open,
             why: self.why.0,
             waits_for: self.waits_for,
@@ -316,7 +361,11 @@ impl WrittenCheck {
         let finds = self.finds.take().map_or_else(Vec::new, OneOrMany::many);
         let shows = std::mem::take(&mut self.shows.0);
         let without = std::mem::take(&mut self.without);
+        let has = departures(std::mem::take(&mut self.has));
         let ask = self.ask()?;
+        if !has.is_empty() && ask.subject().is_some() {
+            return Err("'has' is for programs; of a world it is read off the scenario".to_owned());
+        }
         let of_a_number = match &ask {
             Ask::Property(..) | Ask::Program(_) => false,
             Ask::Most(..) | Ask::Round { .. } | Ask::Least { .. } => true,
@@ -325,7 +374,7 @@ impl WrittenCheck {
             let kind = if of_a_number { "a number" } else { "holds or violated" };
             return Err(format!("it demands '{demands}', but what comes out is {kind}"));
         }
-        Ok(Check { shows, ask, without, demands, finds })
+        Ok(Check { shows, ask, without, has, demands, finds })
     }
 
     /// Exactly one kind of question, with what belongs to it and nothing else.

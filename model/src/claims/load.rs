@@ -1,6 +1,6 @@
 //! Reads the ledger that is compiled in, and refuses entries that could mislead.
 
-use super::assumption::{Assumption, Standing};
+use super::assumption::{Assumption, Departure, Says, Standing};
 use super::demand::{Expectation, Word};
 use super::entry::{Check, Claim, Source, WrittenSource, Wrong};
 use super::ruling::Open;
@@ -177,9 +177,13 @@ fn sensible(source: &Source, claim: &Claim) -> Result<(), String> {
     if let Some(of) = claim.of.as_ref().filter(|_| source.stance(claim).is_none()) {
         return Err(format!("the text has no [assumptions.{of}]"));
     }
+    if let Some(left) = claim.left_out.iter().find(|left| left.of.is_empty()) {
+        return Err(format!("'left_out' names nothing; give it in 'of': {}", left.why));
+    }
     let mut decides = false;
     for check in checks {
-        let standing = Standing::of(source, claim, (&check.ask, &check.without))?;
+        demoted(source, claim, check)?;
+        let standing = Standing::of(source, claim, check)?;
         decides |= !matches!(standing, Standing::Outside(_));
     }
     if quantifier.is_some() && !decides {
@@ -203,6 +207,26 @@ fn sensible(source: &Source, claim: &Claim) -> Result<(), String> {
         return Err(format!("a cure finds what it demands; leave 'finds' out of: {}", cure.shows));
     }
     Ok(())
+}
+
+/// A sentence of a check's own may set it aside only where the text is silent: of what happens in
+/// its world, or of a rule that is another than in the checks beside it.
+fn demoted(source: &Source, claim: &Claim, check: &Check) -> Result<(), String> {
+    let Some(words) = check.without.iter().find(|words| !claim.assumes.contains(words)) else {
+        return Ok(());
+    };
+    let silent = |departure: &Departure| Says::of(source, claim, *departure) == Says::Nothing;
+    let unusual = Departure::of(check)?.iter().any(silent);
+    let mut rules = check.ask.subject().into_iter().flat_map(|subject| &subject.rules);
+    let open = rules.any(|(rule, _)| claim.leaves_open.contains_key(rule));
+    if unusual || open {
+        return Ok(());
+    }
+    Err(format!(
+        "all that happens in its world may happen, by the text, and it changes no rule of \
+         'leaves_open': '{words}' cannot set it aside; leave it out of: {}",
+        check.shows
+    ))
 }
 
 /// An assumption in words that no check is without: it would decide nothing.

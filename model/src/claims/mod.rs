@@ -10,6 +10,7 @@
 //! claim or a check, edit these files; see `docs/model.md`.
 
 mod assumption;
+mod coverage;
 mod cure;
 mod demand;
 mod entry;
@@ -26,7 +27,7 @@ pub use crate::round::Starters;
 pub use assumption::{Assumption, Departure, Stance, Standing};
 pub use cure::{Change, Cures, rules_apart};
 pub use demand::{Demand, DemandError, Expectation, Finding, Point, Word};
-pub use entry::{Ask, Check, Claim, Source, Subject};
+pub use entry::{Ask, Check, Claim, LeftOut, Source, Subject};
 pub use formula::{Formula, FormulaError};
 pub use load::{Ledger, LedgerError};
 pub use printed::{PRINTED, Printed};

@@ -1,6 +1,7 @@
 //! From what runs find to a ruling on the claim.
 
 use super::assumption::{Assumption, Standing};
+use super::coverage;
 use super::demand::{Finding, Point};
 use super::entry::{Check, Claim, Source};
 use super::formula::FormulaError;
@@ -212,7 +213,18 @@ impl Judged<'_> {
     #[must_use]
     pub fn flaws(&self) -> Vec<String> {
         let mut flaws = prose::unshown(self);
-        let refuted = self.ruling() == Some(Ruling::Refuted);
+        let ruling = self.ruling();
+        if ruling == Some(Ruling::Confirmed) {
+            let mut runs: Vec<(&Check, &Standing)> = Vec::new();
+            for outcome in &self.checks {
+                runs.push((outcome.check, &outcome.standing));
+            }
+            let missing = coverage::flaws(self.source, self.claim, &runs);
+            flaws.extend(missing.unwrap_or_else(|wrong| vec![wrong]));
+        } else if !self.claim.left_out.is_empty() {
+            flaws.push("It is not confirmed; leave 'left_out' out.".to_owned());
+        }
+        let refuted = ruling == Some(Ruling::Refuted);
         match (refuted, self.cures.is_empty(), &self.claim.no_cure) {
             (true, true, None) => flaws.push(
                 "It is refuted; give a [[claim.cure]], or say in 'no_cure' why there is none."

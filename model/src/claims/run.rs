@@ -71,7 +71,7 @@ impl Runner {
             })
             .collect();
         let one = |&(source, claim, check): &Job<'a>| {
-            let outcome = Standing::of(source, claim, (&check.ask, &check.without))
+            let outcome = Standing::of(source, claim, check)
                 .and_then(|standing| Ok((standing, self.ask(&check.ask)?)))
                 .and_then(|(standing, ran)| {
                     Outcome::new((check, standing), ran).map_err(|wrong| wrong.to_string())

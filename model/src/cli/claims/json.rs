@@ -1,7 +1,7 @@
 //! The JSON of `claims`.
 
 use super::command;
-use crate::claims::{Assumption, Judged, Outcome, Ruling, Standing};
+use crate::claims::{Assumption, Judged, LeftOut, Outcome, Ruling, Standing};
 use serde_json::{Value, json};
 
 /// The object that `--json` prints.
@@ -30,9 +30,19 @@ fn claim(judged: &Judged<'_>) -> Value {
         "agrees": judged.agrees(), "flaws": judged.flaws(), "why": claim.why,
         "only_if": judged.ruled().map(|(_, left)| words(&left)).filter(|left| !left.is_empty()),
         "waits_for": claim.waits_for, "no_cure": claim.no_cure,
+        "leaves_open": claim.leaves_open, "left_out": left_out(judged),
         "checks": all(&judged.checks), "besides": all(&judged.besides),
         "cures": all(&judged.cures),
     })
+}
+
+/// What no run has that decides the claim, and why.
+fn left_out(judged: &Judged<'_>) -> Vec<Value> {
+    let one = |left: &LeftOut| {
+        let of: Vec<&str> = left.of.iter().map(|departure| departure.words().0).collect();
+        json!({ "of": of, "why": left.why })
+    };
+    judged.claim.left_out.iter().map(one).collect()
 }
 
 fn words(assumptions: &[Assumption]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The page `docs/claims.md`.
 
 use super::{command, print};
-use crate::claims::{Ask, Judged, Outcome, PRINTED, Printed, Ruling, Stance};
+use crate::claims::{Ask, Judged, LeftOut, Outcome, PRINTED, Printed, Ruling, Stance};
 use std::fmt::Write;
 
 /// The width of the page's lines; tables and a single long word may be wider.
@@ -154,6 +154,15 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
     }
     if let Some(no_cure) = &claim.no_cure {
         page.push_str(&wrapped("- ", &format!("*No change helps*: {no_cure}.")));
+    }
+    for (rule, says) in &claim.leaves_open {
+        page.push_str(&wrapped("- ", &format!("*The text leaves open* `{rule}`: {says}.")));
+    }
+    for LeftOut { of, why } in &claim.left_out {
+        let of: Vec<&str> = of.iter().map(|departure| departure.words().0).collect();
+        let together = if of.len() > 1 { ", two of them together" } else { "" };
+        let line = format!("*In no run*: {}{together}: {why}.", of.join(", "));
+        page.push_str(&wrapped("- ", &line));
     }
 }
 
