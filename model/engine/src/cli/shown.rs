@@ -52,7 +52,9 @@ pub fn save(
 /// Takes the steps of a trace in today's model.
 pub fn walk(tool: Tool, trace: &Trace) -> anyhow::Result<Walk> {
     let world = tool.registry.find(&trace.header.protocol)?.world_of(trace)?;
+    // What a bound shows is no property.
     let shown = trace.header.shows.as_ref().map(|shows| shows.property.clone());
+    let shown = shown.filter(|name| world.select(std::slice::from_ref(name)).is_ok());
     let (actions, properties) = (world.replay(trace)?, asked(&*world, shown.as_slice())?);
     Ok(Walk::of(&*world, &properties, &actions, trace.header.shows.clone()))
 }
