@@ -2,6 +2,7 @@
 
 use crate::program::Refusal;
 use bellwether::protocol::NodeId;
+use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::TraceError;
 
 /// Why a comparison cannot be made.
@@ -54,6 +55,12 @@ pub enum Error {
         timer: String,
         /// Another one.
         other: String,
+    },
+    /// More processes than nodes are compared with.
+    #[error("{nodes} nodes: programs are compared with worlds of 2 to {MAX_SEARCHED}")]
+    TooLarge {
+        /// How many there are.
+        nodes: usize,
     },
     /// Ticks of the world are no times of the program.
     #[error(

@@ -20,7 +20,7 @@ use crate::probe;
 use crate::settle;
 use bellwether_engine::check::exact::{Exact, How};
 use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
-use bellwether_engine::protocol::{MAX_NODES, Protocol as Specification};
+use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
 use bellwether_engine::world::{Action, Outcome as Step, State, World};
@@ -161,7 +161,7 @@ pub fn lockstep<M: Mapping>(
     };
     let fresh = world.ids().map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
     let mut walk = Walk::new(world, group);
-    let mut beside = [0; MAX_NODES];
+    let mut beside = [0; MAX_SEARCHED];
     for (place, node) in beside.iter_mut().zip(nodes) {
         (*place, _) = walk.pool.intern(&walk.group, node, None);
     }
@@ -183,7 +183,7 @@ pub fn lockstep<M: Mapping>(
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Numbers {
     state: u32,
-    nodes: [NodeRef; MAX_NODES],
+    nodes: [NodeRef; MAX_SEARCHED],
 }
 
 /// What differs after a transition, and how the node was met from which this one differs, if it is
@@ -336,11 +336,11 @@ impl<'a, M: Mapping> Walk<'a, M> {
     /// One transition in the program, compared with the model's.
     fn take(
         &mut self,
-        mut nodes: [NodeRef; MAX_NODES],
+        mut nodes: [NodeRef; MAX_SEARCHED],
         action: &Action<M::Spec>,
         outcome: &Step<M::Spec>,
         origin: Origin,
-    ) -> Result<[NodeRef; MAX_NODES], Parting> {
+    ) -> Result<[NodeRef; MAX_SEARCHED], Parting> {
         if let Some((id, happening)) = happening(action) {
             self.tally.count(&happening, false);
             let before = self.pool.get(nodes[id.index()]);
@@ -364,7 +364,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         Ok(nodes)
     }
 
-    fn reach(&mut self, state: State<M::Spec>, nodes: [NodeRef; MAX_NODES], origin: Origin) {
+    fn reach(&mut self, state: State<M::Spec>, nodes: [NodeRef; MAX_SEARCHED], origin: Origin) {
         let (state, new) = self.states.insert_full(state);
         if new {
             // A state that is new is the first part of a pair that is new.

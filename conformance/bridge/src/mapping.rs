@@ -9,7 +9,9 @@ use crate::program::{Program, Refusal};
 use crate::replay::{Replayed, replay};
 use bellwether::protocol::{Input, Members, NodeId, Output, Request, Time};
 use bellwether_engine::check::{Limits, Progress};
-use bellwether_engine::protocol::{Id, MAX_NODES, Protocol as Specification, Timers, variant_name};
+use bellwether_engine::protocol::{
+    Id, MAX_SEARCHED, Protocol as Specification, Timers, variant_name,
+};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_engine::world::{Scenario, World};
@@ -245,11 +247,12 @@ pub fn node_id(id: Id) -> NodeId {
     }
 }
 
-/// The process with this id of the program; `None` if no world has it.
+/// The process with this id of the program; `None` if no world has it that programs are compared
+/// with.
 #[must_use]
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;
-    (index < MAX_NODES).then(|| Id::at(index))
+    (index < MAX_SEARCHED).then(|| Id::at(index))
 }
 
 /// The program's timers that are armed, as the model's, with their deadlines.

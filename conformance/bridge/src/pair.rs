@@ -105,6 +105,9 @@ pub(crate) fn group<'a, M: Mapping>(
     if world.scenario().timing.timed().is_some() {
         return Err(Error::Timed);
     }
+    if world.is_searchable().is_err() {
+        return Err(Error::TooLarge { nodes: world.scenario().nodes });
+    }
     Group::new(mapping, world.scenario().nodes)
 }
 

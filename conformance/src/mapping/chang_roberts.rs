@@ -11,7 +11,7 @@ use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::chang_roberts as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
-use bellwether_model::protocol::{Id, MAX_NODES};
+use bellwether_model::protocol::{Id, MAX_SEARCHED};
 use std::time::Duration;
 
 /// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in
@@ -90,7 +90,7 @@ impl Mapping for ChangRobertsMapping {
     fn memory(&self, _: &Node<program::ChangRoberts>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
-        self.messages_among(MAX_NODES)
+        self.messages_among(MAX_SEARCHED)
     }
 
     fn messages_among(&self, nodes: usize) -> Vec<spec::Message> {

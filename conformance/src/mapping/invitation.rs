@@ -4,7 +4,7 @@ use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
 use bellwether::protocol::invitation as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
-use bellwether_model::protocol::{Id, Ids, MAX_NODES, invitation as spec};
+use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
 use std::time::Duration;
 
 /// How a node reads as a process of [`spec::Invitation`].
@@ -189,7 +189,7 @@ impl Mapping for InvitationMapping {
         let late = members.iter().map(group).flat_map(about);
         let late = late.map(|message| (message, Absurd::Like(self.to_model(message))));
         let misfits = members.iter().map(|id| ready(group(id), misfit));
-        let misfits = misfits.filter(|_| members.count() < MAX_NODES);
+        let misfits = misfits.filter(|_| members.count() < MAX_SEARCHED);
         strange.chain(misfits).map(ignored).chain(late).collect()
     }
 
@@ -272,7 +272,8 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
 
 /// The members of a world are 1, 2, 3, …; a smaller world has the first of them.
 fn all() -> Members {
-    Members::new(Id::all(MAX_NODES).map(node_id)).unwrap_or_else(|_| unreachable!("2 to 255 ids"))
+    Members::new(Id::all(MAX_SEARCHED).map(node_id))
+        .unwrap_or_else(|_| unreachable!("2 to 255 ids"))
 }
 
 fn set(roster: program::Roster) -> Ids {
@@ -288,7 +289,7 @@ fn number(count: u64) -> u8 {
 }
 
 fn to_group(group: program::GroupNumber) -> spec::Group {
-    let coordinator = process_id(group.coordinator).unwrap_or(Id::at(MAX_NODES - 1));
+    let coordinator = process_id(group.coordinator).unwrap_or(Id::at(MAX_SEARCHED - 1));
     spec::Group { coordinator, number: number(group.count) }
 }
 

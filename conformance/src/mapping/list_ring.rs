@@ -11,7 +11,7 @@ use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::list_ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
-use bellwether_model::protocol::{Id, MAX_NODES};
+use bellwether_model::protocol::{Id, MAX_SEARCHED};
 use std::time::Duration;
 
 /// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in
@@ -88,7 +88,7 @@ impl Mapping for ListRingMapping {
     fn memory(&self, _: &Node<program::ListRing>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
-        self.messages_among(MAX_NODES)
+        self.messages_among(MAX_SEARCHED)
     }
 
     /// Lists of up to three ids: longer ones differ from those in nothing that a rule asks for.

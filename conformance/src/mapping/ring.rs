@@ -16,7 +16,7 @@ use bellwether::protocol::ring::{self, Config, Timing};
 use bellwether::protocol::{Members, NodeId, Role, Status};
 use bellwether_model::protocol::ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Rounds, Timer};
-use bellwether_model::protocol::{Id, MAX_NODES};
+use bellwether_model::protocol::{Id, MAX_SEARCHED};
 use std::time::Duration;
 
 /// The process that a node stands for that tells this of itself, and keeps that.
@@ -102,5 +102,5 @@ pub(super) fn timer_to_model(timer: ring::Timer) -> Timer {
 /// The process with this id. Messages name members only, and each member is a process; a message
 /// that named another node would be told as naming the largest that there can be.
 pub(super) fn known(id: NodeId) -> Id {
-    process_id(id).unwrap_or(Id::at(MAX_NODES - 1))
+    process_id(id).unwrap_or(Id::at(MAX_SEARCHED - 1))
 }

@@ -5,7 +5,7 @@ use bellwether::protocol::stoller as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_bridge::program::Refusal;
 use bellwether_model::protocol::stoller as spec;
-use bellwether_model::protocol::{Id, Ids, MAX_NODES};
+use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -248,7 +248,7 @@ impl Mapping for StollerMapping {
 
 fn elid(t: program::Elid) -> spec::Elid {
     // An owner that no world has reads as the last that any can have: a difference all the same.
-    let owner = process_id(t.owner).unwrap_or(Id::at(MAX_NODES - 1));
+    let owner = process_id(t.owner).unwrap_or(Id::at(MAX_SEARCHED - 1));
     spec::Elid { owner, incarnation: number(t.incarnation), counter: number(t.counter) }
 }
 

@@ -67,8 +67,11 @@ impl Protocol for ChangRoberts {
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
-    const OPTIONS: Options<Self> =
-        Options { begins_election: ring::begins_election, ..Options::NONE };
+    const OPTIONS: Options<Self> = Options {
+        within_bounds: Some(ring::within()),
+        begins_election: ring::begins_election,
+        ..Options::NONE
+    };
 
     type Process = Process<Message>;
     type Stable = ();

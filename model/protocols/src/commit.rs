@@ -19,7 +19,7 @@
 
 use crate::bully::{self, Bully};
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Ids, Local, Misfit, Options, Protocol, TimerRow, View,
+    Belief, Effect, Id, Ids, Local, MAX_SEARCHED, Misfit, Options, Protocol, TimerRow, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -243,6 +243,8 @@ pub(super) const fn timers<P: Commit>() -> [TimerRow<P>; 8] {
 pub(super) const fn options<P: Commit>() -> Options<P> {
     let mut options = Options::<P>::NONE;
     options.fits = fits::<P>;
+    // A coordinator keeps what each process has reported.
+    options.most = MAX_SEARCHED;
     options.begins_election = begins_election::<P>;
     options
 }

@@ -12,8 +12,8 @@
 //! priority of 0, with which a router can become neither, is the rule `eligible`.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View,
+    Belief, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
+    TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ pub struct Process {
     /// Whom it takes for the BDR.
     pub bdr: Option<Id>,
     /// What it knows of the others, in the order of ids.
-    pub neighbors: [Neighbor; MAX_NODES],
+    pub neighbors: [Neighbor; MAX_SEARCHED],
 }
 
 /// What routers send to each other.
@@ -122,6 +122,8 @@ impl Protocol for OspfDr {
         begins_election: |before, after, _| {
             after.dr != before.dr && after.interface != Interface::Down
         },
+        // It has a list of its neighbors.
+        most: MAX_SEARCHED,
         ..Options::NONE
     };
 
@@ -228,7 +230,7 @@ impl Process {
     /// What the router says in its next Hello.
     fn hello(&self) -> Message {
         let heard = |id: &Id| self.neighbors[id.index()] != Neighbor::Down;
-        let seen = Id::all(MAX_NODES).filter(heard).collect();
+        let seen = Id::all(MAX_SEARCHED).filter(heard).collect();
         Message::Hello { seen, dr: self.dr, bdr: self.bdr }
     }
 

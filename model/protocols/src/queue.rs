@@ -11,8 +11,8 @@
 //! store: sessions, each with what its client is to be told of, and entries.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, Services, TimerRow,
-    Variant, View, WithinBounds,
+    Belief, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule, Services,
+    TimerRow, Variant, View, WithinBounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -144,6 +144,8 @@ impl Protocol for Queue {
                 Process::Store(store) => store.is_tidy(),
             },
         }),
+        // The store has so many places for sessions.
+        most: MAX_SEARCHED,
         ..Options::NONE
     };
 

@@ -13,7 +13,9 @@
 //! **Time.** Waiting for an acknowledgement is much shorter than any other time-out of a ring. With
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
-use bellwether_engine::protocol::{Belief, Effect, Id, Judge, Local, Property, Protocol};
+use bellwether_engine::protocol::{
+    Belief, Effect, Id, Judge, Local, Property, Protocol, WithinBounds,
+};
 use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
@@ -209,6 +211,14 @@ pub(super) fn begins_election<M: Rounds, P: Ring<M>>(
 ) -> bool {
     let again = effects.iter().any(|effect| matches!(effect, Effect::Arm(Timer::Lap)));
     after.role == Role::Candidate && (before.role != Role::Candidate || again)
+}
+
+/// How much a process keeps at most that is not acknowledged.
+pub(super) const fn within<M: Rounds, P: Ring<M>>() -> WithinBounds<P> {
+    WithinBounds {
+        at_most: "14 messages that a process has handed on and that are not acknowledged",
+        within: |_, process, _| process.outbox.is_within_bounds(),
+    }
 }
 
 /// The role in a word.

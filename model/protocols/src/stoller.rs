@@ -13,7 +13,7 @@
 //! or waiting (it was halted, and waits for the one that halted it to lead).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_NODES, Options, Property, Protocol, Rule,
+    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
     TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,8 @@ impl Protocol for Stoller {
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
         begins_election,
+        // It has a detector for each other.
+        most: MAX_SEARCHED,
         ..Options::NONE
     };
 
@@ -431,7 +433,7 @@ fn monitor(p: &mut Local<'_, Stoller>, j: Id) {
 /// What it asked before, it need not ask again.
 fn monitor_only(p: &mut Local<'_, Stoller>, wanted: Ids) {
     p.cancel(Timer::Ask);
-    for id in Id::all(MAX_NODES).filter(|&id| !wanted.contains(id)) {
+    for id in Id::all(MAX_SEARCHED).filter(|&id| !wanted.contains(id)) {
         p.cancel(Timer::Monitor(id));
     }
     for id in wanted.iter() {

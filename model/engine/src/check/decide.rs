@@ -11,7 +11,7 @@ use crate::erased::{AnyCondition, AnyProperty, AnySpace, AnyWorld};
 use crate::property::{Kind, Liveness, Property, Temporal};
 use crate::protocol::Protocol;
 use crate::space::ActionId;
-use crate::world::{NotReduced, World};
+use crate::world::{NotReduced, World, WorldError};
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -22,7 +22,8 @@ use std::time::Instant;
 /// too, the two must count the same.
 ///
 /// # Errors
-/// If nothing is asked that the engine decides, if the system gives no threads, if processes of a
+/// If nothing is asked that the engine decides, if the world is too large for any but random walks,
+/// if the system gives no threads, if processes of a
 /// search do not find each other, or if stateright and the exact engine disagree on the number of
 /// states.
 pub fn check<P: Protocol>(
@@ -50,6 +51,9 @@ pub fn decide(
     }
     if options.engine == Engine::Dataflow && properties.iter().all(|p| p.kind() == Kind::Liveness) {
         return Err(CheckError::OnlyLiveness);
+    }
+    if options.engine != Engine::Simulation {
+        world.is_searchable()?;
     }
     let started = Instant::now();
     let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
@@ -382,6 +386,9 @@ pub enum CheckError {
     /// A run that checks nothing is an error.
     #[error("no property was asked for, so nothing would be checked")]
     NothingAsked,
+    /// The world is too large to be searched.
+    #[error(transparent)]
+    World(#[from] WorldError),
     /// The engine dataflow would search all states and decide nothing.
     #[error(
         "the engine dataflow does not decide liveness, and nothing else is asked; use --engine \

@@ -2,7 +2,8 @@
 
 use super::table::{Cell, Table};
 use super::{
-    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, shown, text, world,
+    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, searchable_world,
+    shown, text,
 };
 use crate::check::Reason;
 use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
@@ -63,7 +64,7 @@ Examples:
 
 pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
-    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let until = Until::named(&args.until, &*world)?;
     let bar = args.progress.bar(args.json);
     let search = (args.limits.limits(), args.limits.threads());

@@ -2,8 +2,8 @@
 
 use super::table::{Cell, Table};
 use super::{
-    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, seconds, shown, status,
-    text, walks, world,
+    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world, seconds,
+    shown, status, text, walks, world,
 };
 use crate::check::{
     self, Decision, Disk, Engine, Hosts, Options, Reason, Reduction, Report, Unfinished, Verdict,
@@ -135,7 +135,10 @@ enum ReduceArg {
 
 pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
-    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let world = match args.engine {
+        EngineArg::Simulation => world(tool.registry, &args.protocol, &args.world)?,
+        _ => searchable_world(tool.registry, &args.protocol, &args.world)?,
+    };
     if args.seed.is_some() && args.engine != EngineArg::Simulation {
         let why = "only --engine simulation walks at random; choose it, or leave the seed out";
         return Err(UsageError::NoEffect { flag: "--seed".to_owned(), why: why.to_owned() }.into());
@@ -288,7 +291,8 @@ pub fn print(
         if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
             shown::saved(&mut out, file)?;
         }
-        if let Some(found) = &decision.counterexample {
+        let found = decision.counterexample.as_ref();
+        if let Some(found) = found.filter(|_| report.world.is_searchable().is_ok()) {
             shown::browse(&mut out, tool, protocol, &*report.world, (property.name, found))?;
         }
         told.push((property.name, trace));

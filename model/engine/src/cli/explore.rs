@@ -5,7 +5,7 @@ mod inside;
 mod server;
 mod verdicts;
 
-use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, shown, world};
+use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world, shown};
 use crate::check::model::{Model, named};
 use crate::check::{Engine, Options};
 use anyhow::{Context, anyhow};
@@ -57,7 +57,7 @@ The page shows every property with its verdict and a shortest counterexample, an
 everything in it. Stateright's own page is at /stateright/.";
 
 pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
-    let world = world(tool.registry, &args.protocol, &args.world)?;
+    let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let properties = shown::asked(&*world, &args.properties)?;
     let scenario = world.scenario();
     let listener = listen(&args.address)?;

@@ -27,7 +27,7 @@ pub use progress::{Bar, ProgressArgs};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use world_args::{
     FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
-    without_clock, world,
+    searchable_world, without_clock, world,
 };
 
 use crate::check::{Cancel, Verdict};

@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// The processes and their surrounding.
 #[derive(Clone, Debug, Args)]
 pub struct WorldArgs {
-    /// How many processes there are, 2 to 7; with each, a world grows many times larger
+    /// How many processes there are, 2 to 7; with each, a world grows many times larger. Random
+    /// walks of most protocols take up to 128
     #[arg(short, long, default_value_t = 3, value_name = "N", help_heading = "Processes",
           value_parser = nodes, allow_negative_numbers = true)]
     pub nodes: usize,
@@ -416,6 +417,20 @@ pub fn world(
     let rules = protocol.rules(registry)?;
     scenario.have_effect(registry.find(&protocol.protocol)?)?;
     Ok(rules.world(scenario.scenario()?)?)
+}
+
+/// The same, for a command that searches it exhaustively.
+///
+/// # Errors
+/// As [`world`], and if there are too many processes for that.
+pub fn searchable_world(
+    registry: Registry,
+    protocol: &ProtocolArgs,
+    scenario: &WorldArgs,
+) -> Result<Arc<dyn AnyWorld>, UsageError> {
+    let world = world(registry, protocol, scenario)?;
+    world.is_searchable()?;
+    Ok(world)
 }
 
 /// What was asked for cannot be.

@@ -10,7 +10,9 @@ use crate::space::{ActionId, Space};
 use crate::trace::{self, Shows, Trace, TraceError};
 use crate::world::packed::Packed;
 use crate::world::swarm::{Goal, Plan, Rules, Walk};
-use crate::world::{Action, Boundary, Condition, Exceeded, NotReduced, Scenario, State, World};
+use crate::world::{
+    Action, Boundary, Condition, Exceeded, NotReduced, Scenario, State, World, WorldError,
+};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -24,6 +26,12 @@ pub trait AnyWorld: Debug + Send + Sync {
 
     /// The surrounding.
     fn scenario(&self) -> Scenario;
+
+    /// Refuses a world that is too large for an exhaustive search.
+    ///
+    /// # Errors
+    /// As [`World::is_searchable`].
+    fn is_searchable(&self) -> Result<(), WorldError>;
 
     /// The one initial state.
     fn initial(&self) -> AnyState;
@@ -59,7 +67,7 @@ pub trait AnyWorld: Debug + Send + Sync {
     fn select(&self, names: &[String]) -> Result<Vec<AnyProperty>, PropertyError>;
 
     /// The world as a space whose states are a few words; bit i + 1 of the answers is that to the
-    /// i-th question.
+    /// i-th question. It panics if the world is [too large](AnyWorld::is_searchable).
     fn pack(&self, questions: &[AnyCondition]) -> Box<dyn AnySpace>;
 
     /// What walks in it at random. Each goal is what is asked of a state, and the answer to look
@@ -273,6 +281,10 @@ impl<P: Protocol> AnyWorld for World<P> {
 
     fn share(&self) -> Arc<dyn AnyWorld> {
         Arc::new(self.clone())
+    }
+
+    fn is_searchable(&self) -> Result<(), WorldError> {
+        World::is_searchable(self)
     }
 }
 

@@ -1,12 +1,19 @@
 //! Process ids, and sets of them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroU8;
 use std::str::FromStr;
 
 /// The largest number of processes in a world.
-pub const MAX_NODES: usize = 7;
+pub const MAX_NODES: usize = 128;
+
+/// The largest number of processes in a world that is searched exhaustively. More are only for
+/// [random walks](crate::world::swarm), and only of protocols that keep nothing for each process
+/// (see [`Options::most`](super::Options::most)).
+pub const MAX_SEARCHED: usize = 7;
 
 /// A process's id, 1 to [`MAX_NODES`]. A larger id has the higher priority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -18,6 +25,7 @@ impl Id {
     ///
     /// # Panics
     /// If `index` is not below 255.
+    #[inline]
     #[must_use]
     pub const fn at(index: usize) -> Id {
         assert!(index < u8::MAX as usize, "an id fits a byte");
@@ -29,6 +37,7 @@ impl Id {
     }
 
     /// The position of this id, counted from 0.
+    #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
         self.0.get() as usize - 1
@@ -41,6 +50,7 @@ impl Id {
     }
 
     /// All ids of a world of `nodes` processes, ascending.
+    #[inline]
     pub fn all(nodes: usize) -> impl DoubleEndedIterator<Item = Id> + Clone {
         (0..nodes).map(Id::at)
     }
@@ -68,70 +78,178 @@ impl fmt::Debug for Id {
 }
 
 /// A set of processes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ids(u8);
+///
+/// It is made of bytes so that it fits between small fields: most of what processes know and send
+/// is a few bytes long.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ids([u8; MAX_NODES / 8]);
 
-// A set has one bit for each process that a world can have.
-const _: () = assert!(MAX_NODES <= u8::BITS as usize);
+// A set is as wide as a number whose bits can be counted, and small worlds need one byte.
+const _: () = assert!(MAX_NODES == u128::BITS as usize && MAX_SEARCHED <= u8::BITS as usize);
 
 impl Ids {
     /// No process.
-    pub const NONE: Ids = Ids(0);
+    pub const NONE: Ids = Ids([0; MAX_NODES / 8]);
+
+    /// All processes of a world of so many.
+    ///
+    /// # Panics
+    /// If no world has so many.
+    #[inline]
+    #[must_use]
+    pub const fn all(nodes: usize) -> Ids {
+        assert!(nodes <= MAX_NODES, "a world has fewer processes");
+        let bits = if nodes == 0 { 0 } else { u128::MAX >> (MAX_NODES - nodes) };
+        Ids(bits.to_le_bytes())
+    }
+
+    #[inline]
+    const fn bits(self) -> u128 {
+        u128::from_le_bytes(self.0)
+    }
 
     /// Whether no process is in the set.
+    #[inline]
     #[must_use]
     pub const fn is_empty(self) -> bool {
-        self.0 == 0
+        self.bits() == 0
     }
 
     /// How many processes are in the set.
+    #[inline]
     #[must_use]
     pub const fn len(self) -> usize {
-        self.0.count_ones() as usize
+        self.bits().count_ones() as usize
     }
 
     /// Whether `id` is in the set.
     #[inline]
     #[must_use]
     pub const fn contains(self, id: Id) -> bool {
-        self.0 & 1 << id.index() != 0
+        // Of a small world, all are in the first byte.
+        match id.index() {
+            few @ 0..8 => self.0[0] & 1 << few != 0,
+            at => self.0[at / 8] & 1 << (at % 8) != 0,
+        }
     }
 
     /// The set with `id`.
     #[inline]
     #[must_use]
-    pub const fn with(self, id: Id) -> Ids {
-        Ids(self.0 | 1 << id.index())
+    pub const fn with(mut self, id: Id) -> Ids {
+        self.0[id.index() / 8] |= 1 << (id.index() % 8);
+        self
     }
 
     /// The set without `id`.
     #[inline]
     #[must_use]
-    pub const fn without(self, id: Id) -> Ids {
-        Ids(self.0 & !(1 << id.index()))
+    pub const fn without(mut self, id: Id) -> Ids {
+        self.0[id.index() / 8] &= !(1 << (id.index() % 8));
+        self
     }
 
     /// Puts `id` into the set, or takes it out.
     #[inline]
     pub fn set(&mut self, id: Id, inside: bool) {
-        *self = if inside { self.with(id) } else { self.without(id) };
+        let byte = &mut self.0[id.index() / 8];
+        *byte = *byte & !(1 << (id.index() % 8)) | u8::from(inside) << (id.index() % 8);
     }
 
     /// The processes in one of the two.
+    #[inline]
     #[must_use]
     pub const fn and(self, other: Ids) -> Ids {
-        Ids(self.0 | other.0)
+        Ids((self.bits() | other.bits()).to_le_bytes())
+    }
+
+    /// The processes in both.
+    #[inline]
+    #[must_use]
+    pub const fn common(self, other: Ids) -> Ids {
+        Ids((self.bits() & other.bits()).to_le_bytes())
+    }
+
+    /// Those that are not in the other.
+    #[inline]
+    #[must_use]
+    pub const fn except(self, other: Ids) -> Ids {
+        Ids((self.bits() & !other.bits()).to_le_bytes())
     }
 
     /// The highest process in the set below `id`.
     #[must_use]
     pub fn below(self, id: Id) -> Option<Id> {
-        self.iter().rev().find(|&other| other < id)
+        Iter(self.bits() & ((1 << id.index()) - 1)).next_back()
+    }
+
+    /// The set whose processes these bits are, in a world that is searched exhaustively.
+    #[inline]
+    pub(crate) const fn few(bits: u8) -> Ids {
+        let mut ids = Ids::NONE;
+        ids.0[0] = bits;
+        ids
+    }
+
+    /// The bits of the processes that are in a world that is searched exhaustively.
+    #[inline]
+    pub(crate) const fn few_bits(self) -> u8 {
+        self.0[0]
     }
 
     /// The processes in the set, ascending.
+    #[inline]
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Id> + Clone {
-        Id::all(MAX_NODES).filter(move |&id| self.contains(id))
+        Iter(self.bits())
+    }
+}
+
+/// The processes that are left of a set.
+#[derive(Clone)]
+struct Iter(u128);
+
+impl Iterator for Iter {
+    type Item = Id;
+
+    #[inline]
+    fn next(&mut self) -> Option<Id> {
+        let lowest = self.0.trailing_zeros();
+        self.0 &= self.0.checked_sub(1)?;
+        Some(Id::at(lowest as usize))
+    }
+}
+
+impl DoubleEndedIterator for Iter {
+    #[inline]
+    fn next_back(&mut self) -> Option<Id> {
+        let highest = self.0.checked_ilog2()?;
+        self.0 ^= 1 << highest;
+        Some(Id::at(highest as usize))
+    }
+}
+
+/// As the numbers whose bits they are.
+impl Ord for Ids {
+    fn cmp(&self, other: &Ids) -> Ordering {
+        self.bits().cmp(&other.bits())
+    }
+}
+
+impl PartialOrd for Ids {
+    fn partial_cmp(&self, other: &Ids) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Sets in small worlds take one byte: they are hashed all the time.
+impl Hash for Ids {
+    #[inline]
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let bits = self.bits();
+        match u8::try_from(bits) {
+            Ok(few) => hasher.write_u8(few),
+            Err(_) => hasher.write_u128(bits),
+        }
     }
 }
 
@@ -162,5 +280,78 @@ impl<'de> Deserialize<'de> for Ids {
             }
             None => Ok(ids.into_iter().collect()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rustc_hash::FxHasher;
+    use std::collections::BTreeSet;
+
+    fn ids() -> impl Strategy<Value = BTreeSet<Id>> {
+        let most = prop_oneof![Just(MAX_SEARCHED), Just(9), Just(64), Just(MAX_NODES)];
+        most.prop_flat_map(|most| {
+            proptest::collection::btree_set((0..most).prop_map(Id::at), 0..20)
+        })
+    }
+
+    fn hash(of: Ids) -> u64 {
+        let mut hasher = FxHasher::default();
+        of.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    proptest! {
+        /// A set of bits is a set.
+        #[test]
+        fn ids_are_a_set(ours in ids(), theirs in ids(), at in 0..MAX_NODES, inside: bool) {
+            let bits = |of: &BTreeSet<Id>| of.iter().copied().collect::<Ids>();
+            let (a, b, id) = (bits(&ours), bits(&theirs), Id::at(at));
+            let is = |set: Ids, expected: BTreeSet<Id>| {
+                set.iter().eq(expected.iter().copied())
+                    && set.iter().rev().eq(expected.iter().rev().copied())
+                    && set.len() == expected.len()
+                    && set.is_empty() == expected.is_empty()
+                    && Id::all(MAX_NODES).all(|id| set.contains(id) == expected.contains(&id))
+                    && set == expected.into_iter().collect()
+            };
+            prop_assert!(is(a, ours.clone()));
+            prop_assert!(is(a.and(b), &ours | &theirs));
+            prop_assert!(is(a.common(b), &ours & &theirs));
+            prop_assert!(is(a.except(b), &ours - &theirs));
+            prop_assert!(is(Ids::all(at), Id::all(at).collect()));
+            let (mut with, mut without) = (ours.clone(), ours.clone());
+            with.insert(id);
+            without.remove(&id);
+            prop_assert!(is(a.with(id), with.clone()));
+            prop_assert!(is(a.without(id), without.clone()));
+            let mut set = a;
+            set.set(id, inside);
+            let expected = if inside { with } else { without };
+            prop_assert!(is(set, expected));
+            prop_assert_eq!(a.below(id), ours.range(..id).next_back().copied());
+            prop_assert_eq!(a == b, ours == theirs);
+            prop_assert!(a != b || hash(a) == hash(b));
+            let (mut one_by_one, mut left) = (a.iter(), ours.clone());
+            while let Some(lowest) = one_by_one.next() {
+                prop_assert_eq!(left.pop_first(), Some(lowest));
+                prop_assert_eq!(left.pop_last(), one_by_one.next_back());
+            }
+            let json = serde_json::to_string(&a).expect("JSON");
+            prop_assert_eq!(serde_json::from_str::<Ids>(&json).expect("a set"), a);
+        }
+    }
+
+    #[test]
+    fn ids_that_no_world_has_are_refused() {
+        assert_eq!("128".parse(), Ok(Id::at(127)));
+        assert_eq!(Ids::all(MAX_NODES).len(), 128);
+        for wrong in ["0", "129", "256", "-1", "one", ""] {
+            assert_eq!(wrong.parse::<Id>(), Err("an id is 1 to 128".to_owned()), "{wrong}");
+        }
+        let error = serde_json::from_str::<Ids>("[1, 129]").expect_err("there is no such id");
+        assert!(error.to_string().contains("ids are 1 to 128, not 129"), "{error}");
     }
 }

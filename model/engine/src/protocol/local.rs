@@ -80,6 +80,11 @@ impl Timers {
         Timers(self.0 & !Self::bit::<P>(timer))
     }
 
+    /// Whether the timer at this place among the protocol's timers is in the set.
+    pub(crate) fn has_place(self, place: usize) -> bool {
+        self.0 & 1 << place != 0
+    }
+
     /// The timers in the set, in the protocol's order.
     pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
         self.rows::<P>().map(|(_, row)| row.timer)

@@ -15,14 +15,14 @@ mod timer;
 mod view;
 
 pub use crate::temporal::Property;
-pub use id::{Id, Ids, MAX_NODES};
+pub use id::{Id, Ids, MAX_NODES, MAX_SEARCHED};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use options::{
     BeginsElection, Canonicalize, Elects, Everything, Options, Services, WithinBounds,
 };
 pub use rules::{Misfit, Rule, Values};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
-pub use view::{Envelope, Judge, View};
+pub use view::{Envelope, Judge, RunOut, View};
 
 use crate::words::instead_of;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! What only some protocols say.
 
-use super::{Belief, Effect, Envelope, Misfit, Protocol};
+use super::{Belief, Effect, Envelope, MAX_NODES, Misfit, Protocol};
 use crate::world::Durations;
 
 /// What only some protocols say; [`Options::NONE`] says nothing.
@@ -17,6 +17,10 @@ pub struct Options<P: Protocol> {
     /// Where some number can grow for ever: how far the search follows it. States in which a number
     /// has grown too large are not searched, and a verdict says so.
     pub within_bounds: Option<WithinBounds<P>>,
+    /// The largest number of processes, services among them, for which a process has room: at most
+    /// [`MAX_NODES`]. It is [`MAX_SEARCHED`](super::MAX_SEARCHED) where a process keeps something
+    /// for each other, or has a timer for each.
+    pub most: usize,
     /// Whether the rules make sense with so many processes that elect.
     pub fits: fn(&P, usize) -> Result<(), Misfit>,
     /// The names of usual properties that the protocol promises in no world, such as one leader at
@@ -52,6 +56,7 @@ impl<P: Protocol> Options<P> {
         services: Services { count: 0, crash: |_| false },
         canonicalize: None,
         within_bounds: None,
+        most: MAX_NODES,
         fits: |_, _| Ok(()),
         not_promised: &[],
         agrees_within: None,

@@ -1,7 +1,7 @@
 //! A moment of the whole world, as an omniscient observer sees it. A protocol asks it only when,
 //! with perfect timing, a timer has waited long enough; a process never sees it.
 
-use super::{Id, Ids, MAX_NODES, Protocol, Timers};
+use super::{Id, Ids, MAX_TIMERS, Protocol, Timers};
 
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,10 +39,30 @@ pub struct View<'a, P: Protocol> {
     pub stable: &'a [P::Stable],
     /// The timers that each has armed.
     pub timers: &'a [Timers],
-    /// Of those, the fixed ones that have run out; none in a world without a clock.
-    pub run_out: [Timers; MAX_NODES],
+    /// Of those, which have run out.
+    pub run_out: RunOut<'a>,
     /// The messages in flight.
     pub flight: &'a [Envelope<P::Message>],
+}
+
+/// Which of the timers that are armed have run out; none in a world without a clock.
+#[derive(Clone, Copy, Default)]
+pub struct RunOut<'a> {
+    /// For each process, the timers that can: the fixed ones.
+    fixed: &'a [Timers],
+    /// For each process, what the clocks of its timers show.
+    clocks: &'a [[u8; MAX_TIMERS]],
+}
+
+impl<'a> RunOut<'a> {
+    pub(crate) fn new(fixed: &'a [Timers], clocks: &'a [[u8; MAX_TIMERS]]) -> Self {
+        RunOut { fixed, clocks }
+    }
+
+    fn has(self, process: usize, place: usize) -> bool {
+        let fixed = self.fixed.get(process).is_some_and(|fixed| fixed.has_place(place));
+        fixed && self.clocks.get(process).is_some_and(|clocks| clocks[place] == 0)
+    }
 }
 
 impl<P: Protocol> View<'_, P> {
@@ -57,6 +77,7 @@ impl<P: Protocol> View<'_, P> {
     }
 
     /// Whether `id` is up.
+    #[inline]
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
         self.up.contains(id)
@@ -75,18 +96,21 @@ impl<P: Protocol> View<'_, P> {
     }
 
     /// The state of process `id`.
+    #[inline]
     #[must_use]
     pub fn process(&self, id: Id) -> &P::Process {
         &self.processes[id.index()]
     }
 
     /// What process `id` has on stable storage.
+    #[inline]
     #[must_use]
     pub fn stable(&self, id: Id) -> &P::Stable {
         &self.stable[id.index()]
     }
 
     /// Whether what `other` sends reaches `me`: it is up and not paused, and the link is not cut.
+    #[inline]
     #[must_use]
     pub fn hears(&self, me: Id, other: Id) -> bool {
         self.up.contains(other)
@@ -95,12 +119,14 @@ impl<P: Protocol> View<'_, P> {
     }
 
     /// Whether two that are up hear each other.
+    #[inline]
     #[must_use]
     pub fn links(&self, a: Id, b: Id) -> bool {
         self.hears(a, b) && self.hears(b, a)
     }
 
     /// Whether process `id` has armed `timer`.
+    #[inline]
     #[must_use]
     pub fn armed(&self, id: Id, timer: P::Timer) -> bool {
         self.timers[id.index()].contains::<P>(timer)
@@ -110,10 +136,11 @@ impl<P: Protocol> View<'_, P> {
     /// that process: what it would see if it looked. Never in a world without a clock.
     #[must_use]
     pub fn has_run_out(&self, id: Id, timer: P::Timer) -> bool {
-        self.run_out[id.index()].contains::<P>(timer)
+        self.armed(id, timer) && self.run_out.has(id.index(), Timers::place::<P>(timer))
     }
 
     /// Whether a message in flight from the first id to the second satisfies `wanted`.
+    #[inline]
     pub fn in_flight(&self, mut wanted: impl FnMut(Id, Id, P::Message) -> bool) -> bool {
         self.flight.iter().any(|e| wanted(e.from, e.to, e.message))
     }

@@ -34,20 +34,21 @@
 //! one exception: a detector's count is forgotten as soon as it may not time out.
 
 use super::network::Left;
+use super::places::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
 use super::{Action, State, Timing, World, WorldError};
 use crate::protocol::{
-    Duration, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Stagger, TimerRow, Timers, View, Wait, row,
+    Duration, Id, Ids, MAX_TIMERS, Protocol, RunOut, Stagger, TimerRow, Timers, View, Wait, row,
 };
 
 /// What a timed world keeps besides.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Times {
     /// The ticks that each message in flight has left; empty if the delay is unbounded.
     pub(super) left: Left,
     /// For each process, in the order of its timers: of a fixed timer that is armed, the ticks
     /// that are left, of a detector those that it has counted, otherwise 0.
-    pub(super) clocks: [[u8; MAX_TIMERS]; MAX_NODES],
+    pub(super) clocks: Places<[u8; MAX_TIMERS]>,
     /// The ticks since the last fault, as far as they are asked for; otherwise 0.
     pub(super) calm: u8,
     /// The processes that are paused.
@@ -75,11 +76,13 @@ enum Measure {
 }
 
 /// The scenario of a timed world, for these rules.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Clock {
     timed: Timed,
     /// Of each process, how each of its timers measures time.
-    measures: [[Option<Measure>; MAX_TIMERS]; MAX_NODES],
+    measures: Places<[Option<Measure>; MAX_TIMERS]>,
+    /// Of each process, those that are fixed.
+    fixed: Places<Timers>,
 }
 
 impl Clock {
@@ -94,14 +97,20 @@ impl Clock {
         if P::TIMERS.iter().any(|row| row.duration.is_none()) {
             return Err(WorldError::Timeless { protocol: P::NAME });
         }
-        let mut measures = [[None; MAX_TIMERS]; MAX_NODES];
-        for id in Id::all(nodes + P::OPTIONS.services.count) {
-            for (place, row) in measures[id.index()].iter_mut().zip(P::TIMERS) {
+        let processes = nodes + P::OPTIONS.services.count;
+        let (mut measures, mut fixed) = (Places::of(processes), Places::of(processes));
+        for id in Id::all(processes) {
+            let of_one: &mut [Option<Measure>; MAX_TIMERS] = &mut measures[id.index()];
+            for (place, row) in of_one.iter_mut().zip(P::TIMERS) {
                 let Some(wait) = row.wait(protocol) else { continue };
                 let times =
                     |stagger: &Stagger<P>| (stagger.by, (stagger.times)(protocol, id, nodes));
                 let more = row.stagger.as_ref().map(times).filter(|&(_, times)| times > 0);
                 *place = Some(measure(id, wait, more, timed)?);
+                if let Wait::Fixed(_) = wait {
+                    let fixed: &mut Timers = &mut fixed[id.index()];
+                    *fixed = fixed.with::<P>(row.timer);
+                }
             }
         }
         for (name, _) in timed.durations.iter() {
@@ -112,7 +121,7 @@ impl Clock {
                 return Err(WorldError::UnusedDuration { name, protocol: P::NAME });
             }
         }
-        Ok(Clock { timed, measures })
+        Ok(Clock { timed, measures, fixed })
     }
 
     /// How many ticks a message has when it is sent from one process to another, if that is
@@ -216,7 +225,8 @@ impl<P: Protocol> World<P> {
     pub(super) fn first_times(&self) -> Option<Box<Times>> {
         let clock = self.clock.as_ref()?;
         let calm = if self.scenario.start == super::Start::Converged { clock.calm() } else { 0 };
-        Some(Box::new(Times { calm, ..Times::default() }))
+        let clocks = Places::of(self.processes());
+        Some(Box::new(Times { left: Left::new(), clocks, calm, paused: Ids::NONE }))
     }
 
     /// When an armed timer expires by itself. A world without a clock does not know when: with
@@ -266,14 +276,11 @@ impl<P: Protocol> World<P> {
     }
 
     /// The same of every process.
-    pub(super) fn all_run_out(&self, state: &State<P>) -> [Timers; MAX_NODES] {
-        let mut all = [Timers::NONE; MAX_NODES];
-        if self.clock.is_some() {
-            for id in state.ids() {
-                all[id.index()] = self.run_out(state, id);
-            }
-        }
-        all
+    #[inline]
+    pub(super) fn all_run_out<'a>(&'a self, state: &'a State<P>) -> RunOut<'a> {
+        let clocks = self.clock.as_ref().zip(state.times.as_ref());
+        clocks
+            .map_or_else(RunOut::default, |(clock, times)| RunOut::new(&clock.fixed, &times.clocks))
     }
 
     /// Whether everything has happened that must before the clock goes on.

@@ -1,14 +1,39 @@
 //! Why a world cannot be, each with what to do about it.
 
 use super::timed::{Delay, MAX_TICKS};
-use crate::protocol::{Id, Misfit};
+use crate::protocol::{Id, MAX_NODES, Misfit};
 
 /// Why a world cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// Too few or too many processes.
-    #[error("{nodes} nodes: a world has 2 to {most} (exhaustive search does not reach further)")]
+    #[error("{nodes} nodes: a world has 2 to {most}")]
     Nodes {
+        /// What was asked for.
+        nodes: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// More processes than the protocol has room for.
+    #[error(
+        "{nodes} nodes: a world of {protocol} has 2 to {most}, with every engine, because what a \
+         process of it keeps has room for no more"
+    )]
+    NoRoom {
+        /// The protocol.
+        protocol: &'static str,
+        /// What was asked for.
+        nodes: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// More processes than an exhaustive search reaches.
+    #[error(
+        "{nodes} nodes: an exhaustive search takes 2 to {most}; ask for fewer, or use 'check \
+         --engine simulation', which walks at random in worlds of up to {MAX_NODES} and proves \
+         nothing"
+    )]
+    TooLarge {
         /// What was asked for.
         nodes: usize,
         /// The most there can be.
@@ -26,6 +51,16 @@ pub enum WorldError {
         link: String,
         /// The number of processes.
         processes: usize,
+    },
+    /// More links than a scenario can name.
+    #[error("--{flag}: {links} links, each direction counted, and there is room for {most}")]
+    TooManyLinks {
+        /// The flag.
+        flag: &'static str,
+        /// How many were named.
+        links: usize,
+        /// The most there can be.
+        most: usize,
     },
     /// Duplicates where they would merge.
     #[error(

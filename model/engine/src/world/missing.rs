@@ -1,6 +1,8 @@
 //! Links that a world does not have.
 
 use super::WorldError;
+use super::links::Links;
+use super::places::Places;
 use crate::protocol::{Id, Ids, MAX_NODES};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,53 +12,47 @@ use std::str::FromStr;
 /// The links that are missing for good, in one direction or both: what is sent there is lost. Not a
 /// fault, but how the network is built; such a link is neither cut nor healed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Missing(
-    /// For each sender, the receivers that do not hear it.
-    pub(super) [Ids; MAX_NODES],
-);
+pub struct Missing(Links<()>);
 
 impl Missing {
     /// Every process hears every other.
-    pub const NONE: Missing = Missing([Ids::NONE; MAX_NODES]);
+    pub const NONE: Missing = Missing(Links::NONE);
 
     /// Without what `other` is without as well.
     #[must_use]
     pub fn and(mut self, other: Missing) -> Missing {
-        self.0.iter_mut().zip(other.0).for_each(|(deaf, more)| *deaf = deaf.and(more));
+        self.0.put_all(&other.0);
         self
     }
 
     /// Whether no link is missing.
     #[must_use]
-    pub fn is_empty(self) -> bool {
-        self == Missing::NONE
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether `to` does not hear `from`.
     #[must_use]
-    pub fn from_to(self, from: Id, to: Id) -> bool {
-        self.0[from.index()].contains(to)
+    pub fn from_to(&self, from: Id, to: Id) -> bool {
+        self.0.get(from, to).is_some()
     }
 
-    /// Whether one of two does not hear the other.
-    pub(super) fn between(self, a: Id, b: Id) -> bool {
-        self.from_to(a, b) || self.from_to(b, a)
-    }
-
-    /// Refuses links of processes that a world of `processes` does not have.
-    pub(super) fn check(self, processes: usize) -> Result<(), WorldError> {
+    /// For each process of a world, those that do not hear it.
+    pub(super) fn places(&self, processes: usize) -> Result<Places<Ids>, WorldError> {
+        self.0.fit("without")?;
         let foreign = self.named().into_iter().find(|&(a, _, b)| a.max(b).index() >= processes);
-        foreign.map_or(Ok(()), |(a, arrow, b)| {
+        if let Some((a, arrow, b)) = foreign {
             let (flag, link) = ("without", format!("{a}{arrow}{b}"));
-            Err(WorldError::NoSuchLink { flag, link, processes })
-        })
+            return Err(WorldError::NoSuchLink { flag, link, processes });
+        }
+        let mut deaf = Places::<Ids>::of(processes);
+        self.0.iter().for_each(|(from, to, ())| deaf[from.index()].set(to, true));
+        Ok(deaf)
     }
 
     /// Each missing link: `-` for both directions, `>` for one.
-    fn named(self) -> Vec<(Id, char, Id)> {
-        let pairs = Id::all(MAX_NODES).flat_map(|a| Id::all(MAX_NODES).map(move |b| (a, b)));
-        let missing = pairs.filter(|&(a, b)| self.from_to(a, b));
-        let named = missing.filter_map(|(a, b)| match self.from_to(b, a) {
+    fn named(&self) -> Vec<(Id, char, Id)> {
+        let named = self.0.iter().filter_map(|(a, b, ())| match self.from_to(b, a) {
             true if a < b => Some((a, '-', b)),
             true => None,
             false => Some((a, '>', b)),
@@ -66,8 +62,13 @@ impl Missing {
 
     /// Each missing link as [`Missing::from_str`] reads it.
     #[must_use]
-    pub fn words(self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         self.named().into_iter().map(|(a, arrow, b)| format!("{a}{arrow}{b}")).collect()
+    }
+
+    /// Each missing link, its sender and its receiver.
+    pub(super) fn links(&self) -> impl Iterator<Item = (Id, Id)> + '_ {
+        self.0.iter().map(|(from, to, ())| (from, to))
     }
 }
 
@@ -98,9 +99,9 @@ impl FromStr for Missing {
             return Err("a process needs no link to itself; give two different ids".to_owned());
         }
         let mut missing = Missing::NONE;
-        missing.0[a.index()].set(b, true);
+        missing.0.put(a, b, ());
         if both {
-            missing.0[b.index()].set(a, true);
+            missing.0.put(b, a, ());
         }
         Ok(missing)
     }

@@ -16,10 +16,12 @@ mod dead;
 mod drift;
 mod error;
 mod fair;
+mod links;
 mod missing;
 mod network;
 mod next;
 pub mod packed;
+mod places;
 mod scenario;
 mod slow;
 mod state;
@@ -42,9 +44,10 @@ pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
-use crate::protocol::{Belief, Id, Ids, MAX_NODES, Protocol, TimerRow};
+use crate::protocol::{Belief, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol, TimerRow};
 use clock::Clock;
 use dead::Dead;
+use places::Places;
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,6 +58,8 @@ pub struct World<P: Protocol> {
     scenario: Scenario,
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
+    /// For each process, those that never hear it.
+    deaf: Places<Ids>,
     /// The processes that lead at the beginning.
     led_first: Ids,
     /// The messages that are taken out of every state, if any are.
@@ -67,12 +72,16 @@ impl<P: Protocol> World<P> {
     /// # Errors
     /// If a number is out of range, or two contradict each other.
     pub fn new(protocol: P, scenario: Scenario) -> Result<Self, WorldError> {
-        let most = MAX_NODES - P::OPTIONS.services.count;
-        if !(2..=most).contains(&scenario.nodes) {
-            return Err(WorldError::Nodes { nodes: scenario.nodes, most });
+        let (nodes, services) = (scenario.nodes, P::OPTIONS.services.count);
+        if !(2..=MAX_NODES - services).contains(&nodes) {
+            return Err(WorldError::Nodes { nodes, most: MAX_NODES - services });
         }
-        (P::OPTIONS.fits)(&protocol, scenario.nodes)?;
-        scenario.missing.check(scenario.nodes + P::OPTIONS.services.count)?;
+        if nodes > P::OPTIONS.most - services {
+            let (protocol, most) = (P::NAME, P::OPTIONS.most - services);
+            return Err(WorldError::NoRoom { protocol, nodes, most });
+        }
+        (P::OPTIONS.fits)(&protocol, nodes)?;
+        let deaf = scenario.missing.places(nodes + services)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);
         }
@@ -93,12 +102,25 @@ impl<P: Protocol> World<P> {
             return Err(WorldError::LossesNeverNoticed { protocol: P::NAME, timer });
         }
         let timed = scenario.timing.timed();
-        let clock = timed.map(|timed| Clock::of(&protocol, timed, scenario.nodes)).transpose()?;
-        let mut world = World { protocol, scenario, clock, led_first: Ids::NONE, dead: None };
+        let clock = timed.map(|timed| Clock::of(&protocol, timed, nodes)).transpose()?;
+        let led_first = Ids::NONE;
+        let mut world = World { protocol, scenario, clock, deaf, led_first, dead: None };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.led_first = initial.members().filter(leads).collect();
         Ok(world)
+    }
+
+    /// Refuses a world that is too large for an exhaustive search.
+    ///
+    /// # Errors
+    /// If there are more than [`MAX_SEARCHED`] processes.
+    pub fn is_searchable(&self) -> Result<(), WorldError> {
+        let most = MAX_SEARCHED - P::OPTIONS.services.count;
+        match self.scenario.nodes {
+            nodes if nodes > most => Err(WorldError::TooLarge { nodes, most }),
+            _ => Ok(()),
+        }
     }
 
     /// The protocol and its rules.
@@ -137,7 +159,8 @@ impl<P: Protocol> World<P> {
     fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_, P> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));
-        pairs.filter(|&(a, b)| !self.scenario.missing.between(a, b))
+        let deaf = |a: Id, b: Id| self.deaf[a.index()].contains(b);
+        pairs.filter(move |&(a, b)| !deaf(a, b) && !deaf(b, a))
     }
 
     /// Whether states that differ only in names are one.

@@ -4,7 +4,7 @@
 use super::clock::Due;
 use super::network::deliverable;
 use super::{Action, Heals, State, World};
-use crate::protocol::{Protocol, View};
+use crate::protocol::{Id, Protocol, TimerRow, View, row};
 use std::convert::Infallible;
 
 /// Something that can happen. How the messages are found that may arrive next, each taker knows:
@@ -72,14 +72,26 @@ impl<P: Protocol> World<P> {
         let may_suspect = state.spent.suspicions < self.scenario.faults.suspicions;
         for id in self.ids().filter(|&id| !state.paused(id)) {
             for (_, row) in state.timers(id).rows::<P>() {
-                let timer = row.timer;
-                let early = self.due(state, view, (id, timer)) != Due::Now;
-                if !early || (may_suspect && row.waits_for_others(state.process(id))) {
-                    take(Next::One(Action::Expire { id, timer, early }))?;
+                if let Some(early) = self.may_expire(state, view, (id, row), may_suspect) {
+                    take(Next::One(Action::Expire { id, timer: row.timer, early }))?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether a timer that is armed may expire; if so, whether that would be too early.
+    #[inline]
+    fn may_expire(
+        &self,
+        state: &State<P>,
+        view: &View<'_, P>,
+        (id, row): (Id, &TimerRow<P>),
+        may_suspect: bool,
+    ) -> Option<bool> {
+        let early = self.due(state, view, (id, row.timer)) != Due::Now;
+        let may = !early || (may_suspect && row.waits_for_others(state.process(id)));
+        may.then_some(early)
     }
 
     fn each_cut_and_heal<E>(
@@ -110,6 +122,29 @@ impl<P: Protocol> World<P> {
             }
         }
         Ok(())
+    }
+
+    /// Whether `action` is one of those that are [enabled](World::enabled), of which not all are
+    /// looked for if it is a delivery or an expiry.
+    pub(super) fn is_enabled(&self, state: &State<P>, action: &Action<P>) -> bool {
+        match *action {
+            Action::Deliver(sent) => {
+                let next = deliverable::<P>(self.scenario.network, &state.flight);
+                !state.paused(sent.to) && next.into_iter().any(|e| e == sent)
+            }
+            Action::Expire { id, timer, early } => {
+                let may_suspect = state.spent.suspicions < self.scenario.faults.suspicions;
+                let may = |row| self.may_expire(state, &self.view(state), (id, row), may_suspect);
+                state.timers(id).contains::<P>(timer)
+                    && !state.paused(id)
+                    && may(row::<P>(timer)) == Some(early)
+            }
+            _ => {
+                let mut enabled = Vec::new();
+                self.enabled(state, &mut enabled);
+                enabled.contains(action)
+            }
+        }
     }
 
     /// Everything that can happen in `state`, in an order that is always the same.
@@ -146,7 +181,7 @@ impl<P: Protocol> World<P> {
                     && !row.periodic.is_some_and(no_news)
             })
         };
-        let healing = self.scenario.heals == Heals::Must && state.cut != self.scenario.missing.0;
+        let healing = self.scenario.heals == Heals::Must && state.cut != self.deaf;
         !healing && !self.ids().any(left)
     }
 }

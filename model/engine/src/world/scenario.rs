@@ -328,7 +328,6 @@ fn reduced(symmetry: &Symmetry) -> bool {
     *symmetry == Symmetry::Reduced
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn nothing_missing(missing: &Missing) -> bool {
     missing.is_empty()
 }

@@ -1,8 +1,9 @@
 //! Links on which messages may be longer on their way than on others.
 
+use super::links::Links;
 use super::timed::{Delay, MAX_TICKS};
 use super::{Missing, WorldError};
-use crate::protocol::{Id, MAX_NODES};
+use crate::protocol::Id;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
 use std::str::FromStr;
@@ -12,20 +13,18 @@ use std::str::FromStr;
 /// bounds the sum of the two, and one of them may take most of it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Slow(
-    /// For each sender and receiver; 0 if the link is like the others.
-    [[u8; MAX_NODES]; MAX_NODES],
+    /// How many ticks.
+    Links<u8>,
 );
 
 impl Slow {
     /// All links are alike.
-    pub const NONE: Slow = Slow([[0; MAX_NODES]; MAX_NODES]);
+    pub const NONE: Slow = Slow(Links::NONE);
 
     /// With the slow links of `other` as well; of a link given twice, the last.
     #[must_use]
     pub fn and(mut self, other: Slow) -> Slow {
-        for (from, to, ticks) in other.links() {
-            self.0[from.index()][to.index()] = ticks;
-        }
+        self.0.put_all(&other.0);
         self
     }
 
@@ -33,25 +32,20 @@ impl Slow {
     // serde asks by reference.
     #[must_use]
     pub fn is_none(&self) -> bool {
-        *self == Slow::NONE
+        self.0.is_empty()
     }
 
     /// How many ticks a message may be on its way, if the link is slow.
     #[must_use]
     pub fn ticks(&self, from: Id, to: Id) -> Option<u8> {
-        let ticks = self.0[from.index()][to.index()];
-        (ticks > 0).then_some(ticks)
-    }
-
-    fn links(&self) -> impl Iterator<Item = (Id, Id, u8)> + '_ {
-        let pairs = Id::all(MAX_NODES).flat_map(|a| Id::all(MAX_NODES).map(move |b| (a, b)));
-        pairs.filter_map(|(a, b)| Some((a, b, self.ticks(a, b)?)))
+        self.0.get(from, to)
     }
 
     /// Refuses links of processes that a world of `processes` does not have, and those that are no
     /// slower than the others.
     pub(super) fn check(&self, delay: Delay, processes: usize) -> Result<(), WorldError> {
-        for (a, b, ticks) in self.links() {
+        self.0.fit("slow")?;
+        for (a, b, ticks) in self.0.iter() {
             if a.max(b).index() >= processes {
                 let (flag, link) = ("slow", format!("{a}>{b}"));
                 return Err(WorldError::NoSuchLink { flag, link, processes });
@@ -66,7 +60,7 @@ impl Slow {
     /// Each slow link as [`Slow::from_str`] reads it.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
-        self.links().map(|(a, b, ticks)| format!("{a}>{b}={ticks}")).collect()
+        self.0.iter().map(|(a, b, ticks)| format!("{a}>{b}={ticks}")).collect()
     }
 }
 
@@ -88,11 +82,7 @@ impl FromStr for Slow {
             format!("give a link and its ticks, 1 to {MAX_TICKS}, such as 1-2=5, or 1>2=5")
         })?;
         let mut slow = Slow::NONE;
-        for (from, row) in Id::all(MAX_NODES).zip(&mut slow.0) {
-            for (to, place) in Id::all(MAX_NODES).zip(row) {
-                *place = if link.from_to(from, to) { ticks } else { 0 };
-            }
-        }
+        link.links().for_each(|(from, to)| slow.0.put(from, to, ticks));
         Ok(slow)
     }
 }

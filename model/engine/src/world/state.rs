@@ -3,7 +3,8 @@
 use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
-use crate::protocol::{Belief, Envelope, Id, Ids, MAX_NODES, Protocol, Timers};
+use super::places::Places;
+use crate::protocol::{Belief, Envelope, Id, Ids, Protocol, Timers};
 use crate::words::{label, plain};
 use std::fmt;
 
@@ -13,11 +14,11 @@ pub struct State<P: Protocol> {
     nodes: u8,
     pub(super) up: Ids,
     /// For each process, those that its messages do not reach.
-    pub(super) cut: [Ids; MAX_NODES],
+    pub(super) cut: Places<Ids>,
     pub(super) spent: Faults,
-    pub(super) processes: [P::Process; MAX_NODES],
-    pub(super) stable: [P::Stable; MAX_NODES],
-    pub(super) timers: [Timers; MAX_NODES],
+    pub(super) processes: Places<P::Process>,
+    pub(super) stable: Places<P::Stable>,
+    pub(super) timers: Places<Timers>,
     pub(super) flight: InFlight<P>,
     /// Only in a timed world: the others pay one word for it.
     pub(super) times: Option<Box<Times>>,
@@ -28,11 +29,11 @@ impl<P: Protocol> State<P> {
         State {
             nodes: Id::at(nodes - 1).number(),
             up: Ids::NONE,
-            cut: [Ids::NONE; MAX_NODES],
+            cut: Places::of(nodes),
             spent: Faults::NONE,
-            processes: [P::Process::default(); MAX_NODES],
-            stable: [P::Stable::default(); MAX_NODES],
-            timers: [Timers::NONE; MAX_NODES],
+            processes: Places::of(nodes),
+            stable: Places::of(nodes),
+            timers: Places::of(nodes),
             flight: InFlight::<P>::new(),
             times: None,
         }
@@ -50,33 +51,38 @@ impl<P: Protocol> State<P> {
     }
 
     /// Whether `id` is up.
+    #[inline]
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
         self.up.contains(id)
     }
 
     /// The volatile state of `id`; of a crashed process, the default.
+    #[inline]
     #[must_use]
     pub fn process(&self, id: Id) -> &P::Process {
-        &self.processes[id.index()]
+        self.processes.at(id.index())
     }
 
     /// What `id` has on stable storage.
+    #[inline]
     #[must_use]
     pub fn stable(&self, id: Id) -> &P::Stable {
-        &self.stable[id.index()]
+        self.stable.at(id.index())
     }
 
     /// The timers that `id` has armed.
+    #[inline]
     #[must_use]
     pub fn timers(&self, id: Id) -> Timers {
-        self.timers[id.index()]
+        *self.timers.at(id.index())
     }
 
     /// Whether messages of `from` reach `to`.
+    #[inline]
     #[must_use]
     pub fn connected(&self, from: Id, to: Id) -> bool {
-        !self.cut[from.index()].contains(to)
+        !self.cut.at(from.index()).contains(to)
     }
 
     /// The messages in flight, sorted by link.
@@ -101,6 +107,7 @@ impl<P: Protocol> State<P> {
     }
 
     /// Whether `id` is paused; never in a world without a clock.
+    #[inline]
     #[must_use]
     pub fn paused(&self, id: Id) -> bool {
         self.times.as_ref().is_some_and(|times| times.paused.contains(id))
@@ -113,6 +120,7 @@ impl<P: Protocol> State<P> {
     }
 
     /// What a live process believes of the leadership; `None` if it is down, or a service.
+    #[inline]
     #[must_use]
     pub fn belief(&self, id: Id) -> Option<Belief> {
         let elects = id.index() + P::OPTIONS.services.count < usize::from(self.nodes);

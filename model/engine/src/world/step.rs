@@ -41,7 +41,7 @@ impl<P: Protocol> World<P> {
     /// Every process is up and has done nothing yet.
     fn unbooted(&self) -> State<P> {
         let mut state = State::empty(self.processes());
-        state.cut = self.scenario.missing.0;
+        state.cut = self.deaf.clone();
         state.times = self.first_times();
         for id in self.ids() {
             state.set_up(id, true);

@@ -3,7 +3,7 @@
 use super::{Commit, Message, Timer};
 use crate::bully::{self, Bully};
 use bellwether_engine::protocol::{
-    Effect, Effects, Envelope, Id, Local, MAX_NODES, Protocol, Timers, View, row,
+    Effect, Effects, Envelope, Id, Local, MAX_SEARCHED, Protocol, RunOut, Timers, View, row,
 };
 
 /// The rules of the election.
@@ -52,8 +52,8 @@ fn observe<P: Commit>(
     view: &View<'_, P>,
     asks: impl FnOnce(&Bully, &View<'_, Bully>) -> bool,
 ) -> bool {
-    let mut processes = [bully::Process::default(); MAX_NODES];
-    let mut armed = [Timers::NONE; MAX_NODES];
+    let mut processes = [bully::Process::default(); MAX_SEARCHED];
+    let mut armed = [Timers::NONE; MAX_SEARCHED];
     for id in view.ids() {
         processes[id.index()] = view.process(id).election;
         armed[id.index()] = timers::<P>(view.timers[id.index()]);
@@ -73,9 +73,9 @@ fn observe<P: Commit>(
         lossy,
         cut,
         processes: &processes[..view.processes.len()],
-        stable: &[(); MAX_NODES][..view.processes.len()],
+        stable: &[(); MAX_SEARCHED][..view.processes.len()],
         timers: &armed[..view.processes.len()],
-        run_out: [Timers::NONE; MAX_NODES],
+        run_out: RunOut::default(),
         flight: &flight,
     };
     asks(&RULES, &election)

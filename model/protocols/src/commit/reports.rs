@@ -1,12 +1,12 @@
 //! What the other processes have told a coordinator.
 
 use super::Record;
-use bellwether_engine::protocol::{Id, MAX_NODES};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED};
 use serde::{Serialize, Serializer};
 
 /// The record of each process that a coordinator has heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Reports([Option<Record>; MAX_NODES]);
+pub struct Reports([Option<Record>; MAX_SEARCHED]);
 
 impl Reports {
     /// What this process has reported.
@@ -48,7 +48,7 @@ impl FromIterator<(Id, Record)> for Reports {
 
 impl Serialize for Reports {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let known = Id::all(MAX_NODES).filter_map(|id| Some((id, self.of(id)?)));
+        let known = Id::all(MAX_SEARCHED).filter_map(|id| Some((id, self.of(id)?)));
         serializer.collect_map(known)
     }
 }

@@ -51,7 +51,6 @@ pub(super) mod with_plus {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
     pub(in super::super) fn serialize<S: Serializer>(ids: &Ids, to: S) -> Result<S::Ok, S::Error> {
         let ids: Vec<_> = ids.iter().map(|id| id.to_string()).collect();
         to.serialize_str(&ids.join("+"))

@@ -3,6 +3,7 @@
 use super::{Invitation, Process, State};
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
 use bellwether_engine::temporal::{Liveness, Temporal};
+use smallvec::SmallVec;
 
 pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
     Property {
@@ -36,7 +37,8 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
         by_default: true,
         premise: None,
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
-            cliques(view).all(|set| set.iter().any(|leader| one_group(view, set, leader)))
+            let led = |&set: &Ids| set.iter().any(|leader| one_group(view, set, leader));
+            cliques(view).iter().all(led)
         })),
     },
     Property {
@@ -107,16 +109,31 @@ fn one_group(view: &View<'_, Invitation>, set: Ids, leader: Id) -> bool {
     })
 }
 
+/// Sets of processes.
+type Sets = SmallVec<[Ids; 8]>;
+
 /// The maximal sets of live processes of which each two hear each other.
-fn cliques<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Ids> + use<'a> {
-    let view = *view;
-    let linked = move |i, j| i == j || view.links(i, j);
-    let sets = (1..1_u32 << view.ids().count()).map(move |bits| -> Ids {
-        view.ids().filter(|id| bits & (1 << id.index()) != 0).collect()
-    });
-    let clique =
-        move |set: &Ids| set.iter().all(|i| view.up(i) && set.iter().all(|j| linked(i, j)));
-    let maximal =
-        move |set: &Ids| !live(&view).any(|i| !set.contains(i) && set.iter().all(|j| linked(i, j)));
-    sets.filter(move |set| clique(set) && maximal(set))
+fn cliques(view: &View<'_, Invitation>) -> Sets {
+    let linked = |i| live(view).filter(|&j| j != i && view.links(i, j)).collect();
+    let linked: Sets = view.ids().map(linked).collect();
+    let mut found = Sets::new();
+    extend(&linked, Ids::NONE, (live(view).collect(), Ids::NONE), &mut found);
+    found
+}
+
+/// Finds the maximal sets that have all of `clique`, some of those that are `open`, and none of
+/// those that are `done`, each of which would fit (C. Bron and J. Kerbosch, *Finding all cliques of
+/// an undirected graph*, Communications of the ACM 16(9), 1973).
+fn extend(linked: &[Ids], clique: Ids, (mut open, mut done): (Ids, Ids), found: &mut Sets) {
+    let fits = |id: &Id| linked[id.index()].common(open).len();
+    // Each of the sets has this one, or one that is not linked with it.
+    let Some(pivot) = open.and(done).iter().max_by_key(fits) else {
+        found.extend(Some(clique).filter(|clique| !clique.is_empty()));
+        return;
+    };
+    for id in open.iter().filter(|&id| !linked[pivot.index()].contains(id)) {
+        let others = linked[id.index()];
+        extend(linked, clique.with(id), (open.common(others), done.common(others)), found);
+        (open, done) = (open.without(id), done.with(id));
+    }
 }

@@ -87,7 +87,7 @@ impl FromStr for Entry {
         let (client, session) = owner.split_once('#').ok_or_else(wrong)?;
         let parse = |text: &str| text.parse::<u8>().map_err(|_| wrong());
         let client = usize::from(parse(client)?);
-        if !(1..=bellwether_engine::protocol::MAX_NODES).contains(&client) {
+        if !(1..=bellwether_engine::protocol::MAX_SEARCHED).contains(&client) {
             return Err(wrong());
         }
         let client = Id::at(client - 1);

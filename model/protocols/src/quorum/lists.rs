@@ -75,7 +75,7 @@ impl Quorum {
 
     /// The members of a list, and those of them that observe by it alone.
     fn list(&self, list: List, nodes: usize) -> Option<(Ids, Ids)> {
-        let all: Ids = Id::all(nodes).collect();
+        let all = Ids::all(nodes);
         let (lowest, highest) = (Id::at(0), Id::at(nodes - 1));
         let (low, high) = (Ids::NONE.with(lowest), Ids::NONE.with(highest));
         let voters = |ids| (ids, Ids::NONE);
@@ -106,8 +106,7 @@ impl Quorum {
 
     /// Those that a process takes for the voters.
     pub(super) fn voters_of(&self, process: &Process, nodes: usize) -> Ids {
-        let observers = self.observers(process.list, nodes);
-        self.members_of(process, nodes).iter().filter(|&id| !observers.contains(id)).collect()
+        self.members_of(process, nodes).except(self.observers(process.list, nodes))
     }
 
     /// Those that a process asks, answers and counts: the voters, by the rule `observing`.

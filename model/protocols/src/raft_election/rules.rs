@@ -1,6 +1,6 @@
 //! The rules that the paper, the thesis and the programs add to each other, as data.
 
-use bellwether_engine::protocol::{Id, MAX_NODES, Misfit};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit};
 use clap::{Args, ValueEnum};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -67,35 +67,36 @@ pub enum TimeOuts {
 /// more ranks than processes.
 pub(super) fn fits(rules: &RaftElection, nodes: usize) -> Result<(), Misfit> {
     let ranks = rules.logs.0;
-    let most = nodes - 1;
+    let (most, digits) = ((nodes - 1).min(9), nodes.min(MAX_SEARCHED));
     let fits = ranks.iter().all(|&rank| usize::from(rank) <= most)
-        && ranks[nodes..].iter().all(|&rank| rank == 0);
+        && ranks.iter().skip(nodes).all(|&rank| rank == 0);
     if fits {
         return Ok(());
     }
     let instead =
-        format!("it is equal, or {nodes} digits from 0 to {most}, that of process 1 first");
+        format!("it is equal, or {digits} digits from 0 to {most}, that of process 1 first");
     Err(Misfit { rule: "logs", value: rules.logs.to_string(), nodes, instead })
 }
 
 /// How fresh each process's log is: a digit for each, process 1 first; a larger one is fresher. Who
 /// has no digit has 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Logs([u8; MAX_NODES]);
+pub struct Logs([u8; MAX_SEARCHED]);
 
 impl Logs {
     /// All are equally fresh.
-    pub const EQUAL: Logs = Logs([0; MAX_NODES]);
+    pub const EQUAL: Logs = Logs([0; MAX_SEARCHED]);
 
     /// These ranks, that of process 1 first.
     #[must_use]
-    pub const fn ranked(ranks: [u8; MAX_NODES]) -> Logs {
+    pub const fn ranked(ranks: [u8; MAX_SEARCHED]) -> Logs {
         Logs(ranks)
     }
 
     /// Whether `candidate`'s log is at least as up-to-date as `voter`'s (5.4.1).
     pub(super) fn at_least_as_fresh(self, candidate: Id, voter: Id) -> bool {
-        self.0[candidate.index()] >= self.0[voter.index()]
+        let rank = |id: Id| self.0.get(id.index()).copied().unwrap_or(0);
+        rank(candidate) >= rank(voter)
     }
 }
 
@@ -118,7 +119,7 @@ impl FromStr for Logs {
             return Ok(Logs::EQUAL);
         }
         let mut logs = Logs::EQUAL;
-        if word.is_empty() || word.len() > MAX_NODES {
+        if word.is_empty() || word.len() > MAX_SEARCHED {
             return Err(wrong);
         }
         for (rank, digit) in logs.0.iter_mut().zip(word.bytes()) {

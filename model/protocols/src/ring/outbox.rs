@@ -1,17 +1,19 @@
 //! What a process has handed on that is not acknowledged yet.
 
 use super::{Lap, Rounds};
-use bellwether_engine::protocol::{Id, MAX_NODES};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED};
 use serde::{Serialize, Serializer};
 
-/// Two laps of each process can be under way: its election and its announcement.
-const MOST: usize = 2 * MAX_NODES;
+/// The most that can be in it within the [bounds](Outbox::is_within_bounds). Two laps of each
+/// process can be under way, its election and its announcement, so that is all where so many
+/// processes are searched exhaustively; with more, processes can have more to keep than that.
+const MOST: usize = 2 * MAX_SEARCHED;
 
 /// What a process has handed on that is not acknowledged yet, and to whom each went last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Outbox<M> {
     /// In the order in which they were handed on, without gaps, one of each lap.
-    kept: [Option<(M, Id)>; MOST],
+    kept: [Option<(M, Id)>; MOST + 1],
 }
 
 impl<M> Default for Outbox<M> {
@@ -24,6 +26,11 @@ impl<M: Rounds> Outbox<M> {
     /// What is in it, and to whom it went.
     pub fn iter(&self) -> impl Iterator<Item = (M, Id)> {
         self.kept.iter().copied().flatten()
+    }
+
+    /// Whether no more is in it than a walk follows. Of more than that, some is not kept.
+    pub(super) fn is_within_bounds(&self) -> bool {
+        self.kept[MOST].is_none()
     }
 
     /// Whether nothing is in it.
@@ -47,11 +54,8 @@ impl<M: Rounds> Outbox<M> {
 impl<M: Rounds> FromIterator<(M, Id)> for Outbox<M> {
     fn from_iter<T: IntoIterator<Item = (M, Id)>>(kept: T) -> Self {
         let mut outbox = Outbox::default();
-        let mut places = outbox.kept.iter_mut();
-        for one in kept {
-            let place = places.next();
-            assert!(place.is_some(), "each process has two laps");
-            place.into_iter().for_each(|place| *place = Some(one));
+        for (place, one) in outbox.kept.iter_mut().zip(kept) {
+            *place = Some(one);
         }
         outbox
     }

@@ -54,5 +54,5 @@ impl TryFrom<String> for Elid {
 
 /// The process with this number.
 pub(super) fn id(number: u8) -> Option<Id> {
-    Id::all(bellwether_engine::protocol::MAX_NODES).find(|id| id.number() == number)
+    Id::all(bellwether_engine::protocol::MAX_SEARCHED).find(|id| id.number() == number)
 }

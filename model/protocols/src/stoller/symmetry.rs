@@ -9,7 +9,7 @@
 //! may be an old one, and nothing is renamed.
 
 use super::{Counter, Elid, Incarnation, Message, Stoller};
-use bellwether_engine::protocol::{Everything, Id, MAX_NODES, WithinBounds};
+use bellwether_engine::protocol::{Everything, Id, MAX_SEARCHED, WithinBounds};
 use smallvec::SmallVec;
 
 /// The elections that a process remembers or that a message carries, each once, in order.
@@ -41,7 +41,7 @@ fn call_in_order(all: Everything<'_, Stoller>) {
         let older = names.iter().filter(|known| known.owner == elid.owner && **known < elid);
         Elid { owner: elid.owner, incarnation: 0, counter: number(older.count()) }
     };
-    for (id, (process, stable)) in Id::all(MAX_NODES).zip(processes.iter_mut().zip(stable)) {
+    for (id, (process, stable)) in Id::all(MAX_SEARCHED).zip(processes.iter_mut().zip(stable)) {
         // All that counts is whether it ever started.
         *stable = (*stable).min(1);
         process.incarnation = 0;

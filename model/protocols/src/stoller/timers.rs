@@ -37,7 +37,7 @@ const fn monitor(at: usize) -> TimerRow<Stoller> {
     TimerRow::detector(Timer::Monitor(Id::at(at)), &T_DETECT)
 }
 
-const _: () = assert!(ROWS.len() == bellwether_engine::protocol::MAX_NODES + 1);
+const _: () = assert!(ROWS.len() == bellwether_engine::protocol::MAX_SEARCHED + 1);
 
 impl From<Timer> for String {
     fn from(timer: Timer) -> String {

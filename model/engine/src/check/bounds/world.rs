@@ -125,13 +125,14 @@ impl Line {
 /// now and then how far the search is.
 ///
 /// # Errors
-/// If the system gives no threads.
+/// If the world is too large to be searched, or the system gives no threads.
 pub fn bounds(
     world: &dyn AnyWorld,
     until: Until,
     (limits, threads): (Limits, usize),
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Bounds, CheckError> {
+    world.is_searchable()?;
     let started = Instant::now();
     let (violations, first) = (&[][..], false);
     let disk = None;

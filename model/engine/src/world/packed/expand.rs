@@ -23,6 +23,8 @@ pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
     width: usize,
     parts: &'a [u32],
     state: &'a State<P>,
+    /// The processes that are up, one bit each.
+    up: u8,
     next: &'a mut Vec<u64>,
     /// Whether something fair can happen.
     pub(super) fair: bool,
@@ -44,7 +46,8 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let cut = world.scenario.faults.cuts > 0 || !world.scenario.missing.is_empty();
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
-        Expansion { packed, from, width, parts, state, next, fair: false, cut, touched: 0 }
+        let up = state.up.few_bits();
+        Expansion { packed, from, width, parts, state, up, next, fair: false, cut, touched: 0 }
     }
 
     /// What follows from this.
@@ -72,7 +75,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
             }
             // A delivery is fair.
             self.fair = true;
-            let up = self.state.up(*to);
+            let up = self.up & 1 << to.index() != 0;
             let receive = &packed.processes[to.index()].receive;
             for delivered in &link.next[held as usize] {
                 let mut after = self.from;

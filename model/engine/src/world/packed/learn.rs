@@ -15,8 +15,12 @@ use std::sync::Mutex;
 
 impl<P: Protocol> Packed<P> {
     /// A world of which only the start is known, and what is asked of its states.
+    ///
+    /// # Panics
+    /// If the world is [too large](World::is_searchable).
     #[must_use]
     pub fn new(world: &World<P>, questions: Vec<Condition<P>>) -> Self {
+        assert!(world.is_searchable().is_ok(), "a world of so many is not searched");
         let pairs = world.ids().flat_map(|a| world.ids().map(move |b| (a, b)));
         let links = pairs.filter(|(a, b)| a != b).map(|(a, b)| (a, b, Link::default()));
         let mut packed = Packed {
@@ -349,6 +353,6 @@ impl<P: Protocol> Own<P> {
 impl Global {
     fn of<P: Protocol>(state: &State<P>) -> Self {
         let calm = state.times.as_ref().map_or(0, |times| times.calm);
-        Global { spent: state.spent, cut: state.cut, calm }
+        Global { spent: state.spent, cut: state.cut.few(), calm }
     }
 }

@@ -23,7 +23,7 @@ mod tables;
 use super::clock::Clock;
 use super::dead::perils;
 use super::{Action, Budget, Condition, Exceeded, State, World};
-use crate::protocol::{Id, Protocol};
+use crate::protocol::{Id, Ids, Protocol};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use digest::Factors;
@@ -263,17 +263,19 @@ impl<P: Protocol> Packed<P> {
             *part = field.get(words);
         }
         let (own, links) = parts.split_at(self.processes.len());
+        let (mut up, mut paused) = (0, 0);
         for (at, (process, &part)) in self.processes.iter().zip(own).enumerate() {
             let own = &process.known[part as usize];
-            state.set_up(Id::at(at), own.up);
-            state.set_paused(Id::at(at), own.paused);
-            state.processes[at] = own.process;
-            state.stable[at] = own.stable;
-            state.timers[at] = own.timers;
+            up |= u8::from(own.up) << at;
+            paused |= u8::from(own.paused) << at;
+            state.processes.few_mut()[at] = own.process;
+            state.stable.few_mut()[at] = own.stable;
+            state.timers.few_mut()[at] = own.timers;
             if let Some(times) = &mut state.times {
-                times.clocks[at] = own.clocks;
+                times.clocks.few_mut()[at] = own.clocks;
             }
         }
+        state.up = Ids::few(up);
         state.flight.clear();
         for ((_, _, link), &part) in self.links.iter().zip(links) {
             if part != 0 {
@@ -285,8 +287,9 @@ impl<P: Protocol> Packed<P> {
         }
         let global = &self.globals.known[links[links.len() - 1] as usize];
         state.spent = global.spent;
-        state.cut = global.cut;
+        *state.cut.few_mut() = global.cut;
         if let Some(times) = &mut state.times {
+            times.paused = Ids::few(paused);
             times.calm = global.calm;
             times.left.clear();
             if self.world.clock.as_ref().is_some_and(Clock::counts_messages) {

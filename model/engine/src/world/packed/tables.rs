@@ -1,7 +1,7 @@
 //! What is known so far of the parts of a world's states: every value that a process or a link has
 //! had gets a number, and what follows from it is written down once.
 
-use crate::protocol::{Envelope, Id, Ids, MAX_NODES, MAX_TIMERS, Protocol, Timers};
+use crate::protocol::{Envelope, Id, Ids, MAX_SEARCHED, MAX_TIMERS, Protocol, Timers};
 use crate::world::Faults;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -82,7 +82,7 @@ impl Table {
 
 /// The column of a message in the table of what a process does when it arrives.
 pub(super) fn column(from: Id, message: u32) -> u32 {
-    message * MAX_NODES as u32 + from.index() as u32
+    message * MAX_SEARCHED as u32 + from.index() as u32
 }
 
 /// All that one process has.
@@ -183,7 +183,7 @@ impl<P: Protocol> Default for Link<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Global {
     pub(super) spent: Faults,
-    pub(super) cut: [Ids; MAX_NODES],
+    pub(super) cut: [Ids; MAX_SEARCHED],
     /// In a timed world, the ticks since the last fault, as far as they are asked for.
     pub(super) calm: u8,
 }
