@@ -6,6 +6,7 @@ use crate::words::{label, plain};
 use crate::world::{Action, Condition, Faults, State, World};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// One state, and what may happen next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -164,20 +165,31 @@ fn answer<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<
     Answer { holds, concerned }
 }
 
+/// How many sets of one size are tried at most: where more are, only smaller ones.
+const MOST_SETS: usize = 127;
+
 /// All processes of the smallest sets without which the condition holds.
 fn concerned<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<P>) -> Vec<Id> {
     let up: Vec<Id> = state.ids().filter(|&id| state.up(id)).collect();
-    let sets = 1u32..1 << up.len();
-    let cures = |set: &u32| {
-        let left = up.iter().enumerate().filter(|(at, _)| set & (1 << at) != 0);
-        let without = left.fold(state.clone(), |state, (_, &id)| state.without(id));
-        condition.holds(world, &without)
+    let cures = |set: &Vec<usize>| {
+        let left = set.iter().fold(state.clone(), |state, &at| state.without(up[at]));
+        condition.holds(world, &left)
     };
-    let cures: Vec<u32> = sets.filter(cures).collect();
-    let fewest = cures.iter().map(|set| set.count_ones()).min();
-    let smallest = cures.iter().filter(|set| Some(set.count_ones()) == fewest);
-    let all = smallest.fold(0, |all, set| all | set);
-    up.iter().enumerate().filter(|(at, _)| all & (1 << at) != 0).map(|(_, &id)| id).collect()
+    let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+    while !sets.is_empty() && sets.len() <= MOST_SETS {
+        let cured: BTreeSet<usize> =
+            sets.iter().filter(|set| cures(set)).flatten().copied().collect();
+        if !cured.is_empty() {
+            return cured.into_iter().map(|at| up[at]).collect();
+        }
+        let larger = |set: &Vec<usize>| {
+            let after = set.last().map_or(0, |last| last + 1);
+            let with = |at| set.iter().copied().chain([at]).collect();
+            (after..up.len()).map(with).collect::<Vec<_>>()
+        };
+        sets = sets.iter().flat_map(larger).collect();
+    }
+    Vec::new()
 }
 
 fn next<P: Protocol>(action: &Action<P>) -> Next {

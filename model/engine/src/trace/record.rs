@@ -6,7 +6,7 @@ use crate::protocol::{Effect, Id, Protocol, variant_name};
 use crate::world::{Action, Envelope, Outcome, Scenario, State, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
 
 impl Trace {
@@ -124,7 +124,7 @@ impl<'a, P: Protocol> Recorder<'a, P> {
             None => Vec::new(),
         };
         // A message can also vanish because its link was cut.
-        let alive = state.in_flight();
+        let alive: HashSet<_> = state.in_flight().iter().collect();
         self.ids.retain(|(e, _)| alive.contains(e));
         let before = lifelines(&self.state);
         let mut changed = lifelines(&state);

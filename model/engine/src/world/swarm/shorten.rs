@@ -1,10 +1,11 @@
 //! A shorter way to the same.
 
 use super::Goal;
-use crate::protocol::Protocol;
+use crate::protocol::{MAX_SEARCHED, Protocol};
 use crate::world::{Action, World};
 
-/// How many steps are taken at most to find a shorter way.
+/// How many steps are taken at most to find a shorter way; in larger worlds fewer, since each takes
+/// longer.
 const MOST_STEPS: usize = 200_000;
 
 impl<P: Protocol> World<P> {
@@ -12,7 +13,7 @@ impl<P: Protocol> World<P> {
     /// a shortest one: parts are left out for as long as that is cheap.
     pub(crate) fn shorten(&self, path: Vec<Action<P>>, goal: &Goal<P>) -> Vec<Action<P>> {
         let mut best = path;
-        let mut steps = 0;
+        let (mut steps, weight) = (0, self.processes().div_ceil(MAX_SEARCHED));
         let mut size = best.len().div_ceil(2);
         while size > 0 {
             let before = best.len();
@@ -20,7 +21,7 @@ impl<P: Protocol> World<P> {
             while begin < best.len() && steps < MOST_STEPS {
                 let end = (begin + size).min(best.len());
                 let tried = best[..begin].iter().chain(&best[end..]);
-                steps += best.len();
+                steps += best.len() * weight;
                 match self.meets(tried, goal) {
                     Some(found) if found.len() < best.len() => best = found,
                     _ => begin = end,
@@ -42,14 +43,12 @@ impl<P: Protocol> World<P> {
         goal: &Goal<P>,
     ) -> Option<Vec<Action<P>>> {
         let mut state = self.initial();
-        let (mut taken, mut enabled) = (Vec::new(), Vec::new());
+        let mut taken = Vec::new();
         if goal.met(self, &state) {
             return Some(taken);
         }
         for action in actions {
-            enabled.clear();
-            self.enabled(&state, &mut enabled);
-            if !enabled.contains(action) {
+            if !self.is_enabled(&state, action) {
                 continue;
             }
             let after = self.apply(&state, action).state;
