@@ -8,7 +8,7 @@ mod notes;
 
 use super::fold::Part;
 use super::layout::{Arrow, End, Ending, Layout, Origin, Row};
-use super::words;
+use super::{cast, words};
 use crate::property::Kind;
 use crate::protocol::Id;
 use crate::trace::{Event, Lifeline, Trace};
@@ -35,6 +35,9 @@ const WIDTH: usize = 110;
 /// How wide running text may be even if the drawing is narrower.
 const TEXT: usize = 90;
 
+/// The most lifelines that are drawn in characters.
+const MOST: usize = 16;
+
 /// The narrowest and the widest distance between two lifelines.
 const SPACING: (usize, usize) = (16, 28);
 
@@ -44,14 +47,23 @@ const NARROWEST: usize = 12;
 /// The diagram of `trace`.
 #[must_use]
 pub fn draw(trace: &Trace, options: Options) -> String {
-    let layout = Layout::of(trace);
+    let (drawn, left_out) = cast::drawn(trace);
+    let layout = Layout::of(&drawn);
     let mut drawing = Drawing::new(&layout, options.width);
     if !options.bare {
         drawing.caption();
     }
-    drawing.header();
-    drawing.body();
-    drawing.end();
+    if let Some(left_out) = left_out {
+        drawing.text(&left_out, Paint::Faint);
+        drawing.canvas.line();
+    }
+    if layout.ids.len() > MOST {
+        drawing.too_wide();
+    } else {
+        drawing.header();
+        drawing.body();
+        drawing.end();
+    }
     drawing.canvas.render(options.ascii, options.colour)
 }
 
@@ -120,6 +132,16 @@ impl<'a> Drawing<'a> {
             let at = self.canvas.line();
             self.canvas.put(at, 0, &line, paint);
         }
+    }
+
+    /// Says that there are too many lifelines.
+    fn too_wide(&mut self) {
+        let count = self.layout.ids.len();
+        let why = format!(
+            "A diagram of {count} processes is too wide to be drawn in characters. The story tells \
+             what happens, and the picture (SVG) has all of them."
+        );
+        self.text(&why, Paint::Plain);
     }
 
     /// What is shown, and the assumptions.

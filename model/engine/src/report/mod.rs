@@ -8,6 +8,7 @@
 //! [`Trace::actions`](crate::trace::Trace::actions).
 
 pub mod ascii;
+mod cast;
 pub mod diagram;
 mod fold;
 mod layout;

@@ -88,7 +88,7 @@ fn flying(layout: &Layout<'_>) -> Vec<String> {
         }
     }
     let group = |(arrow, to): &(&Arrow<'_>, Vec<u8>)| {
-        format!("{} from {} to {}", arrow.label, arrow.from(), words::list(to))
+        format!("{} from {} to {}", arrow.label, arrow.from(), words::ids(to))
     };
     groups.iter().map(group).collect()
 }
@@ -114,7 +114,7 @@ fn processes(of: &BTreeMap<u8, &Lifeline>) -> String {
         };
         let leader = of.get(&ids[0]).and_then(|l| words::other_leader(ids[0], l));
         let dead = leader.is_some_and(|l| of.get(&l).is_some_and(|l| !l.up));
-        format!("{} {many}{}", words::list(ids), if dead { " (which is down)" } else { "" })
+        format!("{} {many}{}", words::ids(ids), if dead { " (which is down)" } else { "" })
     };
     let phrases: Vec<String> = groups.iter().map(phrase).collect();
     if phrases.is_empty() { "there is no process".to_owned() } else { phrases.join("; ") }
@@ -139,7 +139,7 @@ fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
         (End::Merged, "merges with the same message, which is in flight already"),
     ] {
         for (label, to) in layout.grouped(&row.sends, |e| e == end) {
-            let _ = write!(out, " Its {label} to {} {why}.", words::list(&to));
+            let _ = write!(out, " Its {label} to {} {why}.", words::ids(&to));
         }
     }
     for &lost in &row.cut_off {
@@ -213,7 +213,7 @@ fn deeds(layout: &Layout<'_>, row: &Row<'_>) -> Vec<String> {
     }
     let flies = |end: End| !matches!(end, End::Barred | End::Merged);
     let sends = layout.grouped(&row.sends, flies).into_iter();
-    let sends: Vec<_> = sends.map(|(l, to)| format!("{l} to {}", words::list(&to))).collect();
+    let sends: Vec<_> = sends.map(|(l, to)| format!("{l} to {}", words::ids(&to))).collect();
     if !sends.is_empty() {
         deeds.push(format!("sends {}", words::list(&sends)));
     }

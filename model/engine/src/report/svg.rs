@@ -10,7 +10,7 @@ mod pen;
 mod rows;
 
 use super::layout::{Ending, Layout};
-use super::words;
+use super::{cast, words};
 use crate::property::Kind;
 use crate::trace::{Lifeline, Trace};
 use geometry::Geometry;
@@ -26,8 +26,9 @@ pub fn draw(trace: &Trace) -> String {
 /// The picture of `trace`, and for each step the top and the bottom of its place in it.
 #[must_use]
 pub fn draw_with_rows(trace: &Trace) -> (String, Vec<(i32, i32)>) {
-    let layout = Layout::of(trace);
-    let caption = Caption::of(&layout);
+    let (drawn, left_out) = cast::drawn(trace);
+    let layout = Layout::of(&drawn);
+    let caption = Caption::of(&layout, left_out.as_deref());
     let geometry = Geometry::of(&layout, caption.lines.len());
     let mut pen = Pen::new(trace.steps.len());
     pen.begin(geometry.width, geometry.height, &caption.title, &caption.description);
@@ -51,7 +52,7 @@ struct Caption {
 }
 
 impl Caption {
-    fn of(layout: &Layout<'_>) -> Caption {
+    fn of(layout: &Layout<'_>, left_out: Option<&str>) -> Caption {
         let header = &layout.trace.header;
         let columns = geometry::columns_of_text(layout);
         let mut lines = Vec::new();
@@ -75,6 +76,9 @@ impl Caption {
         if layout.arrows.iter().any(|a| a.stale.is_some()) {
             let why = "its sender has crashed or changed its role since.";
             add(&format!("Dashed: a message that was stale when it arrived; {why}"), Ink::Faint);
+        }
+        if let Some(left_out) = left_out {
+            add(left_out, Ink::Faint);
         }
         let steps = layout.rows.len();
         let description =

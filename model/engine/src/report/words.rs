@@ -144,6 +144,19 @@ pub(super) fn list(items: &[impl Display]) -> String {
     out
 }
 
+/// So many ids in a row are told as a range.
+const LONG: usize = 8;
+
+/// Ids in ascending order, as [`list`] tells them; many in a row are a range: "1–98 and 100".
+pub(super) fn ids(ids: &[u8]) -> String {
+    let rows = ids.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    let told = rows.flat_map(|row| match row {
+        [first, .., last] if row.len() >= LONG => vec![format!("{first}–{last}")],
+        few => few.iter().map(ToString::to_string).collect(),
+    });
+    list(&told.collect::<Vec<_>>())
+}
+
 /// Clauses that may themselves be lists: "a", "a and b", "a, b, and c".
 pub(super) fn clauses(items: &[String]) -> String {
     match items {
