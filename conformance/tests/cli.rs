@@ -83,9 +83,9 @@ fn completions_are_printed() {
 
 #[test]
 fn bad_worlds_are_refused() {
-    refused(&["lockstep", "--nodes", "0"], "a world has 2 to 7");
-    refused(&["lockstep", "--nodes", "99"], "a world has 2 to 7");
-    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 7");
+    refused(&["lockstep", "--nodes", "0"], "a world has 2 to 128");
+    refused(&["lockstep", "--nodes", "99"], "programs are compared with worlds of 2 to 7");
+    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 128");
     refused(&["lockstep", "--crashes", "-1"], "-1");
     refused(&["lockstep", "raft"], "no mapping for protocol 'raft'; there are: bully");
     refused(&["lockstep", "--network", "carrier-pigeon"], "there are: fifo, unordered, set");
@@ -162,5 +162,5 @@ fn bad_traces_are_refused() {
     case("raft", &raft, "no mapping for protocol 'raft'");
     let unguarded = good.replacen("\"guard\":true", "\"guard\":false", 1);
     case("unguarded", &unguarded, "the program implements 'recommended'");
-    case("many", &good.replacen("\"nodes\":3", "\"nodes\":77", 1), "a world has 2 to 7");
+    case("many", &good.replacen("\"nodes\":3", "\"nodes\":77", 1), "worlds of 2 to 7");
 }

@@ -62,11 +62,11 @@ fn refused(ran: &Ran, says: &[&str]) {
 #[test]
 fn wrong_arguments_are_refused_with_the_remedy() {
     let cases: &[(&str, &[&str])] = &[
-        ("check bully --nodes 0", &["0 nodes", "2 to 7"]),
-        ("check bully --nodes 1", &["1 nodes", "2 to 7"]),
-        ("check bully --nodes 8", &["8 nodes", "2 to 7"]),
-        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 7"]),
-        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 7"]),
+        ("check bully --nodes 0", &["0 nodes", "2 to 128"]),
+        ("check bully --nodes 1", &["1 nodes", "2 to 128"]),
+        ("check bully --nodes 8", &["8 nodes", "2 to 7", "--engine simulation"]),
+        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 128"]),
+        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 128"]),
         ("check bull", &["no protocol 'bull'", "bully"]),
         ("check bully --variant nope", &["no variant 'nope'", "recommended", "baseline"]),
         ("check bully --rule nope=1", &["no rule 'nope'", "t_coord", "restart"]),
@@ -91,7 +91,7 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("completions tcsh", &["'tcsh'", "bash", "zsh"]),
         ("check bully --without 1", &["'1'", "1-2", "1>2"]),
         ("check bully --without 2-2", &["'2-2'", "two different ids"]),
-        ("check bully --without 1-9", &["'1-9'", "1 to 7"]),
+        ("check bully --without 1-900", &["'1-900'", "1 to 128"]),
         ("check bully --without 1-4", &["'1-4'", "1 to 3"]),
         ("explore bully --nodes 9", &["9 nodes", "2 to 7"]),
         ("check bully --delay 2", &["--delay", "--timing timed"]),
@@ -411,7 +411,7 @@ fn a_file_that_is_no_trace_is_refused_by_name() {
     let other = good.replacen("\"protocol\":\"bully\"", "\"protocol\":\"raft\"", 1);
     refuse(other.as_bytes(), &["no protocol 'raft'", "bully"]);
     let other = good.replacen("\"nodes\":3", "\"nodes\":0", 1);
-    refuse(other.as_bytes(), &["0 nodes", "2 to 7"]);
+    refuse(other.as_bytes(), &["0 nodes", "2 to 128"]);
     let other = good.replacen("\"t_coord\":true", "\"t_coord\":3", 1);
     refuse(other.as_bytes(), &["rules"]);
     let torn = good.replacen("\"seq\":2,", "\"seq\":2", 1);

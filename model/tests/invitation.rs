@@ -294,7 +294,7 @@ fn groups_and_members_are_read_as_they_are_written() {
         (group.coordinator.number(), group.number, group.to_string()),
         (3, 12, "3.12".into())
     );
-    for wrong in ["", "3", "0.1", "8.1", "3.x", "3.256"] {
+    for wrong in ["", "3", "0.1", "129.1", "3.x", "3.256"] {
         assert!(wrong.parse::<Group>().is_err(), "{wrong:?}");
     }
     let ready = |task| format!(r#"{{"ready":{{"group":"3.12","task":"{task}"}}}}"#);
@@ -302,5 +302,5 @@ fn groups_and_members_are_read_as_they_are_written() {
         let message: Message = serde_json::from_str(&ready(task)).expect("a READY");
         assert_eq!(serde_json::to_string(&message).expect("JSON"), ready(task));
     }
-    assert!(serde_json::from_str::<Message>(&ready("1+9")).is_err());
+    assert!(serde_json::from_str::<Message>(&ready("1+129")).is_err());
 }

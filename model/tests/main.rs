@@ -20,6 +20,7 @@ mod fairness;
 mod garcia_molina;
 mod help;
 mod invitation;
+mod large;
 mod lease;
 mod liveness;
 mod ospf_dr;

@@ -3,7 +3,7 @@
 
 use bellwether_model::property::Temporal;
 use bellwether_model::protocol::stoller::{Elid, Ldr, Message, Process, Status, Stoller, Timer};
-use bellwether_model::protocol::{Envelope, Id, Ids, MAX_NODES, Protocol, Timers, View};
+use bellwether_model::protocol::{Envelope, Id, Ids, Protocol, RunOut, Timers, View};
 
 #[test]
 fn an_election_is_read_as_it_is_written() {
@@ -59,7 +59,7 @@ fn violated(processes: &[Process; 3], sent: &[(usize, usize, Message)]) -> Vec<&
         processes,
         stable: &[0; 3],
         timers: &[Timers::NONE; 3],
-        run_out: [Timers::NONE; MAX_NODES],
+        run_out: RunOut::default(),
         flight: &flight,
     };
     let always = Stoller::PROPERTIES.iter().filter_map(|asked| match asked.temporal {

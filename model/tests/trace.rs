@@ -1,8 +1,8 @@
 //! Traces survive being written and read, and what is not the trace that was written is refused or
 //! at least never breaks anything.
 
-use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
+use bellwether_model::protocol::{MAX_NODES, Protocol};
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
     Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
@@ -26,7 +26,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         select(vec![Start::Converged, Start::Cold]),
         (select(vec![None, Some(1), Some(2)]), select(vec![Symmetry::Reduced, Symmetry::Concrete])),
     );
-    (2..=7_usize, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
+    let nodes = prop_oneof![6 => 2..=7_usize, 1 => 8..=MAX_NODES];
+    (nodes, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
         let (heals, fairness, missing, network, timing, start, (capacity, symmetry)) = surrounding;
         if network == Network::Set {
             faults.duplicates = 0;

@@ -3,7 +3,7 @@
 use super::{RaftElection, chances, decision, report, variant, world};
 use bellwether_model::check::Verdict;
 use bellwether_model::protocol::raft_election::Logs;
-use bellwether_model::protocol::{MAX_NODES, Protocol};
+use bellwether_model::protocol::{MAX_SEARCHED, Protocol};
 use bellwether_model::world::{Missing, Scenario};
 use std::fmt::Write;
 use std::fs;
@@ -143,7 +143,7 @@ fn networks_of_four() -> impl Iterator<Item = Missing> {
 
 /// Whether some process can be elected: as many as make a majority, itself included, have a link to
 /// it and no fresher log.
-fn someone_is_electable(missing: Missing, ranks: [u8; MAX_NODES]) -> bool {
+fn someone_is_electable(missing: Missing, ranks: [u8; MAX_SEARCHED]) -> bool {
     let ids = || bellwether_model::protocol::Id::all(4);
     ids().any(|one| {
         let votes = ids().filter(|&voter| {
@@ -196,7 +196,7 @@ fn without_one_of_the_two_rules_some_networks_have_no_lasting_leader() {
         });
         lasts.count()
     };
-    let electable = networks_of_four().filter(|&m| someone_is_electable(m, [0; MAX_NODES]));
+    let electable = networks_of_four().filter(|&m| someone_is_electable(m, [0; MAX_SEARCHED]));
     let kept = [electable.count(), kept("recommended"), kept("prevote"), kept("check-quorum")];
     assert_eq!(kept, [54, 54, 36, 14]);
 }
