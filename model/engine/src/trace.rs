@@ -7,6 +7,7 @@
 
 mod file;
 mod record;
+mod wrong;
 
 pub use crate::words::{label, label_of, plain, plain_value};
 pub use file::TraceError;

@@ -1,7 +1,7 @@
 //! Traces as files: one JSON object a line, the header first.
 
-use super::{FORMAT, Header, Step, Trace};
-use serde::Serialize;
+use super::{FORMAT, Header, Step, Trace, wrong};
+use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
 
 /// The longest line that is read, in bytes.
@@ -38,15 +38,21 @@ impl Trace {
         match probe.get("format").and_then(serde_json::Value::as_str) {
             Some(FORMAT) => {}
             found => {
-                return Err(TraceError::Format { found: found.unwrap_or("nothing").to_owned() });
+                let nothing = || "nothing".to_owned();
+                let found = found.map_or_else(nothing, |found| format!("{found:?}"));
+                return Err(TraceError::Format { found });
             }
         }
         let promised = promised(&mut probe)?;
-        let header: Header = serde_json::from_value(probe)
-            .map_err(|e| TraceError::Line { line: 1, reason: e.to_string() })?;
+        let header = Header::deserialize(&probe);
+        let header =
+            header.map_err(|e| TraceError::Line { line: 1, reason: wrong::object(&probe, &e) })?;
         let mut steps: Vec<Step> = Vec::new();
         while let Some(line) = lines.next()? {
-            let step: Step = parse(&line, lines.number)?;
+            let step: Step = serde_json::from_str(&line).map_err(|error| TraceError::Line {
+                line: lines.number,
+                reason: wrong::line(&line, &error),
+            })?;
             if step.seq != steps.len() + 1 {
                 let expected = steps.len() + 1;
                 return Err(TraceError::Sequence { line: lines.number, found: step.seq, expected });
@@ -81,23 +87,12 @@ struct FirstLine<'a> {
 fn promised(first: &mut serde_json::Value) -> Result<Option<usize>, TraceError> {
     let said = first.as_object_mut().and_then(|fields| fields.remove("steps"));
     let read = |said: serde_json::Value| {
-        serde_json::from_value(said)
-            .map_err(|e| TraceError::Line { line: 1, reason: format!("steps: {e}") })
+        serde_json::from_value(said).map_err(|error| {
+            let reason = format!("\"steps\": {}", wrong::words(&error));
+            TraceError::Line { line: 1, reason }
+        })
     };
     said.map(read).transpose()
-}
-
-fn parse<T: serde::de::DeserializeOwned>(line: &str, number: usize) -> Result<T, TraceError> {
-    serde_json::from_str(line).map_err(|error| {
-        // The parser counts lines too, and always sees the first.
-        let said = error.to_string();
-        let place = format!(" at line 1 column {}", error.column());
-        let reason = match said.strip_suffix(&place) {
-            Some(said) => format!("{said}, at column {}", error.column()),
-            None => said,
-        };
-        TraceError::Line { line: number, reason }
-    })
 }
 
 /// Whole lines of bounded length.
@@ -137,10 +132,10 @@ pub enum TraceError {
     /// The first line is no header of this format.
     #[error(
         "this is not a trace that can be read here: its first line should say \
-         \"format\":\"{FORMAT}\", it says {found:?}"
+         \"format\":\"{FORMAT}\", it says {found}"
     )]
     Format {
-        /// What the line says.
+        /// What the line says, in quotes, or that it says nothing.
         found: String,
     },
     /// A line is not JSON, or not a step.

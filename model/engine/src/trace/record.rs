@@ -1,8 +1,8 @@
 //! From an execution of the model to a trace, and back.
 
 use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
-use super::{label, plain};
-use crate::protocol::{Effect, Id, Protocol, variant_name};
+use super::{label, plain, wrong};
+use crate::protocol::{Effect, Id, Protocol, variant_name, with_rule};
 use crate::world::{Action, Envelope, Outcome, Scenario, State, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,9 +46,22 @@ impl Trace {
             return Err(TraceError::Protocol { found: self.header.protocol.clone() });
         }
         let rules = serde_json::from_value(self.header.rules.clone())
-            .map_err(|e| TraceError::Header { reason: format!("rules: {e}") })?;
+            .map_err(|e| TraceError::Header { reason: self.wrong_rule::<P>(&e) })?;
         World::new(rules, self.header.world)
             .map_err(|e| TraceError::Header { reason: e.to_string() })
+    }
+
+    /// What is wrong with the rules: of which the value alone is refused, or what the parser says.
+    fn wrong_rule<P: Protocol>(&self, error: &serde_json::Error) -> String {
+        let given = self.header.rules.as_object().into_iter().flatten();
+        let refused = given.into_iter().find_map(|(rule, value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            with_rule(P::VARIANTS.first()?.rules, rule, &value).err()
+        });
+        refused.map_or_else(
+            || format!("\"rules\": {}", wrong::words(error)),
+            |refused| refused.to_string(),
+        )
     }
 
     /// The actions of the [concrete](World::concrete) `world` that the steps tell of.
@@ -235,7 +248,7 @@ fn value(of: &impl Serialize) -> serde_json::Value {
 
 fn parsed<T: DeserializeOwned>(value: &serde_json::Value, step: usize) -> Result<T, TraceError> {
     serde_json::from_value(value.clone())
-        .map_err(|e| TraceError::Step { step, reason: e.to_string() })
+        .map_err(|e| TraceError::Step { step, reason: wrong::words(&e) })
 }
 
 fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
