@@ -286,10 +286,15 @@ pub enum PropertyError {
         name: &'static str,
     },
     /// It says nothing of what there is in the end.
-    #[error("property '{name}' is not of the form ◇□ P, so nothing can be counted until it holds")]
+    #[error(
+        "--until {name}: the property is not of the form ◇□ P, so nothing can be counted until it \
+         holds; there are: {known}"
+    )]
     NotInTheEnd {
         /// The property.
         name: &'static str,
+        /// What there is instead.
+        known: String,
     },
     /// The bound is missing.
     #[error("property '{name}' has to know within how many ticks; give --within TICKS")]

@@ -400,7 +400,7 @@ pub enum CheckError {
     OnlyExactReduces,
     /// The reduction says why.
     #[error("--reduce: {0}")]
-    NotReduced(#[from] NotReduced),
+    NotReduced(NotReduced),
     /// All states would be searched and nothing decided.
     #[error(
         "without dead messages neither liveness is decided nor what only this protocol is asked, \
@@ -435,6 +435,13 @@ pub enum CheckError {
         /// What the other counts.
         reference: Counts,
     },
+}
+
+/// What is said already is no further cause.
+impl From<NotReduced> for CheckError {
+    fn from(why: NotReduced) -> Self {
+        CheckError::NotReduced(why)
+    }
 }
 
 impl CheckError {

@@ -97,6 +97,7 @@ impl Clock {
         if P::TIMERS.iter().any(|row| row.duration.is_none()) {
             return Err(WorldError::Timeless { protocol: P::NAME });
         }
+        all_are_given(protocol, timed, nodes)?;
         let processes = nodes + P::OPTIONS.services.count;
         let (mut measures, mut fixed) = (Places::of(processes), Places::of(processes));
         for id in Id::all(processes) {
@@ -181,6 +182,28 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
     }
 }
 
+/// Whether every duration that a timer takes by these rules is given; if not, all that are missing.
+fn all_are_given<P: Protocol>(protocol: &P, timed: Timed, nodes: usize) -> Result<(), WorldError> {
+    let mut missing = Vec::new();
+    for row in P::TIMERS {
+        let duration = match row.wait(protocol) {
+            Some(Wait::Fixed(duration) | Wait::Detector(duration)) => duration,
+            None => continue,
+        };
+        let staggers = |stagger: &&Stagger<P>| {
+            Id::all(nodes + P::OPTIONS.services.count)
+                .any(|id| (stagger.times)(protocol, id, nodes) > 0)
+        };
+        let by = row.stagger.as_ref().filter(staggers).map(|stagger| stagger.by);
+        for &Duration { name, meaning, .. } in [Some(duration), by].into_iter().flatten() {
+            if timed.durations.get(name).is_none() && !missing.contains(&(name, meaning)) {
+                missing.push((name, meaning));
+            }
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(WorldError::NoDuration { missing }) }
+}
+
 /// How a timer of `id` measures time that waits as long as `wait` says, and a fixed one so much
 /// more.
 fn measure(
@@ -190,7 +213,8 @@ fn measure(
     timed: Timed,
 ) -> Result<Measure, WorldError> {
     let given = |&Duration { name, meaning, .. }: &'static Duration| {
-        timed.durations.get(name).ok_or(WorldError::NoDuration { name, meaning })
+        let missing = || WorldError::NoDuration { missing: vec![(name, meaning)] };
+        timed.durations.get(name).ok_or_else(missing)
     };
     let (duration, least) = match wait {
         Wait::Fixed(duration) => (duration, 1),

@@ -24,7 +24,7 @@ pub enum NotReduced {
     /// A process can come to have too much.
     #[error(
         "dead messages cannot be told from others: a process of this protocol can come to have too \
-         much, or gets too many different messages, to try every pair"
+         much, or gets too many different messages, to try every pair; leave --reduce out"
     )]
     TooMuch,
 }
@@ -119,7 +119,7 @@ impl<P: Protocol> World<P> {
             (
                 P::OPTIONS.canonicalize.is_some(),
                 "of this protocol: its numbers grow without end, so not everything that a process \
-                 can come to have can be tried",
+                 can come to have can be tried; leave --reduce out",
             ),
             (faults.losses != super::Budget::NONE, "where messages are lost; leave --losses out"),
             (faults.duplicates > 0, "where messages are doubled; leave --duplicates out"),

@@ -7,7 +7,7 @@ use crate::protocol::{Id, MAX_NODES, Misfit};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// Too few or too many processes.
-    #[error("{nodes} nodes: a world has 2 to {most}")]
+    #[error("--nodes {nodes}: give 2 to {most} processes")]
     Nodes {
         /// What was asked for.
         nodes: usize,
@@ -88,7 +88,7 @@ pub enum WorldError {
         timing: &'static str,
     },
     /// A link on which nothing fits.
-    #[error("a capacity of 0 lets no message be sent; use at least 1")]
+    #[error("--capacity 0 lets no message be sent; give at least 1")]
     NoCapacity,
     /// Ticks where no clock counts them.
     #[error("--{flag} counts ticks, and only a timed world has them; add --timing timed")]
@@ -165,12 +165,10 @@ pub enum WorldError {
     #[error("with --delay unbounded a message may take any time; leave --processing out")]
     ProcessingUnbounded,
     /// A timer whose time is not said.
-    #[error("a timed world has to know {meaning}; give --{name} TICKS")]
+    #[error("a timed world has to know how long everything takes; give {}", flags(missing))]
     NoDuration {
-        /// The duration's name.
-        name: &'static str,
-        /// What it is.
-        meaning: &'static str,
+        /// All that are not said: the name of each, and what it is.
+        missing: Vec<(&'static str, &'static str)>,
     },
     /// A duration that nothing takes.
     #[error("--{name} has no effect: by these rules no timer of {protocol} takes it; leave it out")]
@@ -192,4 +190,10 @@ pub enum WorldError {
     /// Durations that cannot be those of a protocol.
     #[error("{0}")]
     Durations(String),
+}
+
+/// The flags that say what is missing.
+fn flags(missing: &[(&'static str, &'static str)]) -> String {
+    let one = |(name, meaning): &(&str, &str)| format!("--{name} TICKS ({meaning})");
+    missing.iter().map(one).collect::<Vec<_>>().join(", ")
 }

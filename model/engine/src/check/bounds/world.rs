@@ -40,12 +40,26 @@ impl Until {
             "agreed" => Ok(Until::Agreed),
             _ => {
                 let found = world.select(&[name.to_owned()])?;
-                let ends = found.iter().find(|property| property.formula.starts_with("◇□"));
+                let ends = found.iter().find(|property| property.formula.starts_with(IN_THE_END));
                 let name = ends.map(|property| Until::InTheEnd(property.name));
-                name.ok_or_else(|| PropertyError::NotInTheEnd { name: found[0].name })
+                name.ok_or_else(|| PropertyError::NotInTheEnd {
+                    name: found[0].name,
+                    known: in_the_end(world),
+                })
             }
         }
     }
+}
+
+/// How the formula begins of what comes to hold and then stays.
+const IN_THE_END: &str = "◇□";
+
+/// What counting can stop at in this world.
+fn in_the_end(world: &dyn AnyWorld) -> String {
+    let all = world.select(&[]).unwrap_or_default();
+    let known = all.iter().filter(|property| property.formula.starts_with(IN_THE_END));
+    let known = known.map(|property| property.name);
+    ["rest", "agreed"].into_iter().chain(known).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for Until {

@@ -63,7 +63,7 @@ impl Disk {
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// The system refuses.
-    #[error("cannot {doing} {}: {why}", path.display())]
+    #[error("cannot {doing} {}: {why}; give --disk a folder that can be written", path.display())]
     Io {
         /// What was to be done.
         doing: &'static str,

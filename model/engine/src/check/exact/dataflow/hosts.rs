@@ -17,7 +17,11 @@ pub struct Hosts {
 #[derive(Debug, thiserror::Error)]
 pub enum HostsError {
     /// The system refuses.
-    #[error("cannot read {}: {why}", path.display())]
+    #[error(
+        "cannot read {}: {why}; give --hosts a file that says HOST:PORT of each process, one a \
+         line",
+        path.display()
+    )]
     Read {
         /// The file.
         path: PathBuf,
@@ -152,7 +156,8 @@ mod tests {
         let many = "there is no process 2: F names 2, and the first is 0";
         assert_eq!(read("a:1\nb:1\n", 2), Err(many.to_owned()));
         let none = Hosts::read(Path::new("/proc/nowhere"), 0).map_err(|error| error.to_string());
-        let refused = "cannot read /proc/nowhere: No such file or directory (os error 2)";
+        let refused = "cannot read /proc/nowhere: No such file or directory (os error 2); give \
+                       --hosts a file that says HOST:PORT of each process, one a line";
         assert_eq!(none, Err(refused.to_owned()));
     }
 }
