@@ -64,6 +64,13 @@ pub fn proved(protocol: &str) -> &'static [&'static str] {
     }
 }
 
+/// What is proved of the past and asked in no world, in words: a world would have to remember it.
+#[must_use]
+pub fn meaning(property: &str) -> Option<&'static str> {
+    let is_known = property == "one-leader-ever";
+    is_known.then_some("no two processes ever lead in one term or epoch, not even in turn")
+}
+
 fn read<P: Protocol>(rules: &dyn AnyRules) -> Result<P, String> {
     serde_json::from_value(rules.json()).map_err(|error| error.to_string())
 }

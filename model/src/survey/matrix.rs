@@ -2,6 +2,7 @@
 
 use super::{Cell, Row, Standing, Surrounding};
 use crate::protocol::REGISTRY;
+use crate::prove;
 use std::fmt::Write;
 
 /// The matrix as a table in Markdown. A cell in which everything holds is set in bold.
@@ -25,6 +26,10 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
         let proved = if proved.is_empty() { "-".to_owned() } else { proved.join(", ") };
         let _ = writeln!(out, " {} | {proved} |", row.messages.words());
     }
+    out += "\n| world | what happens in it |\n|---|---|\n";
+    for Surrounding { name, meaning, .. } in worlds {
+        let _ = writeln!(out, "| {name} | {meaning} |");
+    }
     out += "\n| name in a cell | property | asked of | in words |\n|---|---|---|---|\n";
     for Name { shown, property, protocols, meaning } in names(rows) {
         let of = protocols.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -46,19 +51,23 @@ pub struct Name {
     pub meaning: &'static str,
 }
 
-/// The names that the cells show, each once.
+/// The names that the cells show, each once: first those of worlds, then those that are proved for
+/// every number of processes.
 #[must_use]
 pub fn names(rows: &[Row]) -> Vec<Name> {
     let mut all: Vec<Name> = Vec::new();
-    for row in rows {
-        for (shown, property) in row.cells.iter().flat_map(Cell::names) {
-            let Some(meaning) = meaning(row.protocol, property) else { continue };
-            let is = |known: &&mut Name| (known.shown, known.meaning) == (shown, meaning);
-            match all.iter_mut().find(is) {
-                Some(known) if known.protocols.contains(&row.protocol) => {}
-                Some(known) => known.protocols.push(row.protocol),
-                None => all.push(Name { shown, property, protocols: vec![row.protocol], meaning }),
-            }
+    let of = |row: &Row, (shown, property)| (row.protocol, shown, property);
+    let shown = rows
+        .iter()
+        .flat_map(|row| row.cells.iter().flat_map(Cell::names).map(move |names| of(row, names)));
+    let proved = rows.iter().flat_map(|row| row.proved.iter().map(move |&n| of(row, (n, n))));
+    for (protocol, shown, property) in shown.chain(proved) {
+        let Some(meaning) = meaning(protocol, property) else { continue };
+        let is = |known: &&mut Name| (known.shown, known.meaning) == (shown, meaning);
+        match all.iter_mut().find(is) {
+            Some(known) if known.protocols.contains(&protocol) => {}
+            Some(known) => known.protocols.push(protocol),
+            None => all.push(Name { shown, property, protocols: vec![protocol], meaning }),
         }
     }
     for name in &mut all {
@@ -69,10 +78,15 @@ pub fn names(rows: &[Row]) -> Vec<Name> {
     all
 }
 
-/// A property of a protocol in words.
+/// A property of a protocol in words, or what is proved of it besides.
 fn meaning(protocol: &str, property: &str) -> Option<&'static str> {
     let (usual, timed) = REGISTRY.find(protocol).ok()?.properties();
-    usual.iter().chain(&timed).find(|known| known.name == property).map(|known| known.meaning)
+    let known = usual.iter().chain(&timed).find(|known| known.name == property);
+    let proved = || {
+        let is_proved = prove::proved(protocol).contains(&property);
+        is_proved.then(|| prove::meaning(property)).flatten()
+    };
+    known.map(|known| known.meaning).or_else(proved)
 }
 
 const LEFT: usize = 150;
