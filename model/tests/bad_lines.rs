@@ -2,6 +2,8 @@
 
 use assert_cmd::Command;
 use std::fmt::Write as _;
+use std::fs;
+use tempfile::TempDir;
 
 const LINES: &[&str] = &[
     "check",
@@ -30,6 +32,7 @@ const LINES: &[&str] = &[
     "check bully --delay 1..",
     "check bully --delay 3..1 --t-elec 1 --t-coord 1 --t-detect 1",
     "check bully --t-elec 0 --timing timed --delay 1",
+    "check bully --t-elec 0 --timing timed --delay 1 --t-coord 8 --t-detect 1 --t-heartbeat 3",
     "check bully --t-lease 3 --timing timed --delay 1",
     "check bully --t-elec 3",
     "check bully --timing perfect --delay 1",
@@ -151,21 +154,145 @@ const LINES: &[&str] = &[
     "trace",
     "trace .",
     "explore",
+    "check bully --quiet --quiet",
+    "check bully --variant baseline --variant lesson",
+    "check bully --threads 1 --threads 2",
+    "check bully -- --nodes",
+    "--nodes 3 check bully",
+    "help check bully extra",
+    "check bully -nodes 3",
+    "check quorum --timing timed",
+    "check bully --timing timed --delay 1..3 --t-elec 3",
+    "tune bully --delay 3..1",
+    "check bully --rule guard=true --rule guard=false",
+    "check bully --recoveries 3 --crashes 1",
+    "check bully --losses 1 --fairness strong --property at-most-one-leader",
+    "tune bully --losses 1 --fairness strong",
+    "bounds bully --losses 1 --fairness strong",
+    "check bully --timing timed --delay 1 --t-elec 3 --t-coord 8 --t-detect 1 --t-heartbeat 3 \
+     --within 20 --property at-most-one-leader",
+    "tune bully --delay 1 --t-heartbeat 3 --within 20",
+    "bounds bully --timing timed --delay 1 --t-elec 3 --t-coord 8 --t-detect 1 --t-heartbeat 3 \
+     --within 20",
+    "bounds bully --until agreement --ascii",
+    "check bully --memory lots --ascii",
 ];
+
+/// What a message proposes to do, or where it says what there is.
+const REMEDIES: &[&str] = &[
+    "there are: ",
+    "give ",
+    "leave ",
+    "use ",
+    "add ",
+    "write ",
+    "they are numbered ",
+    " takes at least ",
+    " shows ",
+    " saves ",
+    " is an id from ",
+    " is true or false",
+    " is equal, or ",
+    " is a number from ",
+    " ids are ",
+    " is the id of ",
+    " is 0 to 1/2",
+    "a range is for 'tune'",
+    "there are proofs of ",
+    "a rule is given as ",
+];
+
+/// Whether a message says where the line is wrong: it names a word behind the command, or what is
+/// missing there.
+fn has_a_place(message: &str, line: &str) -> bool {
+    let mut words = line.split([' ', '=']).filter(|word| word.len() > 1);
+    let alone = words.clone().count() == 1;
+    let named = words.any(|word| (alone || word != "check") && message.contains(word));
+    named || message.replace("--help", "").contains("--")
+}
+
+/// What the checker says of a line that it refuses. It is installed, so that what it gives as the
+/// next command begins with the name it was called by, which is shortened here.
+#[track_caller]
+fn refused(line: &str) -> String {
+    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
+    let program = command.get_program().to_string_lossy().into_owned();
+    command.env_remove("CARGO").args(line.split_whitespace());
+    let output = command.output().expect("it runs");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+    assert!(stderr.starts_with("error: "), "{line}: {stderr}");
+    assert!(output.stdout.is_empty(), "{line} prints something else");
+    assert!(!line.contains("--ascii") || stderr.is_ascii(), "{line}: {stderr}");
+    let message = stderr.trim_end().trim_end_matches("For more information, try '--help'.");
+    message.trim_end().replace(&program, "bellwether-model")
+}
 
 #[test]
 fn every_bad_command_line_is_told_what_is_wrong_and_what_to_do() {
     assert!(LINES.len() >= 60, "only {}", LINES.len());
     let mut told = String::new();
     for line in LINES {
+        let message = refused(line);
+        assert!(has_a_place(&message, line), "{line}: where? {message}");
+        assert!(REMEDIES.iter().any(|does| message.contains(does)), "{line}: then? {message}");
+        let sentence = message.trim_start_matches("error: ").split("; ").next().expect("one");
+        assert_eq!(message.matches(sentence).count(), 1, "{line}: it is said twice: {message}");
+        let _ = writeln!(told, "$ bellwether-model {line}\n{message}\n");
+    }
+    insta::assert_snapshot!(told);
+}
+
+/// Under cargo, what an error gives as the next command is one of cargo.
+#[test]
+fn the_remedy_of_an_error_is_one_of_cargo_where_cargo_runs_the_program() {
+    for (line, next) in [
+        ("check", "'cargo run --release -- list'"),
+        ("check bully --jsn", "'cargo run --release -- check --help'"),
+        ("trace /dev/null", "'cargo run --release -- check PROTOCOL --out DIR'"),
+        ("tune queue", "'cargo run --release -- check queue --timing timed --delay TICKS"),
+    ] {
         let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
-        let output = command.args(line.split_whitespace()).output().expect("it runs");
-        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(stderr.starts_with("error: "), "{line}: {stderr}");
-        assert!(output.stdout.is_empty(), "{line} prints something else");
-        let message = stderr.trim_end().trim_end_matches("For more information, try '--help'.");
-        let _ = writeln!(told, "$ bellwether-model {line}\n{}\n", message.trim_end());
+        let output = command.env("CARGO", "cargo").args(line.split_whitespace()).output();
+        let stderr = String::from_utf8(output.expect("it runs").stderr).expect("UTF-8");
+        assert!(stderr.contains(next), "{line}: {stderr}");
+    }
+}
+
+/// A trace that was changed by hand, and what is said of it.
+#[test]
+fn every_bad_trace_is_told_its_line_its_key_and_what_should_stand_there() {
+    let dir = TempDir::new().expect("a folder");
+    let out = dir.path().to_str().expect("UTF-8");
+    let line = format!("check bully --recoveries 1 --property at-most-one-leader --out {out}");
+    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
+    let found = command.args(line.split(' ')).output().expect("it runs");
+    assert_eq!(found.status.code(), Some(1));
+    let good = dir.path().join("bully-at-most-one-leader.ndjson");
+    let good = fs::read_to_string(good).expect("it was saved");
+    let file = dir.path().join("bad.ndjson");
+    let mut told = String::new();
+    let half = good.rfind("\"event\"").expect("there is a step");
+    for (old, new) in [
+        (&good[half + 12..], "\n"),
+        ("\"seq\":2", "\"seq\":\"two\""),
+        ("\"kind\":\"crash\"", "\"kind\":\"crush\""),
+        ("\"node\":3", "\"node\":0"),
+        ("\"variant\":\"recommended\"", "\"variant\":5"),
+        ("\"t_coord\":true", "\"t_coord\":\"maybe\""),
+        ("\"crashes\":1", "\"crashes\":-1"),
+        ("\"protocol\":\"bully\"", "\"protocol\":\"bull\""),
+        ("\"seq\":2", "\"seq\":7"),
+        ("\"up\":true", "\"up\":1"),
+        ("\"from\":3", "\"form\":3"),
+        ("{\"seq\":1,", "{\"seq\":1,,"),
+    ] {
+        let bad = good.replacen(old, new, 1);
+        assert_ne!(bad, good, "no {old} in {good}");
+        fs::write(&file, bad).expect("it can be written");
+        let message = refused(&format!("trace {}", file.display())).replace(out, "DIR");
+        let new = if new == "\n" { "(the end is cut off)" } else { new };
+        let _ = writeln!(told, "{new}\n{message}\n");
     }
     insta::assert_snapshot!(told);
 }

@@ -121,6 +121,9 @@ fn with_ascii(dir: &Path) -> Vec<String> {
         "survey bully --max-states 300 --json",
         "survey bully --max-states 300 --markdown",
         "survey --show bully crash-recovery",
+        "list",
+        "list quorum",
+        "list lease --json",
         "claims --max-states 1",
         "claims --max-states 1 --markdown",
         "claims --max-states 1 --json",
@@ -167,5 +170,5 @@ fn ascii_is_ascii_throughout() {
             assert!(asked || without_solver, "{command}");
         }
     }
-    assert_eq!(tried, 7);
+    assert_eq!(tried, 8);
 }

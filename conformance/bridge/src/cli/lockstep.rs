@@ -50,8 +50,8 @@ pub(super) struct LockstepArgs {
 const EXAMPLES: &str = "\
 Examples:
   bellwether-model lockstep --recoveries 1
-  bellwether-model lockstep --nodes 4 --network unordered --suspicions 1
-  bellwether-model lockstep --timing asynchronous --capacity 2 --json";
+  bellwether-model lockstep --network unordered --suspicions 1
+  bellwether-model lockstep --timing asynchronous --json";
 
 /// Why a flag of timed worlds is refused.
 const NO_CLOCK: &str = "the comparison sets the clocks of the program itself; leave it out, and \
@@ -69,6 +69,7 @@ impl LockstepArgs {
         }
         self.world.refuse_clock(NO_CLOCK)?;
         self.world.change_something()?;
+        self.world.change_what_happens()?;
         if self.limits.threads.is_some() {
             let why = "one thread compares, and another counts; leave it out".to_owned();
             return Err(UsageError::NoEffect { flag: "--threads".to_owned(), why }.into());

@@ -56,14 +56,19 @@ enum Command {
 
 /// The whole command line of a program called `name`, with a flag for each duration.
 fn command(name: &'static str, registry: Registry) -> Clap {
-    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| name.to_owned());
-    let called = called(name, &format!("-p {package}"));
+    let called = called_again(name);
     let named = |command: Clap| match command.get_after_help().map(ToString::to_string) {
         Some(help) => command.after_help(help.replace(WRITTEN_FOR, &called)),
         None => command,
     };
     let command = Cli::command().name(name).mut_subcommands(named);
     with_durations(command.mut_subcommand("lockstep", offered), registry)
+}
+
+/// How the program is called again: it need not be the package that cargo runs by default.
+fn called_again(name: &str) -> String {
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| name.to_owned());
+    called(name, &format!("-p {package}"))
 }
 
 /// What `lockstep` offers of the flags of worlds: none of those with a clock, one thread, and no
@@ -95,7 +100,7 @@ const WRITTEN_FOR: &str = "bellwether-model";
 #[must_use]
 pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
     let tells = |_: &str, protocol: &str| about(mappings, protocol);
-    let matches = match parse(&command(name, registry), &tells) {
+    let matches = match parse(&command(name, registry), &called_again(name), &tells) {
         Ok(matches) => matches,
         Err(status) => return status,
     };

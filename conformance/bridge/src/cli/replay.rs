@@ -3,8 +3,8 @@
 use super::{CONFORMS, DIVERGES, ERROR, GOOD};
 use crate::mapping::{AnyMapping, Mappings};
 use crate::replay::Replayed;
-use anyhow::Context;
-use bellwether_engine::cli::text;
+use anyhow::{Context, anyhow};
+use bellwether_engine::cli::{text, unreadable};
 use bellwether_engine::trace::Trace;
 use clap::Args;
 use serde_json::json;
@@ -46,8 +46,8 @@ impl ReplayArgs {
     pub(super) fn trace(&self) -> anyhow::Result<Trace> {
         let saved = "'check --out DIR' saves traces as DIR/NAME.ndjson";
         let file = File::open(&self.file)
-            .with_context(|| format!("cannot open {}; {saved}", self.name()))?;
-        Trace::read(BufReader::new(file)).with_context(|| self.name())
+            .map_err(|why| anyhow!("cannot open {}: {why}; {saved}", self.name()))?;
+        Trace::read(BufReader::new(file)).map_err(|wrong| unreadable(&self.name(), wrong, saved))
     }
 
     pub(super) fn replay(&self, trace: &Trace, mapping: &dyn AnyMapping) -> anyhow::Result<u8> {

@@ -10,7 +10,7 @@ use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
 use crate::words::instead_of;
 use anstyle::AnsiColor;
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, Command};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;
 use std::path::PathBuf;
@@ -62,7 +62,16 @@ Examples:
   bellwether-model bounds bully --variant coulouris --nodes 4 --show messages
   bellwether-model bounds bully --recoveries 1 --until agreed --out out";
 
+/// What `bounds` offers of the flags of worlds: not those that only properties depend on.
+pub(super) fn offered(command: Command) -> Command {
+    command.mut_args(|arg| match arg.get_id().as_str() {
+        "fairness" | "within" => arg.hide(true),
+        _ => arg,
+    })
+}
+
 pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
+    args.world.change_what_happens()?;
     shown::prepare(args.out.as_deref())?;
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let until = Until::named(&args.until, &*world)?;

@@ -11,7 +11,7 @@ use crate::check::{
 use crate::property::Kind;
 use crate::trace::Trace;
 use anstyle::{AnsiColor, Style};
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::HashSet;
 use std::io::Write;
@@ -133,6 +133,21 @@ enum ReduceArg {
     DeadMessages,
 }
 
+/// What `check` says of the limits that every search has: it alone has several engines.
+pub(super) fn offered(command: Command) -> Command {
+    command.mut_args(|arg| match arg.get_id().as_str() {
+        "threads" => arg.help(
+            "With how many threads, or workers of the engine dataflow; it and exact find the same \
+             with any number [default: one for each processor; stateright's engines: 1]",
+        ),
+        "max_states" => arg.help(
+            "Give up after this many states; with random walks, after this many steps [default: \
+             walks take a million steps, or as many as --max-seconds allows]",
+        ),
+        _ => arg,
+    })
+}
+
 pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     shown::prepare(args.out.as_deref())?;
     let world = match args.engine {
@@ -158,6 +173,8 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         return Err(UsageError::NoEffect { flag: "--hosts".to_owned(), why: why.to_owned() }.into());
     }
     let properties = world.select(&args.named()).map_err(UsageError::Property)?;
+    let asked: Vec<_> = properties.iter().map(|asked| (asked.name, asked.kind())).collect();
+    args.world.are_asked_about(&asked)?;
     let bar = args.progress.bar(args.json);
     let look = &mut |event| bar.tell("", event);
     let found = check::decide(&*world, &properties, &args.options()?, look);
@@ -313,8 +330,9 @@ fn cut_short(report: &Report, reason: Reason) -> String {
     let far = match report.unfinished {
         Some(Unfinished { levels, waiting }) => {
             let s = if levels == 1 { "" } else { "s" };
+            let states = if waiting == 1 { "state" } else { "states" };
             let waiting = HumanCount(waiting);
-            format!(" after {levels} level{s}, with {waiting} states waiting")
+            format!(" after {levels} level{s}, with {waiting} {states} waiting")
         }
         None if matches!(report.engine, Engine::Exact | Engine::Dataflow) => {
             " after all states were searched".to_owned()

@@ -4,39 +4,51 @@ use crate::words::{instead_of, perhaps};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// The message; nothing if clap's own serves.
-pub(super) fn complaint(command: &Command, words: &[&str], error: &Error) -> Option<String> {
+/// The message; nothing if clap's own serves. What it gives as the next command begins as the
+/// program is `called`.
+pub(super) fn complaint(
+    (command, called): (&Command, &str),
+    words: &[&str],
+    error: &Error,
+) -> Option<String> {
     let program = command.get_name();
     let of = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
-    let name = of.map(|of| format!("{program} {}", of.get_name()));
-    let called = name.as_deref().unwrap_or(program);
-    let see = format!("'{called} --help' shows what there is");
+    let name = of.map_or(program.to_owned(), |of| format!("{program} {}", of.get_name()));
+    let next = of.map_or(called.to_owned(), |of| format!("{called} {}", of.get_name()));
+    let see = format!("'{next} --help' shows what there is");
+    let known = of.unwrap_or(command).get_arguments().filter(|arg| !arg.is_hide_set());
+    let known: Vec<String> =
+        known.filter_map(clap::Arg::get_long).map(|long| format!("--{long}")).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    // Else its letters are read as short flags, and the rest as a value.
+    let one_dash = |word: &&&str| word.len() > 2 && known.contains(&&*format!("-{word}"));
+    if let Some(word) = words.iter().find(one_dash) {
+        return Some(format!("{name} has no flag '{word}'; did you mean '-{word}'? {see}"));
+    }
     let flag = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue).unwrap_or_default();
     Some(match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let wrong = context(error, ContextKind::InvalidSubcommand)?;
-            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            format!("there is no command '{wrong}'; {}", instead_of(&wrong, &known))
+            no_command((command, called), words, &wrong)
         }
         ErrorKind::UnknownArgument => {
             let wrong = flag?;
-            if !wrong.starts_with('-') {
-                return Some(format!("'{wrong}' is one argument too many for {called}; {see}"));
+            if known.contains(&&*wrong) {
+                elsewhere(&wrong, &name, words)
+            } else if wrong.starts_with('-') {
+                format!("{name} has no flag '{wrong}'; {}{see}", perhaps(&wrong, &known))
+            } else {
+                format!("'{wrong}' is one argument too many for {name}; {see}")
             }
-            let known = of.unwrap_or(command).get_arguments().filter(|arg| !arg.is_hide_set());
-            let known: Vec<String> =
-                known.filter_map(clap::Arg::get_long).map(|long| format!("--{long}")).collect();
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            format!("{called} has no flag '{wrong}'; {}{see}", perhaps(&wrong, &known))
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = bare(&flag?);
             let see = match missing == "PROTOCOL" {
-                true => format!("'{program} list' shows the protocols"),
+                true => format!("'{called} list' shows the protocols"),
                 false => see,
             };
-            format!("{called} needs {missing}; {see}")
+            format!("{name} needs {missing}; {see}")
         }
         ErrorKind::InvalidValue if value.is_empty() => {
             let flag = bare(&flag?);
@@ -56,15 +68,41 @@ pub(super) fn complaint(command: &Command, words: &[&str], error: &Error) -> Opt
             format!("{} cannot be '{value}': {why}", first(&flag?))
         }
         ErrorKind::WrongNumberOfValues => {
-            format!("{} takes all of these values, or is left out", bare(&flag?))
+            format!("{} takes all of these values; give them, or leave it out", bare(&flag?))
         }
         ErrorKind::ArgumentConflict => {
             let other = context(error, ContextKind::PriorArg)?;
             let (one, other) = (first(&flag?), first(&other));
+            if one == other {
+                return Some(format!("{one} is given more than once; give it once"));
+            }
             format!("{one} and {other} exclude each other; leave one of them out")
         }
         _ => return None,
     })
+}
+
+/// There is no such command, or too much behind `help`.
+fn no_command((command, called): (&Command, &str), words: &[&str], wrong: &str) -> String {
+    if let [_, "help", of, .., last] = words
+        && command.find_subcommand(of).is_some()
+    {
+        let program = command.get_name();
+        return format!(
+            "'{last}' is one argument too many for {program} help; '{called} help {of}' shows what \
+             there is"
+        );
+    }
+    let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    format!("there is no command '{wrong}'; {}", instead_of(wrong, &known))
+}
+
+/// A flag of the command `name` that stands where flags are none, or before the command.
+fn elsewhere(flag: &str, name: &str, words: &[&str]) -> String {
+    match words.contains(&"--") {
+        true => format!("'{flag}' is no flag behind '--'; leave '--' out"),
+        false => format!("'{flag}' is a flag of {name}; write it behind that"),
+    }
 }
 
 /// A flag with the names of its values, or the name of an argument, as clap writes it, without its

@@ -2,8 +2,8 @@
 //! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
 
 use super::world_args::without_clock;
-use super::{complaint, text};
-use crate::erased::{AnyProperty, AnyProtocol, Registry};
+use super::{Tool, complaint, text};
+use crate::erased::{AnyProperty, AnyProtocol};
 use crate::protocol::{Rule, Values};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
@@ -30,12 +30,12 @@ pub struct About {
 /// protocol.
 pub type Tells<'a> = dyn Fn(&str, &str) -> anyhow::Result<About> + 'a;
 
-/// Reads the command line. What is asked of the help is printed, and what is wrong is told; then
-/// there is only an exit status.
+/// Reads the command line of a program that is [called](super::called) like this. What is asked of
+/// the help is printed, and what is wrong is told; then there is only an exit status.
 ///
 /// # Errors
 /// The exit status, if the program has nothing to do any more.
-pub fn parse(command: &Command, tells: &Tells<'_>) -> Result<ArgMatches, ExitCode> {
+pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMatches, ExitCode> {
     let words = with_help_last(command, std::env::args_os().collect());
     let error = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => return Ok(matches),
@@ -53,7 +53,7 @@ pub fn parse(command: &Command, tells: &Tells<'_>) -> Result<ArgMatches, ExitCod
             None => printed(&error),
         },
         _ if !error.use_stderr() => printed(&error),
-        _ => match complaint::complaint(command, &text, &error) {
+        _ => match complaint::complaint((command, called), &text, &error) {
             Some(message) => super::fail(&message),
             None => printed(&error),
         },
@@ -141,10 +141,15 @@ fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: b
     let after = match about {
         Some(about) if long => about.text.clone(),
         Some(_) => "--help also shows the variants, rules and properties".to_owned(),
-        None => format!(
-            "'{name} PROTOCOL --help' shows the protocol's variants, its rules with their values, \
-             and the durations of its timers.\n\n{examples}"
-        ),
+        None => {
+            let has_clock =
+                of.get_arguments().any(|arg| arg.get_id() == "delay" && !arg.is_hide_set());
+            let durations = if has_clock { ", and the durations of its timers" } else { "" };
+            format!(
+                "'{name} PROTOCOL --help' shows the protocol's variants and its rules with their \
+                 values{durations}.\n\n{examples}"
+            )
+        }
     };
     of.after_help(text::wrap(&after, Some(width())))
 }
@@ -157,11 +162,11 @@ fn width() -> usize {
 const WIDEST: usize = 100;
 
 /// What there is to say of a protocol of the registry.
-pub(super) fn about(registry: Registry, command: &str, name: &str) -> anyhow::Result<About> {
-    let protocol = registry.find(name)?;
+pub(super) fn about(tool: Tool, command: &str, name: &str) -> anyhow::Result<About> {
+    let protocol = tool.registry.find(name)?;
     let durations: Vec<_> = protocol.durations().iter().map(|one| one.name).collect();
     if durations.is_empty() && command == "tune" {
-        return Err(anyhow::anyhow!(super::tune::nothing_timed(name)));
+        return Err(anyhow::anyhow!(super::tune::nothing_timed(&tool.called(), name)));
     }
     let mut text = format!("{name}: {}\n\n{}", protocol.summary(), variants(protocol));
     text += &format!("\n{}", rules(protocol));

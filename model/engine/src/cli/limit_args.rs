@@ -9,14 +9,13 @@ use std::time::Duration;
 /// claimed.
 #[derive(Clone, Debug, Args)]
 pub struct LimitArgs {
-    /// With how many threads, or workers of the engine dataflow; it and exact find the same with
-    /// any number [default: one for each processor; stateright's engines: 1]
+    /// With how many threads; what is found is the same with any number [default: one for each
+    /// processor]
     #[arg(short, long, value_name = "T", help_heading = "Search",
           value_parser = threads, allow_negative_numbers = true)]
     pub threads: Option<u16>,
 
-    /// Give up after this many states; with random walks, after this many steps [default: walks
-    /// take a million steps, or as many as --max-seconds allows]
+    /// Give up after this many states
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
           value_parser = states, allow_negative_numbers = true)]
     pub max_states: Option<u64>,
@@ -81,8 +80,9 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    let wrong =
-        || "give a number of bytes, with K, M or G behind it for 1024, 1024² or 1024³".to_owned();
+    let wrong = || {
+        "give a number of bytes, with K, M or G behind it for 1024 bytes, 1024K or 1024M".to_owned()
+    };
     let (number, shift) = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
         Some('K') => (&text[..text.len() - 1], 10),
         Some('M') => (&text[..text.len() - 1], 20),

@@ -4,6 +4,7 @@ use super::table::Table;
 use super::{HOLDS, Tool, help, text};
 use crate::erased::{AnyProperty, AnyProtocol, VariantRow};
 use crate::protocol::Rule;
+use crate::report::ascii;
 use crate::trace::plain;
 use clap::Args;
 use serde_json::{Value, json};
@@ -19,6 +20,10 @@ pub(super) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    /// Print ASCII characters only
+    #[arg(long)]
+    ascii: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -29,21 +34,19 @@ Examples:
 
 pub(super) fn run(tool: Tool, args: &ListArgs) -> anyhow::Result<u8> {
     match &args.protocol {
-        Some(name) => one(tool.registry.find(name)?, args.json),
-        None => all(tool, args.json),
+        Some(name) => one(tool.registry.find(name)?, args),
+        None => all(tool, args),
     }
 }
 
-fn all(tool: Tool, json: bool) -> anyhow::Result<u8> {
+fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<u8> {
     let summary = |protocol: &dyn AnyProtocol| {
         let variants: Vec<_> = protocol.variants().iter().map(|v| v.name).collect();
         json!({ "name": protocol.name(), "summary": protocol.summary(), "variants": variants })
     };
     let summaries = tool.registry.iter().map(summary);
-    if json {
-        let list: Vec<_> = summaries.collect();
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&list)?)?;
-        return Ok(HOLDS);
+    if args.json {
+        return print_pretty(&summaries.collect(), args.ascii);
     }
     let mut table = Table::new(["protocol", "variants", "what it is"]);
     for summary in summaries {
@@ -52,14 +55,19 @@ fn all(tool: Tool, json: bool) -> anyhow::Result<u8> {
             value => plain_text(value),
         }));
     }
-    writeln!(
-        std::io::stdout(),
-        "{table}\n\n'list PROTOCOL' shows a protocol's variants and rules."
-    )?;
+    let more = format!("'{} list PROTOCOL' shows a protocol's variants and rules.", tool.called());
+    let (table, more) = (table.print(args.ascii), text::wrap(&more, text::width()));
+    writeln!(text::stdout(args.ascii), "{table}\n\n{more}")?;
     Ok(HOLDS)
 }
 
-fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
+fn print_pretty(whole: &Value, ascii: bool) -> anyhow::Result<u8> {
+    let json = serde_json::to_string_pretty(whole)?;
+    writeln!(std::io::stdout(), "{}", if ascii { ascii::json(&json) } else { json })?;
+    Ok(HOLDS)
+}
+
+fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<u8> {
     let (name, summary) = (protocol.name(), protocol.summary());
     let variants = protocol.variants();
     let (usual, timed) = protocol.properties();
@@ -70,16 +78,15 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
         .iter()
         .map(|d| json!({ "name": d.name, "meaning": d.meaning }))
         .collect();
-    let mut out = std::io::stdout();
-    if json {
+    let mut out = text::stdout(args.ascii);
+    if args.json {
         let variant =
             |v: &VariantRow| json!({ "name": v.name, "source": v.source, "rules": v.rules });
         let variants: Vec<_> = variants.iter().map(variant).collect();
         let rules: Vec<_> = protocol.rule_rows().iter().map(Rule::view).collect();
         let whole = json!({ "name": name, "summary": summary, "variants": variants,
                             "rules": rules, "properties": properties, "durations": durations });
-        writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?;
-        return Ok(HOLDS);
+        return print_pretty(&whole, args.ascii);
     }
     let head = text::wrap(&format!("{name}: {summary}"), text::width());
     writeln!(out, "{head}\n\nVariants, and the text that gives the rules:")?;
@@ -87,7 +94,7 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
     for variant in &variants {
         sources.row([variant.name, variant.source]);
     }
-    let rules = rules(&variants);
+    let [sources, rules] = [sources, rules(&variants)].map(|table| table.print(args.ascii));
     writeln!(out, "{sources}\n\nRules (replace one with --rule RULE=VALUE):\n{rules}\n")?;
     write!(out, "{}", text::wrap(&help::rules(protocol), text::width()))?;
     let mut asked = Table::new(["property", "kind", "formula", "in words"]);
@@ -96,7 +103,7 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
     }
     let choose = "Properties (choose with --property NAME; those that count ticks need --timing \
                   timed):";
-    writeln!(out, "\n{}\n{asked}", text::wrap(choose, text::width()))?;
+    writeln!(out, "\n{}\n{}", text::wrap(choose, text::width()), asked.print(args.ascii))?;
     if !protocol.not_promised().is_empty() {
         let line = format!("Not promised in any world: {}", protocol.not_promised().join(", "));
         writeln!(out, "\n{}", text::wrap(&line, text::width()))?;
@@ -106,7 +113,11 @@ fn one(protocol: &dyn AnyProtocol, json: bool) -> anyhow::Result<u8> {
         for duration in &durations {
             table.row(["name", "meaning"].map(|key| plain_text(&duration[key])));
         }
-        writeln!(out, "\nDurations in timed worlds (set with --NAME TICKS):\n{table}")?;
+        writeln!(
+            out,
+            "\nDurations in timed worlds (set with --NAME TICKS):\n{}",
+            table.print(args.ascii)
+        )?;
     }
     Ok(HOLDS)
 }

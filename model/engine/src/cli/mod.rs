@@ -16,6 +16,7 @@ pub mod text;
 mod timed_args;
 mod trace;
 mod tune;
+mod usage;
 mod walks;
 mod world_args;
 
@@ -25,13 +26,16 @@ pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
+pub use trace::unreadable;
+pub use usage::UsageError;
 pub use world_args::{
-    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, UsageError, WorldArgs,
+    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, WorldArgs,
     searchable_world, without_clock, world,
 };
 
 use crate::check::{Cancel, Verdict};
 use crate::erased::Registry;
+use crate::report::ascii;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -129,7 +133,14 @@ fn command(tool: Tool) -> clap::Command {
          that protocol has)\n\n{EXIT_STATUS}"
     );
     let command = command.after_help(help).mut_subcommands(|command| tool.named(command));
-    let command = with_durations(command, tool.registry).mut_subcommand("tune", tune::offered);
+    let command = with_durations(command, tool.registry).mut_subcommands(|command| {
+        match command.get_name() {
+            "check" => check::offered(command),
+            "tune" => tune::offered(command),
+            "bounds" => bounds::offered(command),
+            _ => command,
+        }
+    });
     let [only] = tool.registry.names()[..] else { return command };
     // There is but one protocol, so it need not be named.
     command.mut_subcommands(|command| {
@@ -196,8 +207,8 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
-    let tells = |command: &str, protocol: &str| help::about(tool.registry, command, protocol);
-    let matches = match parse(&command(tool), &tells) {
+    let tells = |command: &str, protocol: &str| help::about(tool, command, protocol);
+    let matches = match parse(&command(tool), &tool.called(), &tells) {
         Ok(matches) => matches,
         Err(status) => return status,
     };
@@ -220,9 +231,11 @@ pub fn main(tool: Tool) -> ExitCode {
     }
 }
 
-/// Tells what is wrong; the exit status.
+/// Tells what is wrong, in ASCII if the command line asks for that; the exit status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
+    let asked = std::env::args_os().any(|word| word == "--ascii");
+    let message = if asked { ascii::text(message) } else { message.to_owned() };
     anstream::eprintln!("{ERROR}error:{ERROR:#} {message}");
     ExitCode::from(USAGE)
 }

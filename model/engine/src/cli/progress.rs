@@ -7,9 +7,10 @@
 use crate::check::{Event, Phase, Progress, peak_rss_bytes};
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use terminal_size::{Width, terminal_size_of};
 
 /// Whether progress is shown.
 #[derive(Clone, Copy, Debug, Args)]
@@ -163,12 +164,12 @@ impl Bar {
         match self.told {
             Told::Nothing => {}
             Told::Lines => {
-                self.print(self.state().lines(elapsed, || doing.to_owned() + &message(progress)));
+                self.print(self.state().lines(elapsed, || message(doing, progress, usize::MAX)));
             }
             Told::Bar if elapsed < SOON => {}
             Told::Bar => {
                 self.print(self.state().begin());
-                self.bar.set_message(doing.to_owned() + &message(progress));
+                self.bar.set_message(message(doing, progress, room()));
                 self.bar.tick();
             }
         }
@@ -191,27 +192,47 @@ impl Bar {
     }
 }
 
-/// How far a search is, in words.
-fn message(progress: Progress) -> String {
-    let Progress { phase, distinct, elapsed, .. } = progress;
-    if phase == Phase::Meeting {
-        return phase.to_string();
-    }
-    let mut message = format!("{phase}: {} states", HumanCount(distinct));
-    if matches!(phase, Phase::States | Phase::Again(_)) {
-        let rate = distinct as f64 / elapsed.as_secs_f64().max(1e-3);
-        message += &format!(", {}/s", HumanCount(rate as u64));
-        if let Some(levels) = progress.levels {
-            message += &format!(", {levels} levels searched");
+/// How many columns the line that changes has for words: behind the spinner and the time.
+fn room() -> usize {
+    let columns = terminal_size_of(io::stderr()).map_or(80, |(Width(columns), _)| columns);
+    usize::from(columns).saturating_sub("| 00:00:00 ".len() + 1)
+}
+
+/// How far a search is, in words: as much of it as there is room for, what matters most first.
+fn message(doing: &str, progress: Progress, room: usize) -> String {
+    let mut parts = parts(progress).into_iter();
+    let mut message = doing.to_owned() + &parts.next().unwrap_or_default();
+    for part in parts {
+        if message.len() + 2 + part.len() > room {
+            break;
         }
-        if let Some(frontier) = progress.frontier {
-            message += &format!(", {} states waiting", HumanCount(frontier));
-        }
-    }
-    if let Some(bytes) = peak_rss_bytes() {
-        message += &format!(", {}", HumanBytes(bytes));
+        message += &format!(", {part}");
     }
     message
+}
+
+fn parts(progress: Progress) -> Vec<String> {
+    let Progress { phase, distinct, elapsed, .. } = progress;
+    let states = counted(distinct, "state");
+    let mut parts = match phase {
+        Phase::Meeting => return vec![phase.to_string()],
+        Phase::States => vec![states],
+        _ => vec![format!("{phase}: {states}")],
+    };
+    if matches!(phase, Phase::States | Phase::Again(_)) {
+        let rate = distinct as f64 / elapsed.as_secs_f64().max(1e-3);
+        parts.push(format!("{}/s", HumanCount(rate as u64)));
+        parts.extend(progress.levels.map(|levels| counted(levels as u64, "level")));
+        parts.extend(progress.frontier.map(|states| format!("{} waiting", HumanCount(states))));
+    }
+    parts.extend(peak_rss_bytes().map(|bytes| HumanBytes(bytes).to_string()));
+    parts
+}
+
+/// A number of things of this name.
+fn counted(count: u64, name: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {name}{s}", HumanCount(count))
 }
 
 #[cfg(test)]
@@ -264,11 +285,20 @@ mod tests {
             frontier: Some(1_000),
             elapsed: Duration::from_secs(5),
         };
-        let states = "states: 12,345 states, 2,469/s, 7 levels searched, 1,000 states waiting";
-        let told = message(progress);
+        let states = "12,345 states, 2,469/s, 7 levels, 1,000 waiting";
+        let told = message("", progress, usize::MAX);
         assert!(told.starts_with(states) && told.is_ascii(), "{told}");
+        // What does not fit is left out whole, not cut.
+        assert_eq!(
+            message("t-elec 3: ", progress, 42),
+            "t-elec 3: 12,345 states, 2,469/s, 7 levels"
+        );
+        progress.phase = Phase::Again("why");
+        (progress.distinct, progress.levels) = (1, Some(1));
+        assert_eq!(message("", progress, 44), "states once more, why: 1 state, 0/s, 1 level");
+        progress.distinct = 12_345;
         progress.phase = Phase::Liveness("stabilises");
-        let liveness = message(progress);
+        let liveness = message("", progress, usize::MAX);
         assert!(liveness.starts_with("liveness of stabilises: 12,345 states"), "{liveness}");
         assert!(!liveness.contains("waiting"), "{liveness}");
     }

@@ -74,20 +74,38 @@ fn ticks(text: &str) -> Result<u8, String> {
     known.ok_or_else(|| format!("give a whole number of ticks, at most {MAX_TICKS}"))
 }
 
-fn range(text: &str) -> Result<TickRange, String> {
-    let wrong = || format!("give a number of ticks up to {MAX_TICKS}, or a range such as 1..3");
+/// A number of ticks, or a range, which only `tune` takes; others are told so when they read it.
+fn read(text: &str) -> Option<TickRange> {
     let (from, to) = match text.split_once("..") {
         Some((from, to)) => (from, to.strip_prefix('=').unwrap_or(to)),
         None => (text, text),
     };
-    let (from, to) = (ticks(from).map_err(|_| wrong())?, ticks(to).map_err(|_| wrong())?);
-    if from <= to { Ok(TickRange { from, to }) } else { Err(wrong()) }
+    let (from, to) = (ticks(from).ok()?, ticks(to).ok()?);
+    (from <= to).then_some(TickRange { from, to })
+}
+
+fn range(text: &str) -> Result<TickRange, String> {
+    read(text).ok_or_else(|| format!("give a number of ticks, at most {MAX_TICKS}"))
 }
 
 fn delays(text: &str) -> Result<DelayArg, String> {
     match text {
         "unbounded" => Ok(DelayArg::Unbounded),
         _ => range(text).map(DelayArg::Ticks).map_err(|wrong| format!("{wrong}, or 'unbounded'")),
+    }
+}
+
+/// Like [`range`], for a command that takes ranges.
+pub(super) fn any_range(text: &str) -> Result<TickRange, String> {
+    let wrong = || format!("give a number of ticks up to {MAX_TICKS}, or a range such as 1..3");
+    read(text).ok_or_else(wrong)
+}
+
+/// Like [`delays`], for a command that takes ranges. It says itself what is wrong with `unbounded`.
+pub(super) fn any_delay(text: &str) -> Result<DelayArg, String> {
+    match text {
+        "unbounded" => Ok(DelayArg::Unbounded),
+        _ => any_range(text).map(DelayArg::Ticks),
     }
 }
 
@@ -201,8 +219,8 @@ impl Args for DurationArgs {
 #[must_use]
 pub fn with_durations(command: Command, registry: Registry) -> Command {
     command.mut_subcommands(|command| {
-        let within = command.get_arguments().find(|arg| arg.get_id() == "within");
-        let (timed, hidden) = (within.is_some(), within.is_some_and(Arg::is_hide_set));
+        let delay = command.get_arguments().find(|arg| arg.get_id() == "delay");
+        let (timed, hidden) = (delay.is_some(), delay.is_some_and(Arg::is_hide_set));
         let durations = registry.durations().into_iter().filter(|_| timed);
         let add = |command: Command, (at, one)| command.arg(flag(at, one).hide(hidden));
         durations.enumerate().fold(command, add)

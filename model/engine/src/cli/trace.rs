@@ -3,9 +3,10 @@
 use super::{HOLDS, Tool, UsageError, explore, shown, text};
 use crate::report::ascii;
 use crate::report::{diagram, story, svg};
-use crate::trace::Trace;
-use anyhow::Context;
+use crate::trace::{Trace, TraceError};
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
@@ -70,10 +71,12 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         return Err(UsageError::NoEffect { flag, why: why.to_owned() }.into());
     }
     let name = args.file.display();
-    let file = File::open(&args.file).with_context(|| {
-        format!("cannot open {name}; 'check --out DIR' saves traces as DIR/NAME.ndjson")
-    })?;
-    let trace = Trace::read(BufReader::new(file)).with_context(|| name.to_string())?;
+    let saves =
+        format!("'{} check PROTOCOL --out DIR' saves traces as DIR/NAME.ndjson", tool.called());
+    let file =
+        File::open(&args.file).map_err(|why| anyhow!("cannot open {name}: {why}; {saves}"))?;
+    let trace =
+        Trace::read(BufReader::new(file)).map_err(|wrong| unreadable(&name, wrong, &saves))?;
     let walk = if args.unchecked {
         None
     } else {
@@ -106,4 +109,10 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
         None => writeln!(anstream::stdout(), "{text}")?,
     }
     Ok(HOLDS)
+}
+
+/// What is wrong with a file that is no trace, where, and what to do.
+pub fn unreadable(name: &impl Display, wrong: TraceError, saves: &str) -> anyhow::Error {
+    let wrong = anyhow::Error::from(wrong);
+    anyhow!("{name}: {wrong:#}; correct the file, or use another: {saves}")
 }

@@ -1,6 +1,7 @@
 //! `tune`: the shortest time-outs that keep a property, for given message delays.
 
 use super::table::Table;
+use super::timed_args::{any_delay, any_range};
 use super::{
     DelayArg, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown,
     status, text,
@@ -78,42 +79,60 @@ the longest that is tried.";
 
 /// What `tune` offers of the flags of worlds: ranges, and only worlds with a clock.
 pub(super) fn offered(command: Command) -> Command {
-    command.mut_args(|arg| match arg.get_id().as_str() {
+    command.mut_args(|arg| {
+        match arg.get_id().as_str() {
         "delay" => arg.help(
             "Tm: how many ticks a message may be on its way, or a range such as 1..3 \
              [default: 1..3]",
-        ),
+        )
+        .value_parser(any_delay),
         "processing" => arg.help(
             "Tp: how many ticks may pass before what is sent in answer to a message leaves, or a \
              range such as 0..2 [default: 0]",
-        ),
+        )
+        .value_parser(any_range),
         "timing" => arg.hide(true),
         _ => arg,
+    }
     })
 }
 
 /// Why there is nothing to find for a protocol whose timers take no time.
-pub(super) fn nothing_timed(protocol: &str) -> String {
+pub(super) fn nothing_timed(called: &str, protocol: &str) -> String {
     format!(
         "protocol {protocol} does not say how long its timers take, so there is nothing to tune; \
-         'check {protocol} --timing asynchronous' shows what holds whatever they take"
+         '{called} check {protocol} --timing asynchronous' shows what holds whatever they take"
     )
 }
 
 /// Why there is nothing to find where no timer that waits for others takes a fixed time.
-fn nothing_to_find(rules: &dyn AnyRules) -> String {
+fn nothing_to_find(called: &str, rules: &dyn AnyRules) -> String {
     let protocol = rules.protocol();
-    let (name, durations) = (protocol.name(), protocol.durations());
-    if durations.is_empty() {
-        return nothing_timed(name);
+    let name = protocol.name();
+    if protocol.durations().is_empty() {
+        return nothing_timed(called, name);
     }
-    let durations: Vec<_> = durations.iter().map(|one| format!("--{} TICKS", one.name)).collect();
+    let check = checked(called, rules, &[]);
     format!(
         "by these rules {name} has no time-out that could be too short, only failure detectors and \
-         what repeats, so there is nothing to find; 'check {name} --timing timed --delay TICKS' \
-         shows what follows from {}",
-        durations.join(", ")
+         what repeats, so there is nothing to find; \
+         '{check}' shows what follows from their durations"
     )
+}
+
+/// The command that asks what durations do, with those that are given.
+fn checked(called: &str, rules: &dyn AnyRules, given: &[(&'static str, u8)]) -> String {
+    let waits = rules.waits();
+    let mut command =
+        format!("{called} check {} --timing timed --delay TICKS", rules.protocol().name());
+    for one in rules.protocol().durations() {
+        let ticks = given.iter().find(|(name, _)| *name == one.name);
+        if waits.iter().any(|wait| wait.duration() == one.name) {
+            let ticks = ticks.map_or("TICKS".to_owned(), |(_, ticks)| ticks.to_string());
+            command += &format!(" --{} {ticks}", one.name);
+        }
+    }
+    command
 }
 
 /// What is tried by default.
@@ -175,7 +194,13 @@ impl TuneArgs {
         let rules = self.protocol.rules(tool.registry)?;
         self.world.have_effect(tool.registry.find(&self.protocol.protocol)?)?;
         let set = self.world.timed.durations.durations()?;
-        let sought = self.sought(&*rules)?;
+        let sought = self.sought(&tool.called(), &*rules)?;
+        let (usual, timed) = rules.protocol().properties();
+        let asked = usual.iter().chain(&timed).find(|asked| asked.name == self.property);
+        // What there is not is told when it is asked for.
+        if let Some(asked) = asked {
+            self.world.are_asked_about(&[(asked.name, asked.kind())])?;
+        }
         let timed = Timed {
             delay: Delay::AtMost(delays.from),
             slow: self.world.timed.slow(),
@@ -200,10 +225,10 @@ impl TuneArgs {
     }
 
     /// The durations to look for: those that are named, or all that no flag sets.
-    fn sought(&self, rules: &dyn AnyRules) -> anyhow::Result<Vec<&'static str>> {
+    fn sought(&self, called: &str, rules: &dyn AnyRules) -> anyhow::Result<Vec<&'static str>> {
         let time_outs = &*tune::time_outs(rules);
         if time_outs.is_empty() {
-            return Err(anyhow!(nothing_to_find(rules)));
+            return Err(anyhow!(nothing_to_find(called, rules)));
         }
         let set = |name: &str| self.world.timed.durations.0.iter().any(|&(known, _)| known == name);
         let mut sought = Vec::new();
@@ -225,8 +250,9 @@ impl TuneArgs {
         if sought.is_empty() {
             return Err(anyhow!(
                 "every time-out is set, so there is nothing to find; leave out the one to look \
-                 for: --{}; or ask with 'check --timing timed' whether these are long enough",
-                time_outs.join(", --")
+                 for: --{}; or ask with '{}' whether these are long enough",
+                time_outs.join(", --"),
+                checked(called, rules, &self.world.timed.durations.0)
             ));
         }
         Ok(sought)

@@ -1,9 +1,11 @@
 //! The flags that describe a world; the same for every command that needs one.
 
-use super::TimedArgs;
 use super::help::DURATIONS;
-use crate::erased::{AnyProtocol, AnyRules, AnyWorld, Registry, UnknownProtocol};
-use crate::protocol::{MAX_NODES, RuleError};
+use super::usage::UsageError;
+use super::{DelayArg, TickRange, TimedArgs};
+use crate::erased::{AnyProtocol, AnyRules, AnyWorld, Registry};
+use crate::property::{AGREED_WITHIN, Kind};
+use crate::protocol::MAX_NODES;
 use crate::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
     Timing, WorldError,
@@ -234,6 +236,50 @@ impl WorldArgs {
         if self.recoveries > 0 && self.crashes == 0 {
             return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
         }
+        let (crashes, recoveries) = (self.crashes, self.recoveries);
+        if recoveries > crashes {
+            let why = format!(
+                "no process recovers more often than processes crash; add --crashes {recoveries}, \
+                 or give --recoveries {crashes}"
+            );
+            return without(&format!("--recoveries {recoveries}"), &why);
+        }
+        Ok(())
+    }
+
+    /// Refuses flags that only properties depend on, for a command that decides none.
+    ///
+    /// # Errors
+    /// The first such flag.
+    pub fn change_what_happens(&self) -> Result<(), UsageError> {
+        let why = "no property is decided here, and nothing else depends on it; leave it out";
+        let fairness = (self.fairness == FairnessArg::Strong).then_some("--fairness strong");
+        let within = self.timed.within.map(|_| "--within");
+        match fairness.or(within) {
+            Some(flag) => Err(UsageError::NoEffect { flag: flag.to_owned(), why: why.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses flags that only liveness, or one property, depends on, where it is not asked.
+    ///
+    /// # Errors
+    /// The first such flag.
+    pub(super) fn are_asked_about(&self, asked: &[(&str, Kind)]) -> Result<(), UsageError> {
+        let no_effect = |flag: &str, why: &str| {
+            Err(UsageError::NoEffect { flag: flag.to_owned(), why: why.to_owned() })
+        };
+        let liveness = asked.iter().any(|&(_, kind)| kind == Kind::Liveness);
+        if self.fairness == FairnessArg::Strong && !liveness {
+            let why = "only liveness depends on it, and none is asked; ask for such a property \
+                       too, or leave it out";
+            return no_effect("--fairness strong", why);
+        }
+        if self.timed.within.is_some() && !asked.iter().any(|&(name, _)| name == AGREED_WITHIN) {
+            let why = "only the property agreed-within depends on it, which is not asked; add \
+                       --property agreed-within, or leave it out";
+            return no_effect("--within", why);
+        }
         Ok(())
     }
 
@@ -388,6 +434,12 @@ impl ProtocolArgs {
     /// If there is no such protocol, variant, rule or value.
     pub fn rules(&self, registry: Registry) -> Result<Arc<dyn AnyRules>, UsageError> {
         let protocol = registry.find(&self.protocol)?;
+        let twice =
+            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| *rule == self.rules[*at].0);
+        if let Some(at) = (0..self.rules.len()).find(twice) {
+            let rule = self.rules[at].0.clone();
+            return Err(UsageError::RuleTwice { rule });
+        }
         Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
     }
 
@@ -416,7 +468,10 @@ pub fn world(
 ) -> Result<Arc<dyn AnyWorld>, UsageError> {
     let rules = protocol.rules(registry)?;
     scenario.have_effect(registry.find(&protocol.protocol)?)?;
-    Ok(rules.world(scenario.scenario()?)?)
+    match scenario.scenario() {
+        Err(WorldError::NoDelay) => Err(nothing_of_delays(&*rules, scenario).into()),
+        scenario => Ok(rules.world(scenario?)?),
+    }
 }
 
 /// The same, for a command that searches it exhaustively.
@@ -433,35 +488,16 @@ pub fn searchable_world(
     Ok(world)
 }
 
-/// What was asked for cannot be.
-#[derive(Debug, thiserror::Error)]
-pub enum UsageError {
-    /// The rules.
-    #[error(transparent)]
-    Rule(#[from] RuleError),
-    /// The scenario.
-    #[error(transparent)]
-    World(#[from] WorldError),
-    /// A flag that changes nothing: who gives it expects otherwise.
-    #[error("{flag} has no effect: {why}")]
-    NoEffect {
-        /// The flag.
-        flag: String,
-        /// Why, and what to do.
-        why: String,
-    },
-    /// A flag of timed worlds where there are none.
-    #[error("--{flag}: {why}")]
-    NoClock {
-        /// The flag.
-        flag: String,
-        /// Why, and what to do.
-        why: String,
-    },
-    /// The properties.
-    #[error(transparent)]
-    Property(#[from] crate::property::PropertyError),
-    /// The protocol.
-    #[error(transparent)]
-    Protocol(#[from] UnknownProtocol),
+/// What is missing where no delay is given: all of it at once.
+fn nothing_of_delays(rules: &dyn AnyRules, scenario: &WorldArgs) -> WorldError {
+    let mut with_delay = scenario.clone();
+    with_delay.timed.delay = Some(DelayArg::Ticks(TickRange { from: 1, to: 1 }));
+    let wrong = with_delay.scenario().and_then(|scenario| rules.world(scenario).map(drop));
+    match wrong {
+        Err(WorldError::NoDuration { mut missing }) => {
+            missing.insert(0, ("delay", "how long a message may take; or 'unbounded'"));
+            WorldError::NoDuration { missing }
+        }
+        _ => WorldError::NoDelay,
+    }
 }

@@ -16,7 +16,7 @@ pub enum WorldError {
     },
     /// More processes than the protocol has room for.
     #[error(
-        "{nodes} nodes: a world of {protocol} has 2 to {most}, with every engine, because what a \
+        "--nodes {nodes}: a world of {protocol} has 2 to {most}, with every engine, because what a \
          process of it keeps has room for no more"
     )]
     NoRoom {
@@ -29,7 +29,7 @@ pub enum WorldError {
     },
     /// More processes than an exhaustive search reaches.
     #[error(
-        "{nodes} nodes: an exhaustive search takes 2 to {most}; ask for fewer, or use 'check \
+        "--nodes {nodes}: an exhaustive search takes 2 to {most}; ask for fewer, or use 'check \
          --engine simulation', which walks at random in worlds of up to {MAX_NODES} and proves \
          nothing"
     )]
