@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -23,8 +24,10 @@ enum How {
     Prints(&'static str),
     /// What it starts in the background is stopped as the README says, once this command succeeds.
     Until(&'static str),
-    /// It takes many minutes: it is run if [`ALL`] is set, and its last command ends with this.
-    RunsLong(i32),
+    /// It takes many minutes: it is run whole if [`ALL`] is set, and its last command ends with
+    /// this. Otherwise it is run with these flags besides, which end it early; without any it is
+    /// not run.
+    RunsLong(i32, &'static str),
     /// It is not run, because of this.
     Not(&'static str),
 }
@@ -33,6 +36,9 @@ use How::{Not, Prints, Runs, RunsLong, Until};
 
 /// The variable that asks for the long blocks too.
 const ALL: &str = "BELLWETHER_LONG";
+
+/// What ends a search early.
+const FEW: &str = "--max-states 500";
 
 const BUILDS: &str = "it builds everything once more, optimised: minutes; CI packs every crate";
 const LONG: &str = "it takes many minutes";
@@ -43,7 +49,7 @@ const TEST: &str = "it is a test, which runs beside this one";
 const BLOCKS: &[(&str, &str, How)] = &[
     ("README.md", "cargo test --workspace", Not(TEST)),
     ("README.md", "cargo install", Not(BUILDS)),
-    ("README.md", "cargo run --release -- survey", RunsLong(0)),
+    ("README.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
     ("README.md", "cargo run --release -- explore", Prints("Explorer: http://")),
     (
         "README.md",
@@ -76,31 +82,43 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/model.md", "target/release/bellwether-model check bully --recoveries 1 --json", Runs),
     ("docs/performance.md", "cargo run --release -p bellwether-model --example", Not(LONG)),
     ("docs/performance.md", "time CARGO_HOME", Not(BUILDS)),
-    ("docs/performance.md", "target/release/bellwether-model check bully --variant", RunsLong(1)),
+    (
+        "docs/performance.md",
+        "target/release/bellwether-model check bully --variant",
+        RunsLong(1, FEW),
+    ),
     ("docs/performance.md", "mkdir -p out", Not("it needs TLC and SPIN, and takes many minutes")),
-    ("docs/performance.md", "target/release/bellwether-model check bully --nodes 5", RunsLong(1)),
-    ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", RunsLong(0)),
+    (
+        "docs/performance.md",
+        "target/release/bellwether-model check bully --nodes 5",
+        RunsLong(1, FEW),
+    ),
+    ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", RunsLong(0, "")),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- failover", Not(ROOT)),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- quiescent", Not(LONG)),
     ("docs/protocols/garcia-molina.md", "cargo test -p bellwether-conformance", Not(TEST)),
-    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --variant bare", RunsLong(4)),
-    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --engine", Not(LONG)),
+    (
+        "docs/protocols/quorum.md",
+        "cargo run --release -- check quorum --variant bare",
+        RunsLong(4, FEW),
+    ),
+    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --engine", RunsLong(3, FEW)),
     ("docs/protocols/quorum.md", "BELLWETHER_CASES=1500", Not(LONG)),
     (
         "docs/protocols/quorum.md",
         "cargo run --release -p bellwether-conformance -- lockstep",
-        RunsLong(0),
+        RunsLong(0, FEW),
     ),
     ("docs/prove.md", "apt install z3", Not("it installs a package, as root")),
     (
         "docs/questions.md",
         "cargo run --release -p bellwether-conformance -- lockstep quorum",
-        RunsLong(0),
+        RunsLong(0, FEW),
     ),
     ("docs/reductions.md", "BELLWETHER_CASES=2000", Not(LONG)),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- replay", Runs),
-    ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --json", RunsLong(0)),
-    ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --nodes", RunsLong(0)),
+    ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --json", RunsLong(0, "")),
+    ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --nodes", RunsLong(0, "")),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --faults", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
@@ -174,6 +192,9 @@ fn what_the_pages_show_works_as_it_stands() {
     for (page, begins, how) in BLOCKS {
         let shown = blocks(&pages[*page], "sh");
         let block = shown.into_iter().find(|block| block.starts_with(begins)).expect("it is there");
+        if !matches!(how, Not(_)) && block.contains("jq ") && is_missing("jq") {
+            continue;
+        }
         match how {
             Runs => clone.run(&format!("set -eu\n{block}"), block),
             Prints(what) => clone.run_until(what, block),
@@ -184,11 +205,15 @@ fn what_the_pages_show_works_as_it_stands() {
                 let stop = format!("{block}\n{wait}\n{end}");
                 clone.run(&stop, block);
             }
-            RunsLong(status) if all => {
+            RunsLong(status, _) if all => {
                 let begins = "mkdir -p docs/images";
-                clone.run_for(LONGEST, &format!("{begins}\n{block}"), block, *status);
+                clone.run_for(LONGEST, &format!("{begins}\n{block}"), block, &[*status]);
             }
-            RunsLong(_) | Not(_) => {}
+            RunsLong(_, "") | Not(_) => {}
+            RunsLong(status, limit) => {
+                let script = format!("set -eu\nexport {LIMITED}='{limit}'\n{block}");
+                clone.run_for(LIMIT, &script, block, &[0, *status]);
+            }
         }
     }
 }
@@ -214,39 +239,70 @@ if [ "$1" = explore ]; then set -- "$@" --address 127.0.0.1:0; fi
 exec "target/release/$program" "$@"
 "#;
 
+/// The variable with the flags that end a search early.
+const LIMITED: &str = "BELLWETHER_LIMITED";
+
+/// What stands in for a program that searches: it does what that does, and claims nothing of a
+/// search that was to end early.
+const SEARCHES: &str = r#"#!/usr/bin/env bash
+limit=${BELLWETHER_LIMITED:-}
+if [ -z "$limit" ]; then exec PROGRAM "$@"; fi
+PROGRAM "$@" $limit && exit 0
+status=$?
+if [ "$status" = 3 ]; then exit 0; fi
+exit "$status"
+"#;
+
+/// Whether a tool is not there; then it is said so.
+fn is_missing(tool: &str) -> bool {
+    let found = Command::new(tool).arg("--version").stdout(Stdio::null()).status();
+    let missing = found.is_err();
+    if missing {
+        // Other than what `eprintln` writes, this is seen although the test passes.
+        let _ = writeln!(std::io::stderr(), "skipped: some commands of the pages need {tool}");
+    }
+    missing
+}
+
+fn write_program(at: &Path, script: &str) {
+    fs::write(at, script).expect("it can be written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(at, executable).expect("it can be made executable");
+}
+
 /// A folder in which the blocks find what they expect in the root of the clone.
 struct Clone {
     folder: TempDir,
 }
 
 impl Clone {
-    /// Nothing, with a notice, where a tool is missing that the blocks need.
+    /// Nothing where there is no bash.
     fn new() -> Option<Clone> {
-        for tool in ["bash", "jq"] {
-            let found = Command::new(tool).arg("--version").stdout(Stdio::null()).status();
-            if found.is_err() {
-                eprintln!("skipped: there is no {tool}");
-                return None;
-            }
+        if is_missing("bash") {
+            return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
         let at = |path: &str| folder.path().join(path);
         let built = Path::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
         let built = built.parent().expect("a folder");
-        for made in ["target", "bin", "impl/examples", "examples/job-runner"] {
+        for made in ["target/release", "bin", "impl/examples", "examples/job-runner"] {
             fs::create_dir_all(at(made)).expect("it can be made");
         }
-        for profile in ["target/release", "target/debug"] {
-            symlink(built, at(profile)).expect("a link");
-        }
-        for name in ["bellwether", "bellwether-model", "bellwether-sim", "job-runner"] {
+        symlink(at("target/release"), at("target/debug")).expect("a link");
+        let searching = ["bellwether-model", "bellwether-conformance"];
+        for name in ["bellwether", "bellwether-sim", "job-runner"].iter().chain(&searching) {
             let program = built.join(name);
             assert!(program.exists(), "run `cargo build --workspace` first: there is no {name}");
-            symlink(program, at("bin").join(name)).expect("a link");
+            let place = at("target/release").join(name);
+            if searching.contains(name) {
+                let quoted = format!("'{}'", program.display());
+                write_program(&place, &SEARCHES.replace("PROGRAM", &quoted));
+            } else {
+                symlink(program, &place).expect("a link");
+            }
+            symlink(place, at("bin").join(name)).expect("a link");
         }
-        fs::write(at("bin/cargo"), CARGO).expect("it can be written");
-        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(at("bin/cargo"), executable).expect("it can be made executable");
+        write_program(&at("bin/cargo"), CARGO);
         for config in ["impl/examples/cluster.toml", "examples/job-runner/cluster.toml"] {
             let text = fs::read_to_string(root().join(config)).expect("it can be read");
             fs::write(at(config), with_free_ports(&text)).expect("it can be written");
@@ -276,10 +332,10 @@ impl Clone {
     }
 
     fn run(&self, script: &str, block: &str) {
-        self.run_for(LIMIT, script, block, 0);
+        self.run_for(LIMIT, script, block, &[0]);
     }
 
-    fn run_for(&self, limit: Duration, script: &str, block: &str, expected: i32) {
+    fn run_for(&self, limit: Duration, script: &str, block: &str, expected: &[i32]) {
         let started = Instant::now();
         let mut group = self.start(script);
         let status = loop {
@@ -289,7 +345,8 @@ impl Clone {
             assert!(started.elapsed() < limit, "{limit:?} are over:\n{block}\n{}", self.said());
             std::thread::sleep(Duration::from_millis(20));
         };
-        assert_eq!(status.code(), Some(expected), "{status}:\n{block}\n{}", self.said());
+        let is_right = status.code().is_some_and(|code| expected.contains(&code));
+        assert!(is_right, "{status}:\n{block}\n{}", self.said());
     }
 
     fn run_until(&self, what: &str, block: &str) {
