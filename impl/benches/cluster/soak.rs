@@ -62,7 +62,7 @@ pub(crate) struct Args {
     pub(crate) pace: f64,
 
     /// By how much the rates of the clocks are wrong, in parts per million; with more than 90000,
-    /// two leaders are possible, and should be found
+    /// two leaders are possible, and the nodes refuse to talk
     #[arg(long, value_name = "PPM", default_value_t = DRIFT_PPM)]
     pub(crate) drift: usize,
 
