@@ -59,7 +59,17 @@ fn a_walk_that_is_cut_short_claims_nothing() {
 #[test]
 fn a_walk_stops_at_its_memory() {
     bellwether()
-        .args(["lockstep", "--nodes", "5", "--recoveries", "2", "--memory", "64M"])
+        .args([
+            "lockstep",
+            "--nodes",
+            "5",
+            "--crashes",
+            "2",
+            "--recoveries",
+            "2",
+            "--memory",
+            "64M",
+        ])
         .assert()
         .code(3)
         .stdout(predicate::str::contains("Cut short: the limit on memory was reached"));
@@ -83,7 +93,7 @@ fn completions_are_printed() {
 
 #[test]
 fn bad_worlds_are_refused() {
-    refused(&["lockstep", "--nodes", "0"], "a world has 2 to 128");
+    refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 128");
     refused(&["lockstep", "--nodes", "99"], "programs are compared with worlds of 2 to 7");
     refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 128");
     refused(&["lockstep", "--crashes", "-1"], "-1");
@@ -97,7 +107,7 @@ fn bad_worlds_are_refused() {
     let timed: Vec<&str> = ["lockstep"].into_iter().chain(timed.split(' ')).collect();
     refused(&timed, "compare with --timing perfect or asynchronous");
     refused(&["lockstep", "--delay", "1"], "compare with --timing perfect or asynchronous");
-    refused(&["lockstep", "--capacity", "0"], "use at least 1");
+    refused(&["lockstep", "--capacity", "0"], "give at least 1");
     refused(&["lockstep", "--max-states", "0"], "at least 1");
     refused(&["lockstep", "--max-seconds", "-1"], "give a number of seconds");
     refused(&["lockstep", "--memory", "lots"], "give a number of bytes, with K, M or G behind it");
@@ -162,5 +172,5 @@ fn bad_traces_are_refused() {
     case("raft", &raft, "no mapping for protocol 'raft'");
     let unguarded = good.replacen("\"guard\":true", "\"guard\":false", 1);
     case("unguarded", &unguarded, "the program implements 'recommended'");
-    case("many", &good.replacen("\"nodes\":3", "\"nodes\":77", 1), "worlds of 2 to 7");
+    case("many", &good.replacen("\"nodes\":3", "\"nodes\":777", 1), "2 to 128");
 }

@@ -169,8 +169,8 @@ fn what_walks_find_in_large_groups_is_there() {
 #[test]
 fn only_walks_take_large_groups() {
     for (line, says) in [
-        ("check bully --nodes 8", "8 nodes: an exhaustive search takes 2 to 7"),
-        ("check lease --nodes 7", "7 nodes: an exhaustive search takes 2 to 6"),
+        ("check bully --nodes 8", "--nodes 8: an exhaustive search takes 2 to 7"),
+        ("check lease --nodes 7", "--nodes 7: an exhaustive search takes 2 to 6"),
         ("check bully --nodes 8 --engine dataflow", "--engine simulation"),
         ("check bully --nodes 8 --engine bfs", "--engine simulation"),
         ("check bully --nodes 8 --engine dfs", "--engine simulation"),
@@ -178,9 +178,9 @@ fn only_walks_take_large_groups() {
         ("bounds bully --nodes 8", "--engine simulation"),
         ("explore bully --nodes 8", "--engine simulation"),
         ("tune bully --nodes 8 --t-detect 1 --t-heartbeat 2", "--engine simulation"),
-        ("check bully --nodes 129", "129 nodes: a world has 2 to 128"),
-        ("check bully --nodes 129 --engine simulation", "129 nodes: a world has 2 to 128"),
-        ("check lease --nodes 128 --engine simulation", "128 nodes: a world has 2 to 127"),
+        ("check bully --nodes 129", "--nodes 129: give 2 to 128"),
+        ("check bully --nodes 129 --engine simulation", "--nodes 129: give 2 to 128"),
+        ("check lease --nodes 128 --engine simulation", "--nodes 128: give 2 to 127"),
         ("check bully --nodes 9 --engine simulation --without 9-10", "the ids 1 to 9"),
         ("check raft-election --nodes 9 --engine simulation --rule logs=9", "7 digits"),
     ] {

@@ -71,7 +71,7 @@ fn a_link_that_is_slow_one_way_counts_once() {
 #[test]
 fn a_slow_link_exists_and_is_slow() {
     for (slow, says) in [
-        ("1-4=5", "--slow '1>4': there are only the ids 1 to 3"),
+        ("1-4=5", "--slow '1>4': there are only the ids 1 to 3; give two of them"),
         ("3>2=2", "--slow '3>2=2': a slow link takes longer than --delay 2"),
         ("3>2=0", "give a link and its ticks, 1 to 100, such as 1-2=5, or 1>2=5"),
         ("3>2", "give a link and its ticks, 1 to 100, such as 1-2=5, or 1>2=5"),

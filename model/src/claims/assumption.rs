@@ -120,7 +120,7 @@ impl Departure {
     /// If its world is none.
     pub(super) fn met_by(check: &Check) -> Result<BTreeSet<Departure>, String> {
         let mut all = Departure::of(check)?;
-        // In a search whoever is left may notice a crash, at any moment.
+        // In a search each process that is left may notice a crash, at any moment.
         let searched = matches!(check.ask, Ask::Property(..) | Ask::Most(..) | Ask::Least { .. });
         if searched && all.contains(&Departure::Crash) {
             all.insert(Departure::AllNotice);

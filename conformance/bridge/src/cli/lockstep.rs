@@ -71,13 +71,13 @@ impl LockstepArgs {
         self.world.change_something()?;
         self.world.change_what_happens()?;
         if self.limits.threads.is_some() {
-            let why = "one thread compares, and another counts; leave it out".to_owned();
-            return Err(UsageError::NoEffect { flag: "--threads".to_owned(), why }.into());
+            let why = "one thread compares, and another counts; leave it out";
+            return Err(UsageError::no_effect("--threads", why).into());
         }
         let scenario = self.world.scenario()?;
         if scenario.symmetry == Symmetry::Concrete {
-            let why = "the comparison knows no other world; leave it out".to_owned();
-            return Err(UsageError::NoEffect { flag: "--symmetry concrete".to_owned(), why }.into());
+            let why = "the comparison knows no other world; leave it out";
+            return Err(UsageError::no_effect("--symmetry concrete", why).into());
         }
         let bar = self.progress.bar(self.json);
         let walked = mapping.lockstep(scenario, &self.limits.limits(), &mut |phase, p| {

@@ -156,21 +156,21 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     };
     if args.seed.is_some() && args.engine != EngineArg::Simulation {
         let why = "only --engine simulation walks at random; choose it, or leave the seed out";
-        return Err(UsageError::NoEffect { flag: "--seed".to_owned(), why: why.to_owned() }.into());
+        return Err(UsageError::no_effect("--seed", why).into());
     }
     if args.depth.is_some() && args.engine != EngineArg::Simulation {
         let why = "only --engine simulation walks; choose it, or leave the depth out";
-        return Err(UsageError::NoEffect { flag: "--depth".to_owned(), why: why.to_owned() }.into());
+        return Err(UsageError::no_effect("--depth", why).into());
     }
     if args.disk.is_some() && !matches!(args.engine, EngineArg::Exact | EngineArg::Dataflow) {
         let why = "only the engines exact and dataflow save a search; choose one of them, or leave \
                    the folder out";
-        return Err(UsageError::NoEffect { flag: "--disk".to_owned(), why: why.to_owned() }.into());
+        return Err(UsageError::no_effect("--disk", why).into());
     }
     if args.hosts.is_some() && args.engine != EngineArg::Dataflow {
         let why = "only --engine dataflow searches in several processes; choose it, or leave the \
                    file out";
-        return Err(UsageError::NoEffect { flag: "--hosts".to_owned(), why: why.to_owned() }.into());
+        return Err(UsageError::no_effect("--hosts", why).into());
     }
     let properties = world.select(&args.named()).map_err(UsageError::Property)?;
     let asked: Vec<_> = properties.iter().map(|asked| (asked.name, asked.kind())).collect();

@@ -61,14 +61,13 @@ Examples:
 
 pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
     if args.ascii && matches!(args.format, Format::Svg | Format::Html) {
-        let why = "pictures and pages are drawn by a browser; leave it out".to_owned();
-        return Err(UsageError::NoEffect { flag: "--ascii".to_owned(), why }.into());
+        let why = "pictures and pages are drawn by a browser; leave it out";
+        return Err(UsageError::no_effect("--ascii", why).into());
     }
     let needed = matches!(args.format, Format::Html | Format::Link);
     if args.unchecked && needed {
         let why = "pages and links show states, which only today's model knows; leave it out";
-        let flag = "--unchecked".to_owned();
-        return Err(UsageError::NoEffect { flag, why: why.to_owned() }.into());
+        return Err(UsageError::no_effect("--unchecked", why).into());
     }
     let name = args.file.display();
     let saves =

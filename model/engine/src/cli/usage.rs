@@ -43,3 +43,10 @@ pub enum UsageError {
     #[error(transparent)]
     Protocol(#[from] UnknownProtocol),
 }
+
+impl UsageError {
+    /// A flag that changes nothing: why, and what to do.
+    pub fn no_effect(flag: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::NoEffect { flag: flag.into(), why: why.into() }
+    }
+}

@@ -221,9 +221,7 @@ impl WorldArgs {
     /// # Errors
     /// The first such flag.
     pub fn change_something(&self) -> Result<(), UsageError> {
-        let without = |flag: &str, why: &str| {
-            Err(UsageError::NoEffect { flag: flag.to_owned(), why: why.to_owned() })
-        };
+        let without = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
         if self.heals == HealsArg::Must && self.cuts == 0 {
             return without("--heals must", "no link is cut; add --cuts K, or leave it out");
         }
@@ -256,7 +254,7 @@ impl WorldArgs {
         let fairness = (self.fairness == FairnessArg::Strong).then_some("--fairness strong");
         let within = self.timed.within.map(|_| "--within");
         match fairness.or(within) {
-            Some(flag) => Err(UsageError::NoEffect { flag: flag.to_owned(), why: why.to_owned() }),
+            Some(flag) => Err(UsageError::no_effect(flag, why)),
             None => Ok(()),
         }
     }
@@ -266,9 +264,7 @@ impl WorldArgs {
     /// # Errors
     /// The first such flag.
     pub(super) fn are_asked_about(&self, asked: &[(&str, Kind)]) -> Result<(), UsageError> {
-        let no_effect = |flag: &str, why: &str| {
-            Err(UsageError::NoEffect { flag: flag.to_owned(), why: why.to_owned() })
-        };
+        let no_effect = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
         let liveness = asked.iter().any(|&(_, kind)| kind == Kind::Liveness);
         if self.fairness == FairnessArg::Strong && !liveness {
             let why = "only liveness depends on it, and none is asked; ask for such a property \
@@ -291,7 +287,7 @@ impl WorldArgs {
         self.change_something()?;
         if self.symmetry == SymmetryArg::Concrete && !protocol.canonicalizes() {
             let why = format!("{} has no symmetry; leave it out", protocol.name());
-            return Err(UsageError::NoEffect { flag: "--symmetry concrete".to_owned(), why });
+            return Err(UsageError::no_effect("--symmetry concrete", why));
         }
         let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
         let given = self.timed.durations.0.iter().map(|&(name, _)| name);
@@ -300,7 +296,7 @@ impl WorldArgs {
                 let known = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>();
                 let (protocol, known) = (protocol.name(), known.join(", "));
                 let why = format!("no timer of {protocol} takes it; there are: {known}");
-                Err(UsageError::NoEffect { flag: format!("--{name}"), why })
+                Err(UsageError::no_effect(format!("--{name}"), why))
             }
             None => Ok(()),
         }

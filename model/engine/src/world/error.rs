@@ -43,7 +43,7 @@ pub enum WorldError {
     #[error(transparent)]
     Rule(#[from] Misfit),
     /// A missing or slow link of a process that does not exist.
-    #[error("--{flag} '{link}': there are only the ids 1 to {processes}")]
+    #[error("--{flag} '{link}': there are only the ids 1 to {processes}; give two of them")]
     NoSuchLink {
         /// The flag.
         flag: &'static str,
