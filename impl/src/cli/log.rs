@@ -1,5 +1,6 @@
 //! The log of the daemon, and its last words: on standard error, but never waiting for it.
 
+use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::PanicHookInfo;
 use std::sync::mpsc::channel;
@@ -10,8 +11,12 @@ use anyhow::anyhow;
 use bellwether::NodeId;
 use bellwether::config::{Levels, Log, LogFormat};
 use bellwether::log::Lines;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::{Format, Json, JsonFields, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, reload};
 
@@ -55,8 +60,10 @@ pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {
         .log_internal_errors(false)
         .with_ansi(!plain && std::io::stderr().is_terminal());
     let layer = match log.format {
-        LogFormat::Text => layer.boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).boxed(),
+        LogFormat::Json => {
+            layer.fmt_fields(JsonFields::new()).event_format(OneSchema::of(node)).boxed()
+        }
+        _ => layer.boxed(),
     };
     tracing_subscriber::registry().with(filter).with(layer).init();
     let theirs = lines.clone();
@@ -65,6 +72,42 @@ pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {
         tracing::warn!(node, "{warning}");
     }
     Ok(Started { lines, levels })
+}
+
+/// A line of JSON for each event. Every line names the node, also of events that do not: those of
+/// libraries, and of parts that know of no node.
+struct OneSchema {
+    node: u16,
+    json: Format<Json>,
+}
+
+impl OneSchema {
+    fn of(node: u16) -> Self {
+        Self { node, json: Format::default().json().flatten_event(true) }
+    }
+}
+
+impl<S, N> FormatEvent<S, N> for OneSchema
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        if event.metadata().fields().field("node").is_some() {
+            return self.json.format_event(context, writer, event);
+        }
+        let mut line = String::new();
+        self.json.format_event(context, Writer::new(&mut line), event)?;
+        match line.trim_end().strip_suffix('}') {
+            Some(fields) => writeln!(writer, "{fields},\"node\":{}}}", self.node),
+            None => writer.write_str(&line),
+        }
+    }
 }
 
 /// Ends the process, with the reason in its log.
@@ -91,5 +134,57 @@ pub(crate) fn complain(text: String) {
     };
     if thread::Builder::new().spawn(writes).is_ok() {
         let _ = done.recv_timeout(LAST_WORDS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::sync::{Arc, Mutex};
+    use tracing_subscriber::fmt::MakeWriter;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("no panic").write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl MakeWriter<'_> for Written {
+        type Writer = Self;
+
+        fn make_writer(&self) -> Self {
+            self.clone()
+        }
+    }
+
+    #[test]
+    fn every_line_names_the_node_once() {
+        let written = Written::default();
+        let layer = tracing_subscriber::fmt::layer()
+            .with_writer(written.clone())
+            .fmt_fields(JsonFields::new())
+            .event_format(OneSchema::of(3));
+        let all = "info".parse::<Levels>().expect("levels").filter();
+        tracing::subscriber::with_default(Registry::default().with(layer.with_filter(all)), || {
+            tracing::warn!(node = 4, "its own");
+            tracing::warn!(peer = 5, "brace }}");
+            tracing::warn!("no field");
+            tracing::warn!(target: "rustls::conn", "of a stranger");
+        });
+        let text = String::from_utf8(written.0.lock().expect("no panic").clone()).expect("UTF-8");
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let said: Vec<_> = lines.iter().map(|line| (&line["message"], &line["node"])).collect();
+        let (own, brace, none) = (json!("its own"), json!("brace }"), json!("no field"));
+        assert_eq!(said, [(&own, &json!(4)), (&brace, &json!(3)), (&none, &json!(3))]);
+        assert!(text.lines().all(|line| line.matches("\"node\"").count() == 1), "{text}");
     }
 }

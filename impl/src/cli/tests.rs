@@ -158,10 +158,7 @@ const PANIC: &str = "BELLWETHER_TEST_PANIC";
 fn a_panic_ends_the_process_with_a_reason() {
     use std::time::Duration;
     if std::env::var_os(PANIC).is_some() {
-        let log = bellwether::config::Log {
-            levels: bellwether::config::Levels::default(),
-            format: bellwether::config::LogFormat::Text,
-        };
+        let log = bellwether::config::Log::default();
         let _lines = super::log::start(&log, bellwether::NodeId::new(1).expect("not zero"))
             .expect("a thread");
         let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("threads");

@@ -8,7 +8,8 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
 /// What the daemon logs, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Log {
     /// Nothing below these levels is logged.
     pub levels: Levels,
@@ -31,10 +32,16 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// What a subscriber needs to keep to them.
+    /// What a subscriber needs to keep to them. What rustls says of a single connection is left out,
+    /// unless it is asked for, or everything is at `debug`: a stranger could fill the log with it,
+    /// and a refused connection is told anyway.
     #[must_use]
     pub fn filter(&self) -> Targets {
-        Targets::new().with_default(self.default).with_targets(self.modules.iter().cloned())
+        let mut targets = Targets::new().with_default(self.default);
+        if self.default <= LevelFilter::INFO {
+            targets = targets.with_target("rustls", LevelFilter::OFF);
+        }
+        targets.with_targets(self.modules.iter().cloned())
     }
 }
 
@@ -84,6 +91,7 @@ fn parse(level: &str) -> Result<LevelFilter, String> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "daemon", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum LogFormat {
     /// For people.
     #[default]
