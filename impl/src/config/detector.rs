@@ -10,6 +10,7 @@ use crate::detector::{self, Parameters, adaptive, fixed, phi};
 
 /// How nodes watch each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Detection {
     /// How often a node tells the others that it is up. The same on every node.
     pub heartbeat: Duration,
@@ -21,6 +22,7 @@ pub struct Detection {
 
 /// Which detector, and what it is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Settings {
     /// A fixed time-out.
     Fixed(fixed::Settings),

@@ -13,6 +13,7 @@ pub(super) const KEYS: [&str; 4] = ["before_leading", "on_change", "timeout", "r
 /// program and its arguments; no shell is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Hooks {
     /// What must succeed before the node leads; none if empty.
     pub before_leading: Vec<String>,

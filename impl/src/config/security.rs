@@ -34,6 +34,7 @@ const LARGEST: u64 = 64 * 1024;
 
 /// How the nodes of a cluster know each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Security {
     /// They believe what is said: for one machine.
     Plain {
@@ -274,6 +275,7 @@ impl Security {
 
 /// What a node proves itself with to others. It is not printed.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Credentials {
     pub(crate) kind: Kind,
     /// Which node is asked, where only that one may answer.

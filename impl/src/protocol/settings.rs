@@ -153,6 +153,7 @@ pub enum DurationError {
     "{section}.{name} ({value:?}) must be {must} {section}.{than} ({limit:?}): {why}; \
      try {remedy:?}"
 )]
+#[non_exhaustive]
 pub struct Conflict {
     /// The section, which has the name of the protocol.
     pub section: &'static str,
