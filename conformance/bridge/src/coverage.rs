@@ -61,7 +61,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
         let timer_kinds: Vec<_> = M::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
         let mut tally = Tally {
             mapping,
-            timers: timer_kinds.iter().map(|kind| (kind.clone(), Met::default())).collect(),
+            timers: none_met(&timer_kinds),
             timer_kinds,
             kinds: FxHashMap::default(),
             messages: Vec::new(),
@@ -132,7 +132,8 @@ impl<'a, M: Mapping> Tally<'a, M> {
         let unknown =
             unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
         let named = self.mapping.never().iter().map(|&(name, why)| (name.to_owned(), why));
-        let reasons: BTreeMap<_, _> = unarmed.chain(unknown).chain(named).collect();
+        let mut reasons = BTreeMap::new();
+        reasons.extend(unarmed.chain(unknown).chain(named));
         for name in coverage.zero() {
             match reasons.get(&name) {
                 Some(&why) => drop(coverage.never.insert(name, why.to_owned())),
@@ -141,6 +142,10 @@ impl<'a, M: Mapping> Tally<'a, M> {
         }
         coverage
     }
+}
+
+fn none_met(kinds: &[String]) -> BTreeMap<String, Met> {
+    kinds.iter().map(|kind| (kind.clone(), Met::default())).collect()
 }
 
 /// What messages or timers are called that differ in what they name, as `monitor-2` names a

@@ -431,13 +431,14 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     fn summary(self) -> Summary {
-        let kinds = KINDS.into_iter().zip(self.kinds).filter(|&(_, count)| count > 0);
+        let mut kinds = BTreeMap::new();
+        kinds.extend(KINDS.into_iter().zip(self.kinds).filter(|&(_, count)| count > 0));
         Summary {
             pairs: self.pairs.len() as u64,
             states: self.states.len() as u64,
             nodes: self.pool.len() as u64,
             transitions: self.kinds.iter().sum(),
-            kinds: kinds.collect(),
+            kinds,
             coverage: self.tally.coverage(),
             ..self.summary
         }

@@ -87,6 +87,18 @@ pub struct Face<P: Specification> {
 /// When each of the specification's timers is due, in its order.
 pub(crate) type Deadlines = [Option<Time>; MAX_TIMERS];
 
+/// The positions of the armed timers, the one that is due first in front.
+fn order(deadlines: &Deadlines) -> [u8; MAX_TIMERS] {
+    let mut due: [(Option<Time>, u8); MAX_TIMERS] = [(None, u8::MAX); MAX_TIMERS];
+    for (place, (at, deadline)) in due.iter_mut().zip((0..).zip(*deadlines)) {
+        if deadline.is_some() {
+            *place = (deadline, at);
+        }
+    }
+    due.sort_unstable_by_key(|&(deadline, at)| (deadline.is_none(), deadline, at));
+    due.map(|(_, at)| at)
+}
+
 /// Two nodes with the same key behave alike: its face, the order in which its timers are due, and
 /// what it remembers besides.
 pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
@@ -229,7 +241,7 @@ impl<M: Mapping> Node<M> {
 
     /// What tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
-        (self.id, self.face, self.order(), group.mapping.memory(&self.core))
+        (self.id, self.face, order(&self.deadlines), group.mapping.memory(&self.core))
     }
 
     /// What this node remembers and `known`, which has the same key, does not.
@@ -246,16 +258,13 @@ impl<M: Mapping> Node<M> {
         }
     }
 
-    /// The positions of the armed timers, the one that is due first in front.
-    fn order(&self) -> [u8; MAX_TIMERS] {
-        let mut due: [(Option<Time>, u8); MAX_TIMERS] = [(None, u8::MAX); MAX_TIMERS];
-        for (place, (at, deadline)) in due.iter_mut().zip((0..).zip(self.deadlines)) {
-            if deadline.is_some() {
-                *place = (deadline, at);
-            }
-        }
-        due.sort_unstable_by_key(|&(deadline, at)| (deadline.is_none(), deadline, at));
-        due.map(|(_, at)| at)
+    /// The armed timers with their deadlines, the one that is due first in front.
+    pub(crate) fn armed(&self) -> impl Iterator<Item = (Time, SpecTimer<M>)> {
+        let at = |at: u8| {
+            let at = usize::from(at);
+            Some(((*self.deadlines.get(at)?)?, M::Spec::TIMERS[at].timer))
+        };
+        order(&self.deadlines).into_iter().map_while(at)
     }
 
     /// When the first of its timers is due.

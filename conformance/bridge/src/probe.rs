@@ -215,9 +215,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     /// The armed timers with their deadlines, the first in front. Of those that are due at one
     /// moment the program may take any first, so there are none such in the answer.
     fn passed(&self) -> Vec<(Time, SpecTimer<M>)> {
-        let rows = self.node.deadlines.iter().zip(M::Spec::TIMERS);
-        let mut due: Vec<_> = rows.filter_map(|(due, row)| Some(((*due)?, row.timer))).collect();
-        due.sort_unstable_by_key(|&(due, _)| due);
+        let due: Vec<_> = self.node.armed().collect();
         let tied = due.windows(2).any(|two| two[0].0 == two[1].0);
         if tied { Vec::new() } else { due }
     }
@@ -226,10 +224,13 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     /// and their names.
     fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, Follows<M>) {
         let checked = self.group.mapping.checked_first();
-        let mut timers: Vec<_> = due.iter().map(|&(_, timer)| timer).collect();
-        timers.sort_by_key(|timer| !checked.contains(timer));
+        let timers = |first| {
+            let of_both = due.iter().map(|&(_, timer)| timer);
+            of_both.filter(move |timer| checked.contains(timer) == first)
+        };
         let mut follows = Follows::nothing(&self.node.face);
-        follows.expire_all(self.group, self.rules, self.node.id, timers);
+        let in_turn = timers(true).chain(timers(false));
+        follows.expire_all(self.group, self.rules, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
         (names.join(", "), follows)
     }

@@ -11,7 +11,6 @@ use crate::mapping::{Happening, Mapping, ProgramInput, node_id, process_id};
 use crate::node::{Group, Node};
 use crate::pair::{bystander, step};
 use bellwether::protocol::{Input, Time};
-use bellwether_engine::protocol::Protocol as Specification;
 use bellwether_engine::trace::{label, plain};
 use bellwether_engine::world::{Start, World};
 use std::time::Duration;
@@ -104,12 +103,10 @@ fn script<M: Mapping>(
     follows: &mut Follows<M>,
 ) -> String {
     let (id, mapping) = (node.id, group.mapping);
-    let timers = M::Spec::TIMERS.iter().map(|row| row.timer).zip(node.deadlines);
-    let mut due: Vec<_> = timers.filter(|(_, at)| at.is_some_and(|at| at <= now)).collect();
-    due.sort_by_key(|&(_, at)| at);
-    let expires = |(timer, _): &(_, _)| format!("{id}'s {} timer expires", plain(timer));
-    let mut words: Vec<_> = due.iter().map(expires).collect();
-    follows.expire_all(group, rules, id, due.into_iter().map(|(timer, _)| timer));
+    let due = || node.armed().take_while(|&(at, _)| at <= now).map(|(_, timer)| timer);
+    let expires = |timer| format!("{id}'s {} timer expires", plain(&timer));
+    let mut words: Vec<_> = due().map(expires).collect();
+    follows.expire_all(group, rules, id, due());
     match input {
         Input::Boot => {
             words.push(format!("{id} starts"));

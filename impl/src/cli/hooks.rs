@@ -11,6 +11,7 @@ use anyhow::anyhow;
 use bellwether::config::{Hooks, Runnable};
 use bellwether::driver::Change;
 use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Reason, Role};
+use futures::FutureExt as _;
 use humantime_serde::re::humantime::format_duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -72,7 +73,7 @@ pub(crate) async fn join<C: Runnable>(config: Config<C>) -> anyhow::Result<(Elec
         led: None,
         scripts: scripts.clone(),
     };
-    let task = tokio::spawn(runner.run(preparation));
+    let task = tokio::spawn(runner.run(preparation).boxed());
     Ok((election, Running { task, hooks, scripts }))
 }
 

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use futures::FutureExt as _;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -78,7 +79,7 @@ impl Visitor for Run<'_> {
         let runtime =
             runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
         let part = take_part(config, &started, reload);
-        let result = runtime.block_on(part).map_err(Failure::runtime);
+        let result = runtime.block_on(part.boxed_local()).map_err(Failure::runtime);
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures::FutureExt as _;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -260,7 +261,10 @@ impl Election {
         };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
-        let task = tokio::spawn(take_part(actor, connections, (arrivals, ordered), stopped));
+        // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
+        // would be a quarter of the program.
+        let part = take_part(actor, connections, (arrivals, ordered), stopped);
+        let task = tokio::spawn(part.boxed());
         let stop = stop.drop_guard();
         Ok(Self { handle, address, credentials, task: Some(task), stop })
     }

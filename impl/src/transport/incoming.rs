@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, TcpStream};
@@ -61,7 +62,7 @@ pub(super) async fn listen<M>(
         socket::tune(&stream, context.terms.limits.step);
         let guest = Guest { from, place, questions: Arc::clone(&questions) };
         let (context, inbox) = (Arc::clone(&context), inbox.clone());
-        connections.spawn(async move { serve(&context, stream, guest, inbox).await });
+        connections.spawn(async move { serve(&context, stream, guest, inbox).await }.boxed());
     }
 }
 

@@ -34,6 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
@@ -291,11 +292,11 @@ where
         report,
     });
     let mut tasks = JoinSet::new();
-    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox).boxed());
     for peer in context.peers.values() {
-        tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)));
+        tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)).boxed());
     }
-    tasks.spawn(isolation(context, links.clone()));
+    tasks.spawn(isolation(context, links.clone()).boxed());
     (tasks, arrivals)
 }
 

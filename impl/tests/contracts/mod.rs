@@ -111,6 +111,11 @@ fn effects<C: Core>(node: &mut Node<C>, now: Time, input: Input<C::Message>) -> 
 
 /// Runs `test` on many random executions of a node.
 fn for_any<C: Tested>(test: impl Fn(u16, Steps<C>) -> Result<(), TestCaseError>) {
+    run::<C>(&test);
+}
+
+/// The same for a test of any kind, so that what draws and shrinks is compiled once for a core.
+fn run<C: Tested>(test: &dyn Fn(u16, Steps<C>) -> Result<(), TestCaseError>) {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) };
     let mut runner = TestRunner::new(config);
     let result = runner.run(&(1..=4_u16, steps::<C>()), |(number, steps)| test(number, steps));

@@ -22,6 +22,7 @@ use anyhow::anyhow;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 use bellwether::{Config, Election, Work};
 use clap::ValueEnum;
+use futures::FutureExt as _;
 use humantime_serde::re::humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -166,7 +167,7 @@ impl Visitor for Exec<'_> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
         let part = take_part(args, config, &started, reload);
-        let ended = runtime.block_on(part).map_err(cannot);
+        let ended = runtime.block_on(part.boxed_local()).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
         Ok(ExitCode::from(ended?))

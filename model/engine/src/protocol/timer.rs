@@ -201,7 +201,11 @@ pub fn durations<P: Protocol>() -> Vec<&'static Duration> {
     let taken = P::TIMERS.iter().flat_map(|row| {
         row.duration.into_iter().chain(row.stagger.iter().map(|stagger| stagger.by))
     });
-    let mut durations: Vec<_> = taken.collect();
+    once(taken.collect())
+}
+
+/// Each of these once, in their order.
+fn once(mut durations: Vec<&'static Duration>) -> Vec<&'static Duration> {
     durations.sort_by_key(|duration| (duration.order, duration.name));
     durations.dedup();
     durations

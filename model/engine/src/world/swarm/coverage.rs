@@ -127,7 +127,9 @@ impl<P: Protocol> Rules<P> {
 
     /// The names, none met.
     pub(crate) fn none_met(&self) -> BTreeMap<String, u64> {
-        self.0.iter().map(|(rule, _)| (rule.clone(), 0)).collect()
+        let mut none_met = BTreeMap::new();
+        none_met.extend(self.0.iter().map(|(rule, _)| (rule.clone(), 0)));
+        none_met
     }
 
     /// Notes the rules that are not met yet by which `action` would lead from `before` somewhere
