@@ -296,6 +296,8 @@ fn every_example_of_the_help_runs() {
                 explores(line);
                 continue;
             }
+            // Another test runs it to the end.
+            let line = if line == "survey" { "survey --max-states 1000" } else { line };
             let ran = run_in(dir.path(), line);
             let allowed: &[i32] = if line.starts_with("check") { &[0, 1] } else { &[0] };
             assert!(allowed.contains(&ran.status), "{line}: {} {}", ran.status, ran.stderr);

@@ -103,7 +103,7 @@ fn the_stores_lease_must_be_longer_than_the_holders_by_the_drift_and_the_delay()
     let rows = [
         (Count::BeforeSending, 8, 1, Drift::NONE, 9),
         (Count::FromReceipt, 8, 1, Drift::NONE, 10),
-        (Count::FromReceipt, 12, 2, Drift::NONE, 15),
+        (Count::FromReceipt, 8, 2, Drift::NONE, 11),
         (Count::BeforeSending, 8, 1, Drift::of(1, 5).expect("small"), 14),
     ];
     for (count, holder, delay, drift, enough) in rows {

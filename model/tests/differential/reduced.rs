@@ -43,7 +43,7 @@ fn without_dead_messages_the_same_is_found() {
     let mut protocols = every_protocol();
     // The numbers of the others grow without end; they are refused.
     protocols.retain(|name| !REGISTRY.find(name).expect("it exists").canonicalizes());
-    explore(300, cases(&protocols), |case| {
+    explore(100, cases(&protocols), |case| {
         let Scenario { faults, .. } = case.scenario;
         let faults = Faults { losses: Budget::NONE, duplicates: 0, ..faults };
         let case = case.with(Scenario { faults, capacity: None, ..case.scenario });
