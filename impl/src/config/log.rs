@@ -32,9 +32,9 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// What a subscriber needs to keep to them. What rustls says of a single connection is left out,
-    /// unless it is asked for, or everything is at `debug`: a stranger could fill the log with it,
-    /// and a refused connection is told anyway.
+    /// What a subscriber needs to keep to them. What rustls says of a single connection is left
+    /// out, unless it is asked for, or everything is at `debug`: a stranger could fill the log with
+    /// it, and a refused connection is told anyway.
     #[must_use]
     pub fn filter(&self) -> Targets {
         let mut targets = Targets::new().with_default(self.default);
