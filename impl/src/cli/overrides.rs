@@ -13,31 +13,38 @@ use clap::Args;
 pub(crate) struct OverrideArgs {
     /// Which protocol to run, if not quorum; the same on every node
     #[arg(long, value_name = "NAME", env = "BELLWETHER_PROTOCOL")]
+    #[arg(help_heading = "Node")]
     protocol: Option<String>,
 
     /// Which of the members this node is
     #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
+    #[arg(help_heading = "Node")]
     node: Option<NodeId>,
 
     /// Where to listen, if not at the node's own address under [members]
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_LISTEN")]
+    #[arg(help_heading = "Node")]
     listen: Option<Address>,
 
     /// The members that only observe, as in 4,5; the same on every node
     #[arg(long, value_name = "IDS", env = "BELLWETHER_OBSERVERS", value_delimiter = ',')]
+    #[arg(help_heading = "Node")]
     observers: Option<Vec<NodeId>>,
 
     /// A key of the protocol's section and its value, as in skew=200ms; may be repeated
     #[arg(long, value_name = "KEY=VALUE", env = "BELLWETHER_SET", value_parser = setting)]
+    #[arg(help_heading = "Node")]
     #[arg(value_delimiter = ',')]
     set: Vec<(String, String)>,
 
     /// This node is the store of the lease; only for the protocol lease
     #[arg(long, env = "BELLWETHER_STORE")]
+    #[arg(help_heading = "Node")]
     store: bool,
 
     /// Where to keep what must survive a crash; {node} and {protocol} are replaced
     #[arg(long, value_name = "DIR", env = "BELLWETHER_DATA_DIR")]
+    #[arg(help_heading = "Node")]
     data_dir: Option<String>,
 
     #[command(flatten)]
@@ -45,10 +52,12 @@ pub(crate) struct OverrideArgs {
 
     /// Where to say by HTTP how the node is
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
+    #[arg(help_heading = "HTTP")]
     http: Option<Address>,
 
     /// The token that lets a process ask something of the node by HTTP; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
+    #[arg(help_heading = "HTTP")]
     token_file: Option<String>,
 
     #[command(flatten)]
@@ -56,20 +65,24 @@ pub(crate) struct OverrideArgs {
 
     /// How long a connection may take until it stands, as in 2s
     #[arg(long, value_name = "TIME", env = "BELLWETHER_NETWORK_TIMEOUT")]
+    #[arg(help_heading = "Network")]
     #[arg(value_parser = config::duration)]
     network_timeout: Option<Duration>,
 
     /// Whether to wait no longer for a member that has hung up, and whose address refuses
     #[arg(long, value_name = "BOOL", env = "BELLWETHER_SUSPECT_REFUSED")]
+    #[arg(help_heading = "Network")]
     suspect_refused: Option<bool>,
 
     /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma for
     /// modules with another level
     #[arg(long, value_name = "LEVEL", env = "BELLWETHER_LOG_LEVEL")]
+    #[arg(help_heading = "Log")]
     log_level: Option<Levels>,
 
     /// How to write the log
     #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
+    #[arg(help_heading = "Log")]
     log_format: Option<LogFormat>,
 }
 
@@ -78,30 +91,37 @@ pub(crate) struct OverrideArgs {
 pub(crate) struct SecurityArgs {
     /// How the nodes know each other: plain, secret or tls
     #[arg(long, value_name = "MODE", env = "BELLWETHER_SECURITY")]
+    #[arg(help_heading = "Security")]
     security: Option<String>,
 
     /// Run with nodes on several machines although nothing protects them
     #[arg(long, env = "BELLWETHER_ALLOW_PLAIN")]
+    #[arg(help_heading = "Security")]
     allow_plain: bool,
 
     /// The secret of the cluster; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_SECRET_FILE")]
+    #[arg(help_heading = "Security")]
     secret_file: Option<String>,
 
     /// Another secret that is believed as well, while the secret is changed; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_SECOND_SECRET_FILE")]
+    #[arg(help_heading = "Security")]
     second_secret_file: Option<String>,
 
     /// The certificates of the authorities that have signed those of the nodes
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CA_FILE")]
+    #[arg(help_heading = "Security")]
     ca_file: Option<String>,
 
     /// The certificate of this node; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CERTIFICATE_FILE")]
+    #[arg(help_heading = "Security")]
     certificate_file: Option<String>,
 
     /// The private key of this node; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_KEY_FILE")]
+    #[arg(help_heading = "Security")]
     key_file: Option<String>,
 }
 
@@ -110,18 +130,22 @@ pub(crate) struct SecurityArgs {
 pub(crate) struct HttpSecurityArgs {
     /// The certificate to show by HTTP; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERTIFICATE_FILE")]
+    #[arg(help_heading = "HTTP")]
     http_certificate_file: Option<String>,
 
     /// Its private key; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY_FILE")]
+    #[arg(help_heading = "HTTP")]
     http_key_file: Option<String>,
 
     /// The authorities whose certificates let a process ask something of the node by HTTP
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CLIENT_CA_FILE")]
+    #[arg(help_heading = "HTTP")]
     http_client_ca_file: Option<String>,
 
     /// Serve HTTP with a token to other machines although it is not encrypted
     #[arg(long, env = "BELLWETHER_HTTP_ALLOW_PLAIN")]
+    #[arg(help_heading = "HTTP")]
     http_allow_plain: bool,
 }
 

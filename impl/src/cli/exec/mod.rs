@@ -77,31 +77,38 @@ pub(crate) struct Args {
     /// How long before it is killed the command is asked to end, when the lease runs out, or the
     /// node is to hand over; less if less of the lease is left
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = config::duration)]
+    #[arg(help_heading = "Command")]
     grace: Duration,
 
     /// How long before the end of the lease it is killed
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = config::duration)]
+    #[arg(help_heading = "Command")]
     margin: Duration,
 
     /// How much of the lease must be left for the command to be started, at least; never less than
     /// --grace and --margin together
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = config::duration)]
+    #[arg(help_heading = "Command")]
     min_lease: Duration,
 
     /// How long before it is killed the command is asked to end, when this program is asked to end
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = config::duration)]
+    #[arg(help_heading = "Command")]
     stop_timeout: Duration,
 
     /// When to start the command again that has ended by itself
     #[arg(long, value_name = "WHEN", default_value = "never")]
+    #[arg(help_heading = "Command")]
     restart: Restart,
 
     /// End when the leadership is lost, instead of waiting for the next
     #[arg(long)]
+    #[arg(help_heading = "Command")]
     once: bool,
 
     /// Keep this signal from the command; may be repeated
     #[arg(long, value_name = "SIGNAL", value_delimiter = ',', ignore_case = true)]
+    #[arg(help_heading = "Command")]
     no_forward: Vec<Kept>,
 
     /// The command and its arguments
