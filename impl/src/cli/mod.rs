@@ -67,6 +67,8 @@ enum Command {
     StepDown(control::StepDownArgs),
     Freeze(control::FreezeArgs),
     Demo(demo::Args),
+    #[command(hide = true)]
+    DemoNode(demo::node::Args),
     CheckConfig(check_config::Args),
     Keys(keys::Args),
     Completions(completions::Args),
@@ -130,6 +132,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::StepDown(args) => control::step_down(args),
         Command::Freeze(args) => control::freeze(args),
         Command::Demo(args) => demo::run(args),
+        Command::DemoNode(args) => demo::node::run(args),
         Command::CheckConfig(args) => check_config::run(args, &line.given),
         Command::Keys(args) => keys::run(args),
         Command::Completions(args) => completions::run(args),

@@ -167,6 +167,15 @@ fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
     let page = demo.get("/");
     let (_, rest) = page.split_once("const SECRET = \"").expect("it is in the page");
     let secret = rest.split('"').next().expect("it ends").to_owned();
+    let of_a_foreign_page = |host: &str| {
+        let agent: ureq::Agent =
+            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let asked = agent.get(format!("{}/", demo.url)).header("host", host).call();
+        asked.expect("an answer").status().as_u16()
+    };
+    assert_eq!(of_a_foreign_page("rebound.example"), 421);
+    assert_eq!(of_a_foreign_page("rebound.example:8088"), 421);
+    assert_eq!(of_a_foreign_page("localhost"), 200);
     let all: Vec<u16> = (1..=NODES).collect();
     let first = demo.leader(&all);
     assert_eq!(demo.act("wrong", &format!("what=kill&node={first}")), 403);
@@ -210,4 +219,28 @@ fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
     if let Ok(left) = left {
         assert!(left.stdout.is_empty(), "processes are left: {left:?}");
     }
+}
+
+/// It is killed, so it can end nothing itself. One of its nodes stands still.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_node_outlives_a_cluster_that_is_killed() {
+    let mut demo = Demo::start();
+    let page = demo.get("/");
+    let (_, rest) = page.split_once("const SECRET = \"").expect("it is in the page");
+    let secret = rest.split('"').next().expect("it ends").to_owned();
+    demo.leader(&(1..=NODES).collect::<Vec<_>>());
+    assert_eq!(demo.act(&secret, "what=pause&node=1"), 200);
+    assert_eq!(demo.act(&secret, "what=kill&node=2"), 200);
+    assert_eq!(demo.act(&secret, "what=start&node=2"), 200);
+    let nodes = || {
+        let mut nodes = std::process::Command::new("pgrep");
+        let found = nodes.args(["-f", &format!("demo-node.*{}", demo.folder)]).output();
+        String::from_utf8(found.expect("pgrep runs").stdout).expect("numbers")
+    };
+    assert_eq!(nodes().lines().count(), usize::from(NODES));
+    demo.program.kill().expect("it runs");
+    demo.program.wait().expect("it is our child");
+    wait_until("no node is left", || nodes().is_empty(), nodes);
+    std::fs::remove_dir_all(&demo.folder).expect("nothing writes there");
 }

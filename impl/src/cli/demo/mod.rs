@@ -1,5 +1,6 @@
 //! `bellwether demo`: a cluster on this machine, and a page where a person can break it.
 
+pub(crate) mod node;
 mod nodes;
 mod proxy;
 
@@ -7,8 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -49,6 +51,8 @@ struct Shared {
     nodes: Arc<Nodes>,
     /// What only the page itself knows: no other page in the browser can break anything.
     secret: Arc<str>,
+    /// Where the page is.
+    address: Address,
 }
 
 fn nodes(text: &str) -> Result<u16, String> {
@@ -78,11 +82,13 @@ async fn demonstrate(args: &Args) -> anyhow::Result<()> {
     let folder = tempfile::Builder::new().prefix("bellwether-demo-").tempdir()?;
     let nodes = Arc::new(Nodes::start(args.nodes, folder.path()).await?);
     let secret = Alphanumeric.sample_string(&mut rand::rng(), 32).into();
+    let shared = Shared { nodes: Arc::clone(&nodes), secret, address: args.page.clone() };
     let router = Router::new()
         .route("/", get(page))
         .route("/state", get(state))
         .route("/act", post(act))
-        .with_state(Shared { nodes: Arc::clone(&nodes), secret });
+        .with_state(shared.clone())
+        .layer(from_fn_with_state(shared, is_meant));
     let (count, address, folder_name) = (args.nodes, &args.page, folder.path().display());
     let text = format!(
         "{count} nodes run. Their page: http://{address}/\nTheir logs: {folder_name}/*/log\n\
@@ -98,6 +104,19 @@ async fn demonstrate(args: &Args) -> anyhow::Result<()> {
     nodes.end();
     folder.close()?;
     Ok(())
+}
+
+/// Refuses what a browser asks of a host with another name. A foreign page whose name leads to this
+/// machine could read the secret otherwise.
+async fn is_meant(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let address =
+        host.and_then(|host| host.parse().ok().or_else(|| format!("{host}:80").parse().ok()));
+    if address.is_some_and(|address: Address| address.is_loopback()) {
+        return next.run(request).await;
+    }
+    let text = format!("this page is at http://{}/\n", shared.address);
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
 /// The page, with what it shows when it asks for something.

@@ -166,7 +166,8 @@ impl Node {
                 command.env_remove(name);
             }
         }
-        command.arg("run").arg("--config").arg(self.folder.join("node.toml"));
+        command.arg("demo-node").arg("--of").arg(std::process::id().to_string());
+        command.arg("--config").arg(self.folder.join("node.toml"));
         // Ctrl-C is for the demonstration, which ends its nodes itself.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         *process = Process { child: Some(command.spawn()?), paused: false };
