@@ -8,7 +8,6 @@ use anyhow::anyhow;
 use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 use futures::FutureExt as _;
-
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::http::{Http, Keys};

@@ -44,14 +44,20 @@ fn the_page_lists_every_flag_and_variable() {
         .map(|row| (row[0].split(' ').next().unwrap_or_default().to_owned(), row[1].clone()))
         .collect();
     let mut known = BTreeSet::new();
-    for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-        for argument in command.get_arguments() {
-            let name = argument.get_long().map(|long| format!("--{long}"));
-            let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned());
-            known.extend(name.map(|name| (name, variable.unwrap_or_default())));
-        }
-    }
+    flags_of(&Cli::command(), &mut known);
     assert_eq!(listed, known);
+}
+
+/// The flags of a command and of those below it that help shows, and their variables.
+fn flags_of(command: &clap::Command, known: &mut BTreeSet<(String, String)>) {
+    for argument in command.get_arguments() {
+        let name = argument.get_long().map(|long| format!("--{long}"));
+        let variable = argument.get_env().map(|name| name.to_string_lossy().into_owned());
+        known.extend(name.map(|name| (name, variable.unwrap_or_default())));
+    }
+    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        flags_of(below, known);
+    }
 }
 
 /// `check-config` says of each value that a flag says that it is the flag's.

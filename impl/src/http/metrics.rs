@@ -43,7 +43,7 @@ struct Seen {
 struct Metric(&'static str, &'static str, Kind);
 
 /// All metrics. The name of a counter ends with `_total` when it is written.
-const METRICS: [Metric; 19] = {
+const METRICS: [Metric; 21] = {
     use Kind::{Count, CountEach, Info, Role, Value, ValueEach};
     [
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
@@ -57,6 +57,16 @@ const METRICS: [Metric; 19] = {
             "bellwether_observes",
             "1 if the node only observes: it neither votes nor leads",
             Value(|seen| Some(flag(seen.status.observes))),
+        ),
+        Metric(
+            "bellwether_config_epoch",
+            "The number of the list of members",
+            Value(|seen| Some(seen.status.config_epoch as f64)),
+        ),
+        Metric(
+            "bellwether_problem",
+            "1 if something is wrong with the node as a whole: `/cluster` says what",
+            Value(|seen| Some(flag(seen.status.problem.is_some()))),
         ),
         Metric(
             "bellwether_leader",

@@ -1,6 +1,9 @@
 //! What the endpoints answer, asked as a router and as a server. The nodes are real, on ports that
 //! the system chose.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -108,6 +111,77 @@ async fn only_the_leader_is_the_leader_and_the_others_say_which_node_leads() {
     assert_eq!(get_json(&leader, "/leader").await.0, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(get_json(&leader, "/livez").await.0, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(get_json(&leader, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+}
+
+const PAGE: &str = include_str!("../../../docs/http.md");
+
+/// The first two cells of each row of the tables under a heading of the page.
+fn rows(heading: &str) -> Vec<[&'static str; 2]> {
+    let (_, text) = PAGE.split_once(&format!("\n## {heading}\n")).expect("a heading");
+    let text = text.split("\n## ").next().expect("there is a first part");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
+    let cells = |row: &'static str| row.split_once("` | ").expect("two cells");
+    rows.map(cells).map(|(first, rest)| [first, rest.trim_end_matches(" |")]).collect()
+}
+
+fn fields(of: &Value, prefix: &str, all: &mut BTreeSet<String>) {
+    for (name, value) in of.as_object().expect("an object") {
+        all.insert(format!("{prefix}{name}"));
+        match value {
+            Value::Object(_) => fields(value, &format!("{prefix}{name}."), all),
+            Value::Array(list) => {
+                list.iter().for_each(|one| fields(one, &format!("{prefix}{name}[]."), all));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_page_lists_every_field_of_every_answer() {
+    let nodes = cluster().await;
+    let follower = router(nodes[1].handle(), Options::default());
+    let mut answered = BTreeSet::new();
+    for path in ["/cluster", "/leader"] {
+        fields(&get_json(&follower, path).await.1, "", &mut answered);
+    }
+    let (_, history) = get_json(&follower, "/history").await;
+    history.as_array().expect("a list").iter().for_each(|one| fields(one, "", &mut answered));
+    let listed: BTreeSet<_> = rows("Answers").into_iter().map(|row| row[0].to_owned()).collect();
+    assert_eq!(listed, answered);
+}
+
+/// The names and words of the reasons in a source of the protocols.
+fn reasons_of(source: &str) -> Vec<(String, String)> {
+    let made = ["Reason::new(", "Self = Self::new(", "Self =\n        Self::new("];
+    let after = made.into_iter().flat_map(|made| source.split(made).skip(1));
+    let quoted = |part: &str| {
+        let mut texts = part.split('"').skip(1).step_by(2).map(str::to_owned);
+        (texts.next().expect("a name"), texts.next().expect("words"))
+    };
+    after.map(quoted).collect()
+}
+
+#[test]
+fn the_page_lists_every_reason() {
+    let mut known = BTreeMap::<String, BTreeSet<String>>::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/protocol")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("tests.rs") {
+                for (name, words) in reasons_of(&fs::read_to_string(&path).expect("a source")) {
+                    known.entry(name).or_default().insert(words);
+                }
+            }
+        }
+    }
+    let listed = rows("Reasons").into_iter();
+    let listed = listed
+        .map(|[name, words]| (name.to_owned(), words.split("; or: ").map(str::to_owned).collect()));
+    assert_eq!(listed.collect::<BTreeMap<_, _>>(), known);
 }
 
 #[tokio::test]
