@@ -6,6 +6,7 @@ use crate::cli::{self, Failure};
 
 /// Take part in elections until the demonstration is over
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
     /// The process of the demonstration
     #[arg(long, value_name = "PROCESS")]
