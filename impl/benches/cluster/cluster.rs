@@ -92,6 +92,11 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// Where the files of all nodes are.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     fn place(&self, node: u16) -> PathBuf {
         self.folder.path().join(node.to_string())
     }

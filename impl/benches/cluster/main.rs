@@ -7,6 +7,7 @@ mod cluster;
 mod etcd;
 mod failover;
 mod fault;
+mod lateness;
 mod namespaces;
 mod network;
 mod probe;

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use bellwether::protocol::quorum::Timing;
@@ -15,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, quorum_section};
 use super::fault::{Faults, Kind};
+use super::lateness::Lateness;
 use super::namespaces::{self, Namespaces};
 use super::network::Network;
 use super::probe::Probe;
@@ -80,43 +78,6 @@ pub(crate) enum Choice {
     Namespaces,
     /// Relays on loopback that withhold and delay data
     Relays,
-}
-
-/// Makes a measured time worse by what the machine adds: each of a few tens of steps may be late by
-/// the most that a sleeping thread was.
-struct Lateness {
-    worst: Arc<AtomicU64>,
-    over: Arc<AtomicBool>,
-}
-
-impl Lateness {
-    const STEPS: u32 = 20;
-
-    fn watch() -> Self {
-        let (worst, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let watching = Self { worst: Arc::clone(&worst), over: Arc::clone(&over) };
-        thread::spawn(move || {
-            let nap = Duration::from_millis(5);
-            while !over.load(Ordering::Relaxed) {
-                let start = Instant::now();
-                thread::sleep(nap);
-                let late = start.elapsed().saturating_sub(nap).as_micros();
-                worst.fetch_max(u64::try_from(late).unwrap_or(u64::MAX), Ordering::Relaxed);
-            }
-        });
-        watching
-    }
-
-    /// How much later than without it all may have happened since this was asked last.
-    fn take(&self) -> Duration {
-        Duration::from_micros(self.worst.swap(0, Ordering::Relaxed)) * Self::STEPS
-    }
-}
-
-impl Drop for Lateness {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-    }
 }
 
 /// What the faults of one kind have cost.
@@ -220,7 +181,7 @@ impl Soak {
         wait::until("the first leader writes", LIMIT, || resource.epoch() > 0)?;
         resource.take_gap();
         let faults = Faults::new(random, can_delay);
-        let (costs, lateness) = (BTreeMap::new(), Lateness::watch());
+        let (costs, lateness) = (BTreeMap::new(), Lateness::watch(cluster.folder())?);
         let tightest = (0.0, Duration::ZERO, Duration::ZERO);
         Ok(Self {
             args,
