@@ -141,7 +141,7 @@ struct Lane<const W: usize> {
     next: Vec<u64>,
     /// What follows, by the shard it belongs to.
     found: Vec<Vec<[u64; W]>>,
-    /// What each state leads to: the shards, in order.
+    /// What each state leads to, if transitions are kept: the shards, in order.
     targets: Vec<u8>,
     /// How many each state leads to, and the answers about it.
     expanded: Vec<(u16, Answers)>,
@@ -325,13 +325,13 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     /// come to look different in words, so that the round must be expanded once more.
     fn expand(&self, space: &mut dyn Space, lanes: &mut [Lane<W>]) -> bool {
         loop {
-            let (shared, form) = (&*space, &self.form);
+            let (shared, form, edges) = (&*space, &self.form, self.rows.is_some());
             let parts = self.shards.par_chunks(SHARDS_PER_LANE);
             lanes.par_iter_mut().zip(parts).for_each(|(lane, shards)| {
                 lane.clear();
                 for shard in shards {
                     let before = lane.expanded.len();
-                    shard.round(|state| lane.expand::<S>(shared, form, state));
+                    shard.round(|state| lane.expand::<S>(shared, form, state, edges));
                     lane.per_shard.push(lane.expanded.len() - before);
                 }
             });
@@ -439,7 +439,13 @@ impl<const W: usize> Lane<W> {
     }
 
     #[inline]
-    fn expand<S: Shard<W>>(&mut self, space: &dyn Space, form: &S::Form, state: &[u64; W]) {
+    fn expand<S: Shard<W>>(
+        &mut self,
+        space: &dyn Space,
+        form: &S::Form,
+        state: &[u64; W],
+        edges: bool,
+    ) {
         self.next.clear();
         let Ok(answers) = space.expand(state, &mut self.scratch, &mut self.next) else {
             self.unlearned.push(*state);
@@ -456,7 +462,9 @@ impl<const W: usize> Lane<W> {
                 self.generated += 1;
                 shard as u8
             };
-            self.targets.push(shard);
+            if edges {
+                self.targets.push(shard);
+            }
         }
         // A state has far fewer than 2^16 actions: processes, links and their messages.
         self.expanded.push((next.len() as u16, answers));

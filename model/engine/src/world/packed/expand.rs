@@ -1,8 +1,8 @@
 //! The states that follow from one, written down part by part, as they were learned.
 
-use super::tables::{BEYOND, Sent, UNKNOWN, column};
+use super::tables::{BEYOND, Process, UNKNOWN};
 use super::{Field, Packed, Unpacked, fault, tables};
-use crate::protocol::{Id, Protocol, Timers};
+use crate::protocol::{Protocol, Timers};
 use crate::space::{OUTSIDE_WORD, Unlearned};
 use crate::world::dead::PERILS;
 use crate::world::next::Next;
@@ -30,6 +30,8 @@ pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
     pub(super) fair: bool,
     /// Whether links may be cut.
     cut: bool,
+    /// Whether dead messages are left out.
+    buries: bool,
     /// The processes, one bit each, to which messages may have died by the last successor.
     touched: u32,
 }
@@ -46,8 +48,20 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let cut = world.scenario.faults.cuts > 0 || !world.scenario.missing.is_empty();
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
-        let up = state.up.few_bits();
-        Expansion { packed, from, width, parts, state, up, next, fair: false, cut, touched: 0 }
+        let (up, buries) = (state.up.few_bits(), world.leaves_out_dead());
+        Expansion {
+            packed,
+            from,
+            width,
+            parts,
+            state,
+            up,
+            next,
+            fair: false,
+            cut,
+            buries,
+            touched: 0,
+        }
     }
 
     /// What follows from this.
@@ -69,22 +83,21 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let nodes = packed.processes.len();
         let (own, links) = self.parts.split_at(nodes);
         let fields = &packed.layout.fields()[nodes..];
-        for ((&held, &field), (from, to, link)) in links.iter().zip(fields).zip(&packed.links) {
+        for ((&held, &field), (_, to, link)) in links.iter().zip(fields).zip(&packed.links) {
             if held == 0 {
                 continue;
             }
             // A delivery is fair.
             self.fair = true;
-            let up = self.up & 1 << to.index() != 0;
-            let receive = &packed.processes[to.index()].receive;
+            let to = to.index();
+            let (up, receiver, own) = (self.up & 1 << to != 0, &packed.processes[to], own[to]);
             for delivered in &link.next[held as usize] {
                 let mut after = self.from;
                 field.put(&mut after, delivered.without);
-                self.touched = 1 << to.index();
+                self.touched = 1 << to;
                 if up {
-                    let column = column(*from, delivered.message);
-                    let step = receive.get(own[to.index()], column);
-                    self.step(*to, step, &mut after)?;
+                    let step = receiver.receive.get(own, delivered.column);
+                    self.step(to, receiver, step, &mut after)?;
                 }
                 self.end(after)?;
             }
@@ -127,7 +140,8 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
                     self.strike(fault::SUSPICION, after)?;
                 }
                 let (own, at) = (self.parts[id.index()], Timers::place::<P>(timer) as u32);
-                self.step(id, packed.processes[id.index()].expire.get(own, at), after)
+                let process = &packed.processes[id.index()];
+                self.step(id.index(), process, process.expire.get(own, at), after)
             }
             Action::Crash(id) => {
                 self.strike(fault::CRASH, after)?;
@@ -140,8 +154,8 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
             }
             Action::Recover(id) => {
                 self.strike(fault::RECOVERY, after)?;
-                let own = self.parts[id.index()];
-                self.step(id, packed.processes[id.index()].recover.get(own, 0), after)
+                let (own, process) = (self.parts[id.index()], &packed.processes[id.index()]);
+                self.step(id.index(), process, process.recover.get(own, 0), after)
             }
             Action::Cut(a, b) => {
                 self.strike(fault::cut(a, b), after)?;
@@ -163,7 +177,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
     /// The successor is what it is, but for dead messages.
     #[inline]
     fn end(&mut self, mut after: [u64; W]) -> Result<(), Unlearned> {
-        if self.packed.world.leaves_out_dead() && after[0] != OUTSIDE_WORD {
+        if self.buries && after[0] != OUTSIDE_WORD {
             self.bury(&mut after)?;
         }
         self.write(&after);
@@ -198,39 +212,45 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         Ok(())
     }
 
-    /// A process takes a step.
+    /// The process with this index takes a step.
     #[inline(always)]
-    fn step(&mut self, id: Id, step: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
-        match step {
-            UNKNOWN => return Err(Unlearned),
-            BEYOND => {
-                self.leave(Boundary::Protocol, after);
-                return Ok(());
-            }
-            _ => {}
+    fn step(
+        &mut self,
+        at: usize,
+        process: &Process<P>,
+        step: u32,
+        after: &mut [u64; W],
+    ) -> Result<(), Unlearned> {
+        if step >= BEYOND {
+            return self.cannot(step, Boundary::Protocol, after);
         }
-        let (packed, state, cut) = (self.packed, self.state, self.cut);
-        let step = &packed.processes[id.index()].steps[step as usize];
-        packed.layout.field(id.index()).put(after, step.own);
-        let mut touched = 1 << id.index();
-        for &Sent { link, to, message } in &step.sends {
-            if cut && !state.connected(id, to) {
+        let packed = self.packed;
+        let (own, sends) = process.step(step);
+        packed.layout.field(at).put(after, own);
+        for sent in sends {
+            let (from, to, link) = &packed.links[usize::from(sent.link)];
+            if self.cut && !self.state.connected(*from, *to) {
                 continue;
             }
-            touched |= 1 << to.index();
-            let link = usize::from(link);
-            let field = packed.layout.field(packed.processes.len() + link);
-            let push = &packed.links[link].2.push;
-            match push.get(field.part(after), message) {
-                UNKNOWN => return Err(Unlearned),
-                BEYOND => {
-                    self.leave(Boundary::Capacity, after);
-                    return Ok(());
-                }
-                held => field.put(after, held),
+            self.touched |= 1 << to.index();
+            let field = packed.layout.field(packed.processes.len() + usize::from(sent.link));
+            let held = link.push.get(field.part(after), sent.message);
+            if held >= BEYOND {
+                return self.cannot(held, Boundary::Capacity, after);
             }
+            field.put(after, held);
         }
-        self.touched |= touched;
+        self.touched |= 1 << at;
+        Ok(())
+    }
+
+    /// What follows is not known, or exceeds a bound.
+    #[cold]
+    fn cannot(&self, what: u32, bound: Boundary, after: &mut [u64; W]) -> Result<(), Unlearned> {
+        if what == UNKNOWN {
+            return Err(Unlearned);
+        }
+        self.leave(bound, after);
         Ok(())
     }
 
@@ -265,11 +285,10 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
 
     /// A link holds something else.
     fn hold(&self, link: Field, held: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
-        match held {
-            UNKNOWN => return Err(Unlearned),
-            BEYOND => self.leave(Boundary::Capacity, after),
-            held => link.put(after, held),
+        if held >= BEYOND {
+            return self.cannot(held, Boundary::Capacity, after);
         }
+        link.put(after, held);
         Ok(())
     }
 }

@@ -30,6 +30,12 @@ impl Field {
         ((words[self.word as usize % W] >> self.shift) & self.mask) as u32
     }
 
+    /// The same of the only word.
+    #[inline]
+    pub(super) fn of_one(self, word: u64) -> u32 {
+        ((word >> self.shift) & self.mask) as u32
+    }
+
     /// Puts another part there.
     #[inline]
     pub(super) fn put<const W: usize>(self, words: &mut [u64; W], part: u32) {

@@ -174,7 +174,7 @@ impl<P: Protocol> Packed<P> {
             return (before, BEYOND);
         }
         let step = Step { own, sends: sends.into() };
-        (before, number(&mut self.processes[id.index()].steps, step))
+        (before, self.processes[id.index()].number(step))
     }
 
     /// Writes down what links hold after each message that is sent, `flight` being there before.
@@ -234,7 +234,8 @@ impl<P: Protocol> Packed<P> {
                 let rest: Vec<_> = rest.iter().map(|&e| (e, 0)).collect();
                 let without = self.content(link, &rest);
                 let message = self::number(&mut self.messages, e.message);
-                let next = Next { message, without, doubled: UNKNOWN };
+                let column = column(e.from, message);
+                let next = Next { message, column, without, doubled: UNKNOWN };
                 self.links[link].2.next[number as usize].push(next);
             }
         }

@@ -259,8 +259,10 @@ impl<P: Protocol> Packed<P> {
     /// Writes the parts and the state that `words` stand for into `unpacked`.
     fn unpack(&self, words: &[u64], unpacked: &mut Unpacked<P>) {
         let Unpacked { parts, state } = unpacked;
-        for (part, field) in parts.iter_mut().zip(self.layout.fields()) {
-            *part = field.get(words);
+        let fields = parts.iter_mut().zip(self.layout.fields());
+        match *words {
+            [word] => fields.for_each(|(part, field)| *part = field.of_one(word)),
+            _ => fields.for_each(|(part, field)| *part = field.get(words)),
         }
         let (own, links) = parts.split_at(self.processes.len());
         let (mut up, mut paused) = (0, 0);

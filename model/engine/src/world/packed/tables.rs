@@ -117,10 +117,21 @@ pub(super) struct Step {
     pub(super) sends: Box<[Sent]>,
 }
 
+/// A step where the search finds it sooner: what the process has afterwards, and which of all
+/// messages that its steps send this one does.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    own: u32,
+    from: u32,
+    to: u32,
+}
+
 /// One process: what it has had so far, and what each event then does.
 pub(super) struct Process<P: Protocol> {
     pub(super) known: Numbered<Own<P>>,
-    pub(super) steps: Numbered<Step>,
+    steps: Numbered<Step>,
+    taken: Vec<Taken>,
+    sends: Vec<Sent>,
     /// By the number of the sender and of the message.
     pub(super) receive: Table,
     /// By the position of the timer.
@@ -136,6 +147,8 @@ impl<P: Protocol> Default for Process<P> {
         Process {
             known: Numbered::default(),
             steps: Numbered::default(),
+            taken: Vec::new(),
+            sends: Vec::new(),
             receive: Table::default(),
             expire: Table::default(),
             recover: Table::default(),
@@ -144,10 +157,33 @@ impl<P: Protocol> Default for Process<P> {
     }
 }
 
+impl<P: Protocol> Process<P> {
+    /// The number of a step, a new one if it has none.
+    pub(super) fn number(&mut self, step: Step) -> u32 {
+        let known = self.steps.len();
+        let number = number(&mut self.steps, step);
+        if let Some(Step { own, sends }) = self.steps.get_index(known) {
+            let from = self.sends.len() as u32;
+            self.sends.extend(sends);
+            self.taken.push(Taken { own: *own, from, to: self.sends.len() as u32 });
+        }
+        number
+    }
+
+    /// What the process has after a step, and what that sends.
+    #[inline(always)]
+    pub(super) fn step(&self, number: u32) -> (u32, &[Sent]) {
+        let Taken { own, from, to } = self.taken[number as usize];
+        (own, &self.sends[from as usize..to as usize])
+    }
+}
+
 /// A message that may be delivered next, and what the link holds without it, and with two of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next {
     pub(super) message: u32,
+    /// In the table of what its receiver does.
+    pub(super) column: u32,
     pub(super) without: u32,
     pub(super) doubled: u32,
 }
