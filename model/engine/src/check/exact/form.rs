@@ -7,8 +7,15 @@ use serde::{Deserialize, Serialize};
 /// The cells of a bucket, if each state takes one.
 pub(super) const LINE: usize = 16;
 
+/// For how many states a bucket has room at least.
+const LEAST_PLACES: usize = 4;
+
+/// In which buckets a state may stand, counted from its own one, in the order in which they are
+/// tried: farther and farther apart, since full buckets are often side by side.
+pub(super) const AWAY: [u8; 16] = [0, 1, 2, 4, 6, 9, 12, 16, 20, 25, 30, 36, 42, 49, 56, 64];
+
 /// How far from its own bucket a state may stand.
-pub(super) const FARTHEST: u32 = 15;
+pub(super) const FARTHEST: usize = AWAY[AWAY.len() - 1] as usize;
 
 /// How many bits of what is left of a state's head stand in its first cell.
 pub(super) const AWAY_SHIFT: u32 = 26;
@@ -99,8 +106,8 @@ impl Size {
         let bits = form.head_bits();
         let left = bits - log - LEAST_FACTOR_BITS;
         let cells = 1 + usize::from(left > AWAY_SHIFT) + form.tail_cells();
-        let places = (LINE / cells).max(4);
-        Size { bits, factor, log, cells, bucket: places * cells }
+        let bucket = (LEAST_PLACES * cells).next_power_of_two().max(LINE);
+        Size { bits, factor, log, cells, bucket }
     }
 
     pub(super) fn larger<const W: usize>(self, form: Form<W>) -> Self {
@@ -116,12 +123,17 @@ impl Size {
 
     /// The buckets of a table: states may stand beyond the last that a head says.
     pub(super) fn all_buckets(self) -> usize {
-        self.buckets() + FARTHEST as usize
+        self.buckets() + FARTHEST
+    }
+
+    /// How many states a bucket has room for.
+    pub(super) fn places(self) -> usize {
+        self.bucket / self.cells
     }
 
     /// How many states it should hold at most.
     pub(super) fn most(self) -> usize {
-        let places = self.bucket / self.cells;
+        let places = self.places();
         let taken = match places {
             LINE.. => 31,
             8.. => 30,
@@ -156,7 +168,7 @@ impl Size {
     /// The first bucket of a larger table in which a state may stand that stands in this bucket
     /// here, or in a later one.
     pub(super) fn first_bucket(self, bucket: usize, larger: Size) -> usize {
-        bucket.saturating_sub(FARTHEST as usize) * larger.buckets() / self.buckets()
+        bucket.saturating_sub(FARTHEST) * larger.buckets() / self.buckets()
     }
 }
 

@@ -6,16 +6,18 @@
 //! lost: what stands in a place and the place together are the state, whole. What is to be expanded
 //! next is found by looking through the table.
 //!
-//! Places are in buckets of a cache line or two. A state stands in the bucket that its bits say, or
-//! in one of the next 15, and then it is written beside it which. The number of buckets grows by a
-//! quarter or less, and the states move on in the memory where they are.
+//! Places are in buckets of a cache line or a few. A state stands in the bucket that its bits say,
+//! or in one of 15 others after it, and then it is written beside it which. If all of these are
+//! full, one of the states in them may stand in a later one of its own. The number of buckets grows
+//! by a quarter or less, and the states move on in the memory where they are.
 
 mod cells;
 mod file;
+mod lines;
 
 pub(super) use file::Summary;
 
-use super::form::{self, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
+use super::form::{self, AWAY, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
 use cells::Cells;
 
 /// How many states are looked up together.
@@ -26,10 +28,11 @@ const TOGETHER: usize = 64;
 const STAGE_BITS: u32 = 2;
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
 const REST: u32 = (1 << AWAY_SHIFT) - 1;
+const OF_AWAY: u32 = (1 << STAGE_SHIFT) - 1 - REST;
 
 /// From this bucket on, no state moves to an earlier one when a table grows: it grows by an eighth
 /// at least, and no state stands farther away from its own bucket.
-const NEAR: usize = FARTHEST as usize * 8;
+const NEAR: usize = FARTHEST * 8;
 
 /// In a table with fewer states, it does not matter how many cells each takes.
 const MANY: usize = 1 << 9;
@@ -71,23 +74,20 @@ struct Probe<const W: usize> {
     stirred: [u64; W],
 }
 
-/// Whether the state of this cell is in a bucket, whatever its stage. Cells are compared two at a
-/// time, and none is skipped: that takes less time than to guess where to stop.
-#[inline]
+/// How far from its own bucket the state of this cell stands.
+#[inline(always)]
+fn away(cell: u32) -> usize {
+    usize::from(AWAY[(cell >> AWAY_SHIFT) as usize % AWAY.len()])
+}
+
+/// Whether the state of this cell is in a bucket, whatever its stage.
+#[inline(always)]
 fn holds(bucket: &[u32; LINE], cell: u32) -> bool {
-    let both = |half: u32| u64::from(half) << u32::BITS | u64::from(half);
-    const ABOVE: u32 = 1 << STAGE_SHIFT;
     if cell == 0 {
         // It looks like an empty place, but for the stage.
-        return bucket.iter().any(|&other| other != 0 && other % ABOVE == 0);
+        return bucket.iter().any(|&other| other != 0 && other << STAGE_BITS == 0);
     }
-    let mut there = 0;
-    for &[one, other] in bucket.as_chunks().0 {
-        let two = u64::from(other) << u32::BITS | u64::from(one);
-        // Only if two cells do not differ at all, the bit above them stays.
-        there |= both(ABOVE) - ((two ^ both(cell)) & both(ABOVE - 1));
-    }
-    there & both(ABOVE) != 0
+    lines::has(bucket, cell)
 }
 
 impl<const W: usize> Table<W> {
@@ -105,39 +105,46 @@ impl<const W: usize> Table<W> {
     #[inline]
     fn insert(&mut self, probe: &Probe<W>, stage: u32, look: bool) -> bool {
         match (self.size.cells, look) {
-            (1, true) => self.insert_small::<true>(probe, stage),
-            (1, false) => self.insert_small::<false>(probe, stage),
+            (1, true) => self.insert_small::<true>(probe.bucket, probe.first, stage),
+            (1, false) => self.insert_small::<false>(probe.bucket, probe.first, stage),
             _ => self.insert_large(probe, stage),
         }
     }
 
     /// One cell each: a bucket is compared at once.
     #[inline(always)]
-    fn insert_small<const LOOK: bool>(&mut self, probe: &Probe<W>, stage: u32) -> bool {
-        for away in 0..=FARTHEST {
-            let cell = probe.first | (away << AWAY_SHIFT);
-            let bucket = self.cells.line_mut(probe.bucket + away as usize);
-            if LOOK && holds(bucket, cell) {
-                return true;
-            }
-            // The places are taken from the first on.
-            if bucket[LINE - 1] == 0 {
-                let taken = bucket.partition_point(|&other| other != 0);
-                bucket[taken % LINE] = cell | (stage << STAGE_SHIFT);
-                self.held += 1;
-                self.fresh += 1;
-                return true;
-            }
+    fn insert_small<const LOOK: bool>(&mut self, bucket: usize, first: u32, stage: u32) -> bool {
+        AWAY.iter().enumerate().any(|(away, &there)| {
+            let cell = first | (away as u32) << AWAY_SHIFT;
+            self.try_line::<LOOK>(bucket + usize::from(there), cell, stage)
+        })
+    }
+
+    /// Adds a cell to a bucket of one line unless it is there; false if it is not, and there is no
+    /// place for it.
+    #[inline(always)]
+    fn try_line<const LOOK: bool>(&mut self, bucket: usize, cell: u32, stage: u32) -> bool {
+        let line = self.cells.line_mut(bucket);
+        if LOOK && holds(line, cell) {
+            return true;
         }
-        false
+        // The places are taken from the first on.
+        let room = line[LINE - 1] == 0;
+        if room {
+            let taken = line.partition_point(|&other| other != 0);
+            line[taken % LINE] = cell | (stage << STAGE_SHIFT);
+            self.held += 1;
+            self.fresh += 1;
+        }
+        room
     }
 
     fn insert_large(&mut self, probe: &Probe<W>, stage: u32) -> bool {
         let Size { cells, .. } = self.size;
         let two = cells > 1 + self.form.tail_cells();
-        for away in 0..=FARTHEST {
-            let first = probe.first | (away << AWAY_SHIFT);
-            let bucket = self.cells.bucket_mut(probe.bucket + away as usize);
+        for (away, there) in AWAY.iter().enumerate() {
+            let first = probe.first | ((away as u32) << AWAY_SHIFT);
+            let bucket = self.cells.bucket_mut(probe.bucket + usize::from(*there));
             for there in bucket.chunks_exact_mut(cells) {
                 if there[0] == 0 {
                     there[0] = first | (stage << STAGE_SHIFT);
@@ -162,11 +169,50 @@ impl<const W: usize> Table<W> {
         false
     }
 
+    /// Lets a state of one of the full buckets of another stand in a later one of its own, and gives
+    /// its place to the other, at this stage; false if none can. (No state is looked for beyond a
+    /// bucket that is not full, and none becomes emptier by this.)
+    #[cold]
+    fn squeeze(&mut self, probe: &Probe<W>, stage: u32) -> bool {
+        let cells = self.size.cells;
+        let last = (self.size.places() - 1) * cells;
+        for (which, &there) in AWAY.iter().enumerate() {
+            let at = probe.bucket + usize::from(there);
+            for place in 0..self.size.places() {
+                let mut moved = [0; 2 + 2 * 16];
+                let moved = &mut moved[..cells];
+                let here = place * cells..(place + 1) * cells;
+                moved.copy_from_slice(&self.cells.bucket(at)[here.clone()]);
+                let (own, first) = (at - away(moved[0]), (moved[0] >> AWAY_SHIFT) as usize);
+                for (farther, &there) in AWAY.iter().enumerate().skip(first % AWAY.len() + 1) {
+                    let other = self.cells.bucket_mut(own + usize::from(there));
+                    // The places are taken from the first on.
+                    if other[last] != 0 {
+                        continue;
+                    }
+                    let mut others = other.chunks_exact_mut(cells);
+                    let Some(free) = others.find(|cells| cells[0] == 0) else { continue };
+                    free.copy_from_slice(moved);
+                    free[0] = free[0] & !OF_AWAY | (farther as u32) << AWAY_SHIFT;
+                    let to = &mut self.cells.bucket_mut(at)[here];
+                    to[0] = probe.first | (which as u32) << AWAY_SHIFT | stage << STAGE_SHIFT;
+                    let rest = (cells > 1 + self.form.tail_cells()).then_some(probe.second);
+                    let rest = rest.into_iter().chain(self.form.tail(&probe.stirred));
+                    to[1..].iter_mut().zip(rest).for_each(|(to, cell)| *to = cell);
+                    self.held += 1;
+                    self.fresh += 1;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// The stirred state of these cells, which stand in this bucket of a table of this size.
     #[inline]
     fn stirred(&self, size: Size, bucket: usize, cells: &[u32]) -> [u64; W] {
         let (&first, rest) = cells.split_first().unwrap_or((&0, &[]));
-        let away = ((first >> AWAY_SHIFT) & FARTHEST) as usize;
+        let away = away(first);
         let (second, mut tail) = rest.split_at(rest.len() - self.form.tail_cells());
         let second = second.first().map_or(0, |&second| u64::from(second) << AWAY_SHIFT);
         let mut stirred = [0; W];
@@ -207,7 +253,11 @@ impl<const W: usize> Table<W> {
             }
         }
         for (stirred, stage) in homeless {
-            while !self.insert(&self.probe(&stirred), stage, false) {
+            let put = |table: &mut Self| {
+                let probe = table.probe(&stirred);
+                table.insert(&probe, stage, false) || table.squeeze(&probe, stage)
+            };
+            while !put(self) {
                 self.grow();
             }
         }
@@ -246,6 +296,16 @@ impl<const W: usize> Table<W> {
         bucket: &[u32],
         homeless: &mut Vec<([u64; W], u32)>,
     ) {
+        if former.cells == 1 && self.size.cells == 1 {
+            for &cell in bucket.iter().take_while(|&&cell| cell != 0) {
+                let head = former.join(at - away(cell), u64::from(cell & REST));
+                let ((bucket, left), stage) = (self.size.split(head), cell >> STAGE_SHIFT);
+                if !self.insert_small::<false>(bucket, left as u32, stage) {
+                    homeless.push((self.stirred(former, at, &[cell]), stage));
+                }
+            }
+            return;
+        }
         for cells in bucket.chunks_exact(former.cells).take_while(|cells| cells[0] != 0) {
             let (stirred, stage) = (self.stirred(former, at, cells), cells[0] >> STAGE_SHIFT);
             if !self.insert(&self.probe(&stirred), stage, false) {
@@ -254,26 +314,62 @@ impl<const W: usize> Table<W> {
         }
     }
 
-    /// Adds stirred states that are not there, at this stage.
-    ///
-    /// Each costs a visit to a place far away. So what many of them need is read first, all
-    /// together: the processor then waits once and not each time.
+    /// Adds stirred states at this stage, unless they are there.
     fn insert_at(&mut self, stirred: &[[u64; W]], stage: u32) {
         for some in stirred.chunks(TOGETHER) {
             while self.held + some.len() > self.size.most() {
                 self.grow();
             }
-            let mut seen = 0;
-            for state in some {
-                let head = state[0] & ((1 << self.size.bits) - 1);
-                seen ^= self.cells.bucket(self.size.split(head).0)[0];
+            if self.size.cells == 1 {
+                self.insert_together(some, stage);
+            } else {
+                some.iter().for_each(|state| self.insert_one(state, stage));
             }
-            std::hint::black_box(seen);
-            for state in some {
-                while !self.insert(&self.probe(state), stage, true) {
-                    self.grow();
+        }
+    }
+
+    fn insert_one(&mut self, state: &[u64; W], stage: u32) {
+        let probe = self.probe(state);
+        if !self.insert(&probe, stage, true) && !self.squeeze(&probe, stage) {
+            self.grow();
+            self.insert_one(state, stage);
+        }
+    }
+
+    /// Adds some states that take one cell each.
+    ///
+    /// Each bucket that is looked at is far away, so it is asked for before, and others are looked
+    /// at meanwhile: the processor waits once and not each time.
+    fn insert_together(&mut self, some: &[[u64; W]], stage: u32) {
+        let (size, mask) = (self.size, (1 << self.size.bits) - 1);
+        // Of each state that is not in its place yet: its own bucket, its cell, and which it is.
+        let mut waiting = [(0, 0, 0); TOGETHER];
+        for (at, state) in some.iter().enumerate() {
+            let (bucket, left) = size.split(state[0] & mask);
+            waiting[at] = (bucket, left as u32, at);
+            self.cells.fetch(bucket);
+        }
+        let mut count = some.len();
+        for (away, &there) in AWAY.iter().enumerate() {
+            let next = AWAY.get(away + 1).copied().unwrap_or_default();
+            let mut left = 0;
+            for at in 0..count {
+                let (bucket, first, which) = waiting[at];
+                let cell = first | (away as u32) << AWAY_SHIFT;
+                if !self.try_line::<true>(bucket + usize::from(there), cell, stage) {
+                    self.cells.fetch(bucket + usize::from(next));
+                    waiting[left] = (bucket, first, which);
+                    left += 1;
                 }
             }
+            count = left;
+            if count == 0 {
+                return;
+            }
+        }
+        // All places of these are taken.
+        for &(_, _, which) in &waiting[..count] {
+            self.insert_one(&some[which], stage);
         }
     }
 
@@ -364,7 +460,7 @@ impl<const W: usize> Table<W> {
             let bucket = self.cells.bucket(self.done);
             // Most buckets have none.
             if bucket.iter().fold(false, |any, cell| any | (cell >> STAGE_SHIFT == stage)) {
-                let places = (0..bucket.len()).step_by(self.size.cells);
+                let places = (0..self.size.places()).map(|place| place * self.size.cells);
                 let here = places.filter(|&place| bucket[place] >> STAGE_SHIFT == stage);
                 round.extend(here.map(|place| (self.done as u32, place as u32)));
             }

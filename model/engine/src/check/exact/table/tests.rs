@@ -103,6 +103,25 @@ fn many_states_that_are_alike_take_a_cell_each() {
     assert!(cells < (1 << 17) * 4 / 3, "{cells} cells");
 }
 
+/// Each of the states that find their places full lets another one move.
+#[test]
+fn a_table_is_nearly_full_before_it_grows() {
+    for bits in [40, 63] {
+        let form = Form::<1>::new(&[bits]);
+        let mut table = Table::new(&form, 0);
+        let (mut state, mut worst) = (0u64, 1.0f64);
+        while table.held() < 60_000 {
+            let (size, held) = (table.size, table.held());
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            insert(&mut table, [state >> (u64::BITS - form.head_bits())]);
+            if table.size != size && held > 2_000 {
+                worst = worst.min(held as f64 / (size.buckets() * size.places()) as f64);
+            }
+        }
+        assert!(worst > 0.93, "{bits} bits: it grew with {worst:.3} of its places taken");
+    }
+}
+
 /// States of another form are the same states, and so is how far the search is with them.
 #[test]
 fn what_is_taken_over_is_at_the_same_stage() {
