@@ -93,6 +93,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "target/release/bellwether-model check bully --nodes 5",
         RunsLong(1, FEW),
     ),
+    ("docs/performance.md", "for protocol in bully", Not(LONG)),
     ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", RunsLong(0, "")),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- failover", Not(ROOT)),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- quiescent", Not(LONG)),
