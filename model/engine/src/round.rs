@@ -35,6 +35,8 @@ pub enum Group {
     Each,
     /// Each pair of those that are up, in an execution of its own: the costs are summed.
     Pairs,
+    /// Each three of those that are up, in an execution of its own: the costs are summed.
+    Triples,
     /// The lowest crashes and recovers, and no other process has to notice.
     Restarted,
     /// The highest crashes, and recovers when the others have elected another.
@@ -99,13 +101,21 @@ pub fn round<P: Protocol>(
             calm(world, metric, &Begins::Returned(highest), crashed)
         }
         Starters::Some(Group::Each) => sum(live.iter().map(|&id| vec![id]).collect()),
-        Starters::Some(Group::Pairs) => {
-            let above = |(at, &low): (usize, &Id)| {
-                live[at + 1..].iter().map(move |&high| vec![low, high]).collect::<Vec<_>>()
-            };
-            sum(live.iter().enumerate().flat_map(above).collect())
-        }
+        Starters::Some(Group::Pairs) => sum(sets(&live, 2)),
+        Starters::Some(Group::Triples) => sum(sets(&live, 3)),
     }
+}
+
+/// Every set of so many of them.
+fn sets(all: &[Id], size: usize) -> Vec<Vec<Id>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let with = |(at, &lowest): (usize, &Id)| {
+        let others = sets(&all[at + 1..], size - 1);
+        others.into_iter().map(move |others| [vec![lowest], others].concat())
+    };
+    all.iter().enumerate().flat_map(with).collect()
 }
 
 fn calm<P: Protocol>(

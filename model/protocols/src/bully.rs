@@ -10,11 +10,12 @@
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Local, Options, Protocol, Rule, TimerRow, Variant, View,
+    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
 mod durations;
+mod properties;
 mod rules;
 mod timing;
 mod variants;
@@ -97,6 +98,7 @@ impl Protocol for Bully {
         TimerRow::fixed(Timer::Answer, &T_ANSWER)
             .armed_if(|rules| rules.restart == Restart::CheckFirst),
     ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     // A process that starts an election waits for an OK; the highest id may not need one.
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 

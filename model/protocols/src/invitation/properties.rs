@@ -70,7 +70,55 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
             })
         }),
     },
+    Property {
+        name: "led-by-its-founder",
+        formula: "□ ∀ up i: s(i) ∈ {reorganization, normal} ∧ g(i) = k.m ⇒ c(i) = k",
+        meaning: "each group is coordinated by the process that formed it",
+        by_default: false,
+        premise: Some(("a process is a member of another's group", |_, view| {
+            live(view).any(|i| founder(view.process(i)).is_some_and(|founder| founder != i))
+        })),
+        temporal: Temporal::Always(|_, view| {
+            live(view).all(|i| {
+                let process = view.process(i);
+                founder(process).is_none_or(|founder| process.coordinator_of(i) == Some(founder))
+            })
+        }),
+    },
+    Property {
+        name: "falls-back-alone",
+        formula: "up(1) ∧ down(c(1)) ⇝ (c(1) = 1 ∧ s(1) = normal ∧ Up(1) = ∅) ∨ down(1) ∨ \
+                  up(c(1))",
+        meaning: "whenever the coordinator of process 1 has failed, process 1 later coordinates a \
+                  group of itself, unless one of the two fails or recovers",
+        by_default: false,
+        premise: Some(("the coordinator of process 1 has failed", |_, view| left_alone(view))),
+        temporal: Temporal::Liveness(Liveness::LeadsTo(
+            |_, view| left_alone(view),
+            |_, view| {
+                let Some(lowest) = view.ids().next() else { return true };
+                let process = view.process(lowest);
+                !view.up(lowest)
+                    || process.leads() && process.members.is_empty()
+                    || process.coordinator_of(lowest).is_some_and(|c| c != lowest && view.up(c))
+            },
+        )),
+    },
 ];
+
+/// Whose group a process is in that is at work, or about to be.
+fn founder(process: &Process) -> Option<Id> {
+    let settled = matches!(process.state, State::Reorganization | State::Normal);
+    process.group.filter(|_| settled).map(|group| group.coordinator)
+}
+
+/// Whether process 1 is up, and its coordinator is another and is down.
+fn left_alone(view: &View<'_, Invitation>) -> bool {
+    view.ids().next().is_some_and(|lowest| {
+        let coordinator = view.process(lowest).coordinator_of(lowest);
+        view.up(lowest) && coordinator.is_some_and(|c| c != lowest && !view.up(c))
+    })
+}
 
 fn live<'a>(view: &View<'a, Invitation>) -> impl Iterator<Item = Id> + use<'a> {
     let view = *view;
