@@ -3,7 +3,7 @@
 
 use assert_cmd::Command;
 use bellwether_model::check::Limits;
-use bellwether_model::claims::{Check, Ledger, Open, Runner, rules_apart};
+use bellwether_model::claims::{Check, Demand, Ledger, Open, Runner, rules_apart};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,6 +102,44 @@ fn no_cure_changes_more_rules_than_it_has_to() {
         }
     }
     assert!(pairs > 0, "no cure changes two rules");
+}
+
+/// A change of rules helps with every check that asks the same of the variant that it changes, and
+/// not only with the run that is printed beside it.
+#[test]
+fn a_cure_helps_with_every_check_of_the_variant_that_it_changes() {
+    let ledger = Ledger::load().expect("the ledger can be read");
+    let runner = Runner { threads: 2, limits: Limits::NONE };
+    let mut known = 0;
+    for (source, claim) in ledger.claims() {
+        for cure in &claim.cures {
+            let helps = runner.helps_all(source, claim, cure).expect("it runs");
+            assert_ne!(helps, Some(false), "claim {}: {}", claim.number, cure.shows);
+            known += usize::from(helps.is_some());
+        }
+    }
+    assert!(known > 10, "only {known} cures change rules");
+}
+
+/// Where the text says that something fails, worse rules are no cure. Of one claim in four, or of
+/// each if `BELLWETHER_LONG` is set.
+#[test]
+fn what_is_said_to_have_no_cure_has_none_of_one_rule_or_two() {
+    let ledger = Ledger::load().expect("the ledger can be read");
+    let limits = Limits { states: Some(100_000), ..Limits::NONE };
+    let runner = Runner { threads: 2, limits };
+    let one_in = if std::env::var_os("BELLWETHER_LONG").is_some() { 1 } else { 4 };
+    let mut searched = 0;
+    for (source, claim) in ledger.claims() {
+        let wanted = claim.checks.iter().all(|check| check.demands == Demand::Holds);
+        if claim.no_cure.is_none() || !wanted || claim.number % one_in != 0 {
+            continue;
+        }
+        let Some(cures) = runner.cures(source, claim).expect("it runs") else { continue };
+        assert!(cures.found.is_empty(), "claim {} has a cure: {:?}", claim.number, cures.found);
+        searched += 1;
+    }
+    assert!(searched > 0, "no claim without a cure is decided by properties of one protocol");
 }
 
 #[test]

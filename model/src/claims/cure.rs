@@ -66,14 +66,57 @@ impl Runner {
         Ok(Some(Cures { tried, found: Vec::new() }))
     }
 
-    /// Whether every check finds what the claim demands if these rules are changed.
+    /// Whether the rules that this cure changes help every check that decides the claim and asks
+    /// the same property of the same variant; `None` if there is no such check, or the cure changes
+    /// no rule of it. Timed worlds are left out: other rules may need durations that they do not
+    /// give.
+    ///
+    /// # Errors
+    /// If a check cannot be run as it stands in the ledger, or the system gives no threads.
+    pub fn helps_all(
+        &self,
+        source: &Source,
+        claim: &Claim,
+        cure: &Check,
+    ) -> Result<Option<bool>, String> {
+        let Ask::Property(theirs, property) = &cure.ask else { return Ok(None) };
+        let changed = rules(theirs)?;
+        let timed = |subject: &Subject| {
+            subject.world.get("timing").is_some_and(|timing| timing.get("timed").is_some())
+        };
+        let same = |check: &&Check| match &check.ask {
+            Ask::Property(ours, asked) => {
+                (&ours.protocol, &ours.variant, asked)
+                    == (&theirs.protocol, &theirs.variant, property)
+                    && !timed(ours)
+            }
+            _ => false,
+        };
+        let checks: Vec<&Check> = deciding(source, claim)?.into_iter().filter(same).collect();
+        let mut smallest: Option<Change> = None;
+        for ours in checks.iter().filter_map(|check| check.ask.subject()) {
+            let change: Change = changed.difference(&rules(ours)?).cloned().collect();
+            if smallest.as_ref().is_none_or(|known| change.len() < known.len()) {
+                smallest = Some(change);
+            }
+        }
+        match smallest.filter(|change| !change.is_empty()) {
+            Some(change) => self.helps(&checks, &change).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether every check finds what the claim demands if these rules are changed. A timed world
+    /// that lacks a duration which they need is not helped.
     fn helps(&self, checks: &[&Check], change: &Change) -> Result<bool, String> {
         for check in checks {
             let Ask::Property(subject, property) = &check.ask else { return Ok(false) };
             let mut subject = subject.clone();
             subject.rules.retain(|(rule, _)| change.iter().all(|(changed, _)| changed != rule));
             subject.rules.extend(change.iter().cloned());
-            for ran in self.ask(&Ask::Property(subject, property.clone()))? {
+            let changed = Ask::Property(subject, property.clone());
+            let Ok(all) = self.ask(&changed) else { return Ok(false) };
+            for ran in all {
                 let met = check.demands.met(&ran.point, &ran.finding).map_err(|e| e.to_string())?;
                 if met != Some(true) {
                     return Ok(false);
