@@ -101,7 +101,8 @@ impl Departure {
             let again = matches!(starters, Starters::Some(Group::Restarted | Group::Returned));
             let crashed = u8::try_from(*crashed + usize::from(again)).unwrap_or(u8::MAX);
             scenario.faults.crashes = scenario.faults.crashes.max(crashed);
-            all_notice = matches!(starters, Starters::Some(Group::All | Group::Pairs));
+            all_notice =
+                matches!(starters, Starters::Some(Group::All | Group::Pairs | Group::Triples));
             // A calm round has no recovery but this one, when nothing else is left to happen.
             late = again;
             scenario.faults.recoveries = 0;

@@ -10,6 +10,7 @@ mod class_ring_run;
 mod class_zookeeper;
 mod despite_ok;
 mod fencing;
+mod fencing_lock;
 mod first_claim;
 mod hold_election;
 mod majority_lease;
@@ -61,6 +62,7 @@ impl Account {
 }
 
 const FENCING: &str = "model/src/claims/program/fencing.rs";
+const FENCING_LOCK: &str = "model/src/claims/program/fencing_lock.rs";
 const SIMULATOR: &str = "model/src/claims/program/simulator.rs";
 const FIRST_CLAIM: &str = "model/src/claims/program/first_claim.rs";
 const CLASS_BULLY: &str = "model/src/claims/program/class_bully.rs";
@@ -85,12 +87,22 @@ pub(super) const ALL: &[Program] = &[
         FENCING,
         fencing::remembering,
     ),
-    Program::new("storage-registers-rising-epochs", FENCING, fencing::registering),
     Program::new("storage-refuses-who-was-succeeded", FENCING, fencing::after_election),
+    Program::new("storage-registers-rising-epochs", FENCING_LOCK, fencing_lock::registrations_rise),
+    Program::new(
+        "storage-without-its-lock-registers-rising-epochs",
+        FENCING_LOCK,
+        fencing_lock::unlocked_registrations_rise,
+    ),
     Program::new(
         "storage-refuses-once-the-successor-has-registered",
-        FENCING,
-        fencing::after_registration,
+        FENCING_LOCK,
+        fencing_lock::none_below_the_registered,
+    ),
+    Program::new(
+        "storage-without-its-lock-refuses-once-the-successor-has-registered",
+        FENCING_LOCK,
+        fencing_lock::unlocked_none_below_the_registered,
     ),
     Program::new(
         "storage-has-one-writer-for-each-epoch",
@@ -253,12 +265,6 @@ pub(super) const ALL: &[Program] = &[
     Program::new("time-outs-short-hurt-accuracy", TIME_OUTS, time_outs::short_hurts_accuracy),
     Program::new("time-outs-short-find-more-crashes", TIME_OUTS, time_outs::short_finds_more),
     Program::new("time-outs-short-find-crashes-sooner", TIME_OUTS, time_outs::short_is_faster),
-    Program::new(
-        "time-outs-without-a-bound-are-not-perfect",
-        TIME_OUTS,
-        time_outs::none_without_a_bound,
-    ),
-    Program::new("time-outs-with-a-bound-are-not-perfect", TIME_OUTS, time_outs::none_with_a_bound),
     Program::new(
         "zookeeper-class-loses-its-node-with-its-session",
         CLASS_ZOOKEEPER,

@@ -42,10 +42,8 @@ struct Fenced {
     given: [Option<u8>; 2],
     leaders: [Leader; 2],
     /// The accepted writes: by which leader, with which epoch, and the highest epoch that had been
-    /// given to a leader, and registered, by then.
-    accepted: Vec<(usize, u8, u8, u8)>,
-    /// The accepted registrations.
-    registrations: Vec<u8>,
+    /// given to a leader by then.
+    accepted: Vec<(usize, u8, u8)>,
     rules: Rules,
 }
 
@@ -91,7 +89,6 @@ impl Fenced {
             given: [None; 2],
             leaders: [Leader::default(); 2],
             accepted: Vec::new(),
-            registrations: Vec::new(),
             rules,
         }
     }
@@ -145,7 +142,6 @@ impl Fenced {
         let accepted = epoch > self.registered;
         if accepted {
             self.registered = epoch;
-            self.registrations.push(epoch);
         }
         accepted
     }
@@ -154,7 +150,7 @@ impl Fenced {
     fn store(&mut self, leader: usize, epoch: u8) -> bool {
         let accepted = epoch >= self.registered;
         if accepted {
-            self.accepted.push((leader, epoch, self.elected, self.registered));
+            self.accepted.push((leader, epoch, self.elected));
             if self.rules.remembers_writes {
                 self.registered = epoch;
             }
@@ -198,14 +194,8 @@ pub(super) fn from_leaders() -> Account {
     search(Fenced::start(RISING), CALLS, never_older)
 }
 
-/// Registered epochs rise.
-pub(super) fn registering() -> Account {
-    let rising = |state: &Fenced| state.registrations.windows(2).all(|pair| pair[0] < pair[1]);
-    search(Fenced::start(STORAGE), CALLS, rising)
-}
-
 fn none_after_election(state: &Fenced) -> bool {
-    state.accepted.iter().all(|&(_, epoch, elected, _)| epoch >= elected)
+    state.accepted.iter().all(|&(_, epoch, elected)| epoch >= elected)
 }
 
 /// No write is accepted from a leader after another was elected.
@@ -216,12 +206,6 @@ pub(super) fn after_election() -> Account {
 /// The same if the election tells the storage of the epoch that it gives.
 pub(super) fn after_registered_election() -> Account {
     search(Fenced::start(Rules { registers: true, ..RISING }), CALLS, none_after_election)
-}
-
-/// No write is accepted from a leader after another has registered.
-pub(super) fn after_registration() -> Account {
-    let none = |state: &Fenced| state.accepted.iter().all(|&(_, epoch, _, known)| epoch >= known);
-    search(Fenced::start(RISING), CALLS, none)
 }
 
 fn one_leader(state: &Fenced) -> bool {

@@ -1,5 +1,4 @@
-//! What any time-out on heartbeats can do, by trying all that there are within a horizon: of how
-//! long it is, and of what a detector that hears nothing can decide at all.
+//! What a shorter time-out on heartbeats does, in every execution within a horizon.
 
 use super::Account;
 
@@ -83,36 +82,4 @@ pub(super) fn short_is_faster() -> Account {
     };
     let faster = |e: Execution| first(&e, SHORT) < first(&e, LONG);
     Account::of(Execution::all().filter(|e| e.crashed).all(faster), Vec::new())
-}
-
-/// How many ticks a detector waits for its only heartbeat, at most.
-const HORIZON: u32 = 10;
-
-/// How many detectors are perfect: each is the set of ticks at which it suspects a process of which
-/// it has heard nothing. It has to suspect one that has crashed in the end, and one that lives,
-/// whose heartbeat takes up to `most` ticks, at no tick before it comes.
-fn perfect(most: u32) -> (u32, u32) {
-    let all = 1 << (HORIZON + 1);
-    let is_perfect = |&suspects: &u32| {
-        let at = |tick: u32| suspects & 1 << tick != 0;
-        let complete = at(HORIZON);
-        let accurate = (0..=most).all(|arrives| (0..arrives.min(HORIZON + 1)).all(|now| !at(now)));
-        complete && accurate
-    };
-    ((0..all).filter(is_perfect).count() as u32, all)
-}
-
-fn none_is_perfect(most: u32) -> Account {
-    let (found, tried) = perfect(most);
-    Account::of(found == 0, vec![format!("of {tried} detectors {found} are perfect")])
-}
-
-/// No detector is perfect where a heartbeat may take longer than any detector waits.
-pub(super) fn none_without_a_bound() -> Account {
-    none_is_perfect(HORIZON + 1)
-}
-
-/// The same where it takes up to three ticks.
-pub(super) fn none_with_a_bound() -> Account {
-    none_is_perfect(3)
 }
