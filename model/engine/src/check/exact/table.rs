@@ -13,6 +13,7 @@
 
 mod cells;
 mod file;
+mod grow;
 mod lines;
 
 pub(super) use file::Summary;
@@ -29,10 +30,6 @@ const STAGE_BITS: u32 = 2;
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
 const REST: u32 = (1 << AWAY_SHIFT) - 1;
 const OF_AWAY: u32 = (1 << STAGE_SHIFT) - 1 - REST;
-
-/// From this bucket on, no state moves to an earlier one when a table grows: it grows by an eighth
-/// at least, and no state stands farther away from its own bucket.
-const NEAR: usize = FARTHEST * 8;
 
 /// In a table with fewer states, it does not matter how many cells each takes.
 const MANY: usize = 1 << 9;
@@ -169,9 +166,9 @@ impl<const W: usize> Table<W> {
         false
     }
 
-    /// Lets a state of one of the full buckets of another stand in a later one of its own, and gives
-    /// its place to the other, at this stage; false if none can. (No state is looked for beyond a
-    /// bucket that is not full, and none becomes emptier by this.)
+    /// Lets a state of one of the full buckets of another stand in a later one of its own, and
+    /// gives its place to the other, at this stage; false if none can. (No state is looked for
+    /// beyond a bucket that is not full, and none becomes emptier by this.)
     #[cold]
     fn squeeze(&mut self, probe: &Probe<W>, stage: u32) -> bool {
         let cells = self.size.cells;
@@ -233,85 +230,6 @@ impl<const W: usize> Table<W> {
         let all =
             (0..self.size.all_buckets()).flat_map(move |at| places(at).map(move |here| (at, here)));
         all.filter(|(_, cells)| cells[0] != 0)
-    }
-
-    /// Makes more places, as often as it takes until each state has one.
-    fn grow(&mut self) {
-        let (former, fresh) = (self.size, self.fresh);
-        let mut homeless = Vec::new();
-        self.size = former.larger(self.form);
-        self.done = former.first_bucket(self.done, self.size);
-        self.held = 0;
-        if self.size.cells == former.cells {
-            self.cells.lengthen(self.size.all_buckets());
-            self.spread(former, &mut homeless);
-        } else {
-            let cells = Cells::new(self.size.all_buckets(), self.size.bucket);
-            let cells = std::mem::replace(&mut self.cells, cells);
-            for at in 0..former.all_buckets() {
-                self.put_all(former, at, cells.bucket(at), &mut homeless);
-            }
-        }
-        for (stirred, stage) in homeless {
-            let put = |table: &mut Self| {
-                let probe = table.probe(&stirred);
-                table.insert(&probe, stage, false) || table.squeeze(&probe, stage)
-            };
-            while !put(self) {
-                self.grow();
-            }
-        }
-        self.fresh = fresh;
-    }
-
-    /// Moves each state of a table of the former size to where it stands in this one. From the last
-    /// bucket to the first, for what belongs there now came from there or from before it. Only of
-    /// the first buckets a state may move to one that has not been emptied.
-    fn spread(&mut self, former: Size, homeless: &mut Vec<([u64; W], u32)>) {
-        let mut bucket = vec![0; former.bucket];
-        for at in (NEAR..former.all_buckets()).rev() {
-            let here = self.cells.bucket_mut(at);
-            bucket.copy_from_slice(here);
-            here.fill(0);
-            self.put_all(former, at, &bucket, homeless);
-        }
-        let near = 0..NEAR.min(former.all_buckets());
-        let mut cells = Vec::with_capacity(near.len() * former.bucket);
-        for at in near {
-            let here = self.cells.bucket_mut(at);
-            cells.extend_from_slice(here);
-            here.fill(0);
-        }
-        for (at, bucket) in cells.chunks_exact(former.bucket).enumerate() {
-            self.put_all(former, at, bucket, homeless);
-        }
-    }
-
-    /// Puts the states of a bucket of a table of the former size where they stand in this one;
-    /// those for which there is no place are `homeless`.
-    fn put_all(
-        &mut self,
-        former: Size,
-        at: usize,
-        bucket: &[u32],
-        homeless: &mut Vec<([u64; W], u32)>,
-    ) {
-        if former.cells == 1 && self.size.cells == 1 {
-            for &cell in bucket.iter().take_while(|&&cell| cell != 0) {
-                let head = former.join(at - away(cell), u64::from(cell & REST));
-                let ((bucket, left), stage) = (self.size.split(head), cell >> STAGE_SHIFT);
-                if !self.insert_small::<false>(bucket, left as u32, stage) {
-                    homeless.push((self.stirred(former, at, &[cell]), stage));
-                }
-            }
-            return;
-        }
-        for cells in bucket.chunks_exact(former.cells).take_while(|cells| cells[0] != 0) {
-            let (stirred, stage) = (self.stirred(former, at, cells), cells[0] >> STAGE_SHIFT);
-            if !self.insert(&self.probe(&stirred), stage, false) {
-                homeless.push((stirred, stage));
-            }
-        }
     }
 
     /// Adds stirred states at this stage, unless they are there.

@@ -25,10 +25,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cell_is_found_wherever_it_is(line: [u32; LINE], at in 0..LINE, other: u32, stage in 0u32..4) {
-            let there = (line[at] << STAGE_BITS >> STAGE_BITS) | stage << (u32::BITS - STAGE_BITS);
+        fn a_cell_is_found_wherever_it_is(
+            line: [u32; LINE], at in 0..LINE, other: u32, stage in 0u32..4,
+        ) {
+            let shift = u32::BITS - STAGE_BITS;
+            let there = (line[at] << STAGE_BITS >> STAGE_BITS) | stage << shift;
+            let same = line.iter().any(|&cell| (cell ^ other) << STAGE_BITS == 0);
             prop_assert!(has(&line, there));
-            prop_assert_eq!(has(&line, other), line.iter().any(|&cell| (cell ^ other) << STAGE_BITS == 0));
+            prop_assert_eq!(has(&line, other), same);
         }
     }
 }
