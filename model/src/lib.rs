@@ -18,7 +18,8 @@
 //! use bellwether_model::world::{Scenario, World};
 //!
 //! let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0))?;
-//! let report = check(&world, &property::all(), &Options::default(), &mut |_| {})?;
+//! let properties = property::select(&world, &[])?;
+//! let report = check(&world, &properties, &Options::default(), &mut |_| {})?;
 //! assert_eq!(report.verdict(), Verdict::Holds);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
