@@ -8,7 +8,7 @@ use bellwether_model::check::{Event, Limits};
 use bellwether_model::property::{self, Condition, Temporal};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::{Bully, Challenged};
-use bellwether_model::space::{OUTSIDE_WORD, Space};
+use bellwether_model::space::{Last, NO_LAST, OUTSIDE_WORD, Space, Unlearned};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
     Action, Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network,
@@ -16,6 +16,7 @@ use bellwether_model::world::{
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::collections::{HashMap, HashSet};
 
 /// Enough words for every world of these tests.
 const WORDS: usize = 8;
@@ -133,6 +134,110 @@ proptest! {
         if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, scenario) {
             walk(&world, &choices);
         }
+    }
+}
+
+/// How many states are followed at most.
+const MOST: usize = 4_000;
+
+/// The states of each level, how many steps there are, and how many of them were left out.
+type Levels = (Vec<HashSet<State<Bully>>>, u64, u64);
+
+/// What follows `words`, how each state is reached, and how many steps are left out.
+///
+/// # Errors
+/// If states outgrow their words.
+fn expand_after(
+    packed: &mut Packed<Bully>,
+    words: &[u64],
+    last: Last,
+) -> Result<(Vec<u64>, Vec<Last>, u64), Unlearned> {
+    let scratch = &mut packed.scratch();
+    loop {
+        let (mut next, mut lasts) = (Vec::new(), Vec::new());
+        if let Ok((_, left_out)) = packed.expand_after(words, last, scratch, &mut next, &mut lasts)
+        {
+            return Ok((next, lasts, left_out));
+        }
+        packed.learn(words);
+        if packed.outgrown() {
+            return Err(Unlearned);
+        }
+    }
+}
+
+/// Searches `world`, all that may be left out being left out, or nothing; `None` if there are too
+/// many states.
+fn levels(world: &World<Bully>, all: bool) -> Option<Levels> {
+    let mut packed = Packed::new(world, Vec::new());
+    loop {
+        if let Ok(levels) = levels_of(&mut packed, all) {
+            return levels;
+        }
+        packed.lay_out(u32::MAX);
+    }
+}
+
+/// The same, with what is known.
+///
+/// # Errors
+/// If states outgrow their words.
+fn levels_of(packed: &mut Packed<Bully>, all: bool) -> Result<Option<Levels>, Unlearned> {
+    let initial = packed.initial(WORDS);
+    let mut known = HashSet::from([initial.clone()]);
+    let mut level = HashMap::from([(initial, NO_LAST)]);
+    let (mut levels, mut steps, mut waits) = (Vec::new(), 0, 0);
+    while !level.is_empty() && known.len() <= MOST {
+        let mut next = HashMap::new();
+        for (words, &last) in &level {
+            let last = if all { NO_LAST } else { last };
+            let (after, lasts, left_out) = expand_after(packed, words, last)?;
+            waits += left_out;
+            steps += left_out + lasts.len() as u64;
+            for (words, last) in after.chunks(WORDS).zip(lasts) {
+                if words[0] != OUTSIDE_WORD && !known.contains(words) {
+                    let largest = next.entry(words.to_vec()).or_insert(last);
+                    *largest = last.max(*largest);
+                }
+            }
+        }
+        known.extend(next.keys().cloned());
+        let states = std::mem::replace(&mut level, next).into_keys();
+        levels.push(states.map(|words| packed.decode(&words)).collect());
+    }
+    Ok(level.is_empty().then_some((levels, steps, waits)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// By a search that is written for nothing but this.
+    #[test]
+    fn what_is_left_out_is_found_in_another_way(
+        variant in 0..Bully::VARIANTS.len(),
+        scenario in scenario(),
+        bounded: bool,
+    ) {
+        let capacity = scenario.capacity.filter(|_| bounded);
+        if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, Scenario { capacity, ..scenario })
+            && let Some((all, steps, none)) = levels(&world, true)
+        {
+            let (found, counted, _) = levels(&world, false).expect("as few states");
+            prop_assert_eq!((none, counted), (0, steps));
+            prop_assert!(found == all, "other states, or in other levels");
+        }
+    }
+}
+
+/// On each network.
+#[test]
+fn much_is_left_out() {
+    for network in [Network::Set, Network::Unordered, Network::Fifo] {
+        let faults = Faults { crashes: 1, recoveries: 1, ..Faults::default() };
+        let scenario = Scenario { faults, network, ..Scenario::calm(3) };
+        let world = World::new(Bully::VARIANTS[0].rules, scenario).expect("a small world");
+        let (_, steps, left_out) = levels(&world, false).expect("few states");
+        assert!(left_out * 6 > steps, "{left_out} of {steps} on {network:?}");
     }
 }
 

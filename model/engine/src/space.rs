@@ -13,6 +13,13 @@ pub type Answers = u32;
 /// for ever is fair.
 pub const STUTTERS: Answers = 1;
 
+/// How a state was reached, in four bits, as far as that says what need not be looked at after it:
+/// see [`Space::expand_after`].
+pub type Last = u8;
+
+/// Nothing is known of how a state was reached.
+pub const NO_LAST: Last = 0;
+
 /// Something was met of which the space does not know what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unlearned;
@@ -71,6 +78,22 @@ pub trait Space: Send + Sync {
         scratch: &mut Scratch,
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned>;
+
+    /// The same, but for steps of which it is certain that they lead to states that also follow from
+    /// others of the same or an earlier level. `last` is how `from` was reached; how each state is
+    /// reached that follows is appended to `lasts`, and of two ways the larger one leaves out more.
+    /// Besides the answers, how many steps were left out.
+    ///
+    /// # Errors
+    /// As [`expand`](Space::expand).
+    fn expand_after(
+        &self,
+        from: &[u64],
+        last: Last,
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
+        lasts: &mut Vec<Last>,
+    ) -> Result<(Answers, u64), Unlearned>;
 
     /// Learns what follows `from`. States look as they did before.
     fn learn(&mut self, from: &[u64]);

@@ -18,7 +18,7 @@ pub(super) const AWAY: [u8; 16] = [0, 1, 2, 4, 6, 9, 12, 16, 20, 25, 30, 36, 42,
 pub(super) const FARTHEST: usize = AWAY[AWAY.len() - 1] as usize;
 
 /// How many bits of what is left of a state's head stand in its first cell.
-pub(super) const AWAY_SHIFT: u32 = 26;
+pub(super) const AWAY_SHIFT: u32 = 22;
 
 /// How many bits of the quotient's fraction tell states of one bucket apart no more: the number of
 /// buckets is at least four times a power of two.

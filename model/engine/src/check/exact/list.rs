@@ -3,7 +3,7 @@
 
 use super::mixer::digest;
 use super::search::{LOG_SHARDS, Shard};
-use crate::space::Space;
+use crate::space::{Last, NO_LAST, Space};
 use std::ops::Range;
 
 /// How many states are looked up together.
@@ -161,7 +161,12 @@ impl<const W: usize> Shard<W> for List<W> {
     /// Every state costs two visits to places in memory that are far apart: in the table, and among
     /// the states. So what many of them will need is read first, all together: the processor then
     /// waits once and not each time.
-    fn insert_all(&mut self, states: &[[u64; W]], mut numbers: Option<&mut Vec<u32>>) {
+    fn insert_all(
+        &mut self,
+        states: &[[u64; W]],
+        _: Option<&[Last]>,
+        mut numbers: Option<&mut Vec<u32>>,
+    ) {
         for states in states.chunks(TOGETHER) {
             while self.is_full_with(states.len(), self.table.len()) {
                 self.grow();
@@ -214,8 +219,9 @@ impl<const W: usize> Shard<W> for List<W> {
         self.round.len()
     }
 
-    fn round(&self, each: impl FnMut(&[u64; W])) {
-        self.states[self.round.start as usize..self.round.end as usize].iter().for_each(each);
+    fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
+        let round = &self.states[self.round.start as usize..self.round.end as usize];
+        round.iter().for_each(|state| each(state, NO_LAST));
     }
 
     fn end_round(&mut self) {

@@ -9,7 +9,7 @@ use super::disk::{DiskError, Folder, Spill, Spilled, Stored};
 use super::form::Form;
 use super::search::Shard;
 use super::table::{STAGES, Summary, Table};
-use crate::space::Space;
+use crate::space::{Last, Space};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -249,7 +249,7 @@ impl<const W: usize> Paged<W> {
         let turn = self.turn();
         if let (Some(found), Some(table)) = (self.found[turn].take(), &mut self.table) {
             self.stored = None;
-            found.read::<W>(folder, |states| table.insert_of(states, turn))?;
+            found.read::<W>(folder, |states| table.insert_of(states, None, turn))?;
         }
         Ok(())
     }
@@ -314,7 +314,12 @@ impl<const W: usize> Shard<W> for Paged<W> {
         self.table.as_ref().map_or(self.summary.held, Table::held) as u64
     }
 
-    fn insert_all(&mut self, stirred: &[[u64; W]], _: Option<&mut Vec<u32>>) {
+    fn insert_all(
+        &mut self,
+        stirred: &[[u64; W]],
+        lasts: Option<&[Last]>,
+        _: Option<&mut Vec<u32>>,
+    ) {
         if stirred.is_empty() {
             return;
         }
@@ -322,7 +327,7 @@ impl<const W: usize> Shard<W> for Paged<W> {
         match &mut self.table {
             Some(table) => {
                 self.stored = None;
-                table.insert_of(stirred, next);
+                table.insert_of(stirred, lasts, next);
             }
             None => self.spill(stirred, next),
         }
@@ -349,7 +354,7 @@ impl<const W: usize> Shard<W> for Paged<W> {
         self.table.as_mut().map_or(0, |table| table.begin_round(Self::ROUND * groups.min(16)))
     }
 
-    fn round(&self, each: impl FnMut(&[u64; W])) {
+    fn round(&self, each: impl FnMut(&[u64; W], Last)) {
         if let Some(table) = &self.table {
             table.round(each);
         }

@@ -217,7 +217,7 @@ impl OutgrownLists {
             let insert = |(at, shard): (usize, &mut List<W>)| -> Vec<Vec<u32>> {
                 let one = |lane: &Recoded<W>| {
                     let mut numbers = Vec::new();
-                    shard.insert_all(&lane.states[at], Some(&mut numbers));
+                    shard.insert_all(&lane.states[at], None, Some(&mut numbers));
                     numbers
                 };
                 lanes.iter().map(one).collect()

@@ -12,7 +12,7 @@
 use super::graph::ShardRows;
 use super::paths::Goal;
 use crate::check::{Event, Limits, Phase, Progress, Reason};
-use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
+use crate::space::{Answers, Last, OUTSIDE_WORD, Scratch, Space};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -56,9 +56,14 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
     /// How many states there are.
     fn held(&self) -> u64;
 
-    /// Adds states as they were stirred, unless they are there; their numbers, where states have
-    /// any.
-    fn insert_all(&mut self, stirred: &[[u64; W]], numbers: Option<&mut Vec<u32>>);
+    /// Adds states as they were stirred, unless they are there, each with how it was reached, if
+    /// that is known; their numbers, where states have any.
+    fn insert_all(
+        &mut self,
+        stirred: &[[u64; W]],
+        lasts: Option<&[Last]>,
+        numbers: Option<&mut Vec<u32>>,
+    );
 
     /// How many bytes more it takes when so many states come that are not there yet.
     fn growth(&self, more: usize) -> u64;
@@ -72,8 +77,8 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
     /// Chooses the next states of the level; how many.
     fn begin_round(&mut self) -> usize;
 
-    /// The states that were chosen.
-    fn round(&self, each: impl FnMut(&[u64; W]));
+    /// The states that were chosen, each with one way in which it was reached, if the way matters.
+    fn round(&self, each: impl FnMut(&[u64; W], Last));
 
     /// They have been expanded.
     fn end_round(&mut self);
@@ -139,8 +144,11 @@ pub(super) struct Search<const W: usize, S: Shard<W>> {
 struct Lane<const W: usize> {
     scratch: Scratch,
     next: Vec<u64>,
+    lasts: Vec<Last>,
     /// What follows, by the shard it belongs to.
     found: Vec<Vec<[u64; W]>>,
+    /// How each of them was reached.
+    reached: Vec<Vec<Last>>,
     /// What each state leads to, if transitions are kept: the shards, in order.
     targets: Vec<u8>,
     /// How many each state leads to, and the answers about it.
@@ -192,7 +200,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         search.rows = edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect());
         for &state in space.initial(W).as_chunks().0 {
             let (stirred, shard) = S::stir(&search.form, &state);
-            search.shards[shard].insert_all(&[stirred], None);
+            search.shards[shard].insert_all(&[stirred], None, None);
             search.generated += 1;
             search.initial.push(state);
         }
@@ -331,7 +339,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 lane.clear();
                 for shard in shards {
                     let before = lane.expanded.len();
-                    shard.round(|state| lane.expand::<S>(shared, form, state, edges));
+                    shard.round(|state, last| lane.expand::<S>(shared, form, (state, last), edges));
                     lane.per_shard.push(lane.expanded.len() - before);
                 }
             });
@@ -369,7 +377,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         shards.for_each(|(at, (shard, numbers))| {
             for (lane, numbers) in lanes.iter().zip(numbers) {
                 numbers.clear();
-                shard.insert_all(&lane.found[at], edges.then_some(numbers));
+                let numbers = edges.then_some(numbers);
+                shard.insert_all(&lane.found[at], Some(&lane.reached[at]), numbers);
             }
         });
     }
@@ -418,7 +427,9 @@ impl<const W: usize> Lane<W> {
         Lane {
             scratch: space.scratch(),
             next: Vec::new(),
+            lasts: Vec::new(),
             found: (0..SHARDS).map(|_| Vec::new()).collect(),
+            reached: (0..SHARDS).map(|_| Vec::new()).collect(),
             targets: Vec::new(),
             expanded: Vec::new(),
             per_shard: Vec::new(),
@@ -430,6 +441,7 @@ impl<const W: usize> Lane<W> {
 
     fn clear(&mut self) {
         self.found.iter_mut().for_each(Vec::clear);
+        self.reached.iter_mut().for_each(Vec::clear);
         self.targets.clear();
         self.expanded.clear();
         self.per_shard.clear();
@@ -443,22 +455,27 @@ impl<const W: usize> Lane<W> {
         &mut self,
         space: &dyn Space,
         form: &S::Form,
-        state: &[u64; W],
+        (state, last): (&[u64; W], Last),
         edges: bool,
     ) {
         self.next.clear();
-        let Ok(answers) = space.expand(state, &mut self.scratch, &mut self.next) else {
+        self.lasts.clear();
+        let (scratch, next) = (&mut self.scratch, &mut self.next);
+        let expanded = space.expand_after(state, last, scratch, next, &mut self.lasts);
+        let Ok((answers, left_out)) = expanded else {
             self.unlearned.push(*state);
             return;
         };
+        self.generated += left_out;
         let (next, _) = self.next.as_chunks();
-        for next in next {
+        for (next, &last) in next.iter().zip(&self.lasts) {
             let shard = if next[0] == OUTSIDE_WORD && *next == [OUTSIDE_WORD; W] {
                 self.outside += 1;
                 OUTSIDE_SHARD
             } else {
                 let (stirred, shard) = S::stir(form, next);
                 self.found[shard].push(stirred);
+                self.reached[shard].push(last);
                 self.generated += 1;
                 shard as u8
             };

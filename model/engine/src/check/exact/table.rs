@@ -19,17 +19,28 @@ mod lines;
 pub(super) use file::Summary;
 
 use super::form::{self, AWAY, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
+use crate::space::{Last, NO_LAST};
 use cells::Cells;
 
 /// How many states are looked up together.
 const TOGETHER: usize = 64;
 
-/// The bits of a state's first cell, from the highest: two for what has become of it (0 is no
-/// state), four for how far it stands from its bucket, and the rest for what is left of its head.
+/// The bits of a state's first cell, from the highest: six are its mark, of which two say what has
+/// become of it (0 is no state) and four, until it is expanded, [how it was reached](Last). Four say
+/// how far it stands from its bucket, and the rest is what is left of its head.
 const STAGE_BITS: u32 = 2;
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
+const LAST_BITS: u32 = 4;
+const MARK_BITS: u32 = STAGE_BITS + LAST_BITS;
+const MARK_SHIFT: u32 = u32::BITS - MARK_BITS;
 const REST: u32 = (1 << AWAY_SHIFT) - 1;
-const OF_AWAY: u32 = (1 << STAGE_SHIFT) - 1 - REST;
+const OF_AWAY: u32 = (1 << MARK_SHIFT) - 1 - REST;
+
+/// The mark of a state at this stage, by how all of some were reached, if that is known.
+#[inline(always)]
+fn mark(stage: u32, lasts: Option<&[Last]>, at: usize) -> u32 {
+    stage << LAST_BITS | u32::from(lasts.map_or(NO_LAST, |lasts| lasts[at]))
+}
 
 /// In a table with fewer states, it does not matter how many cells each takes.
 const MANY: usize = 1 << 9;
@@ -65,7 +76,7 @@ pub(super) struct Table<const W: usize> {
 /// Where a state belongs, and what it looks like there.
 struct Probe<const W: usize> {
     bucket: usize,
-    /// As it is in its own bucket, with no stage.
+    /// As it is in its own bucket, with no mark.
     first: u32,
     second: u32,
     stirred: [u64; W],
@@ -77,14 +88,24 @@ fn away(cell: u32) -> usize {
     usize::from(AWAY[(cell >> AWAY_SHIFT) as usize % AWAY.len()])
 }
 
-/// Whether the state of this cell is in a bucket, whatever its stage.
+/// Where in a bucket the state of this cell is, whatever its mark.
 #[inline(always)]
-fn holds(bucket: &[u32; LINE], cell: u32) -> bool {
+fn find(bucket: &[u32; LINE], cell: u32) -> Option<usize> {
     if cell == 0 {
-        // It looks like an empty place, but for the stage.
-        return bucket.iter().any(|&other| other != 0 && other << STAGE_BITS == 0);
+        // It looks like an empty place, but for the mark.
+        return bucket.iter().position(|&other| other != 0 && other << MARK_BITS == 0);
     }
-    lines::has(bucket, cell)
+    lines::find(bucket, cell)
+}
+
+/// A state that is there was reached in another way. It is enough to know one, and of two that are
+/// equally short, the one that leaves out more.
+#[inline(always)]
+fn reach(cell: &mut u32, mark: u32) {
+    let there = *cell >> MARK_SHIFT;
+    if there < mark && (there ^ mark) >> LAST_BITS == 0 {
+        *cell = *cell << MARK_BITS >> MARK_BITS | mark << MARK_SHIFT;
+    }
 }
 
 impl<const W: usize> Table<W> {
@@ -97,46 +118,45 @@ impl<const W: usize> Table<W> {
         Probe { bucket, first, second, stirred: *stirred }
     }
 
-    /// Adds a stirred state at this stage unless it is there, which need not be looked for if it
-    /// cannot be; false if there is no place for it.
+    /// Adds a stirred state with this mark unless it is there; false if there is no place for it.
     #[inline]
-    fn insert(&mut self, probe: &Probe<W>, stage: u32, look: bool) -> bool {
-        match (self.size.cells, look) {
-            (1, true) => self.insert_small::<true>(probe.bucket, probe.first, stage),
-            (1, false) => self.insert_small::<false>(probe.bucket, probe.first, stage),
-            _ => self.insert_large(probe, stage),
+    fn insert(&mut self, probe: &Probe<W>, mark: u32) -> bool {
+        match self.size.cells {
+            1 => self.insert_small(probe.bucket, probe.first, mark),
+            _ => self.insert_large(probe, mark),
         }
     }
 
     /// One cell each: a bucket is compared at once.
     #[inline(always)]
-    fn insert_small<const LOOK: bool>(&mut self, bucket: usize, first: u32, stage: u32) -> bool {
+    fn insert_small(&mut self, bucket: usize, first: u32, mark: u32) -> bool {
         AWAY.iter().enumerate().any(|(away, &there)| {
             let cell = first | (away as u32) << AWAY_SHIFT;
-            self.try_line::<LOOK>(bucket + usize::from(there), cell, stage)
+            self.try_line(bucket + usize::from(there), cell, mark)
         })
     }
 
     /// Adds a cell to a bucket of one line unless it is there; false if it is not, and there is no
     /// place for it.
     #[inline(always)]
-    fn try_line<const LOOK: bool>(&mut self, bucket: usize, cell: u32, stage: u32) -> bool {
+    fn try_line(&mut self, bucket: usize, cell: u32, mark: u32) -> bool {
         let line = self.cells.line_mut(bucket);
-        if LOOK && holds(line, cell) {
+        if let Some(at) = find(line, cell) {
+            reach(&mut line[at % LINE], mark);
             return true;
         }
         // The places are taken from the first on.
         let room = line[LINE - 1] == 0;
         if room {
             let taken = line.partition_point(|&other| other != 0);
-            line[taken % LINE] = cell | (stage << STAGE_SHIFT);
+            line[taken % LINE] = cell | mark << MARK_SHIFT;
             self.held += 1;
             self.fresh += 1;
         }
         room
     }
 
-    fn insert_large(&mut self, probe: &Probe<W>, stage: u32) -> bool {
+    fn insert_large(&mut self, probe: &Probe<W>, mark: u32) -> bool {
         let Size { cells, .. } = self.size;
         let two = cells > 1 + self.form.tail_cells();
         for (away, there) in AWAY.iter().enumerate() {
@@ -144,7 +164,7 @@ impl<const W: usize> Table<W> {
             let bucket = self.cells.bucket_mut(probe.bucket + usize::from(*there));
             for there in bucket.chunks_exact_mut(cells) {
                 if there[0] == 0 {
-                    there[0] = first | (stage << STAGE_SHIFT);
+                    there[0] = first | mark << MARK_SHIFT;
                     let rest = two.then_some(probe.second).into_iter();
                     let rest = rest.chain(self.form.tail(&probe.stirred));
                     there[1..].iter_mut().zip(rest).for_each(|(to, cell)| *to = cell);
@@ -152,13 +172,14 @@ impl<const W: usize> Table<W> {
                     self.fresh += 1;
                     return true;
                 }
-                let same = there[0] << STAGE_BITS == first << STAGE_BITS
+                let same = there[0] << MARK_BITS == first << MARK_BITS
                     && (!two || there[1] == probe.second)
                     && {
                         let tail = there[1 + usize::from(two)..].iter().copied();
                         tail.eq(self.form.tail(&probe.stirred))
                     };
                 if same {
+                    reach(&mut there[0], mark);
                     return true;
                 }
             }
@@ -167,10 +188,10 @@ impl<const W: usize> Table<W> {
     }
 
     /// Lets a state of one of the full buckets of another stand in a later one of its own, and
-    /// gives its place to the other, at this stage; false if none can. (No state is looked for
+    /// gives its place to the other, with this mark; false if none can. (No state is looked for
     /// beyond a bucket that is not full, and none becomes emptier by this.)
     #[cold]
-    fn squeeze(&mut self, probe: &Probe<W>, stage: u32) -> bool {
+    fn squeeze(&mut self, probe: &Probe<W>, mark: u32) -> bool {
         let cells = self.size.cells;
         let last = (self.size.places() - 1) * cells;
         for (which, &there) in AWAY.iter().enumerate() {
@@ -192,7 +213,7 @@ impl<const W: usize> Table<W> {
                     free.copy_from_slice(moved);
                     free[0] = free[0] & !OF_AWAY | (farther as u32) << AWAY_SHIFT;
                     let to = &mut self.cells.bucket_mut(at)[here];
-                    to[0] = probe.first | (which as u32) << AWAY_SHIFT | stage << STAGE_SHIFT;
+                    to[0] = probe.first | (which as u32) << AWAY_SHIFT | mark << MARK_SHIFT;
                     let rest = (cells > 1 + self.form.tail_cells()).then_some(probe.second);
                     let rest = rest.into_iter().chain(self.form.tail(&probe.stirred));
                     to[1..].iter_mut().zip(rest).for_each(|(to, cell)| *to = cell);
@@ -233,24 +254,27 @@ impl<const W: usize> Table<W> {
     }
 
     /// Adds stirred states at this stage, unless they are there.
-    fn insert_at(&mut self, stirred: &[[u64; W]], stage: u32) {
-        for some in stirred.chunks(TOGETHER) {
+    fn insert_at(&mut self, stirred: &[[u64; W]], lasts: Option<&[Last]>, stage: u32) {
+        for (begin, some) in (0..).step_by(TOGETHER).zip(stirred.chunks(TOGETHER)) {
+            let lasts = lasts.map(|lasts| &lasts[begin..begin + some.len()]);
             while self.held + some.len() > self.size.most() {
                 self.grow();
             }
             if self.size.cells == 1 {
-                self.insert_together(some, stage);
+                self.insert_together(some, lasts, stage);
             } else {
-                some.iter().for_each(|state| self.insert_one(state, stage));
+                for (at, state) in some.iter().enumerate() {
+                    self.insert_one(state, mark(stage, lasts, at));
+                }
             }
         }
     }
 
-    fn insert_one(&mut self, state: &[u64; W], stage: u32) {
+    fn insert_one(&mut self, state: &[u64; W], mark: u32) {
         let probe = self.probe(state);
-        if !self.insert(&probe, stage, true) && !self.squeeze(&probe, stage) {
+        if !self.insert(&probe, mark) && !self.squeeze(&probe, mark) {
             self.grow();
-            self.insert_one(state, stage);
+            self.insert_one(state, mark);
         }
     }
 
@@ -258,13 +282,14 @@ impl<const W: usize> Table<W> {
     ///
     /// Each bucket that is looked at is far away, so it is asked for before, and others are looked
     /// at meanwhile: the processor waits once and not each time.
-    fn insert_together(&mut self, some: &[[u64; W]], stage: u32) {
+    fn insert_together(&mut self, some: &[[u64; W]], lasts: Option<&[Last]>, stage: u32) {
         let (size, mask) = (self.size, (1 << self.size.bits) - 1);
-        // Of each state that is not in its place yet: its own bucket, its cell, and which it is.
+        // Of each state that is not in its place yet: its own bucket, its cell there, and which it
+        // is.
         let mut waiting = [(0, 0, 0); TOGETHER];
         for (at, state) in some.iter().enumerate() {
             let (bucket, left) = size.split(state[0] & mask);
-            waiting[at] = (bucket, left as u32, at);
+            waiting[at] = (bucket, left as u32 | mark(stage, lasts, at) << MARK_SHIFT, at);
             self.cells.fetch(bucket);
         }
         let mut count = some.len();
@@ -273,8 +298,9 @@ impl<const W: usize> Table<W> {
             let mut left = 0;
             for at in 0..count {
                 let (bucket, first, which) = waiting[at];
-                let cell = first | (away as u32) << AWAY_SHIFT;
-                if !self.try_line::<true>(bucket + usize::from(there), cell, stage) {
+                let cell = first & REST | (away as u32) << AWAY_SHIFT;
+                let mark = first >> MARK_SHIFT;
+                if !self.try_line(bucket + usize::from(there), cell, mark) {
                     self.cells.fetch(bucket + usize::from(next));
                     waiting[left] = (bucket, first, which);
                     left += 1;
@@ -286,8 +312,8 @@ impl<const W: usize> Table<W> {
             }
         }
         // All places of these are taken.
-        for &(_, _, which) in &waiting[..count] {
-            self.insert_one(&some[which], stage);
+        for &(_, first, which) in &waiting[..count] {
+            self.insert_one(&some[which], first >> MARK_SHIFT);
         }
     }
 
@@ -304,7 +330,7 @@ impl<const W: usize> Table<W> {
     /// Adds a stirred state of another table of this search, of which this has become.
     pub(super) fn take_over(&mut self, stirred: &[u64; W], stage: u32) {
         let (held, fresh) = (self.held, self.fresh);
-        self.insert_at(std::slice::from_ref(stirred), stage);
+        self.insert_at(std::slice::from_ref(stirred), None, stage);
         let new = (self.held - held) as u64;
         if stage != TURNS[1 - self.turn] {
             self.fresh = fresh;
@@ -335,10 +361,11 @@ impl<const W: usize> Table<W> {
         self.held
     }
 
-    /// Adds stirred states, unless they are there, to the level that has this turn.
-    pub(super) fn insert_of(&mut self, stirred: &[[u64; W]], turn: usize) {
+    /// Adds stirred states, unless they are there, to the level that has this turn, each with how it
+    /// was reached, if that is known.
+    pub(super) fn insert_of(&mut self, stirred: &[[u64; W]], lasts: Option<&[Last]>, turn: usize) {
         let (held, fresh) = (self.held, self.fresh);
-        self.insert_at(stirred, TURNS[turn]);
+        self.insert_at(stirred, lasts, TURNS[turn]);
         if turn == self.turn {
             self.fresh = fresh;
             self.left += (self.held - held) as u64;
@@ -388,12 +415,13 @@ impl<const W: usize> Table<W> {
         self.round.len()
     }
 
-    /// The states that were chosen.
-    pub(super) fn round(&self, mut each: impl FnMut(&[u64; W])) {
+    /// The states that were chosen, and how each was reached.
+    pub(super) fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
         for &(at, place) in &self.round {
             let bucket = self.cells.bucket(at as usize);
             let cells = &bucket[place as usize..place as usize + self.size.cells];
-            each(&self.form.still(&self.stirred(self.size, at as usize, cells)));
+            let last = (cells[0] >> MARK_SHIFT) as Last & ((1 << LAST_BITS) - 1);
+            each(&self.form.still(&self.stirred(self.size, at as usize, cells)), last);
         }
     }
 
@@ -401,7 +429,7 @@ impl<const W: usize> Table<W> {
     pub(super) fn end_round(&mut self) -> usize {
         for &(at, place) in &self.round {
             let cell = &mut self.cells.bucket_mut(at as usize)[place as usize];
-            *cell = (*cell & (u32::MAX >> STAGE_BITS)) | (EXPANDED << STAGE_SHIFT);
+            *cell = *cell << MARK_BITS >> MARK_BITS | EXPANDED << STAGE_SHIFT;
         }
         self.left -= self.round.len() as u64;
         self.round.len()

@@ -1,9 +1,29 @@
 //! The states that follow from one, written down part by part, as they were learned.
+//!
+//! Not all of them need be: if two processes can each act first, and it does not matter which, both
+//! orders lead to one state, and one of them is enough (sleep sets: P. Godefroid, *Using Partial
+//! Orders to Improve Automatic Verification Methods*, 1990). Let *b* be the step that led to this
+//! state, and *q* the process that took it. A delivery *a* to a process *p* with a smaller number
+//! may be left out, if *a* could happen before *b* too, and *b* after it, with the same result. That
+//! is so if *b* was a delivery, a crash or a recovery, and
+//!
+//! - the message was there before *b*: *q* is not its sender, or sent nothing in *b*;
+//! - *p* sends nothing to *q* in *a*: it could be what *b* took off the link.
+//!
+//! No other part of a state matters to both. What is left out is found from the state that *a*
+//! leads to before *b*, which is of the same level or an earlier one, by *b* as the last step. If
+//! *b* is left out there, that is because of a step of a process with a larger number than *q*, and
+//! so on; numbers do not grow for ever, so one of the ways is taken. So every state is found in its
+//! level, and every count is as it would be: what is left out is counted.
+//!
+//! Of the ways to a state, the one is remembered whose last process has the largest number. Nothing
+//! is left out where links have room for a few messages only, nor where dead messages are left out:
+//! there, other parts matter.
 
 use super::tables::{BEYOND, Process, UNKNOWN};
 use super::{Field, Packed, Unpacked, fault, tables};
 use crate::protocol::{Protocol, Timers};
-use crate::space::{OUTSIDE_WORD, Unlearned};
+use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
 use crate::world::dead::PERILS;
 use crate::world::next::Next;
 use crate::world::{Action, Boundary, State};
@@ -13,6 +33,15 @@ pub(super) const NARROW: usize = 2;
 
 /// The most words of a state, a power of two.
 pub(super) const WIDEST: usize = 16;
+
+/// No step at all.
+const NO_STEP: u32 = 0;
+
+/// This process acted last, by a delivery, a crash or a recovery.
+fn last(process: usize, silent: bool) -> Last {
+    // There are seven at most, so four bits are enough.
+    (2 * process + usize::from(silent) + 1) as Last
+}
 
 /// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being
 /// written down.
@@ -26,6 +55,11 @@ pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
     /// The processes that are up, one bit each.
     up: u8,
     next: &'a mut Vec<u64>,
+    lasts: &'a mut Vec<Last>,
+    /// The process that acted last, and whether it sent nothing; process 0 if that is of no use.
+    last: (usize, bool),
+    /// How many steps were left out.
+    pub(super) left_out: u64,
     /// Whether something fair can happen.
     pub(super) fair: bool,
     /// Whether links may be cut.
@@ -42,13 +76,16 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         packed: &'a Packed<P>,
         words: &[u64],
         Unpacked { parts, state }: &'a Unpacked<P>,
-        next: &'a mut Vec<u64>,
+        last: Last,
+        (next, lasts): (&'a mut Vec<u64>, &'a mut Vec<Last>),
     ) -> Self {
         let world = &packed.world;
         let cut = world.scenario.faults.cuts > 0 || !world.scenario.missing.is_empty();
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
         let (up, buries) = (state.up.few_bits(), world.leaves_out_dead());
+        let leaves_out = last != NO_LAST && !buries && world.scenario.capacity.is_none();
+        let last = if leaves_out { last - 1 } else { 0 };
         Expansion {
             packed,
             from,
@@ -57,6 +94,9 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
             state,
             up,
             next,
+            lasts,
+            last: (usize::from(last / 2), last % 2 == 1),
+            left_out: 0,
             fair: false,
             cut,
             buries,
@@ -83,7 +123,8 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let nodes = packed.processes.len();
         let (own, links) = self.parts.split_at(nodes);
         let fields = &packed.layout.fields()[nodes..];
-        for ((&held, &field), (_, to, link)) in links.iter().zip(fields).zip(&packed.links) {
+        let (actor, silent) = self.last;
+        for ((&held, &field), (from, to, link)) in links.iter().zip(fields).zip(&packed.links) {
             if held == 0 {
                 continue;
             }
@@ -91,15 +132,21 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
             self.fair = true;
             let to = to.index();
             let (up, receiver, own) = (self.up & 1 << to != 0, &packed.processes[to], own[to]);
+            let was_there = silent || from.index() != actor;
             for delivered in &link.next[held as usize] {
+                let step = if up { receiver.receive.get(own, delivered.column) } else { NO_STEP };
+                let receivers = if up { receiver.receivers(step) } else { 0 };
+                if to < actor && was_there && receivers & 1 << actor == 0 {
+                    self.left_out += 1;
+                    continue;
+                }
                 let mut after = self.from;
                 field.put(&mut after, delivered.without);
                 self.touched = 1 << to;
                 if up {
-                    let step = receiver.receive.get(own, delivered.column);
                     self.step(to, receiver, step, &mut after)?;
                 }
-                self.end(after)?;
+                self.end(after, last(to, receivers == 0))?;
             }
         }
         Ok(())
@@ -114,7 +161,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
                 let mut after = self.from;
                 self.strike(fault, &mut after)?;
                 self.hold(packed.layout.field(nodes + at), then(next), &mut after)?;
-                self.write(&after);
+                self.write(&after, NO_LAST);
             }
         }
         Ok(())
@@ -127,12 +174,12 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         // A fault may be the last, and then messages die everywhere.
         let fault = matches!(action, Action::Crash(_) | Action::Recover(_));
         self.touched = if fault { (1 << self.packed.processes.len()) - 1 } else { 0 };
-        self.happens(action, &mut after)?;
-        self.end(after)
+        let last = self.happens(action, &mut after)?;
+        self.end(after, last)
     }
 
     #[inline]
-    fn happens(&mut self, action: Action<P>, after: &mut [u64; W]) -> Result<(), Unlearned> {
+    fn happens(&mut self, action: Action<P>, after: &mut [u64; W]) -> Result<Last, Unlearned> {
         let packed = self.packed;
         match action {
             Action::Expire { id, timer, early } => {
@@ -141,7 +188,9 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
                 }
                 let (own, at) = (self.parts[id.index()], Timers::place::<P>(timer) as u32);
                 let process = &packed.processes[id.index()];
-                self.step(id.index(), process, process.expire.get(own, at), after)
+                self.step(id.index(), process, process.expire.get(own, at), after)?;
+                // Whether it may expire depends on others.
+                Ok(NO_LAST)
             }
             Action::Crash(id) => {
                 self.strike(fault::CRASH, after)?;
@@ -150,21 +199,26 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
                     return Err(Unlearned);
                 }
                 packed.layout.field(id.index()).put(after, own);
-                Ok(())
+                Ok(last(id.index(), true))
             }
             Action::Recover(id) => {
                 self.strike(fault::RECOVERY, after)?;
                 let (own, process) = (self.parts[id.index()], &packed.processes[id.index()]);
-                self.step(id.index(), process, process.recover.get(own, 0), after)
+                let step = process.recover.get(own, 0);
+                self.step(id.index(), process, step, after)?;
+                Ok(last(id.index(), process.receivers(step) == 0))
             }
             Action::Cut(a, b) => {
                 self.strike(fault::cut(a, b), after)?;
                 for part in [packed.link_part(a, b), packed.link_part(b, a)] {
                     packed.layout.field(part).put(after, 0);
                 }
-                Ok(())
+                Ok(NO_LAST)
             }
-            Action::Heal(a, b) => self.strike(fault::heal(a, b), after),
+            Action::Heal(a, b) => {
+                self.strike(fault::heal(a, b), after)?;
+                Ok(NO_LAST)
+            }
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
                 unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
             }
@@ -176,17 +230,18 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
 
     /// The successor is what it is, but for dead messages.
     #[inline]
-    fn end(&mut self, mut after: [u64; W]) -> Result<(), Unlearned> {
+    fn end(&mut self, mut after: [u64; W], last: Last) -> Result<(), Unlearned> {
         if self.buries && after[0] != OUTSIDE_WORD {
             self.bury(&mut after)?;
         }
-        self.write(&after);
+        self.write(&after, last);
         Ok(())
     }
 
     /// One more successor.
     #[inline]
-    fn write(&mut self, after: &[u64; W]) {
+    fn write(&mut self, after: &[u64; W], last: Last) {
+        self.lasts.push(last);
         if W <= NARROW {
             self.next.extend_from_slice(after);
         } else {

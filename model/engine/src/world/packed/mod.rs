@@ -24,7 +24,7 @@ use super::clock::Clock;
 use super::dead::perils;
 use super::{Action, Budget, Condition, Exceeded, State, World};
 use crate::protocol::{Id, Ids, Protocol};
-use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS};
+use crate::space::{ActionId, Answers, Fairness, Last, NO_LAST, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use digest::Factors;
 use expand::{Expansion, WIDEST};
@@ -84,20 +84,36 @@ impl<P: Protocol> Space for Packed<P> {
         scratch: &mut Scratch,
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned> {
+        self.expand_after(from, NO_LAST, scratch, next, &mut Vec::new()).map(|(answers, _)| answers)
+    }
+
+    #[inline]
+    fn expand_after(
+        &self,
+        from: &[u64],
+        last: Last,
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
+        lasts: &mut Vec<Last>,
+    ) -> Result<(Answers, u64), Unlearned> {
         let unpacked = scratch.downcast_mut().ok_or(Unlearned)?;
         self.unpack(from, unpacked);
-        let fair = match from.len() {
-            width if self.asks() => self.ask(width, &unpacked.state, next)?,
-            1 => self.look_up::<1>(from, unpacked, next)?,
-            2 => self.look_up::<2>(from, unpacked, next)?,
-            _ => self.look_up::<WIDEST>(from, unpacked, next)?,
+        let (fair, left_out) = match from.len() {
+            width if self.asks() => {
+                let fair = self.ask(width, &unpacked.state, next)?;
+                lasts.resize(next.len() / width, NO_LAST);
+                (fair, 0)
+            }
+            1 => self.look_up::<1>(from, last, unpacked, (next, lasts))?,
+            2 => self.look_up::<2>(from, last, unpacked, (next, lasts))?,
+            _ => self.look_up::<WIDEST>(from, last, unpacked, (next, lasts))?,
         };
         let state = &unpacked.state;
         let mut answers = if fair { 0 } else { STUTTERS };
         for (at, question) in self.questions.iter().enumerate() {
             answers |= u32::from(question.holds(&self.world, state)) << (at + 1);
         }
-        Ok(answers)
+        Ok((answers, left_out))
     }
 
     fn learn(&mut self, from: &[u64]) {
@@ -231,12 +247,13 @@ impl<P: Protocol> Packed<P> {
     fn look_up<const W: usize>(
         &self,
         from: &[u64],
+        last: Last,
         unpacked: &Unpacked<P>,
-        next: &mut Vec<u64>,
-    ) -> Result<bool, Unlearned> {
-        let mut expansion = Expansion::<P, W>::new(self, from, unpacked, next);
+        next: (&mut Vec<u64>, &mut Vec<Last>),
+    ) -> Result<(bool, u64), Unlearned> {
+        let mut expansion = Expansion::<P, W>::new(self, from, unpacked, last, next);
         self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
-        Ok(expansion.fair)
+        Ok((expansion.fair, expansion.left_out))
     }
 
     /// The states that follow, as the world itself says; whether one of the actions is fair.

@@ -124,6 +124,8 @@ struct Taken {
     own: u32,
     from: u32,
     to: u32,
+    /// To which processes, one bit each.
+    receivers: u8,
 }
 
 /// One process: what it has had so far, and what each event then does.
@@ -165,7 +167,9 @@ impl<P: Protocol> Process<P> {
         if let Some(Step { own, sends }) = self.steps.get_index(known) {
             let from = self.sends.len() as u32;
             self.sends.extend(sends);
-            self.taken.push(Taken { own: *own, from, to: self.sends.len() as u32 });
+            let receivers = sends.iter().fold(0, |all, sent| all | 1 << sent.to.index());
+            let to = self.sends.len() as u32;
+            self.taken.push(Taken { own: *own, from, to, receivers });
         }
         number
     }
@@ -173,8 +177,14 @@ impl<P: Protocol> Process<P> {
     /// What the process has after a step, and what that sends.
     #[inline(always)]
     pub(super) fn step(&self, number: u32) -> (u32, &[Sent]) {
-        let Taken { own, from, to } = self.taken[number as usize];
+        let Taken { own, from, to, .. } = self.taken[number as usize];
         (own, &self.sends[from as usize..to as usize])
+    }
+
+    /// The processes to which a step sends, one bit each: all if it is not known, or exceeds a bound.
+    #[inline(always)]
+    pub(super) fn receivers(&self, number: u32) -> u8 {
+        self.taken.get(number as usize).map_or(u8::MAX, |taken| taken.receivers)
     }
 }
 

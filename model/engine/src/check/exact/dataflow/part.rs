@@ -254,7 +254,7 @@ impl<const W: usize> Part for Own<W> {
         let mut shards = std::mem::take(&mut self.search.shards);
         let chosen: usize = shards.iter_mut().map(Paged::begin_round).sum();
         for shard in &shards {
-            shard.round(|state| self.expand_one(space, state, send));
+            shard.round(|state, _| self.expand_one(space, state, send));
         }
         shards.iter_mut().for_each(Paged::end_round);
         self.search.shards = shards;
@@ -296,7 +296,7 @@ impl<const W: usize> Part for Own<W> {
 
     fn settle(&mut self) {
         for (shard, found) in self.search.shards.iter_mut().zip(&mut self.found) {
-            shard.insert_all(found, None);
+            shard.insert_all(found, None, None);
             found.clear();
         }
         self.finds = 0;

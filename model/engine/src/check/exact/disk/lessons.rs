@@ -1,7 +1,7 @@
 //! What a space has learned in a search, so that another one comes to know the same.
 
 use super::spill::read_words;
-use crate::space::{ActionId, Answers, Fairness, Scratch, Space, Unlearned};
+use crate::space::{ActionId, Answers, Fairness, Last, Scratch, Space, Unlearned};
 use std::io::{self, Read, Write};
 
 /// What a space was told to do, so that another one comes to know the same: from then on, states
@@ -102,6 +102,18 @@ impl Space for Logged<'_> {
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned> {
         self.space.expand(from, scratch, next)
+    }
+
+    #[inline]
+    fn expand_after(
+        &self,
+        from: &[u64],
+        last: Last,
+        scratch: &mut Scratch,
+        next: &mut Vec<u64>,
+        lasts: &mut Vec<Last>,
+    ) -> Result<(Answers, u64), Unlearned> {
+        self.space.expand_after(from, last, scratch, next, lasts)
     }
 
     fn learn(&mut self, from: &[u64]) {

@@ -1,21 +1,21 @@
 //! Looking for a cell in a line, all of whose cells are compared: to skip any takes longer, for the
 //! processor cannot guess which.
 
-use super::{LINE, STAGE_BITS};
+use super::{LINE, MARK_BITS};
 use wide::i32x4;
 
-/// Whether a cell looks like this one, but for its stage.
+/// Where a cell looks like this one, but for its mark. No two do.
 #[inline(always)]
-pub(super) fn has(line: &[u32; LINE], cell: u32) -> bool {
+pub(super) fn find(line: &[u32; LINE], cell: u32) -> Option<usize> {
     // Left to itself, the compiler stops at the first cell that is the same.
-    let looked_for = i32x4::splat((cell << STAGE_BITS).cast_signed());
-    let mut any = i32x4::ZERO;
-    for four in line.as_chunks().0 {
+    let looked_for = i32x4::splat((cell << MARK_BITS).cast_signed());
+    let mut same = 0;
+    for (four, shift) in line.as_chunks().0.iter().zip((0..).step_by(4)) {
         let four: [u32; 4] = *four;
-        let there = i32x4::new(four.map(u32::cast_signed)) << STAGE_BITS;
-        any |= there.simd_eq(looked_for);
+        let there = i32x4::new(four.map(u32::cast_signed)) << MARK_BITS;
+        same |= there.simd_eq(looked_for).to_bitmask() << shift;
     }
-    any.any()
+    (same != 0).then(|| same.trailing_zeros() as usize)
 }
 
 #[cfg(test)]
@@ -26,13 +26,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_cell_is_found_wherever_it_is(
-            line: [u32; LINE], at in 0..LINE, other: u32, stage in 0u32..4,
+            line: [u32; LINE], at in 0..LINE, other: u32, mark in 0u32..1 << MARK_BITS,
         ) {
-            let shift = u32::BITS - STAGE_BITS;
-            let there = (line[at] << STAGE_BITS >> STAGE_BITS) | stage << shift;
-            let same = line.iter().any(|&cell| (cell ^ other) << STAGE_BITS == 0);
-            prop_assert!(has(&line, there));
-            prop_assert_eq!(has(&line, other), same);
+            let shift = u32::BITS - MARK_BITS;
+            let there = (line[at] << MARK_BITS >> MARK_BITS) | mark << shift;
+            let place = |looked: u32| line.iter().position(|&c| (c ^ looked) << MARK_BITS == 0);
+            prop_assert_eq!(find(&line, there), place(there));
+            prop_assert_eq!(find(&line, other), place(other));
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds a stirred state to the next level.
 fn insert<const W: usize>(table: &mut Table<W>, stirred: [u64; W]) {
-    table.insert_of(&[stirred], 1 - table.turn());
+    table.insert_of(&[stirred], None, 1 - table.turn());
 }
 
 /// Adds states in waves, expanding some in between, and looks whether each was expanded once,
@@ -29,13 +29,13 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
             }
             for table in &mut tables {
                 table.begin_round(512);
-                table.round(|state| *expanded.entry(*state).or_default() += 1);
+                table.round(|state, _| *expanded.entry(*state).or_default() += 1);
                 table.end_round();
             }
         }
         for table in &mut tables {
             while table.begin_round(512) > 0 {
-                table.round(|state| *expanded.entry(*state).or_default() += 1);
+                table.round(|state, _| *expanded.entry(*state).or_default() += 1);
                 table.end_round();
             }
             assert_eq!(table.left(), 0);
@@ -44,7 +44,7 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
     }
     for table in &mut tables {
         while table.begin_round(512) > 0 {
-            table.round(|state| *expanded.entry(*state).or_default() += 1);
+            table.round(|state, _| *expanded.entry(*state).or_default() += 1);
             table.end_round();
         }
     }
@@ -149,4 +149,25 @@ fn what_is_taken_over_is_at_the_same_stage() {
     assert_eq!(tables.iter().map(Table::left).sum::<u64>(), left);
     let next: u64 = tables.iter_mut().map(Table::begin_level).sum();
     assert_eq!(next, last.len() as u64);
+}
+
+/// Of the ways to a state of the next level, the one that leaves out most; those that come when it
+/// is its turn are longer.
+#[test]
+fn the_largest_way_is_remembered() {
+    for bits in [&[30][..], &[63, 40]] {
+        let form = Form::<2>::new(bits);
+        let (state, shard) = Paged::stir(&form, &[5, 0]);
+        let mut table = Table::new(&form, shard);
+        let mut expanded = Vec::new();
+        for lasts in [[2, 3], [9, 4], [6, 7]] {
+            table.insert_of(&[state, state], Some(&lasts), 1 - table.turn());
+        }
+        table.begin_level();
+        table.insert_of(&[state], Some(&[14]), 1 - table.turn());
+        table.begin_round(1);
+        table.round(|_, last| expanded.push(last));
+        table.end_round();
+        assert_eq!((expanded, table.begin_level()), (vec![9], 0));
+    }
 }
