@@ -43,6 +43,13 @@ impl Demo {
         Self { program, url: format!("http://{page}"), folder }
     }
 
+    /// What the page proves itself with.
+    fn secret(&self) -> String {
+        let page = self.get("/");
+        let (_, rest) = page.split_once("const SECRET = \"").expect("it is in the page");
+        rest.split('"').next().expect("it ends").to_owned()
+    }
+
     fn get(&self, path: &str) -> String {
         let mut answer = ureq::get(format!("{}{path}", self.url)).call().expect("an answer");
         answer.body_mut().read_to_string().expect("text")
@@ -164,9 +171,7 @@ impl Person<'_> {
 #[test]
 fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
     let mut demo = Demo::start();
-    let page = demo.get("/");
-    let (_, rest) = page.split_once("const SECRET = \"").expect("it is in the page");
-    let secret = rest.split('"').next().expect("it ends").to_owned();
+    let secret = demo.secret();
     let of_a_foreign_page = |host: &str| {
         let agent: ureq::Agent =
             ureq::Agent::config_builder().http_status_as_error(false).build().into();
@@ -226,9 +231,7 @@ fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
 #[test]
 fn no_node_outlives_a_cluster_that_is_killed() {
     let mut demo = Demo::start();
-    let page = demo.get("/");
-    let (_, rest) = page.split_once("const SECRET = \"").expect("it is in the page");
-    let secret = rest.split('"').next().expect("it ends").to_owned();
+    let secret = demo.secret();
     demo.leader(&(1..=NODES).collect::<Vec<_>>());
     assert_eq!(demo.act(&secret, "what=pause&node=1"), 200);
     assert_eq!(demo.act(&secret, "what=kill&node=2"), 200);
