@@ -87,6 +87,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "target/release/bellwether-model check bully --variant",
         RunsLong(1, FEW),
     ),
+    ("docs/performance.md", "world='bully --variant baseline", Runs),
     ("docs/performance.md", "mkdir -p out", Not("it needs TLC and SPIN, and takes many minutes")),
     (
         "docs/performance.md",

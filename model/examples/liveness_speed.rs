@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bellwether_model::check::Watch;
 use bellwether_model::check::liveness::violation;
-use bellwether_model::check::rows::{Fairness, Rows};
+use bellwether_model::check::rows::{Fairness, Row, Rows};
 use bellwether_model::property::Liveness;
 
 const EACH: usize = 9;
@@ -13,6 +13,14 @@ const EACH: usize = 9;
 /// Nine transitions from each state, by an action each; the last is owed.
 struct Large {
     successors: Vec<u32>,
+}
+
+impl Large {
+    fn row(&self, number: u32) -> &[u32] {
+        let row = &self.successors[number as usize * EACH..][..EACH];
+        // In the last state of an acyclic graph nothing happens.
+        if row[0] == number { &[] } else { row }
+    }
 }
 
 impl Rows for Large {
@@ -26,14 +34,12 @@ impl Rows for Large {
         &[0]
     }
 
-    fn successors(&self, number: u32) -> &[u32] {
-        let row = &self.successors[number as usize * EACH..][..EACH];
-        // In the last state of an acyclic graph nothing happens.
-        if row[0] == number { &[] } else { row }
+    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+        self.row(number)
     }
 
     fn actions(&self, number: u32) -> Vec<usize> {
-        (0..self.successors(number).len()).collect()
+        (0..self.row(number).len()).collect()
     }
 
     fn fairness(&self, action: &usize) -> Fairness {
@@ -41,7 +47,7 @@ impl Rows for Large {
     }
 
     fn stutters(&self, number: u32) -> bool {
-        self.successors(number).is_empty()
+        self.row(number).is_empty()
     }
 
     fn has_strong(&self) -> bool {

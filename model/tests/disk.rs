@@ -2,10 +2,10 @@
 //! interrupted goes on where it was.
 
 use bellwether_model::check::{
-    CheckError, Disk, DiskError, Limits, Options, Reason, Report, decide,
+    Cancel, CheckError, Disk, DiskError, Event, Limits, Options, Phase, Reason, Report, Verdict,
+    decide,
 };
 use bellwether_model::erased::AnyWorld;
-use bellwether_model::property::Kind;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::raft_election::RaftElection;
@@ -15,19 +15,18 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 fn check(world: &dyn AnyWorld, disk: Option<Disk>, limits: Limits) -> Result<Report, CheckError> {
     let properties = world.select(&[]).expect("the usual ones");
-    let properties: Vec<_> =
-        properties.into_iter().filter(|property| property.kind() != Kind::Liveness).collect();
     let options = Options { threads: 2, limits, disk, ..Options::default() };
     decide(world, &properties, &options, &mut |_| {})
 }
 
 /// What must be the same, however it was searched.
-fn found(report: &Report) -> Value {
+pub(crate) fn found(report: &Report) -> Value {
     let mut json = serde_json::to_value(report).expect("JSON");
     let object = json.as_object_mut().expect("an object");
     object.remove("seconds");
@@ -37,7 +36,7 @@ fn found(report: &Report) -> Value {
 }
 
 /// Searches in files, interrupted at every so many states, in at least so many groups.
-fn in_pieces(world: &dyn AnyWorld, groups: usize, piece: u64) -> (Report, usize) {
+pub(crate) fn in_pieces(world: &dyn AnyWorld, groups: usize, piece: u64) -> (Report, usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut states, mut pieces) = (piece, 0);
     loop {
@@ -115,6 +114,36 @@ fn states_that_come_to_look_different_are_moved_from_file_to_file() {
             assert!(pieces > 1, "it is not interrupted");
         }
     }
+}
+
+/// What is asked of all states goes on where it was too: they need not be searched once more.
+#[test]
+fn liveness_that_is_interrupted_goes_on_without_a_search() {
+    static CANCELLED: AtomicBool = AtomicBool::new(false);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (world, disk) = (world(), Disk { groups: 8, ..Disk::begin(folder.path()) });
+    let properties = world.select(&[]).expect("the usual ones");
+    let limits = Limits { cancel: Some(Cancel::when(&CANCELLED)), ..Limits::NONE };
+    let options = Options { limits, disk: Some(disk), ..Options::default() };
+    let mut cancel = |event: Event| {
+        let is_liveness = |event| match event {
+            Event::Progress(progress) => matches!(progress.phase, Phase::Liveness(_)),
+            Event::Violated { .. } => false,
+        };
+        CANCELLED.fetch_or(is_liveness(event), Ordering::Relaxed);
+    };
+    let report = decide(&world, &properties, &options, &mut cancel).expect("it begins");
+    assert_eq!((report.cut_short, report.unfinished), (Some(Reason::Interrupted), None));
+    let usual = check(&world, None, Limits::NONE).expect("it ends");
+    let decided = |report: &Report| {
+        report.decisions.iter().filter(|decision| decision.verdict != Verdict::Unknown).count()
+    };
+    assert!(decided(&report) < decided(&usual));
+    let resumed = Some(Disk::resume(folder.path()));
+    let report = check(&world, resumed, Limits::NONE).expect("it goes on");
+    assert_eq!(report.resumed_after, Some(usual.counts.depth - 1));
+    assert_eq!(found(&report), found(&usual));
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }
 
 fn world() -> World<Bully> {

@@ -107,7 +107,7 @@ pub(super) fn short(reason: Reason) -> &'static str {
         Reason::Time => "out of time",
         Reason::Memory => "out of memory",
         Reason::Disk => "disk trouble",
-        Reason::NotOnDisk => "not on a disk",
+        Reason::TooMany => "too many states",
         Reason::NotInDataflow => "not in a dataflow",
         Reason::NotReduced | Reason::AsksForMessages => "not reduced",
         Reason::Interrupted => "interrupted",

@@ -5,6 +5,7 @@
 
 mod capacity;
 mod dataflow;
+mod disk;
 mod liveness;
 mod reduced;
 mod scenario;

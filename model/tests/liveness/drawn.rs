@@ -1,6 +1,6 @@
 //! Graphs drawn by hand.
 
-use bellwether_model::check::rows::{Fairness, Rows};
+use bellwether_model::check::rows::{Fairness, Row, Rows};
 
 /// An edge: from, what happens, to.
 pub(crate) type Edge = (u32, What, u32);
@@ -59,6 +59,11 @@ impl Drawn {
         self.interrupts.contains(&(number, what, other))
     }
 
+    /// Where all actions lead.
+    pub(crate) fn row(&self, number: u32) -> &[u32] {
+        &self.successors[number as usize]
+    }
+
     /// Where an action leads, if it is enabled.
     pub(crate) fn after(&self, number: u32, what: What) -> Option<u32> {
         let number = number as usize;
@@ -78,8 +83,8 @@ impl Rows for Drawn {
         &self.initial
     }
 
-    fn successors(&self, number: u32) -> &[u32] {
-        &self.successors[number as usize]
+    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+        self.row(number)
     }
 
     fn actions(&self, number: u32) -> Vec<What> {

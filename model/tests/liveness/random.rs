@@ -26,7 +26,7 @@ fn states(set: Set) -> impl Iterator<Item = u32> + Clone {
 fn reached(drawn: &Drawn, from: Set, inside: Set) -> Set {
     let mut known = from & inside;
     loop {
-        let next = states(known).flat_map(|state| drawn.successors(state));
+        let next = states(known).flat_map(|state| drawn.row(state));
         let more = next.fold(known, |set, to| set | (1 << to)) & inside;
         if more == known {
             return known;
@@ -51,7 +51,7 @@ fn may_last(drawn: &Drawn, set: Set) -> bool {
         Fairness::Strong => taken(what),
     });
     let connected = states(set).all(|state| {
-        let next = drawn.successors(state).iter().fold(0, |next, to| next | (1 << to));
+        let next = drawn.row(state).iter().fold(0, |next, to| next | (1 << to));
         reached(drawn, next, set) == set
     });
     let stutters = set.count_ones() == 1 && states(set).all(|state| drawn.stutters(state));

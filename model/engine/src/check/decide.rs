@@ -1,17 +1,17 @@
 //! From a world and its properties to verdicts.
 
+mod graph;
 mod reduced;
 
-use super::exact::{DiskError, Exact, Goal, Graph, How, MeetError, Plan, SearchError};
-use super::liveness::{self, Lasso};
+use super::exact::{DiskError, Exact, Goal, How, MeetError, Plan, Saved, SearchError};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
 use super::{peak_rss_bytes, reference, simulation};
 use crate::erased::{AnyCondition, AnyProperty, AnySpace, AnyWorld};
-use crate::property::{Kind, Liveness, Property, Temporal};
+use crate::property::{Kind, Property, Temporal};
 use crate::protocol::Protocol;
-use crate::space::ActionId;
 use crate::world::{NotReduced, World, WorldError};
+use graph::on_graph;
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -167,14 +167,21 @@ fn exact(
         }
     }
     let mut cut_short = exact.cut_short();
-    let (trouble, resumed_after) = (exact.trouble().map(str::to_owned), exact.resumed_after());
-    if edges {
+    let (mut trouble, resumed_after) = (exact.trouble().map(str::to_owned), exact.resumed_after());
+    let without_graph = without_graph.or_else(|| exact.too_many());
+    if edges && without_graph.is_none() {
         let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
-        cut_short = cut_short.or_else(no_room);
-        cut_short = on_graph((exact, cut_short), &*space, &asked, first, &mut decided, &mut watch);
+        let (why, saved) = (cut_short.or_else(no_room), exact.saved());
+        let stopped = on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
+        cut_short = stopped.0;
+        trouble = trouble.or(stopped.1);
+        if matches!(cut_short, None | Some(Reason::FirstViolation)) {
+            saved.into_iter().for_each(Saved::clear);
+        }
     } else {
-        let why = cut_short.or(without_graph);
+        let (why, saved) = (cut_short.or(without_graph), exact.saved());
         on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
+        saved.into_iter().for_each(Saved::clear);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
     let simulation = None;
@@ -190,12 +197,9 @@ fn exact(
     })
 }
 
-/// Why liveness is not decided, if the transitions are not kept.
+/// Why liveness is not decided, if the engine has no graph.
 fn without_graph(options: &Options) -> Option<Reason> {
-    match options.engine {
-        Engine::Dataflow => Some(Reason::NotInDataflow),
-        _ => options.disk.is_some().then_some(Reason::NotOnDisk),
-    }
+    (options.engine == Engine::Dataflow).then_some(Reason::NotInDataflow)
 }
 
 /// Searches a space, as the options say, and gives it back.
@@ -253,45 +257,6 @@ fn on_states(
     asked.iter().map(decide).collect()
 }
 
-/// Fills in the decisions on liveness; why some of them are missing, if they are.
-///
-/// A graph that was cut short ends in states that only look as if nothing followed, so on that
-/// nothing is decided.
-fn on_graph(
-    (exact, mut stopped): (Exact, Option<Reason>),
-    space: &dyn AnySpace,
-    asked: &[Asked<'_>],
-    first: bool,
-    decided: &mut [Option<Decision>],
-    watch: &mut Watch<'_>,
-) -> Option<Reason> {
-    let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
-    let mut graph = None;
-    let mut exact = Some(exact);
-    for (at, asked) in asked.iter().enumerate() {
-        let Temporal::Liveness(formula) = asked.temporal else { continue };
-        if first && decided.iter().any(is_violated) {
-            stopped = stopped.or(Some(Reason::FirstViolation));
-        }
-        let mut found = None;
-        if stopped.is_none() {
-            graph = graph.or_else(|| exact.take().and_then(|exact| exact.graph(space)));
-            let lasso = graph.as_ref().map(|graph| violation(graph, asked, formula, watch));
-            found = lasso.unwrap_or(Ok(None)).unwrap_or_else(|reason| {
-                stopped = Some(reason);
-                None
-            });
-        }
-        let found = found.map(|Lasso { stem, cycle }| Counterexample {
-            steps: space.named(&stem),
-            cycle: Some(space.named(&cycle)),
-        });
-        let missing = Missing { cut_short: stopped, ..missing[at] };
-        decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
-    }
-    stopped
-}
-
 /// A property whose conditions are questions, known by their bits in the answers.
 struct Asked<'p> {
     property: &'p AnyProperty,
@@ -324,23 +289,6 @@ impl<'p> Asked<'p> {
         let safety = self.property.kind() == Kind::Safety;
         Some((self.property.name, self.goal()?)).filter(|_| safety)
     }
-}
-
-/// A fair execution that violates `formula`.
-fn violation(
-    graph: &Graph<'_>,
-    asked: &Asked<'_>,
-    formula: Liveness<u32>,
-    watch: &mut Watch<'_>,
-) -> Result<Option<Lasso<ActionId>>, Reason> {
-    let name = asked.property.name;
-    watch.begin(Phase::Liveness(name))?;
-    let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
-    let lasso = liveness::violation(graph, &formula.map(holds), watch)?;
-    if let Some(lasso) = &lasso {
-        watch.violated(name, Some(lasso.stem.len()));
-    }
-    Ok(lasso)
 }
 
 /// What keeps a search from deciding.

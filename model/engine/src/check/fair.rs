@@ -12,7 +12,7 @@
 //! Lei, *Science of Computer Programming* 8(3), 1987). What survives are the largest sets in which
 //! a fair execution can stay.
 
-use super::rows::{Fairness, OUTSIDE, Rows};
+use super::rows::{Fairness, OUTSIDE, Row, Rows};
 use super::scc::{self, Groups, NEW};
 use super::{Reason, Watch};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -174,12 +174,13 @@ impl<R: Rows> Search<'_, R> {
             let here = self.rows.actions(member);
             always.retain(|action| here.contains(action));
         }
+        let mut row = Row::default();
         for &member in members {
             if always.is_empty() {
                 return Ok(false);
             }
             watch.step()?;
-            self.for_each(number, member, |action, taken| {
+            self.for_each(number, member, &mut row, |action, taken| {
                 if taken {
                     always.retain(|known| known != action);
                 }
@@ -199,9 +200,10 @@ impl<R: Rows> Search<'_, R> {
         always: &mut Vec<R::Action>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Reason> {
+        let mut row = Row::default();
         for &member in members {
             watch.step()?;
-            for (at, &to) in self.rows.successors(member).iter().enumerate() {
+            for (at, &to) in self.rows.successors(member, &mut row).iter().enumerate() {
                 if always.is_empty() {
                     return Ok(());
                 }
@@ -226,9 +228,10 @@ impl<R: Rows> Search<'_, R> {
         watch: &mut Watch<'_>,
     ) -> Result<FxHashSet<R::Action>, Reason> {
         let mut ever_taken: FxHashMap<R::Action, bool> = FxHashMap::default();
+        let mut row = Row::default();
         for &member in members {
             watch.step()?;
-            self.for_each(number, member, |action, taken| {
+            self.for_each(number, member, &mut row, |action, taken| {
                 if let Some(known) = ever_taken.get_mut(action) {
                     *known |= taken;
                 } else if self.rows.fairness(action) == Fairness::Strong {
@@ -241,8 +244,14 @@ impl<R: Rows> Search<'_, R> {
     }
 
     /// Tells each enabled action of a state, and whether it stays inside the component.
-    fn for_each(&self, number: u32, state: u32, mut tell: impl FnMut(&R::Action, bool)) {
-        let targets = self.rows.successors(state);
+    fn for_each(
+        &self,
+        number: u32,
+        state: u32,
+        row: &mut Row,
+        mut tell: impl FnMut(&R::Action, bool),
+    ) {
+        let targets = self.rows.successors(state, row);
         for (action, &to) in self.rows.actions(state).iter().zip(targets) {
             tell(action, self.stays(number, to));
         }

@@ -4,7 +4,7 @@
 //! same however the states are numbered.
 
 use super::fair::FairComponents;
-use super::rows::{Fairness, OUTSIDE, Rows};
+use super::rows::{Fairness, OUTSIDE, Row, Rows};
 use super::{Reason, Watch};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -44,6 +44,7 @@ where
     S: Fn(bool, u32) -> Option<bool>,
     E: Fn(bool, u32) -> bool,
 {
+    watch.may_take(u64::from(rows.len()) * 2 * size_of::<u64>() as u64)?;
     let Some((stem, start)) = Ways::new(rows, monitor).first(watch)? else { return Ok(None) };
     let mut cycle = Vec::new();
     if !rows.stutters(start) {
@@ -89,9 +90,11 @@ where
                 return Ok(Some(self.way(end)));
             }
         }
+        let rows = self.rows;
+        let mut row = Row::default();
         while let Some(place) = self.queue.pop_front() {
             watch.step()?;
-            for &to in self.rows.successors(self.number(place)) {
+            for &to in rows.successors(self.number(place), &mut row) {
                 if let Some(end) = self.reach(Some(place), to) {
                     return Ok(Some(self.way(end)));
                 }
@@ -177,6 +180,7 @@ impl<R: Rows> Round<'_, R> {
         owed.strong.extend(strong);
         let mut tour: Vec<Move> = Vec::new();
         let mut at = self.start;
+        let mut row = Row::default();
         loop {
             // The component is fair, so everything that is owed can be met somewhere in it.
             let next = match owed.is_nothing() {
@@ -186,7 +190,7 @@ impl<R: Rows> Round<'_, R> {
             let Some(next) = next else { break };
             for step in next {
                 owed.pass(self.rows, step);
-                at = self.rows.successors(step.0)[step.1];
+                at = self.rows.successors(step.0, &mut row)[step.1];
                 tour.push(step);
             }
             // On the way home, something new may have become owed.
@@ -230,9 +234,10 @@ impl<R: Rows> Round<'_, R> {
         // For each state, 1 + that from which it was reached. Pages that are not used cost nothing.
         let mut came = vec![0; self.rows.len() as usize];
         let mut queue = VecDeque::from([start]);
+        let mut row = Row::default();
         while let Some(from) = queue.pop_front() {
             watch.step()?;
-            for (at, &to) in self.rows.successors(from).iter().enumerate() {
+            for (at, &to) in self.rows.successors(from, &mut row).iter().enumerate() {
                 if to == OUTSIDE || self.fair.of(to) != self.fair.of(start) {
                     continue;
                 }
@@ -263,7 +268,8 @@ impl<R: Rows> Round<'_, R> {
 
 /// The position of the first action of `from` that leads to `to`, as it does.
 fn position<R: Rows>(rows: &R, from: u32, to: u32) -> usize {
-    let position = rows.successors(from).iter().position(|&next| next == to);
+    let mut row = Row::default();
+    let position = rows.successors(from, &mut row).iter().position(|&next| next == to);
     position.expect("an action that was taken is among those that can be")
 }
 

@@ -95,8 +95,8 @@ pub enum Reason {
     FirstViolation,
     /// Executions that exceed a [bound of the search](crate::world::Boundary) were not followed.
     Bounds,
-    /// Liveness needs the transitions, and those are kept in memory only.
-    NotOnDisk,
+    /// Liveness needs a number for each state, and numbers have 32 bits.
+    TooMany,
     /// Liveness needs the transitions, and a dataflow does not keep them.
     NotInDataflow,
     /// Liveness is not decided where messages are left out of states.
@@ -132,7 +132,7 @@ impl fmt::Display for Reason {
             Reason::Interrupted => "it was interrupted",
             Reason::FirstViolation => "it was to stop at the first violation",
             Reason::Bounds => "executions that exceed the bounds were not followed",
-            Reason::NotOnDisk => "liveness is not decided on a disk",
+            Reason::TooMany => "liveness is decided of up to 4 billion states",
             Reason::NotInDataflow => "liveness is not decided by the engine dataflow",
             Reason::NotReduced => "liveness is not decided where messages are left out",
             Reason::AsksForMessages => "it may ask for messages that are left out",

@@ -78,7 +78,7 @@ pub struct Options {
     /// How many steps a random walk takes at most.
     pub depth: usize,
     /// Where the exact engine puts what has no place in memory, and it and the engine dataflow save
-    /// a search. Liveness is not decided there.
+    /// a search. The exact engine then decides liveness on transitions that it computes anew.
     pub disk: Option<Disk>,
     /// The processes of the engine dataflow, if there are several, each with so many threads.
     pub hosts: Option<Hosts>,

@@ -134,7 +134,20 @@ impl<'a> Watch<'a> {
         if self.steps < BETWEEN_LOOKS { Ok(()) } else { self.now() }
     }
 
-    fn now(&mut self) -> Result<(), Reason> {
+    /// To be called before so many bytes are taken together: the system may end a program that takes
+    /// more than there are.
+    ///
+    /// # Errors
+    /// If the limits allow less in all.
+    pub(super) fn may_take(&self, bytes: u64) -> Result<(), Reason> {
+        match self.limits.memory {
+            Some(most) if bytes > most => Err(Reason::Memory),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same as a step, whatever was done since the last step takes long.
+    pub(super) fn now(&mut self) -> Result<(), Reason> {
         self.steps = 0;
         self.at.elapsed = self.started.elapsed();
         self.tell(Event::Progress(self.at));

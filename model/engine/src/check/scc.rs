@@ -2,7 +2,7 @@
 //! (Information Processing Letters 116(1), 2016), which needs one number for each state. The
 //! recursion is unrolled: state graphs are deeper than any stack.
 
-use super::rows::Rows;
+use super::rows::{Row, Rows};
 use super::{Reason, Watch};
 
 /// Groups of states, one behind the other.
@@ -75,6 +75,7 @@ fn set_sinks_aside<R: Rows>(
 ) -> Result<(), Reason> {
     let mut left: Vec<u32> = rows.backwards().into_iter().flatten().collect();
     left.retain(|&number| !acyclic.contains(number));
+    let mut row = Row::default();
     loop {
         let before = left.len();
         let mut go_on = Ok(());
@@ -85,7 +86,7 @@ fn set_sinks_aside<R: Rows>(
             }
             // What leaves the boundary of the search leads nowhere.
             let ends = |&to: &u32| to >= rows.len() || acyclic.contains(to);
-            let sink = rows.successors(number).iter().all(ends);
+            let sink = rows.successors(number, &mut row).iter().all(ends);
             if sink {
                 acyclic.insert(number);
             }
@@ -109,22 +110,24 @@ fn set_sources_aside<R: Rows>(
     // How many transitions of what is left lead to each state.
     let mut before = vec![0_u32; rows.len() as usize];
     let left = |number: &u32, acyclic: &States| *number < rows.len() && !acyclic.contains(*number);
-    for number in (0..rows.len()).filter(|number| left(number, acyclic)) {
+    let all = (0..rows.len()).filter(|number| left(number, acyclic));
+    rows.rows_of(all, |_, row| {
         watch.step()?;
-        for &to in rows.successors(number) {
+        for &to in row {
             if to < rows.len() {
                 before[to as usize] += 1;
             }
         }
-    }
+        Ok(())
+    })?;
     let sources = (0..rows.len()).filter(|&number| before[number as usize] == 0);
     let mut sources: Vec<u32> = sources.filter(|number| left(number, acyclic)).collect();
     while !sources.is_empty() {
         let mut next = Vec::new();
-        for number in sources {
+        rows.rows_of(sources.into_iter(), |number, row| {
             watch.step()?;
             acyclic.insert(number);
-            for &to in rows.successors(number) {
+            for &to in row {
                 if to < rows.len() {
                     before[to as usize] -= 1;
                     if before[to as usize] == 0 && !acyclic.contains(to) {
@@ -132,7 +135,8 @@ fn set_sources_aside<R: Rows>(
                     }
                 }
             }
-        }
+            Ok(())
+        })?;
         sources = next;
     }
     Ok(())
@@ -191,6 +195,7 @@ pub(super) fn search<R: Rows>(
     let mut path: Vec<Frame> = Vec::new();
     let mut open: Vec<u32> = Vec::new();
     let mut clock = NEW + 1;
+    let mut row = Row::default();
     for root in roots {
         if marks[root as usize] != NEW {
             continue;
@@ -198,7 +203,7 @@ pub(super) fn search<R: Rows>(
         let mut frame = enter(root, &mut clock, marks);
         loop {
             watch.step()?;
-            if let Some(child) = advance(rows, &mut frame, &inside, marks) {
+            if let Some(child) = advance(rows, &mut frame, &inside, marks, &mut row) {
                 path.push(frame);
                 frame = enter(child, &mut clock, marks);
             } else {
@@ -221,15 +226,17 @@ fn enter(state: u32, clock: &mut u32, marks: &mut [u32]) -> Frame {
 }
 
 /// Goes through the transitions of a state up to one that leads to a new state, which is returned.
-/// When it has been visited, the same transition is looked at again.
+/// When it has been visited, the same transition is looked at again: so a row that is computed is
+/// so once for the state, and once for each state that is entered from it.
 fn advance<R: Rows>(
     rows: &R,
     frame: &mut Frame,
     inside: impl Fn(u32) -> bool,
     marks: &mut [u32],
+    row: &mut Row,
 ) -> Option<u32> {
     let mut lowest = marks[frame.state as usize];
-    let row = rows.successors(frame.state);
+    let row = rows.successors(frame.state, row);
     while let Some(&to) = row.get(frame.next as usize) {
         // What leaves the boundary of the search has a number beyond all marks.
         match marks.get(to as usize) {

@@ -47,8 +47,9 @@ pub(super) struct CheckArgs {
     first: bool,
 
     /// Search on in files in this folder when the memory is used up, and save the search there, now
-    /// and then and if it ends early; liveness is not decided then. With the engine dataflow it is
-    /// only saved, each process in a folder of its own in this one
+    /// and then and if it ends early. Liveness is then decided in less memory, and takes longer.
+    /// With the engine dataflow a search is only saved, each process in a folder of its own in this
+    /// one
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     disk: Option<PathBuf>,
 
@@ -185,7 +186,7 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         text::print_json(&report, args.ascii)?;
     } else {
         print(tool, &report, &args.protocol, &saved, args.ascii)?;
-        args.print_where_it_is_saved(&report)?;
+        args.print_how_it_goes_on(&report)?;
     }
     Ok(status(report.verdict()))
 }
@@ -249,16 +250,22 @@ impl CheckArgs {
         })
     }
 
-    /// Says so, if the search can go on another time.
-    fn print_where_it_is_saved(&self, report: &Report) -> anyhow::Result<()> {
-        let Some(folder) = &self.disk else { return Ok(()) };
-        let is_saved = report.unfinished.is_some()
-            && report.trouble.is_none()
-            && report.cut_short != Some(Reason::FirstViolation);
-        if is_saved {
-            let told = format!("It is saved in {}; --resume goes on with it.", folder.display());
-            writeln!(text::stdout(self.ascii), "{}", text::wrap(&told, text::width()))?;
-        }
+    /// Says how the search can go on, if it can.
+    fn print_how_it_goes_on(&self, report: &Report) -> anyhow::Result<()> {
+        let Report { cut_short, engine, reduction, .. } = *report;
+        let is_early = cut_short.is_some_and(|reason| reason != Reason::FirstViolation);
+        let told = match &self.disk {
+            Some(folder) if is_early && report.trouble.is_none() => {
+                format!("It is saved in {}; --resume goes on with it.", folder.display())
+            }
+            None if cut_short == Some(Reason::Memory)
+                && (engine, reduction) == (Engine::Exact, Reduction::None) =>
+            {
+                "With --disk DIR it takes less memory, and goes on in files.".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        writeln!(text::stdout(self.ascii), "{}", text::wrap(&told, text::width()))?;
         Ok(())
     }
 

@@ -119,7 +119,7 @@ impl Exact {
             sum.trouble = saving.trouble().or_else(elsewhere);
             saving.end(sum.cut_short);
         }
-        Ok((Exact { sum, limits, threads, listed: None }, space))
+        Ok((Exact { sum, limits, threads, listed: None, tabled: None }, space))
     }
 }
 

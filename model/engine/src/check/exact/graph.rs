@@ -2,7 +2,7 @@
 
 use super::Listed;
 use super::search::SHARDS;
-use crate::check::rows::{OUTSIDE, Rows};
+use crate::check::rows::{OUTSIDE, Row, Rows};
 use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
 use std::ops::Range;
 
@@ -121,7 +121,7 @@ impl Rows for Graph<'_> {
     }
 
     #[inline]
-    fn successors(&self, number: u32) -> &[u32] {
+    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
         let at = number as usize;
         &self.targets[self.offsets[at] as usize..self.offsets[at + 1] as usize]
     }

@@ -26,6 +26,7 @@ fn padded(words: usize) -> usize {
     with_words!(words, same())
 }
 
+mod computed;
 mod dataflow;
 mod difference;
 mod disk;
@@ -40,13 +41,17 @@ mod search;
 mod table;
 mod tables;
 
+pub use computed::{Computed, Saved};
 pub use dataflow::{Hosts, HostsError, MeetError, Plan};
 pub use disk::{Disk, DiskError};
 pub use graph::Graph;
 pub use paths::Goal;
 
+use super::Watch;
+use super::rows::OUTSIDE;
 use super::{Counts, Event, Limits, Phase, Progress, Reason, Unfinished};
-use crate::space::{ActionId, Space};
+use crate::space::{ActionId, Answers, Space};
+use computed::Tabled;
 use graph::ShardRows;
 use list::List;
 use paths::level_of;
@@ -63,6 +68,8 @@ pub struct Exact {
     threads: rayon::ThreadPool,
     /// The states with their numbers, if transitions were kept.
     listed: Option<Box<dyn Listed>>,
+    /// The tables in which they are, if transitions are to be computed.
+    tabled: Option<Box<dyn Tabled>>,
 }
 
 /// A search in which states have numbers, whatever the number of their words.
@@ -80,7 +87,8 @@ trait Listed: Send + Sync {
 pub struct How<'a> {
     /// When to give up.
     pub limits: Limits,
-    /// Whether transitions are kept, as the [graph](Exact::graph) needs.
+    /// Whether the [graph](Exact::graph) is asked for. Without a disk, transitions are kept for it;
+    /// with one, they are [computed](Exact::computed) anew.
     pub edges: bool,
     /// With how many threads.
     pub threads: usize,
@@ -90,7 +98,7 @@ pub struct How<'a> {
     /// Whether the search stops there.
     pub first: bool,
     /// Where to go on if there is no more memory, and what is searched, so that it is not taken for
-    /// another search. No transitions are kept there.
+    /// another search.
     pub disk: Option<(&'a Disk, Value)>,
     /// Told of violations, and now and then how far the search is.
     pub look: &'a mut (dyn FnMut(Event) + Send),
@@ -120,17 +128,22 @@ impl Exact {
             told: false,
             look,
         };
-        let (sum, listed) = if edges {
-            let (sum, listed) = pool.install(|| search_lists(space, true, &mut course));
-            (sum, Some(listed))
-        } else {
-            let sum = pool.install(|| match disk {
-                None => Ok(tables::search(space, &mut course)),
-                Some((disk, of)) => tables::search_on_disk(space, disk, &of, &mut course),
-            });
-            (sum?, None)
-        };
-        Ok(Exact { sum, limits, threads: pool, listed })
+        let (mut listed, mut tabled) = (None, None);
+        let sum = pool.install(|| match disk {
+            Some((disk, of)) => {
+                let asked = (disk, &of, edges);
+                let (sum, tables) = tables::search_on_disk(space, asked, &mut course)?;
+                tabled = tables;
+                Ok(sum)
+            }
+            None if edges => {
+                let (sum, lists) = search_lists(space, true, &mut course);
+                listed = Some(lists);
+                Ok(sum)
+            }
+            None => Ok(tables::search(space, &mut course)),
+        });
+        sum.map(|sum| Exact { sum, limits, threads: pool, listed, tabled })
     }
 
     /// How much there was to search.
@@ -209,9 +222,12 @@ impl Exact {
         })
     }
 
-    /// How much memory the [graph](Exact::graph) takes besides what the search has taken, with what
-    /// is needed to look for components in it.
+    /// How much memory the [graph](Exact::graph), or the [computed](Exact::computed) one, takes
+    /// besides what the search has taken, with what is needed to look for components in it.
     pub fn graph_bytes(&self) -> u64 {
+        if let Some(tabled) = &self.tabled {
+            return tabled.bytes_away() + computed::bytes(self.places(), self.any());
+        }
         let Counts { distinct, generated, .. } = self.counts();
         // An offset, answers, and a number and a place for the search; a target for each edge.
         distinct * (8 + 4 + 8) + generated * 4
@@ -220,6 +236,44 @@ impl Exact {
     /// The states with their transitions, if they were kept. `space` is what was searched.
     pub fn graph(self, space: &dyn Space) -> Option<Graph<'_>> {
         Some(Graph::new(self.listed?, space))
+    }
+
+    /// How many places the tables have, if transitions are to be computed.
+    fn places(&self) -> u64 {
+        self.tabled.as_ref().map_or(0, |tabled| tabled.places().iter().sum())
+    }
+
+    /// The answers that some state has.
+    fn any(&self) -> Answers {
+        self.sum.levels.iter().fold(0, |any, level| any | level.any)
+    }
+
+    /// Why its transitions cannot be computed, if they were to be.
+    pub fn too_many(&self) -> Option<Reason> {
+        (self.places() >= u64::from(OUTSIDE)).then_some(Reason::TooMany)
+    }
+
+    /// The states, whose transitions are computed, if a disk was given and the graph was asked for.
+    /// `space` is what was searched. All tables come into memory.
+    ///
+    /// # Errors
+    /// The reason, if `watch` ends it or a file cannot be read, and what is wrong with it.
+    pub fn computed<'s>(
+        self,
+        space: &'s dyn Space,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Computed<'s>>, (Reason, Option<String>)> {
+        let any = self.any();
+        let Some(mut tabled) = self.tabled else { return Ok(None) };
+        let come = self.threads.install(|| tabled.come());
+        come.map_err(|error| (Reason::Disk, Some(error.to_string())))?;
+        let graph = Computed::new(tabled, (self.threads, any), space, watch);
+        graph.map(Some).map_err(|reason| (reason, None))
+    }
+
+    /// The folder of its files, which are there until it is [cleared](Saved::clear).
+    pub fn saved(&self) -> Option<Saved> {
+        self.tabled.as_ref().and_then(|tabled| tabled.saved())
     }
 }
 

@@ -6,10 +6,10 @@
 //! is next. So in each level each table is read once and written once, whatever its states lead to.
 
 use super::disk::{DiskError, Folder, Spill, Spilled, Stored};
-use super::form::Form;
+use super::form::{Form, Size};
 use super::search::Shard;
 use super::table::{STAGES, Summary, Table};
-use crate::space::{Last, Space};
+use crate::space::{Last, NO_LAST, Space};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +27,8 @@ pub(super) struct Pager {
     pub(super) folder: Folder,
     /// Shards are in memory together if their numbers are the same modulo this, a power of two.
     groups: AtomicUsize,
+    /// Whether every step is taken, because what follows from every state is asked for.
+    all: bool,
     /// How often it is saved, if that is said.
     every: Option<Duration>,
     saved: Mutex<Instant>,
@@ -35,9 +37,13 @@ pub(super) struct Pager {
 
 impl Pager {
     /// With all shards in memory, if there is one group.
-    pub(super) fn new(folder: Folder, groups: usize, every: Option<Duration>) -> Self {
+    pub(super) fn new(
+        folder: Folder,
+        (groups, all): (usize, bool),
+        every: Option<Duration>,
+    ) -> Self {
         let (groups, saved) = (AtomicUsize::new(groups), Mutex::new(Instant::now()));
-        Pager { folder, groups, every, saved, error: Mutex::default() }
+        Pager { folder, groups, all, every, saved, error: Mutex::default() }
     }
 
     pub(super) fn groups(&self) -> usize {
@@ -216,6 +222,24 @@ impl<const W: usize> Paged<W> {
         pager.note(spill.write(&pager.folder, stirred.len(), words));
     }
 
+    /// The table, if it is in memory.
+    pub(super) fn table(&self) -> Option<&Table<W>> {
+        self.table.as_ref()
+    }
+
+    /// How many places for states it has, wherever it is.
+    pub(super) fn places(&self) -> u64 {
+        let size = self.table.as_ref().map_or(self.summary.size, |table| table.summary().size);
+        (size.all_buckets() * size.places()) as u64
+    }
+
+    /// How many bytes it takes in memory, if it lies in files.
+    pub(super) fn bytes_away(&self) -> u64 {
+        let Size { bucket, .. } = self.summary.size;
+        let bytes = self.summary.size.all_buckets() * bucket * size_of::<u32>();
+        if self.table.is_some() { 0 } else { bytes as u64 }
+    }
+
     /// Whether states of this level are in files.
     fn has_pages(&self) -> bool {
         self.found[self.turn()].is_some() || (self.table.is_none() && self.left() > 0)
@@ -354,9 +378,10 @@ impl<const W: usize> Shard<W> for Paged<W> {
         self.table.as_mut().map_or(0, |table| table.begin_round(Self::ROUND * groups.min(16)))
     }
 
-    fn round(&self, each: impl FnMut(&[u64; W], Last)) {
+    fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
+        let all = self.pager.as_ref().is_some_and(|pager| pager.all);
         if let Some(table) = &self.table {
-            table.round(each);
+            table.round(|state, last| each(state, if all { NO_LAST } else { last }));
         }
     }
 

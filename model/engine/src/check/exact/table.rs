@@ -15,6 +15,7 @@ mod cells;
 mod file;
 mod grow;
 mod lines;
+mod places;
 
 pub(super) use file::Summary;
 
@@ -108,6 +109,20 @@ fn reach(cell: &mut u32, mark: u32) {
     }
 }
 
+/// Whether these cells, which are not empty, are of this state: its first one looks like this but
+/// for its mark, and what is left of its head takes two or not.
+#[inline(always)]
+fn same<const W: usize>(
+    form: Form<W>,
+    cells: &[u32],
+    (first, two): (u32, bool),
+    probe: &Probe<W>,
+) -> bool {
+    cells[0] << MARK_BITS == first << MARK_BITS
+        && (!two || cells[1] == probe.second)
+        && cells[1 + usize::from(two)..].iter().copied().eq(form.tail(&probe.stirred))
+}
+
 impl<const W: usize> Table<W> {
     /// The stirred state's place.
     #[inline]
@@ -172,19 +187,20 @@ impl<const W: usize> Table<W> {
                     self.fresh += 1;
                     return true;
                 }
-                let same = there[0] << MARK_BITS == first << MARK_BITS
-                    && (!two || there[1] == probe.second)
-                    && {
-                        let tail = there[1 + usize::from(two)..].iter().copied();
-                        tail.eq(self.form.tail(&probe.stirred))
-                    };
-                if same {
+                if same(self.form, there, (first, two), probe) {
                     reach(&mut there[0], mark);
                     return true;
                 }
             }
         }
         false
+    }
+
+    /// Whether these cells are of this state, whose first one looks like this but for its mark.
+    #[inline]
+    fn is(&self, cells: &[u32], first: u32, probe: &Probe<W>) -> bool {
+        let two = self.size.cells > 1 + self.form.tail_cells();
+        cells[0] != 0 && same(self.form, cells, (first, two), probe)
     }
 
     /// Lets a state of one of the full buckets of another stand in a later one of its own, and

@@ -1,6 +1,7 @@
 //! Searches for nothing but what is asked of the states: they are in tables, and may be in files.
 
 use super::Sum;
+use super::computed::Tabled;
 use super::disk::{self, Disk, DiskError, Folder, Logged};
 use super::pager::{Paged, Pager};
 use super::recode::OutgrownTables;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 /// Where a search is saved, and what it is of.
 struct Saving<'a> {
     of: &'a Value,
+    /// Whether the states are asked for when all are found.
+    keep: bool,
     pager: Arc<Pager>,
     /// In how many groups the shards are at least.
     groups: usize,
@@ -27,13 +30,16 @@ enum Begin<'a> {
     Saved(&'a Saving<'a>, disk::Progress),
 }
 
-/// Searches for nothing but what is asked of the states, and goes on in files when memory is full.
+/// What a search has found, and, if that is asked for and all are found, the states.
+type Ended = (Sum, Option<Box<dyn Tabled>>);
+
+/// Searches for what is asked of the states, and goes on in files when memory is full. If the
+/// states are asked for, they are saved there in the end, and the files are theirs.
 pub(super) fn search_on_disk(
     space: &mut dyn Space,
-    disk: &Disk,
-    of: &Value,
+    (disk, of, keep): (&Disk, &Value, bool),
     course: &mut Course<'_>,
-) -> Result<Sum, DiskError> {
+) -> Result<Ended, DiskError> {
     let mut space = Logged::new(space);
     let (folder, progress) = if disk.resume {
         let (folder, progress) = Folder::resume(disk, of, &mut space)?;
@@ -43,23 +49,23 @@ pub(super) fn search_on_disk(
     };
     let groups = progress.as_ref().map_or(1, |progress| progress.groups);
     let resumed_after = progress.as_ref().map(|progress| progress.levels.len() - 1);
-    let pager = Arc::new(Pager::new(folder, groups, disk.every));
-    let saving = Saving { of, pager, groups: disk.groups };
+    let pager = Arc::new(Pager::new(folder, (groups, keep), disk.every));
+    let saving = Saving { of, keep, pager, groups: disk.groups };
     let begin = match progress {
         Some(progress) => Begin::Saved(&saving, progress),
         None => begin_anew(&mut space),
     };
     // Of the memory that there may be, a part is for what is found in a round, and for files.
     course.room.memory = course.limits.memory.map(|most| most / 4 * 3);
-    let sum = search_tables(&mut space, begin, Some(&saving), course);
-    Ok(Sum { resumed_after, ..sum })
+    let (sum, tabled) = search_tables(&mut space, begin, Some(&saving), course);
+    Ok((Sum { resumed_after, ..sum }, tabled))
 }
 
 /// Searches for nothing but what is asked of the states.
 pub(super) fn search(space: &mut dyn Space, course: &mut Course<'_>) -> Sum {
     let mut space = Logged::without_log(space);
     let begin = begin_anew(&mut space);
-    search_tables(&mut space, begin, None, course)
+    search_tables(&mut space, begin, None, course).0
 }
 
 fn begin_anew(space: &mut Logged<'_>) -> Begin<'static> {
@@ -72,10 +78,10 @@ fn search_tables(
     mut begin: Begin<'_>,
     saving: Option<&Saving<'_>>,
     course: &mut Course<'_>,
-) -> Sum {
+) -> Ended {
     loop {
         match with_words!(space.words(), run_tables(space, begin, saving, course)) {
-            Ok(sum) => return sum,
+            Ok(ended) => return ended,
             Err(outgrown) => {
                 let (outgrown, sum, room) = *outgrown;
                 space.lay_out(room);
@@ -92,7 +98,7 @@ fn run_tables<const W: usize>(
     begin: Begin<'_>,
     saving: Option<&Saving<'_>>,
     course: &mut Course<'_>,
-) -> Result<Sum, Box<(OutgrownTables, Sum, u32)>> {
+) -> Result<Ended, Box<(OutgrownTables, Sum, u32)>> {
     let mut search = match begin {
         Begin::Anew => {
             let mut search = Search::<W, Paged<W>>::begin(space, false);
@@ -105,7 +111,7 @@ fn run_tables<const W: usize>(
         }
         Begin::Outgrown(outgrown, sum) => match outgrown.recode(space) {
             Ok(search) => search,
-            Err(error) => return Ok(sum.broken(&error)),
+            Err(error) => return Ok((sum.broken(&error), None)),
         },
         Begin::Saved(saving, progress) => saving.restore(space, progress),
     };
@@ -121,23 +127,26 @@ fn run_tables<const W: usize>(
                 search = paused;
                 let saved = saving.map_or(Ok(()), |saving| saving.save(space, &mut search));
                 if let Err(error) = saved {
-                    return Ok(Sum::of(&search).broken(&error));
+                    return Ok((Sum::of(&search).broken(&error), None));
                 }
             }
         }
     }
 }
 
-/// What is left of a search that has ended. If that was early, it can go on where it was; if not,
-/// its files are not needed any more.
+/// What is left of a search that has ended. If that was early, it can go on where it was, and also
+/// if its states are asked for: it then goes on with what is asked of them. If not, its files are
+/// not needed any more.
 fn ended<const W: usize>(
     mut search: Search<W, Paged<W>>,
     space: &Logged<'_>,
     saving: Option<&Saving<'_>>,
-) -> Sum {
+) -> Ended {
     let sum = Sum::of(&search);
-    let Some(saving) = saving else { return sum };
+    let Some(saving) = saving else { return (sum, None) };
+    let keep = saving.keep && sum.cut_short.is_none();
     let saved = match sum.cut_short {
+        _ if keep => saving.save(space, &mut search),
         Some(Reason::Disk) => saving.pager.error().map_or(Ok(()), Err),
         Some(Reason::FirstViolation) | None => {
             saving.pager.folder.clear();
@@ -145,10 +154,9 @@ fn ended<const W: usize>(
         }
         Some(_) => saving.save(space, &mut search),
     };
-    match saved {
-        Ok(()) => sum,
-        Err(error) => Sum { trouble: Some(error.to_string()), ..sum },
-    }
+    let trouble = saved.err().map(|error| error.to_string());
+    let tabled = keep.then(|| Box::new(search) as Box<dyn Tabled>);
+    (Sum { trouble, ..sum }, tabled)
 }
 
 impl Saving<'_> {

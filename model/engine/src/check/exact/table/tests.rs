@@ -51,6 +51,27 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
     let held: usize = tables.iter().map(Table::held).sum();
     assert_eq!(held, all.len());
     assert!(expanded.keys().eq(&all) && expanded.values().all(|&times| times == 1));
+    every_state_has_a_place(form, &tables, &all);
+}
+
+/// Each state has a place of its own, and no other has one.
+fn every_state_has_a_place<const W: usize>(
+    form: Form<W>,
+    tables: &[Table<W>],
+    all: &BTreeSet<[u64; W]>,
+) {
+    for state in all {
+        let (stirred, shard) = Paged::stir(&form, state);
+        let place = tables[shard].find(&stirred).expect("it was added");
+        assert_eq!(tables[shard].state(place), Some(*state));
+    }
+    let places = |table: &Table<W>| table.size.all_buckets() * table.size.places();
+    let taken = |table: &Table<W>| (0..places(table)).filter_map(|at| table.state(at)).count();
+    assert_eq!(tables.iter().map(taken).sum::<usize>(), all.len());
+    for state in all.iter().map(|state| state.map(|word| word ^ 1)) {
+        let (stirred, shard) = Paged::stir(&form, &state);
+        assert_eq!(tables[shard].find(&stirred).is_some(), all.contains(&state));
+    }
 }
 
 fn cut_to<const W: usize>(bits: &[u32; W], numbers: &[u64]) -> Vec<[u64; W]> {

@@ -1,0 +1,105 @@
+//! Verdicts on liveness, from the graph that a search has found.
+
+use super::{Asked, Missing, is_violated, verdict};
+use crate::check::exact::{Computed, Exact, Graph};
+use crate::check::liveness::{self, Lasso};
+use crate::check::rows::Rows;
+use crate::check::{Counterexample, Decision, Phase, Reason, Watch};
+use crate::erased::AnySpace;
+use crate::property::{Liveness, Temporal};
+use crate::space::{ActionId, Answers};
+
+/// Why nothing more is decided, and what is wrong with the disk, if that is why.
+pub(super) type Stopped = (Option<Reason>, Option<String>);
+
+/// Fills in the decisions on liveness; why some of them are missing, if they are. Nothing is
+/// decided if something has `stopped` it before.
+///
+/// A graph that was cut short ends in states that only look as if nothing followed, so on that
+/// nothing is decided.
+pub(super) fn on_graph(
+    (exact, stopped): (Exact, Option<Reason>),
+    space: &dyn AnySpace,
+    asked: &[Asked<'_>],
+    first: bool,
+    decided: &mut [Option<Decision>],
+    watch: &mut Watch<'_>,
+) -> Stopped {
+    let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
+    let mut stopped = (stopped, None);
+    let mut known = Known::Search(exact);
+    for (at, asked) in asked.iter().enumerate() {
+        let Temporal::Liveness(formula) = asked.temporal else { continue };
+        if first && decided.iter().any(is_violated) {
+            stopped.0 = stopped.0.or(Some(Reason::FirstViolation));
+        }
+        let mut found = None;
+        if stopped.0.is_none() {
+            let lasso = known.violation((asked, formula), space, watch);
+            found = lasso.unwrap_or_else(|(reason, trouble)| {
+                stopped = (Some(reason), trouble);
+                None
+            });
+        }
+        let found = found.map(|Lasso { stem, cycle }| Counterexample {
+            steps: space.named(&stem),
+            cycle: Some(space.named(&cycle)),
+        });
+        let missing = Missing { cut_short: stopped.0, ..missing[at] };
+        decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
+    }
+    stopped
+}
+
+/// What is known of the graph.
+enum Known<'s> {
+    /// It has not been asked for.
+    Search(Exact),
+    /// Its transitions are kept.
+    Kept(Graph<'s>),
+    /// Its transitions are computed.
+    Computed(Computed<'s>),
+    /// It cannot be had.
+    Nothing,
+}
+
+impl<'s> Known<'s> {
+    /// A fair execution that violates `formula`.
+    fn violation(
+        &mut self,
+        (asked, formula): (&Asked<'_>, Liveness<u32>),
+        space: &'s dyn AnySpace,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Lasso<ActionId>>, (Reason, Option<String>)> {
+        let name = asked.property.name;
+        let ended = |reason| (reason, None);
+        watch.begin(Phase::Liveness(name)).map_err(ended)?;
+        *self = match std::mem::replace(self, Known::Nothing) {
+            Known::Search(exact) if exact.saved().is_some() => {
+                exact.computed(space, watch)?.map_or(Known::Nothing, Known::Computed)
+            }
+            Known::Search(exact) => exact.graph(space).map_or(Known::Nothing, Known::Kept),
+            known => known,
+        };
+        let lasso = match self {
+            Known::Kept(graph) => violation(graph, |at| graph.answers(at), formula, watch),
+            Known::Computed(graph) => violation(graph, |at| graph.answers(at), formula, watch),
+            Known::Search(_) | Known::Nothing => Ok(None),
+        };
+        let lasso = lasso.map_err(ended)?;
+        if let Some(lasso) = &lasso {
+            watch.violated(name, Some(lasso.stem.len()));
+        }
+        Ok(lasso)
+    }
+}
+
+fn violation<R: Rows<Action = ActionId>>(
+    graph: &R,
+    answers: impl Fn(u32) -> Answers + Copy,
+    formula: Liveness<u32>,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lasso<ActionId>>, Reason> {
+    let holds = |question: u32| move |number: u32| answers(number) & (1 << question) != 0;
+    liveness::violation(graph, &formula.map(holds), watch)
+}
