@@ -9,7 +9,7 @@ use bellwether_model::erased::AnyWorld;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::raft_election::RaftElection;
-use bellwether_model::world::{Faults, Network, Scenario, Start, World};
+use bellwether_model::world::{Budget, Faults, Network, Scenario, Start, World};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::fs;
@@ -91,6 +91,21 @@ proptest! {
         let usual = check(&world, None, Limits::NONE).expect("it ends");
         let (pieces, _) = in_pieces(&world, 1 << groups, piece);
         prop_assert_eq!(found(&usual), found(&pieces));
+    }
+}
+
+/// A state of a level may lead to another one of it, which waits in a file for its table.
+#[test]
+fn a_state_that_waits_in_a_file_is_of_its_level() {
+    let faults = Faults { crashes: 1, losses: Budget::AtMost(1), ..Faults::NONE };
+    let scenario = Scenario { faults, start: Start::Cold, ..Scenario::calm(2) };
+    for variant in RaftElection::VARIANTS {
+        let world = World::new(variant.rules, scenario).expect("a world");
+        let usual = check(&world, None, Limits::NONE).expect("it ends");
+        for groups in [2, 4, 8] {
+            let (report, _) = in_pieces(&world, groups, 1_000);
+            assert_eq!(found(&report), found(&usual), "{}, {groups} groups", variant.name);
+        }
     }
 }
 

@@ -240,6 +240,13 @@ impl<const W: usize> Paged<W> {
         if self.table.is_some() { 0 } else { bytes as u64 }
     }
 
+    /// Takes in what waits for the level, if the table is in memory.
+    pub(super) fn take_in(&mut self) {
+        if let Some(pager) = self.pager.clone().filter(|_| self.table.is_some()) {
+            pager.note(self.come(&pager.folder));
+        }
+    }
+
     /// Whether states of this level are in files.
     fn has_pages(&self) -> bool {
         self.found[self.turn()].is_some() || (self.table.is_none() && self.left() > 0)
@@ -361,12 +368,16 @@ impl<const W: usize> Shard<W> for Paged<W> {
         self.table.as_ref().map_or(0, |table| table.growth(more))
     }
 
+    /// What waits for a table that is in memory is taken in at once: if states of the level were
+    /// expanded before, they could lead to one that waits, and it would be taken for one of the next
+    /// level.
     fn begin_level(&mut self) -> u64 {
-        let states = match &mut self.table {
-            Some(table) => table.begin_level(),
-            None => self.summary.begin_level(),
-        };
-        states + self.found[self.turn()].as_ref().map_or(0, Spill::states)
+        if let Some(table) = &mut self.table {
+            table.begin_level();
+            self.take_in();
+            return self.left();
+        }
+        self.summary.begin_level() + self.found[self.turn()].as_ref().map_or(0, Spill::states)
     }
 
     fn left(&self) -> u64 {

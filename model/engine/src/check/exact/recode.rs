@@ -140,6 +140,7 @@ impl OutgrownTables {
                 }
             });
         }
+        shards.iter_mut().for_each(Paged::take_in);
         Ok(common.go_on(space, shards, None))
     }
 }

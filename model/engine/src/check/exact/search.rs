@@ -250,7 +250,14 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 self.levels.pop();
                 return Ok(self);
             }
-            if course.levels.is_some_and(|most| self.levels.len() >= most) || !self.begin_level() {
+            if course.levels.is_some_and(|most| self.levels.len() >= most) {
+                return Ok(self);
+            }
+            let goes_on = self.begin_level();
+            if S::is_broken(&self.shards) {
+                self.stop(Reason::Disk, course);
+            }
+            if !goes_on || self.cut_short.is_some() {
                 return Ok(self);
             }
             if course.first && course.told {
