@@ -134,8 +134,8 @@ impl<'a> Watch<'a> {
         if self.steps < BETWEEN_LOOKS { Ok(()) } else { self.now() }
     }
 
-    /// To be called before so many bytes are taken together: the system may end a program that takes
-    /// more than there are.
+    /// To be called before so many bytes are taken together: the system may end a program that
+    /// takes more than there are.
     ///
     /// # Errors
     /// If the limits allow less in all.

@@ -43,8 +43,8 @@ pub trait Rows: Sync {
     fn initial(&self) -> &[u32];
 
     /// The state that each enabled action leads to, in the order of [`actions`](Rows::actions);
-    /// [`OUTSIDE`] where one leaves the boundary of the search. They stand in the row that is handed
-    /// in, if they are computed.
+    /// [`OUTSIDE`] where one leaves the boundary of the search. They stand in the row that is
+    /// handed in, if they are computed.
     fn successors<'a>(&'a self, number: u32, row: &'a mut Row) -> &'a [u32];
 
     /// Tells the [successors](Rows::successors) of each of these states, in this order.

@@ -369,8 +369,8 @@ impl<const W: usize> Shard<W> for Paged<W> {
     }
 
     /// What waits for a table that is in memory is taken in at once: if states of the level were
-    /// expanded before, they could lead to one that waits, and it would be taken for one of the next
-    /// level.
+    /// expanded before, they could lead to one that waits, and it would be taken for one of the
+    /// next level.
     fn begin_level(&mut self) -> u64 {
         if let Some(table) = &mut self.table {
             table.begin_level();
