@@ -75,7 +75,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
     pub(super) fn new(
         packed: &'a Packed<P>,
         words: &[u64],
-        Unpacked { parts, state }: &'a Unpacked<P>,
+        Unpacked { parts, state, .. }: &'a Unpacked<P>,
         last: Last,
         (next, lasts): (&'a mut Vec<u64>, &'a mut Vec<Last>),
     ) -> Self {

@@ -57,6 +57,16 @@ pub struct Packed<P: Protocol> {
 struct Unpacked<P: Protocol> {
     parts: Vec<u32>,
     state: State<P>,
+    /// How the states are reached that follow, if that is not asked.
+    lasts: Vec<Last>,
+}
+
+impl<P: Protocol> Unpacked<P> {
+    fn take_lasts(&mut self) -> Vec<Last> {
+        let mut lasts = std::mem::take(&mut self.lasts);
+        lasts.clear();
+        lasts
+    }
 }
 
 impl<P: Protocol> Space for Packed<P> {
@@ -84,7 +94,13 @@ impl<P: Protocol> Space for Packed<P> {
         scratch: &mut Scratch,
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned> {
-        self.expand_after(from, NO_LAST, scratch, next, &mut Vec::new()).map(|(answers, _)| answers)
+        // How states are reached is not asked; it is written to what is there already.
+        let mut lasts = scratch.downcast_mut().map_or_else(Vec::new, Unpacked::<P>::take_lasts);
+        let expanded = self.expand_after(from, NO_LAST, scratch, next, &mut lasts);
+        if let Some(unpacked) = scratch.downcast_mut::<Unpacked<P>>() {
+            unpacked.lasts = lasts;
+        }
+        expanded.map(|(answers, _)| answers)
     }
 
     #[inline]
@@ -235,7 +251,7 @@ impl<P: Protocol> Packed<P> {
     fn unpacked(&self) -> Unpacked<P> {
         let mut state = State::empty(self.world.processes());
         state.times = self.world.first_times();
-        Unpacked { parts: vec![0; self.layout.fields().len()], state }
+        Unpacked { parts: vec![0; self.layout.fields().len()], state, lasts: Vec::new() }
     }
 
     /// Whether what follows is not looked up: a step may change more than the parts it touches.
@@ -275,7 +291,7 @@ impl<P: Protocol> Packed<P> {
 
     /// Writes the parts and the state that `words` stand for into `unpacked`.
     fn unpack(&self, words: &[u64], unpacked: &mut Unpacked<P>) {
-        let Unpacked { parts, state } = unpacked;
+        let Unpacked { parts, state, .. } = unpacked;
         let fields = parts.iter_mut().zip(self.layout.fields());
         match *words {
             [word] => fields.for_each(|(part, field)| *part = field.of_one(word)),
