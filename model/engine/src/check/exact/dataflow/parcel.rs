@@ -1,5 +1,6 @@
 //! What workers send each other.
 
+use crate::space::Last;
 use timely::Accountable;
 use timely::bytes::arc::Bytes;
 use timely::communication::Push;
@@ -53,6 +54,26 @@ impl ContainerBytes for Parcel {
     }
 }
 
+/// States one after the other, and behind them how each was reached: a byte each.
+pub(super) fn with_lasts(mut states: Vec<u64>, lasts: &[Last]) -> Vec<u64> {
+    states.extend(lasts.chunks(WORD).map(|some| {
+        let mut bytes = [0; WORD];
+        bytes[..some.len()].copy_from_slice(some);
+        u64::from_le_bytes(bytes)
+    }));
+    states
+}
+
+/// The states in these words, and how each was reached.
+pub(super) fn states_and_lasts<const W: usize>(
+    words: &[u64],
+) -> (&[[u64; W]], impl Iterator<Item = Last>) {
+    // The last word may have room for seven more, which is less than one more state takes.
+    let count = words.len() * WORD / (W * WORD + 1);
+    let (states, lasts) = words.split_at(count * W);
+    (states.as_chunks().0, lasts.iter().flat_map(|word| word.to_le_bytes()))
+}
+
 /// Hands each parcel to the worker that it is for.
 pub(super) struct Carrier;
 
@@ -86,6 +107,17 @@ mod tests {
             sent.into_bytes(&mut bytes);
             prop_assert_eq!(bytes.len(), sent.length_in_bytes());
             prop_assert_eq!(Parcel::from_bytes(BytesMut::from(bytes).freeze()), sent);
+        }
+
+        #[test]
+        fn states_arrive_with_how_they_were_reached(
+            found in proptest::collection::vec((any::<[u64; 3]>(), 0u8..16), 0..40),
+        ) {
+            let (states, lasts): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+            let words = with_lasts(states.as_flattened().to_vec(), &lasts);
+            let (there, reached) = states_and_lasts::<3>(&words);
+            prop_assert_eq!(there, states);
+            prop_assert_eq!(reached.take(lasts.len()).collect::<Vec<_>>(), lasts);
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What one worker has of a search: the states that it owns.
 
 use super::note::Note;
+use super::parcel::{states_and_lasts, with_lasts};
 use crate::check::exact::disk::{DiskError, Folder, Spill, Spilled};
 use crate::check::exact::pager::{Files, Paged};
 use crate::check::exact::recode::OutgrownTables;
 use crate::check::exact::search::{SHARDS, Search, Shard};
-use crate::space::{Answers, OUTSIDE_WORD, Scratch, Space};
+use crate::space::{Answers, Last, NO_LAST, OUTSIDE_WORD, Scratch, Space};
 use serde::{Deserialize, Serialize};
 
 /// How many words a parcel has, or a few more.
@@ -19,8 +20,8 @@ pub(super) type Send<'a> = dyn FnMut(usize, Vec<u64>) + 'a;
 
 /// The states of one worker, whatever the number of their words.
 pub(super) trait Part: std::marker::Send {
-    /// Takes in states that another worker has found, one after the other.
-    fn arrive(&mut self, states: &[u64]);
+    /// Takes in states that another worker has found.
+    fn arrive(&mut self, words: &[u64]);
 
     /// Expands some states of the level, and sends what other workers own; whether any are left
     /// that can be expanded now.
@@ -79,9 +80,10 @@ pub(super) fn begin(space: &dyn Space, place: Place) -> Box<dyn Part> {
 
 fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> {
     let mut own = Own::<W>::new(space, place, Search::empty(space));
-    own.found_from(space, &space.initial(W), &mut |_, _| {});
+    let initial = space.initial(W);
+    own.found_from(space, &initial, &vec![NO_LAST; initial.len() / W], &mut |_, _| {});
     // The others find theirs themselves.
-    own.others.iter_mut().for_each(Vec::clear);
+    own.others.fill(Found::nothing());
     own.generated = 0;
     own.settle();
     own.begin_level();
@@ -143,18 +145,32 @@ fn recode_with<const W: usize>(
     Box::new(own)
 }
 
+/// States that were found, and how each was reached.
+#[derive(Clone)]
+struct Found<T> {
+    states: Vec<T>,
+    lasts: Vec<Last>,
+}
+
+impl<T> Found<T> {
+    fn nothing() -> Self {
+        Found { states: Vec::new(), lasts: Vec::new() }
+    }
+}
+
 /// The states of one worker.
 struct Own<const W: usize> {
     place: Place,
     search: Search<W, Paged<W>>,
     scratch: Scratch,
     next: Vec<u64>,
+    lasts: Vec<Last>,
     digests: Vec<u64>,
     /// What was found of its own, by the shard it belongs to, and how many that are.
-    found: Vec<Vec<[u64; W]>>,
+    found: Vec<Found<[u64; W]>>,
     finds: usize,
     /// What was found of each other worker's.
-    others: Vec<Vec<u64>>,
+    others: Vec<Found<u64>>,
     /// States that are expanded once the space has learned what follows from them.
     again: Vec<[u64; W]>,
     /// Those that it has not learned yet.
@@ -173,10 +189,11 @@ impl<const W: usize> Own<W> {
             search,
             scratch: space.scratch(),
             next: Vec::new(),
+            lasts: Vec::new(),
             digests: Vec::new(),
-            found: vec![Vec::new(); SHARDS],
+            found: vec![Found::nothing(); SHARDS],
             finds: 0,
-            others: vec![Vec::new(); place.workers],
+            others: vec![Found::nothing(); place.workers],
             again: Vec::new(),
             unlearned: Vec::new(),
             expanded: 0,
@@ -188,36 +205,47 @@ impl<const W: usize> Own<W> {
     }
 
     #[inline]
-    fn find(&mut self, state: &[u64; W]) {
+    fn find(&mut self, state: &[u64; W], last: Last) {
         let (stirred, shard) = Paged::stir(&self.search.form, state);
-        self.found[shard].push(stirred);
+        let found = &mut self.found[shard];
+        found.states.push(stirred);
+        found.lasts.push(last);
         self.finds += 1;
     }
 
-    /// Expands one state.
-    fn expand_one(&mut self, space: &dyn Space, state: &[u64; W], send: &mut Send<'_>) {
-        let mut next = std::mem::take(&mut self.next);
+    /// Expands one state, which was reached in this way.
+    fn expand_one(
+        &mut self,
+        space: &dyn Space,
+        (state, last): (&[u64; W], Last),
+        send: &mut Send<'_>,
+    ) {
+        let (mut next, mut lasts) =
+            (std::mem::take(&mut self.next), std::mem::take(&mut self.lasts));
         next.clear();
-        if let Ok(answers) = space.expand(state, &mut self.scratch, &mut next) {
+        lasts.clear();
+        let expanded = space.expand_after(state, last, &mut self.scratch, &mut next, &mut lasts);
+        if let Ok((answers, left_out)) = expanded {
             self.expanded += 1;
+            self.generated += left_out;
             self.all &= answers;
             self.any |= answers;
-            self.found_from(space, &next, send);
+            self.found_from(space, &next, &lasts, send);
         } else {
             self.unlearned.push(*state);
         }
-        self.next = next;
+        (self.next, self.lasts) = (next, lasts);
     }
 
     /// States that follow from others: each goes to its owner.
     #[inline]
-    fn found_from(&mut self, space: &dyn Space, next: &[u64], send: &mut Send<'_>) {
+    fn found_from(&mut self, space: &dyn Space, next: &[u64], lasts: &[Last], send: &mut Send<'_>) {
         let Place { worker, workers } = self.place;
         self.digests.clear();
         if workers > 1 {
             space.digest(next, W, &mut self.digests);
         }
-        for (at, state) in next.as_chunks().0.iter().enumerate() {
+        for (at, (state, &last)) in next.as_chunks().0.iter().zip(lasts).enumerate() {
             if state[0] == OUTSIDE_WORD && *state == [OUTSIDE_WORD; W] {
                 self.outside = true;
                 continue;
@@ -225,22 +253,33 @@ impl<const W: usize> Own<W> {
             self.generated += 1;
             let owner = self.digests.get(at).map_or(worker, |digest| self.place.owner(*digest));
             if owner == worker {
-                self.find(state);
+                self.find(state, last);
                 continue;
             }
-            let parcel = &mut self.others[owner];
-            parcel.extend(state);
-            if parcel.len() >= PARCEL {
-                send(owner, std::mem::take(parcel));
+            let others = &mut self.others[owner];
+            others.states.extend(state);
+            others.lasts.push(last);
+            if others.states.len() >= PARCEL {
+                send(owner, others.take_words());
             }
         }
     }
 }
 
+impl Found<u64> {
+    /// All of it as words for another worker; nothing is left.
+    fn take_words(&mut self) -> Vec<u64> {
+        let words = with_lasts(std::mem::take(&mut self.states), &self.lasts);
+        self.lasts.clear();
+        words
+    }
+}
+
 impl<const W: usize> Part for Own<W> {
-    fn arrive(&mut self, states: &[u64]) {
-        for state in states.as_chunks().0 {
-            self.find(state);
+    fn arrive(&mut self, words: &[u64]) {
+        let (states, lasts) = states_and_lasts(words);
+        for (state, last) in states.iter().zip(lasts) {
+            self.find(state, last);
         }
         if self.finds >= TOGETHER {
             self.settle();
@@ -249,18 +288,18 @@ impl<const W: usize> Part for Own<W> {
 
     fn expand(&mut self, space: &dyn Space, send: &mut Send<'_>) -> bool {
         for state in std::mem::take(&mut self.again) {
-            self.expand_one(space, &state, send);
+            self.expand_one(space, (&state, NO_LAST), send);
         }
         let mut shards = std::mem::take(&mut self.search.shards);
         let chosen: usize = shards.iter_mut().map(Paged::begin_round).sum();
         for shard in &shards {
-            shard.round(|state, _| self.expand_one(space, state, send));
+            shard.round(|state, last| self.expand_one(space, (state, last), send));
         }
         shards.iter_mut().for_each(Paged::end_round);
         self.search.shards = shards;
-        for (owner, parcel) in self.others.iter_mut().enumerate() {
-            if !parcel.is_empty() {
-                send(owner, std::mem::take(parcel));
+        for (owner, others) in self.others.iter_mut().enumerate() {
+            if !others.states.is_empty() {
+                send(owner, others.take_words());
             }
         }
         self.settle();
@@ -296,8 +335,9 @@ impl<const W: usize> Part for Own<W> {
 
     fn settle(&mut self) {
         for (shard, found) in self.search.shards.iter_mut().zip(&mut self.found) {
-            shard.insert_all(found, None, None);
-            found.clear();
+            shard.insert_all(&found.states, Some(&found.lasts), None);
+            found.states.clear();
+            found.lasts.clear();
         }
         self.finds = 0;
     }
