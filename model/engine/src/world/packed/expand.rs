@@ -4,8 +4,8 @@
 //! orders lead to one state, and one of them is enough (sleep sets: P. Godefroid, *Using Partial
 //! Orders to Improve Automatic Verification Methods*, 1990). Let *b* be the step that led to this
 //! state, and *q* the process that took it. A delivery *a* to a process *p* with a smaller number
-//! may be left out, if *a* could happen before *b* too, and *b* after it, with the same result. That
-//! is so if *b* was a delivery, a crash or a recovery, and
+//! may be left out, if *a* could happen before *b* too, and *b* after it, with the same result.
+//! That is so if *b* was a delivery, a crash or a recovery, and
 //!
 //! - the message was there before *b*: *q* is not its sender, or sent nothing in *b*;
 //! - *p* sends nothing to *q* in *a*: it could be what *b* took off the link.
@@ -16,9 +16,13 @@
 //! so on; numbers do not grow for ever, so one of the ways is taken. So every state is found in its
 //! level, and every count is as it would be: what is left out is counted.
 //!
+//! Where dead messages are left out, which messages of a link are dead depends on nothing but that
+//! link, its receiver and the faults that may yet strike. So *b* must be no fault. Then it changes
+//! no link to *p* but the one from *q*, and *a* changes none to *q*. So each finds its message,
+//! before the other as after it, and in the end the same messages are left out.
+//!
 //! Of the ways to a state, the one is remembered whose last process has the largest number. Nothing
-//! is left out where links have room for a few messages only, nor where dead messages are left out:
-//! there, other parts matter.
+//! is left out where links have room for a few messages only: there, other parts matter.
 
 use super::tables::{BEYOND, Process, UNKNOWN};
 use super::{Field, Packed, Unpacked, fault, tables};
@@ -66,8 +70,8 @@ pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
     cut: bool,
     /// Whether dead messages are left out.
     buries: bool,
-    /// The processes, one bit each, to which messages may have died by the last successor.
-    touched: u32,
+    /// The links, one bit each, on which messages may have died by the last successor.
+    touched: u64,
 }
 
 impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
@@ -84,7 +88,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
         let (up, buries) = (state.up.few_bits(), world.leaves_out_dead());
-        let leaves_out = last != NO_LAST && !buries && world.scenario.capacity.is_none();
+        let leaves_out = last != NO_LAST && world.scenario.capacity.is_none();
         let last = if leaves_out { last - 1 } else { 0 };
         Expansion {
             packed,
@@ -124,7 +128,8 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let (own, links) = self.parts.split_at(nodes);
         let fields = &packed.layout.fields()[nodes..];
         let (actor, silent) = self.last;
-        for ((&held, &field), (from, to, link)) in links.iter().zip(fields).zip(&packed.links) {
+        let links = links.iter().zip(fields).zip(&packed.links).enumerate();
+        for (at, ((&held, &field), (from, to, link))) in links {
             if held == 0 {
                 continue;
             }
@@ -142,7 +147,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
                 }
                 let mut after = self.from;
                 field.put(&mut after, delivered.without);
-                self.touched = 1 << to;
+                self.touched = 1 << at;
                 if up {
                     self.step(to, receiver, step, &mut after)?;
                 }
@@ -173,9 +178,9 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let mut after = self.from;
         // A fault may be the last, and then messages die everywhere.
         let fault = matches!(action, Action::Crash(_) | Action::Recover(_));
-        self.touched = if fault { (1 << self.packed.processes.len()) - 1 } else { 0 };
+        self.touched = if fault { (1 << self.packed.links.len()) - 1 } else { 0 };
         let last = self.happens(action, &mut after)?;
-        self.end(after, last)
+        self.end(after, if self.buries { NO_LAST } else { last })
     }
 
     #[inline]
@@ -287,7 +292,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
             if self.cut && !self.state.connected(*from, *to) {
                 continue;
             }
-            self.touched |= 1 << to.index();
+            self.touched |= 1 << sent.link;
             let field = packed.layout.field(packed.processes.len() + usize::from(sent.link));
             let held = link.push.get(field.part(after), sent.message);
             if held >= BEYOND {
@@ -295,7 +300,9 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
             }
             field.put(after, held);
         }
-        self.touched |= 1 << at;
+        if self.buries && own != self.parts[at] {
+            self.touched |= packed.links_to(at);
+        }
         Ok(())
     }
 
@@ -318,21 +325,19 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
         let perils = packed.globals.known.get_index(global as usize).map(|g| packed.perils(g));
         let perils = perils.ok_or(Unlearned)?;
         while touched != 0 {
-            let to = touched.trailing_zeros() as usize;
+            let at = touched.trailing_zeros() as usize;
             touched &= touched - 1;
-            let column = packed.layout.field(to).part(after) * PERILS as u32 + perils;
-            for from in (0..nodes).filter(|&from| from != to) {
-                let link = packed.link(from, to);
-                let field = packed.layout.field(nodes + link);
-                let held = field.part(after);
-                if held == 0 {
-                    continue;
-                }
-                match packed.links[link].2.alive.get(held, column) {
-                    UNKNOWN => return Err(Unlearned),
-                    alive if alive != held => field.put(after, alive),
-                    _ => {}
-                }
+            let field = packed.layout.field(nodes + at);
+            let held = field.part(after);
+            if held == 0 {
+                continue;
+            }
+            let (_, to, link) = &packed.links[at];
+            let receiver = packed.layout.field(to.index()).part(after);
+            match link.alive.get(held, receiver * PERILS as u32 + perils) {
+                UNKNOWN => return Err(Unlearned),
+                alive if alive != held => field.put(after, alive),
+                _ => {}
             }
         }
         Ok(())

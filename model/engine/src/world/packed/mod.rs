@@ -346,6 +346,12 @@ impl<P: Protocol> Packed<P> {
         from * (self.processes.len() - 1) + to - usize::from(to > from)
     }
 
+    /// The links to a process, one bit each.
+    fn links_to(&self, process: usize) -> u64 {
+        let senders = (0..self.processes.len()).filter(|&from| from != process);
+        senders.fold(0, |links, from| links | 1 << self.link(from, process))
+    }
+
     fn global_part(&self) -> usize {
         self.processes.len() + self.links.len()
     }

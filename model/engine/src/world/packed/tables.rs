@@ -181,7 +181,8 @@ impl<P: Protocol> Process<P> {
         (own, &self.sends[from as usize..to as usize])
     }
 
-    /// The processes to which a step sends, one bit each: all if it is not known, or exceeds a bound.
+    /// The processes to which a step sends, one bit each: all if it is not known, or exceeds a
+    /// bound.
     #[inline(always)]
     pub(super) fn receivers(&self, number: u32) -> u8 {
         self.taken.get(number as usize).map_or(u8::MAX, |taken| taken.receivers)
