@@ -79,10 +79,10 @@ pub trait Space: Send + Sync {
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned>;
 
-    /// The same, but for steps of which it is certain that they lead to states that also follow from
-    /// others of the same or an earlier level. `last` is how `from` was reached; how each state is
-    /// reached that follows is appended to `lasts`, and of two ways the larger one leaves out more.
-    /// Besides the answers, how many steps were left out.
+    /// The same, but for steps of which it is certain that they lead to states that also follow
+    /// from others of the same or an earlier level. `last` is how `from` was reached; how each
+    /// state is reached that follows is appended to `lasts`, and of two ways the larger one leaves
+    /// out more. Besides the answers, how many steps were left out.
     ///
     /// # Errors
     /// As [`expand`](Space::expand).

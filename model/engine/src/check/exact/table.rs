@@ -27,8 +27,8 @@ use cells::Cells;
 const TOGETHER: usize = 64;
 
 /// The bits of a state's first cell, from the highest: six are its mark, of which two say what has
-/// become of it (0 is no state) and four, until it is expanded, [how it was reached](Last). Four say
-/// how far it stands from its bucket, and the rest is what is left of its head.
+/// become of it (0 is no state) and four, until it is expanded, [how it was reached](Last). The
+/// next four say how far it stands from its bucket, and the rest is what is left of its head.
 const STAGE_BITS: u32 = 2;
 const STAGE_SHIFT: u32 = u32::BITS - STAGE_BITS;
 const LAST_BITS: u32 = 4;
@@ -377,8 +377,8 @@ impl<const W: usize> Table<W> {
         self.held
     }
 
-    /// Adds stirred states, unless they are there, to the level that has this turn, each with how it
-    /// was reached, if that is known.
+    /// Adds stirred states, unless they are there, to the level that has this turn, each with how
+    /// it was reached, if that is known.
     pub(super) fn insert_of(&mut self, stirred: &[[u64; W]], lasts: Option<&[Last]>, turn: usize) {
         let (held, fresh) = (self.held, self.fresh);
         self.insert_at(stirred, lasts, TURNS[turn]);
