@@ -21,9 +21,14 @@ pub(super) const FARTHEST: usize = AWAY[AWAY.len() - 1] as usize;
 pub(super) const AWAY_SHIFT: u32 = 22;
 
 /// How many bits of the quotient's fraction tell states of one bucket apart no more: the number of
-/// buckets is at least four times a power of two.
-const LEAST_FACTOR_BITS: u32 = 2;
+/// buckets is eight to fifteen times a power of two.
+const LEAST_FACTOR_BITS: u32 = 3;
 const LEAST_FACTOR: u32 = 1 << LEAST_FACTOR_BITS;
+
+/// From which power of two on the factor grows by one, and not by two: large tables grow by an
+/// eighth or less. That takes more time and less memory, so only those do that take four MiB and
+/// more, and there are many of them. Those of tests are small.
+const LARGE: u32 = if cfg!(test) { 3 } else { 13 };
 
 /// How the states of a search look: what all shards share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +93,7 @@ impl<const W: usize> Form<W> {
 pub(super) struct Size {
     /// The bits of the head that tell states of one shard apart.
     pub(super) bits: u32,
-    /// From 4 to 7: there are `factor << log` buckets.
+    /// From 8 to 15: there are `factor << log` buckets.
     factor: u32,
     log: u32,
     /// The cells of a state, and of a bucket.
@@ -111,9 +116,9 @@ impl Size {
     }
 
     pub(super) fn larger<const W: usize>(self, form: Form<W>) -> Self {
-        match self.factor + 1 {
-            factor if factor == 2 * LEAST_FACTOR => Size::new(form, LEAST_FACTOR, self.log + 1),
-            factor => Size::new(form, factor, self.log),
+        match self.factor + if self.log < LARGE { 2 } else { 1 } {
+            factor if factor < 2 * LEAST_FACTOR => Size::new(form, factor, self.log),
+            _ => Size::new(form, LEAST_FACTOR, self.log + 1),
         }
     }
 
@@ -155,13 +160,17 @@ impl Size {
     #[inline]
     pub(super) fn join(self, bucket: usize, left: u64) -> u64 {
         let product = ((bucket as u64) << (self.bits - self.log)) + (left << LEAST_FACTOR_BITS);
-        // Of the multiples of the factor, one at most is among four numbers in a row. Processors
+        // Of the multiples of the factor, one at most is among eight numbers in a row. Processors
         // are slow to divide by what they do not know.
         match self.factor {
-            4 => product.div_ceil(4),
-            5 => product.div_ceil(5),
-            6 => product.div_ceil(6),
-            _ => product.div_ceil(7),
+            8 => product.div_ceil(8),
+            9 => product.div_ceil(9),
+            10 => product.div_ceil(10),
+            11 => product.div_ceil(11),
+            12 => product.div_ceil(12),
+            13 => product.div_ceil(13),
+            14 => product.div_ceil(14),
+            _ => product.div_ceil(15),
         }
     }
 
@@ -174,7 +183,7 @@ impl Size {
 
 /// With how many bits a state takes one cell in tables of so many states each.
 pub(super) fn one_cell_bits(states: usize) -> u32 {
-    // There are at least so many buckets, of which four times a power of two count.
+    // There are at least so many buckets, of which eight times a power of two count.
     let log = (states / LINE / LEAST_FACTOR as usize).checked_ilog2().unwrap_or(0);
     LOG_SHARDS + AWAY_SHIFT + log + LEAST_FACTOR_BITS
 }

@@ -9,7 +9,8 @@
 //! Places are in buckets of a cache line or a few. A state stands in the bucket that its bits say,
 //! or in one of 15 others after it, and then it is written beside it which. If all of these are
 //! full, one of the states in them may stand in a later one of its own. The number of buckets grows
-//! by a quarter or less, and the states move on in the memory where they are.
+//! by a quarter or less, that of a large table by an eighth or less, and the states move on in the
+//! memory where they are.
 
 mod cells;
 mod file;

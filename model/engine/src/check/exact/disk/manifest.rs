@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 
 /// What another version cannot read has another number.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where the file has the checksum of everything else in it.

@@ -2,9 +2,9 @@
 
 use super::{AWAY, AWAY_SHIFT, Cells, FARTHEST, LINE, MARK_SHIFT, REST, Size, Table, away};
 
-/// From this bucket on, no state moves to an earlier one when a table grows: it grows by an eighth
-/// at least, and no state stands farther away from its own bucket.
-const NEAR: usize = FARTHEST * 8;
+/// From this bucket on, no state moves to an earlier one when a table grows: it grows by a
+/// fifteenth at least, and no state stands farther away from its own bucket.
+const NEAR: usize = FARTHEST * 16;
 
 impl<const W: usize> Table<W> {
     /// Makes more places, as often as it takes until each state has one.
