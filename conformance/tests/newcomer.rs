@@ -84,7 +84,12 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/performance.md", "time CARGO_HOME", Not(BUILDS)),
     (
         "docs/performance.md",
-        "target/release/bellwether-model check bully --variant",
+        "target/release/bellwether-model check bully --variant baseline --network set --timing",
+        Not(LONG),
+    ),
+    (
+        "docs/performance.md",
+        "target/release/bellwether-model check bully --variant baseline --network set \\",
         RunsLong(1, FEW),
     ),
     ("docs/performance.md", "world='bully --variant baseline", Runs),

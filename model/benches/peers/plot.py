@@ -123,7 +123,7 @@ def draw(found, max_seconds, max_bytes):
         Panel("Time", 80, SECONDS, "seconds", max_seconds, f"limit: {max_seconds:g} s",
               {1e-6: "1 million states/s"}),
         Panel("Memory", 560, BYTES, "bytes", max_bytes, f"limit: {max_bytes / 2**30:g} GiB",
-              {32: "32 bytes/state"}),
+              {5: "5 bytes/state"}),
     ]
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" height="{HEIGHT}" '
