@@ -82,16 +82,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/model.md", "target/release/bellwether-model check bully --recoveries 1 --json", Runs),
     ("docs/performance.md", "cargo run --release -p bellwether-model --example", Not(LONG)),
     ("docs/performance.md", "time CARGO_HOME", Not(BUILDS)),
-    (
-        "docs/performance.md",
-        "target/release/bellwether-model check bully --variant baseline --network set --timing",
-        Not(LONG),
-    ),
-    (
-        "docs/performance.md",
-        "target/release/bellwether-model check bully --variant baseline --network set \\",
-        RunsLong(1, FEW),
-    ),
+    ("docs/performance.md", "target/release/bellwether-model check bully --variant", Not(LONG)),
     ("docs/performance.md", "world='bully --variant baseline", Runs),
     ("docs/performance.md", "mkdir -p out", Not("it needs TLC and SPIN, and takes many minutes")),
     (
