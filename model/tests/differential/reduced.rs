@@ -5,8 +5,9 @@ use super::scenario::{Case, cases, every_protocol};
 use bellwether_model::check::{CheckError, Limits, Options, Reason, Reduction, Verdict, decide};
 use bellwether_model::erased::AnyProperty;
 use bellwether_model::property::Kind;
-use bellwether_model::protocol::REGISTRY;
-use bellwether_model::world::{Budget, Faults, Scenario};
+use bellwether_model::protocol::bully::{Bully, Timer};
+use bellwether_model::protocol::{Id, REGISTRY};
+use bellwether_model::world::{Action, Budget, Faults, Scenario, State, Timing, World};
 use serde_json::Value;
 use std::cell::Cell;
 
@@ -65,4 +66,30 @@ fn without_dead_messages_the_same_is_found() {
     });
     println!("{} worlds have fewer states", fewer.get());
     assert!(fewer.get() > 0, "nothing is left out anywhere");
+}
+
+/// Why heartbeats are not left out that tell their receiver what it knows.
+#[test]
+fn a_heartbeat_that_told_nothing_new_is_heeded_when_it_is_late() {
+    let calm = Scenario { timing: Timing::Asynchronous, ..Scenario::calm(3) };
+    let world = World::new(Bully::RECOMMENDED, calm.with_crashes(1, 0)).expect("a small world");
+    let world = world.without_dead_messages().expect("a world that can be reduced");
+    let [follower, _, leader] = [1, 2, 3].map(|number| Id::at(number - 1));
+    let expires = |of: Id, which: Timer| move |action: &Action<Bully>| matches!(*action, Action::Expire { id, timer, .. } if id == of && timer == which);
+    let arrives = |action: &Action<Bully>| matches!(action, Action::Deliver(sent) if (sent.from, sent.to) == (leader, follower));
+    let crashes = |action: &Action<Bully>| matches!(action, Action::Crash(id) if *id == leader);
+    let after = |state: &State<Bully>, is: &dyn Fn(&Action<Bully>) -> bool| {
+        let mut enabled = Vec::new();
+        world.enabled(state, &mut enabled);
+        let action = enabled.iter().find(|action| is(action)).expect("it can happen");
+        world.apply(state, action).state
+    };
+    let sent = after(&world.initial(), &expires(leader, Timer::Heartbeat));
+    // It tells nothing new.
+    assert_eq!(after(&sent, &arrives).process(follower), sent.process(follower));
+    let crashed = after(&sent, &crashes);
+    let suspects = after(&crashed, &expires(follower, Timer::Watch));
+    assert_eq!(suspects.process(follower).leader, None);
+    let late = after(&suspects, &arrives);
+    assert!(late.process(follower).leader == Some(leader) && !late.up(leader));
 }

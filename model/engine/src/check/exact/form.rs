@@ -25,9 +25,9 @@ pub(super) const AWAY_SHIFT: u32 = 22;
 const LEAST_FACTOR_BITS: u32 = 3;
 const LEAST_FACTOR: u32 = 1 << LEAST_FACTOR_BITS;
 
-/// From which power of two on the factor grows by one, and not by two: large tables grow by an
-/// eighth or less. That takes more time and less memory, so only those do that take four MiB and
-/// more, and there are many of them. Those of tests are small.
+/// From which power of two on the factor grows by one, and not by two. A table of four MiB or more
+/// grows by an eighth or less, a smaller one by a quarter or less, which takes less time and more
+/// memory. The tables of tests are small, so there it is less.
 const LARGE: u32 = if cfg!(test) { 3 } else { 13 };
 
 /// How the states of a search look: what all shards share.

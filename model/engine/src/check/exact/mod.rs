@@ -31,6 +31,7 @@ mod dataflow;
 mod difference;
 mod disk;
 mod form;
+mod found;
 mod graph;
 mod list;
 mod mixer;

@@ -9,6 +9,7 @@
 //! Which number a state gets depends on how the space packs it, so nothing that is reported does
 //! depend on numbers: counts, levels, and paths chosen by the order of actions.
 
+use super::found::Found;
 use super::graph::ShardRows;
 use super::paths::Goal;
 use crate::check::{Event, Limits, Phase, Progress, Reason};
@@ -146,9 +147,7 @@ struct Lane<const W: usize> {
     next: Vec<u64>,
     lasts: Vec<Last>,
     /// What follows, by the shard it belongs to.
-    found: Vec<Vec<[u64; W]>>,
-    /// How each of them was reached.
-    reached: Vec<Vec<Last>>,
+    found: Vec<Found<[u64; W]>>,
     /// What each state leads to, if transitions are kept: the shards, in order.
     targets: Vec<u8>,
     /// How many each state leads to, and the answers about it.
@@ -370,9 +369,9 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     }
 
     /// How many bytes the tables grow by, at most, when the shards take in what the lanes have.
-    /// They are of one size, so they all double in the same few rounds.
+    /// They are of one size, so they all grow in the same few rounds.
     fn growth(&self, lanes: &[Lane<W>]) -> u64 {
-        let found = |at: usize| lanes.iter().map(|lane| lane.found[at].len()).sum();
+        let found = |at: usize| lanes.iter().map(|lane| lane.found[at].states.len()).sum();
         self.shards.iter().enumerate().map(|(at, shard)| shard.growth(found(at))).sum()
     }
 
@@ -385,7 +384,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
             for (lane, numbers) in lanes.iter().zip(numbers) {
                 numbers.clear();
                 let numbers = edges.then_some(numbers);
-                shard.insert_all(&lane.found[at], Some(&lane.reached[at]), numbers);
+                let Found { states, lasts } = &lane.found[at];
+                shard.insert_all(states, Some(lasts), numbers);
             }
         });
     }
@@ -435,8 +435,7 @@ impl<const W: usize> Lane<W> {
             scratch: space.scratch(),
             next: Vec::new(),
             lasts: Vec::new(),
-            found: (0..SHARDS).map(|_| Vec::new()).collect(),
-            reached: (0..SHARDS).map(|_| Vec::new()).collect(),
+            found: vec![Found::nothing(); SHARDS],
             targets: Vec::new(),
             expanded: Vec::new(),
             per_shard: Vec::new(),
@@ -447,8 +446,7 @@ impl<const W: usize> Lane<W> {
     }
 
     fn clear(&mut self) {
-        self.found.iter_mut().for_each(Vec::clear);
-        self.reached.iter_mut().for_each(Vec::clear);
+        self.found.iter_mut().for_each(Found::clear);
         self.targets.clear();
         self.expanded.clear();
         self.per_shard.clear();
@@ -481,8 +479,7 @@ impl<const W: usize> Lane<W> {
                 OUTSIDE_SHARD
             } else {
                 let (stirred, shard) = S::stir(form, next);
-                self.found[shard].push(stirred);
-                self.reached[shard].push(last);
+                self.found[shard].push(stirred, last);
                 self.generated += 1;
                 shard as u8
             };

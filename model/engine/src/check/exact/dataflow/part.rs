@@ -3,6 +3,7 @@
 use super::note::Note;
 use super::parcel::{states_and_lasts, with_lasts};
 use crate::check::exact::disk::{DiskError, Folder, Spill, Spilled};
+use crate::check::exact::found::Found;
 use crate::check::exact::pager::{Files, Paged};
 use crate::check::exact::recode::OutgrownTables;
 use crate::check::exact::search::{SHARDS, Search, Shard};
@@ -20,7 +21,7 @@ pub(super) type Send<'a> = dyn FnMut(usize, Vec<u64>) + 'a;
 
 /// The states of one worker, whatever the number of their words.
 pub(super) trait Part: std::marker::Send {
-    /// Takes in states that another worker has found.
+    /// Takes in what another worker has found, in the words of its parcel.
     fn arrive(&mut self, words: &[u64]);
 
     /// Expands some states of the level, and sends what other workers own; whether any are left
@@ -145,19 +146,6 @@ fn recode_with<const W: usize>(
     Box::new(own)
 }
 
-/// States that were found, and how each was reached.
-#[derive(Clone)]
-struct Found<T> {
-    states: Vec<T>,
-    lasts: Vec<Last>,
-}
-
-impl<T> Found<T> {
-    fn nothing() -> Self {
-        Found { states: Vec::new(), lasts: Vec::new() }
-    }
-}
-
 /// The states of one worker.
 struct Own<const W: usize> {
     place: Place,
@@ -207,9 +195,7 @@ impl<const W: usize> Own<W> {
     #[inline]
     fn find(&mut self, state: &[u64; W], last: Last) {
         let (stirred, shard) = Paged::stir(&self.search.form, state);
-        let found = &mut self.found[shard];
-        found.states.push(stirred);
-        found.lasts.push(last);
+        self.found[shard].push(stirred, last);
         self.finds += 1;
     }
 
@@ -260,19 +246,17 @@ impl<const W: usize> Own<W> {
             others.states.extend(state);
             others.lasts.push(last);
             if others.states.len() >= PARCEL {
-                send(owner, others.take_words());
+                send(owner, take_words(others));
             }
         }
     }
 }
 
-impl Found<u64> {
-    /// All of it as words for another worker; nothing is left.
-    fn take_words(&mut self) -> Vec<u64> {
-        let words = with_lasts(std::mem::take(&mut self.states), &self.lasts);
-        self.lasts.clear();
-        words
-    }
+/// All that was found as the words of a parcel; nothing is left.
+fn take_words(found: &mut Found<u64>) -> Vec<u64> {
+    let words = with_lasts(std::mem::take(&mut found.states), &found.lasts);
+    found.clear();
+    words
 }
 
 impl<const W: usize> Part for Own<W> {
@@ -299,7 +283,7 @@ impl<const W: usize> Part for Own<W> {
         self.search.shards = shards;
         for (owner, others) in self.others.iter_mut().enumerate() {
             if !others.states.is_empty() {
-                send(owner, others.take_words());
+                send(owner, take_words(others));
             }
         }
         self.settle();
@@ -336,8 +320,7 @@ impl<const W: usize> Part for Own<W> {
     fn settle(&mut self) {
         for (shard, found) in self.search.shards.iter_mut().zip(&mut self.found) {
             shard.insert_all(&found.states, Some(&found.lasts), None);
-            found.states.clear();
-            found.lasts.clear();
+            found.clear();
         }
         self.finds = 0;
     }
