@@ -128,10 +128,13 @@ proptest! {
     fn packing_loses_nothing_and_looking_up_is_doing(
         variant in 0..Bully::VARIANTS.len(),
         scenario in scenario(),
+        reduced: bool,
         choices in proptest::collection::vec(0..1000usize, 1..60),
     ) {
         // Some variants have other durations than those of this scenario.
-        if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, scenario) {
+        if let Ok(world) = World::new(Bully::VARIANTS[variant].rules, scenario)
+            && let Ok(world) = if reduced { world.without_dead_messages() } else { Ok(world) }
+        {
             walk(&world, &choices);
         }
     }
