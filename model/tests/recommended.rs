@@ -17,16 +17,16 @@ fn worlds() -> Vec<Scenario> {
     let with = |faults: Faults| Scenario { faults, ..Scenario::calm(3) };
     vec![
         with(Faults { crashes: 1, ..Faults::NONE }),
-        with(Faults { losses: 1.into(), ..Faults::NONE }),
-        with(Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
-        with(Faults { suspicions: 1, ..Faults::NONE }),
-        with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
-        with(Faults { crashes: 2, ..Faults::NONE }),
         Scenario {
             network: Network::Set,
             heals: Heals::Must,
             ..with(Faults { cuts: 1, ..Faults::NONE })
         },
+        with(Faults { losses: 1.into(), ..Faults::NONE }),
+        with(Faults { suspicions: 1, ..Faults::NONE }),
+        with(Faults { crashes: 2, ..Faults::NONE }),
+        with(Faults { crashes: 1, losses: 1.into(), ..Faults::NONE }),
+        with(Faults { crashes: 1, recoveries: 1, ..Faults::NONE }),
     ]
 }
 
