@@ -75,8 +75,16 @@ fn a_heartbeat_that_told_nothing_new_is_heeded_when_it_is_late() {
     let world = World::new(Bully::RECOMMENDED, calm.with_crashes(1, 0)).expect("a small world");
     let world = world.without_dead_messages().expect("a world that can be reduced");
     let [follower, _, leader] = [1, 2, 3].map(|number| Id::at(number - 1));
-    let expires = |of: Id, which: Timer| move |action: &Action<Bully>| matches!(*action, Action::Expire { id, timer, .. } if id == of && timer == which);
-    let arrives = |action: &Action<Bully>| matches!(action, Action::Deliver(sent) if (sent.from, sent.to) == (leader, follower));
+    let expires = |of: Id, which: Timer| {
+        move |action: &Action<Bully>| match *action {
+            Action::Expire { id, timer, .. } => id == of && timer == which,
+            _ => false,
+        }
+    };
+    let arrives = |action: &Action<Bully>| match action {
+        Action::Deliver(sent) => (sent.from, sent.to) == (leader, follower),
+        _ => false,
+    };
     let crashes = |action: &Action<Bully>| matches!(action, Action::Crash(id) if *id == leader);
     let after = |state: &State<Bully>, is: &dyn Fn(&Action<Bully>) -> bool| {
         let mut enabled = Vec::new();
