@@ -120,6 +120,16 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --faults", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
+    ("docs/tutorial.md", "cargo run --release -- explore", Prints("Explorer: http://")),
+    (
+        "docs/tutorial.md",
+        "cargo build --release --workspace",
+        Until(
+            "target/release/bellwether status --config examples/job-runner/cluster.toml --node 1",
+        ),
+    ),
+    ("docs/tutorial.md", "kill -9 %3", Not("it kills a node of the block above; tests/processes")),
+    ("docs/tutorial.md", "cargo run --release -p bellwether-conformance -- lockstep", Runs),
 ];
 
 /// In blocks that show what is printed, the commands that a test of the checker does not run.
