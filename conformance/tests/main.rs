@@ -1,6 +1,7 @@
 //! All tests of the crate, in one program.
 
 mod bad_lines;
+mod book;
 mod cli;
 mod commit;
 mod compared;
