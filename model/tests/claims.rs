@@ -76,6 +76,32 @@ fn the_page_is_what_the_ledger_says_today() {
     );
 }
 
+/// The README shows some refuted claims, each with the length of an execution that the page has.
+#[test]
+fn the_readme_shows_refuted_claims_with_their_steps() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it can be read");
+    let (readme, page) = (read("README.md"), read("docs/claims.md"));
+    let counts = page.lines().find(|line| line.contains(" claims: ")).expect("how many there are");
+    let counts: Vec<&str> = counts.split(", ").take(2).collect();
+    let counts = counts.join(", ");
+    assert!(counts.ends_with(" refuted") && readme.contains(&counts), "{counts}");
+    let rows: Vec<&str> =
+        readme.lines().filter(|line| line.contains("](docs/claims.md#claim-")).collect();
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [link, _, _, steps, command] = cells[..] else { panic!("five columns: {row}") };
+        let number = link.trim_start_matches('[').split(']').next().expect("a number");
+        assert_eq!(link, format!("[{number}](docs/claims.md#claim-{number})"));
+        assert_eq!(command, format!("`claims {number} --show`"));
+        let claim = page.split(&format!("\n### Claim {number}\n")).nth(1).expect("such a claim");
+        let claim = claim.split("\n### ").next().unwrap_or_default();
+        let claim = claim.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(claim.contains("**Refuted.**"), "{claim}");
+        assert!(claim.contains(&format!("**violated ({steps})**")), "{steps}: {claim}");
+    }
+}
+
 /// A change of rules that is printed is a smallest one.
 #[test]
 fn no_cure_changes_more_rules_than_it_has_to() {

@@ -1,5 +1,5 @@
-//! The survey: what it says of a protocol is what `check` says, and the README shows what it
-//! prints.
+//! The survey: what it says of a protocol is what `check` says, and `docs/survey.md` shows what it
+//! prints, and the README some of that.
 
 use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, decide};
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
@@ -136,28 +136,60 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(printed(1), printed(3));
 }
 
-/// `UPDATE_DOCS=1 cargo test readme_shows_the_matrix` writes the README's table and the picture
-/// anew.
-#[test]
-fn the_readme_shows_the_matrix_and_its_picture() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let (readme, picture) = (root.join("README.md"), root.join("docs/images/survey.svg"));
-    let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
-    let (table, drawn) = (matrix::markdown(&worlds, &rows), matrix::svg(&worlds, &rows));
-    let text = fs::read_to_string(&readme).expect("the README");
+/// A document before what the survey prints there, that, and the rest.
+fn parted(text: &str) -> (&str, &str, &str) {
     let (begin, end) = ("<!-- survey -->\n", "<!-- end of survey -->");
     let from = text.find(begin).expect("where the matrix begins") + begin.len();
     let to = from + text[from..].find(end).expect("where the matrix ends");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let updated = format!("{}{table}{}", &text[..from], &text[to..]);
-        fs::write(&readme, updated).expect("written");
-        fs::write(&picture, drawn).expect("written");
-        return;
+    (&text[..from], &text[from..to], &text[to..])
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+/// The protocols and the worlds that an excerpt shows, as the matrix has them.
+fn excerpt(shown: &str, table: &str) -> String {
+    let matrix: Vec<Vec<&str>> =
+        table.lines().take_while(|line| !line.is_empty()).map(cells).collect();
+    let shown: Vec<Vec<&str>> = shown.lines().map(cells).collect();
+    let place = |world: &&str| matrix[0].iter().position(|known| known == world);
+    let places: Vec<usize> =
+        shown[0].iter().map(|world| place(world).expect("a column of the matrix")).collect();
+    let mut out = String::new();
+    for line in &shown {
+        let row = matrix.iter().find(|row| row[0] == line[0]).expect("a row of the matrix");
+        let kept: Vec<&str> = places.iter().map(|&at| row[at]).collect();
+        out += &format!("| {} |\n", kept.join(" | "));
     }
-    assert_eq!(
-        &text[from..to],
-        table,
-        "UPDATE_DOCS=1 cargo test readme_shows_the_matrix writes it anew"
-    );
-    assert_eq!(fs::read_to_string(&picture).expect("the picture"), drawn);
+    out
+}
+
+/// `UPDATE_DOCS=1 cargo test documents_show_the_matrix` writes the tables and the picture anew.
+#[test]
+fn the_documents_show_the_matrix_and_its_picture() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
+    let (table, drawn) = (matrix::markdown(&worlds, &rows), matrix::svg(&worlds, &rows));
+    let picture = root.join("docs/images/survey.svg");
+    let is_update = std::env::var_os("UPDATE_DOCS").is_some();
+    for (name, is_whole) in [("docs/survey.md", true), ("README.md", false)] {
+        let document = root.join(name);
+        let text = fs::read_to_string(&document).expect("a document");
+        let (before, shown, after) = parted(&text);
+        let printed = if is_whole { table.clone() } else { excerpt(shown, &table) };
+        if is_update {
+            fs::write(&document, format!("{before}{printed}{after}")).expect("written");
+        } else {
+            assert_eq!(
+                shown, printed,
+                "{name}: UPDATE_DOCS=1 cargo test documents_show_the_matrix writes it anew"
+            );
+        }
+    }
+    if is_update {
+        fs::write(&picture, drawn).expect("written");
+    } else {
+        assert_eq!(fs::read_to_string(&picture).expect("the picture"), drawn);
+    }
 }
