@@ -47,17 +47,11 @@ const TEST: &str = "it is a test, which runs beside this one";
 
 /// Each block: its page, how its first line begins, and what is done with it.
 const BLOCKS: &[(&str, &str, How)] = &[
-    ("README.md", "cargo test --workspace", Not(TEST)),
-    ("README.md", "cargo install", Not(BUILDS)),
-    ("README.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
-    ("README.md", "cargo run --release -- explore", Prints("Explorer: http://")),
     (
         "README.md",
         "cargo build --release --workspace",
         Until("target/release/bellwether status --config impl/examples/cluster.toml --node 1"),
     ),
-    ("README.md", "for node in 1 2 3; do", Until("grep -q 'node [123] leads' output")),
-    ("README.md", "cargo run --release -p bellwether-conformance -- lockstep", Runs),
     ("docs/adding-a-protocol.md", "cd conformance", Not("tests/roll_call.rs runs what it builds")),
     ("docs/architecture.md", "BELLWETHER_CASES=2000", Not(LONG)),
     ("docs/ci.md", "#!/usr/bin/env bash", Runs),
@@ -120,6 +114,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --faults", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
+    ("docs/survey.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
     ("docs/tutorial.md", "cargo run --release -- explore", Prints("Explorer: http://")),
     (
         "docs/tutorial.md",
