@@ -6,6 +6,7 @@ mod cli;
 mod commit;
 mod compared;
 mod coverage;
+mod features;
 mod garcia_molina;
 mod lease;
 mod listed;

@@ -40,7 +40,6 @@ const ALL: &str = "BELLWETHER_LONG";
 /// What ends a search early.
 const FEW: &str = "--max-states 500";
 
-const BUILDS: &str = "it builds everything once more, optimised: minutes; CI packs every crate";
 const LONG: &str = "it takes many minutes";
 const ROOT: &str = "it needs root, and takes many minutes";
 const TEST: &str = "it is a test, which runs beside this one";
@@ -61,7 +60,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/daemon.md", "target/release/bellwether exec", Prints("taking part in elections")),
     ("docs/daemon.md", "bellwether keys secret /etc", Not("it writes into /etc")),
     ("docs/daemon.md", "bellwether keys init keys", Runs),
-    ("docs/dataflow.md", "printf", Runs),
+    ("docs/dataflow.md", "cargo build --release -p bellwether-dataflow", Runs),
     (
         "docs/fencing.md",
         "cargo build -p job-runner",
@@ -75,7 +74,6 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/http.md", "bellwether keys init keys", Not("it asks another machine")),
     ("docs/model.md", "target/release/bellwether-model check bully --recoveries 1 --json", Runs),
     ("docs/performance.md", "cargo run --release -p bellwether-model --example", Not(LONG)),
-    ("docs/performance.md", "time CARGO_HOME", Not(BUILDS)),
     ("docs/performance.md", "target/release/bellwether-model check bully --variant", Not(LONG)),
     ("docs/performance.md", "world='bully --variant baseline", Runs),
     ("docs/performance.md", "mkdir -p out", Not("it needs TLC and SPIN, and takes many minutes")),
@@ -129,6 +127,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
 
 /// In blocks that show what is printed, the commands that a test of the checker does not run.
 const SHOWN: &[(&str, &str, &str)] = &[
+    ("docs/dataflow.md", "cargo run --release -p bellwether-dataflow", "a test of that package"),
     ("docs/detectors.md", "cargo run --release -p bellwether --example", "a test of that example"),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", LONG),
 ];
@@ -293,7 +292,8 @@ impl Clone {
         }
         symlink(at("target/release"), at("target/debug")).expect("a link");
         let searching = ["bellwether-model", "bellwether-conformance"];
-        for name in ["bellwether", "bellwether-sim", "job-runner"].iter().chain(&searching) {
+        let others = ["bellwether", "bellwether-dataflow", "bellwether-sim", "job-runner"];
+        for name in others.iter().chain(&searching) {
             let program = built.join(name);
             assert!(program.exists(), "run `cargo build --workspace` first: there is no {name}");
             let place = at("target/release").join(name);

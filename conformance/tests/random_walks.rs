@@ -56,9 +56,8 @@ fn follows<M: Mapping>(
     for choice in choices {
         let mut enabled = Vec::new();
         world.enabled(pair.state(), &mut enabled);
-        let within = |action: &Action<M::Spec>| {
-            world.within_bounds(&world.apply(pair.state(), action).state)
-        };
+        let within =
+            |action: &Action| world.within_bounds(&world.apply(pair.state(), action).state);
         enabled.retain(within);
         let Some(action) = (!enabled.is_empty()).then(|| choice.get(&enabled)) else { break };
         pair.step(action).map_err(|divergence| TestCaseError::fail(divergence.report(true)))?;

@@ -11,10 +11,7 @@ use bellwether_model::trace::{Shows, Trace, TraceError};
 use bellwether_model::world::{Action, Faults, Network, Scenario, World};
 
 /// What `chosen` picks from what is possible, until it picks nothing.
-fn record(
-    world: &World<Bully>,
-    mut chosen: impl FnMut(&[Action<Bully>]) -> Option<Action<Bully>>,
-) -> Vec<Action<Bully>> {
+fn record(world: &World, mut chosen: impl FnMut(&[Action]) -> Option<Action>) -> Vec<Action> {
     let (mut state, mut actions) = (world.initial(), Vec::new());
     loop {
         let mut enabled = Vec::new();
@@ -25,7 +22,7 @@ fn record(
     }
 }
 
-fn world() -> World<Bully> {
+fn world() -> World {
     World::new(BullyMapping::RULES, Scenario::calm(3).with_crashes(1, 1)).expect("possible")
 }
 
@@ -54,7 +51,7 @@ fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
     let faults = Faults { cuts: 1, ..Faults::NONE };
     let scenario = Scenario { faults, network: Network::Set, ..Scenario::calm(3) };
     let world = World::new(BullyMapping::RULES, scenario).expect("possible");
-    let report = check(&world, &property::all(), &Options::default(), &mut |_| {});
+    let report = check(&world, &property::all::<Bully>(), &Options::default(), &mut |_| {});
     let mut replays = 0;
     for decision in report.expect("decided").decisions {
         if let Some(found) = decision.counterexample {

@@ -25,7 +25,7 @@
 //! ```
 
 pub use bellwether_engine::{
-    check, erased, property, report, round, space, temporal, trace, tune, words, world,
+    check, explore, machine, property, report, round, space, temporal, trace, tune, words, world,
 };
 
 pub mod claims;

@@ -13,10 +13,12 @@ pub use worlds::{Surrounding, surroundings};
 
 use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, CheckError, Limits, Options, Reason};
-use crate::erased::{AnyProperty, AnyProtocol, AnyWorld};
+use crate::machine::AnyProtocol;
+use crate::property::Property;
 use crate::property::{self, PropertyError};
 use crate::protocol::RuleError;
 use crate::side_by_side::side_by_side;
+use crate::world::World;
 use crate::world::{Scenario, WorldError};
 use serde::Serialize;
 
@@ -127,10 +129,10 @@ fn find(
 fn cell(protocol: &dyn AnyProtocol, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
     let mut cell = Cell { world: world.name, findings: None, states: None, bounds_met: Vec::new() };
     let Some(scenario) = world.scenario(protocol)? else { return Ok(cell) };
-    let world = protocol.rules(None, &[])?.world(scenario)?;
-    let asked = questions(&*world)?;
+    let world = World::of(protocol.rules(None, &[])?, scenario)?;
+    let asked = questions(&world)?;
     let options = Options { limits: how.limits, ..Options::default() };
-    let report = check::decide(&*world, &asked, &options, &mut |_| {})?;
+    let report = check::check(&world, &asked, &options, &mut |_| {})?;
     let findings = report.decisions.iter().map(|decision| Finding {
         property: decision.property.name,
         promised: !protocol.not_promised().contains(&decision.property.name),
@@ -153,9 +155,9 @@ fn cell(protocol: &dyn AnyProtocol, world: &Surrounding, how: How) -> Result<Cel
 /// is quiescent stays as it is for longer than that.
 ///
 /// # Errors
-/// As [`AnyWorld::select`].
-pub fn questions(world: &dyn AnyWorld) -> Result<Vec<AnyProperty>, PropertyError> {
-    let mut asked = world.select(&[])?;
+/// As [`property::select`].
+pub fn questions(world: &World) -> Result<Vec<Property>, PropertyError> {
+    let mut asked = property::select(world, &[])?;
     if asked.iter().any(|p| p.name == property::AGREED_WITHIN) {
         asked.retain(|p| p.premise.as_ref().is_none_or(|(name, _)| *name != property::QUIESCENT));
     }
@@ -164,8 +166,8 @@ pub fn questions(world: &dyn AnyWorld) -> Result<Vec<AnyProperty>, PropertyError
 
 fn messages(protocol: &dyn AnyProtocol, how: How) -> Result<Most, SurveyError> {
     let scenario = Scenario::calm(how.nodes).with_crashes(1, 0);
-    let world = protocol.rules(None, &[])?.world(scenario)?;
-    let found = bounds(&*world, Until::Rest, (how.limits, 1), &mut |_| {})?;
+    let world = World::of(protocol.rules(None, &[])?, scenario)?;
+    let found = bounds(&world, Until::Rest, (how.limits, 1), &mut |_| {})?;
     let line = found.lines.iter().find(|line| line.name() == "messages");
     Ok(match (found.incomplete, line.map(|line| &line.bound)) {
         (_, Some(Bound::Unbounded(_))) => Most::Unbounded,

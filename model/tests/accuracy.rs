@@ -1,8 +1,9 @@
 //! What the clock of a timed world owes, and when perfect timing speaks of it.
 
-use bellwether_model::check::{Options, Verdict, decide};
-use bellwether_model::property::{AGREED_WITHIN, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
+use bellwether_model::check::{Options, Verdict, check};
+use bellwether_model::property::{self, AGREED_WITHIN, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
+use bellwether_model::world::World;
 use bellwether_model::world::{Delay, Drift, Durations, Scenario, Slow, Start, Timed, Timing};
 
 /// The verdicts on these properties of a protocol's default rules, where a message takes at most a
@@ -23,9 +24,9 @@ fn verdicts<const N: usize>(
 fn decided<const N: usize>(protocol: &str, scenario: Scenario, names: [&str; N]) -> [Verdict; N] {
     let protocol = REGISTRY.find(protocol).expect("the protocol exists");
     let rules = protocol.rules(None, &[]).expect("it has rules");
-    let world = rules.world(scenario).expect("the scenario is possible");
-    let asked = world.select(&names.map(str::to_owned)).expect("all exist");
-    let report = decide(&*world, &asked, &Options::default(), &mut |_| {}).expect("it is asked");
+    let world = World::of(rules.clone(), scenario).expect("the scenario is possible");
+    let asked = property::select(&world, &names.map(str::to_owned)).expect("all exist");
+    let report = check(&world, &asked, &Options::default(), &mut |_| {}).expect("it is asked");
     let found: Vec<_> = report.decisions.iter().map(|decision| decision.verdict).collect();
     found.try_into().expect("a verdict for each")
 }

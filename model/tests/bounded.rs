@@ -3,9 +3,10 @@
 
 use assert_cmd::Command;
 use bellwether_model::check::{self, Engine, Limits, Options, Reason, Report, Verdict};
-use bellwether_model::erased::AnyRules;
-use bellwether_model::property::Kind;
+use bellwether_model::machine::Machine;
+use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::REGISTRY;
+use bellwether_model::world::World;
 use bellwether_model::world::{Faults, Network, Scenario, Start, Symmetry, Timing};
 use predicates::str::contains;
 use proptest::prelude::*;
@@ -13,16 +14,21 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The rules of a protocol's variant.
-fn rules(protocol: &str, variant: &str) -> Arc<dyn AnyRules> {
+fn rules(protocol: &str, variant: &str) -> Arc<dyn Machine> {
     let protocol = REGISTRY.find(protocol).expect("the protocol exists");
     protocol.rules(Some(variant), &[]).expect("the variant exists")
 }
 
-fn decide(rules: &dyn AnyRules, scenario: Scenario, names: &[&str], options: &Options) -> Report {
+fn decide(
+    rules: &Arc<dyn Machine>,
+    scenario: Scenario,
+    names: &[&str],
+    options: &Options,
+) -> Report {
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    let world = rules.world(scenario).expect("the scenario is possible");
-    let asked = world.select(&names).expect("all exist");
-    check::decide(&*world, &asked, options, &mut |_| {}).expect("something is asked")
+    let world = World::of(Arc::clone(rules), scenario).expect("the scenario is possible");
+    let asked = property::select(&world, &names).expect("all exist");
+    check::check(&world, &asked, options, &mut |_| {}).expect("something is asked")
 }
 
 /// What is found of these properties: verdicts with reasons, and the bounds that are exceeded.
@@ -33,7 +39,7 @@ fn found(
     engine: Engine,
 ) -> (Vec<(Verdict, Option<Reason>)>, Vec<String>) {
     let options = Options { engine, ..Options::default() };
-    let report = decide(&*rules(protocol, variant), scenario, names, &options);
+    let report = decide(&rules(protocol, variant), scenario, names, &options);
     let verdicts = report.decisions.iter().map(|d| (d.verdict, d.reason)).collect();
     (verdicts, report.bounds_met)
 }
@@ -104,7 +110,7 @@ fn a_verdict_within_bounds_is_told_as_one() {
 /// Everything about a small world but its capacity and its symmetry.
 #[derive(Clone, Debug)]
 struct Drawn {
-    rules: Arc<dyn AnyRules>,
+    rules: Arc<dyn Machine>,
     scenario: Scenario,
 }
 
@@ -135,10 +141,10 @@ const FEW: Limits = Limits { states: Some(6_000), ..Limits::NONE };
 
 /// What a whole search finds; nothing if there is no such world, or it is too large.
 fn whole(Drawn { rules, .. }: &Drawn, scenario: Scenario) -> Option<Report> {
-    let world = rules.world(scenario).ok()?;
-    let asked = world.select(&[]).expect("the usual ones exist");
+    let world = World::of(Arc::clone(rules), scenario).ok()?;
+    let asked = property::select(&world, &[]).expect("the usual ones exist");
     let options = Options { limits: FEW, ..Options::default() };
-    let report = check::decide(&*world, &asked, &options, &mut |_| {}).expect("threads");
+    let report = check::check(&world, &asked, &options, &mut |_| {}).expect("threads");
     report.cut_short.is_none().then_some(report)
 }
 
@@ -204,5 +210,6 @@ proptest! {
 }
 
 fn cases() -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(192)
+    let few = if cfg!(feature = "slow") { 192 } else { 48 };
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
 }

@@ -66,6 +66,10 @@ fn every_claim_is_there_once_and_in_sentences() {
 
 /// This runs the whole ledger.
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn the_page_is_what_the_ledger_says_today() {
     let ran = run(&["claims", "--markdown"]);
     assert_eq!(ran.status, 0, "a claim does not come out as the ledger says: run `claims`");
@@ -147,14 +151,18 @@ fn a_cure_helps_with_every_check_of_the_variant_that_it_changes() {
     assert!(known > 10, "only {known} cures change rules");
 }
 
-/// Where the text says that something fails, worse rules are no cure. Of one claim in four, or of
-/// each if `BELLWETHER_LONG` is set.
+/// Of how many claims one is looked at: of so many, or all if `BELLWETHER_LONG` is set.
+fn one_in(many: u16) -> u16 {
+    if std::env::var_os("BELLWETHER_LONG").is_some() { 1 } else { many }
+}
+
+/// Where the text says that something fails, worse rules are no cure.
 #[test]
 fn what_is_said_to_have_no_cure_has_none_of_one_rule_or_two() {
     let ledger = Ledger::load().expect("the ledger can be read");
     let limits = Limits { states: Some(100_000), ..Limits::NONE };
     let runner = Runner { threads: 2, limits };
-    let one_in = if std::env::var_os("BELLWETHER_LONG").is_some() { 1 } else { 4 };
+    let one_in = one_in(4);
     let mut searched = 0;
     for (source, claim) in ledger.claims() {
         let wanted = claim.checks.iter().all(|check| check.demands == Demand::Holds);
@@ -179,11 +187,11 @@ fn the_smallest_changes_are_searched() {
     assert_eq!(run(&["claims", "--cures"]).status, 2);
 }
 
-/// Of one claim in four, or of each if `BELLWETHER_LONG` is set.
 #[test]
 fn the_command_beside_each_check_finds_the_same_again() {
-    let one_in = if std::env::var_os("BELLWETHER_LONG").is_some() { 1 } else { 4 };
-    let numbers: Vec<String> = (1..=161).step_by(one_in).map(|number| number.to_string()).collect();
+    let one_in = one_in(if cfg!(feature = "slow") { 4 } else { 16 });
+    let numbers = (1..=161).step_by(one_in.into());
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
     let mut args = vec!["claims", "--json"];
     args.extend(numbers.iter().map(String::as_str));
     let ran = run(&args);
@@ -204,7 +212,7 @@ fn the_command_beside_each_check_finds_the_same_again() {
             }
         }
     }
-    assert!(known > 400 / one_in, "there are only {known} commands");
+    assert!(known > 400 / usize::from(one_in), "there are only {known} commands");
 }
 
 /// Runs a `check` or a `bounds` again.

@@ -2,6 +2,7 @@
 //! searches know them.
 
 use bellwether_model::check::{Engine, Options, Report, Verdict, check};
+use bellwether_model::machine;
 use bellwether_model::property;
 use bellwether_model::protocol::Id;
 use bellwether_model::protocol::bully::{Bully, Message, Timer};
@@ -34,7 +35,7 @@ fn scenario(pauses: u8, drift: &str) -> Scenario {
     Scenario { timing: Timing::Timed(timed), faults, ..Scenario::calm(3) }
 }
 
-fn world(scenario: Scenario) -> World<Bully> {
+fn world(scenario: Scenario) -> World {
     World::new(Bully::BASELINE, scenario).expect("possible")
 }
 
@@ -45,30 +46,36 @@ fn ask(scenario: Scenario, name: &str, engine: Engine) -> Report {
     check(&world, &asked, &options, &mut |_| {}).expect("something is asked")
 }
 
-fn enabled(world: &World<Bully>, state: &State<Bully>) -> Vec<Action<Bully>> {
+fn enabled(world: &World, state: &State) -> Vec<Action> {
     let mut actions = Vec::new();
     world.enabled(state, &mut actions);
     actions
 }
 
 /// Takes these steps from the beginning, each of which must be possible.
-fn after(world: &World<Bully>, actions: &[Action<Bully>]) -> State<Bully> {
+fn after(world: &World, actions: &[Action]) -> State {
     actions.iter().fold(world.initial(), |state, action| {
         assert!(enabled(world, &state).contains(action), "{action}: {state:?}");
         world.apply(&state, action).state
     })
 }
 
-const NOTICES: Action<Bully> = Action::Expire { id: TWO, timer: Timer::Watch, early: false };
+fn expires(id: Id, timer: Timer) -> Action {
+    Action::Expire { id, timer: machine::Timer::of::<Bully>(timer), early: false }
+}
+
+fn sent(from: Id, to: Id, message: Message) -> Envelope {
+    Envelope::of::<Bully>(from, to, message)
+}
 
 #[test]
 fn what_is_sent_to_somebody_who_is_paused_waits_and_arrives_in_the_end() {
     let world = world(scenario(1, "0"));
     let asked = [Action::Crash(THREE), Action::Pause(TWO)];
     let state = after(&world, &asked);
-    let notices = Action::Expire { id: ONE, timer: Timer::Watch, early: false };
+    let notices = expires(ONE, Timer::Watch);
     let waiting = world.apply(&state, &notices).state;
-    let election = Envelope { from: ONE, to: TWO, message: Message::Election };
+    let election = sent(ONE, TWO, Message::Election);
     let mut state = waiting;
     for _ in 0..3 {
         assert!(!enabled(&world, &state).contains(&Action::Deliver(election)), "{state:?}");
@@ -101,7 +108,7 @@ fn whoever_is_paused_takes_no_step_and_holds_no_time_up() {
     let state = after(&world, &[&stopped, &tick[..]].concat());
     assert_eq!(enabled(&world, &state), [Action::Tick, Action::Resume(ONE), Action::Resume(TWO)]);
     let awake = world.apply(&state, &Action::Resume(TWO)).state;
-    assert_eq!(enabled(&world, &awake), [NOTICES, Action::Resume(ONE)]);
+    assert_eq!(enabled(&world, &awake), [expires(TWO, Timer::Watch), Action::Resume(ONE)]);
 }
 
 #[test]
@@ -113,7 +120,8 @@ fn a_pause_keeps_everything_but_the_time() {
     let again = world.apply(&paused, &Action::Resume(TWO)).state;
     assert_eq!(again.process(TWO), before.process(TWO));
     assert_eq!(again.timers(TWO), before.timers(TWO));
-    assert_eq!(again.clock(TWO, Timer::Watch), before.clock(TWO, Timer::Watch));
+    let watch = machine::Timer::of::<Bully>(Timer::Watch);
+    assert_eq!(again.clock(TWO, watch), before.clock(TWO, watch));
     assert_eq!(again.spent().pauses, 1);
     assert!(!enabled(&world, &again).contains(&Action::Pause(TWO)), "the budget is spent");
 }
@@ -122,7 +130,9 @@ fn a_pause_keeps_everything_but_the_time() {
 #[test]
 fn a_pause_of_no_time_trips_no_detector() {
     let world = world(scenario(1, "0"));
-    let may_notice = |actions: &[_]| enabled(&world, &after(&world, actions)).contains(&NOTICES);
+    let may_notice = |actions: &[_]| {
+        enabled(&world, &after(&world, actions)).contains(&expires(TWO, Timer::Watch))
+    };
     assert!(may_notice(&[Action::Crash(THREE)]));
     assert!(!may_notice(&[Action::Pause(THREE)]));
     assert!(may_notice(&[Action::Pause(THREE), Action::Tick]));
@@ -197,22 +207,18 @@ fn a_drift_is_a_ratio_up_to_a_half() {
 #[test]
 fn a_timer_expires_anywhere_in_its_window() {
     let world = world(scenario(0, "1/3"));
-    let held = Action::Expire { id: TWO, timer: Timer::Election, early: false };
-    let mut state = after(&world, &[Action::Crash(THREE), NOTICES]);
+    let held = expires(TWO, Timer::Election);
+    let mut state = after(&world, &[Action::Crash(THREE), expires(TWO, Timer::Watch)]);
     for e in state.in_flight().to_vec() {
         state = world.apply(&state, &Action::Deliver(e)).state;
     }
-    let one = Action::Expire { id: ONE, timer: Timer::Watch, early: false };
+    let one = expires(ONE, Timer::Watch);
     state = world.apply(&state, &one).state;
     // 1's own election ends at once: it cannot be the one that the clock waits for.
-    for e in [(ONE, THREE), (ONE, TWO)].map(|(from, to)| Envelope {
-        from,
-        to,
-        message: Message::Election,
-    }) {
+    for e in [(ONE, THREE), (ONE, TWO)].map(|(from, to)| sent(from, to, Message::Election)) {
         state = world.apply(&state, &Action::Deliver(e)).state;
     }
-    let ok = Envelope { from: TWO, to: ONE, message: Message::Ok };
+    let ok = sent(TWO, ONE, Message::Ok);
     state = world.apply(&state, &Action::Deliver(ok)).state;
     let may: Vec<_> = (0..=5)
         .map(|_| {
@@ -262,13 +268,13 @@ fn pauses_and_drift_stand_in_dials_traces_and_stories() {
     assert!(said.contains("1 pause;") && said.contains("drift 1/10"), "{said}");
     let decision = &report.decisions[0];
     let found = decision.counterexample.as_ref().expect("it is violated");
-    let trace = found.trace(&*report.world, &decision.property);
+    let trace = found.trace(&report.world, &decision.property);
     let mut file = Vec::new();
     trace.write(&mut file).expect("it is written");
     let again = Trace::read(file.as_slice()).expect("it is read");
     assert_eq!(again, trace);
-    assert_eq!(report.world.replay(&again).expect("it can happen"), found.steps);
-    assert!(found.steps.iter().any(|step| matches!(step.get::<Bully>(), Some(Action::Pause(_)))));
+    assert_eq!(again.actions(&report.world).expect("it can happen"), found.steps);
+    assert!(found.steps.iter().any(|step| matches!(step, Action::Pause(_))));
     let story = tell(&trace);
     assert!(story.contains(" is paused.") && story.contains("(paused)"), "{story}");
 }

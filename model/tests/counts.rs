@@ -9,8 +9,8 @@ use bellwether_model::world::{Faults, Heals, Network, Scenario, Start, Timing, W
 
 fn counts(rules: Bully, scenario: Scenario, engine: Engine) -> Counts {
     let world = World::new(rules, scenario).expect("the scenario is possible");
-    let safety: Vec<Property<Bully>> =
-        property::all().into_iter().filter(|p| p.kind() == Kind::Safety).collect();
+    let safety: Vec<Property> =
+        property::all::<Bully>().into_iter().filter(|p| p.kind() == Kind::Safety).collect();
     let options = Options { engine, ..Options::default() };
     check(&world, &safety, &options, &mut |_| {}).expect("something is asked").counts
 }

@@ -3,9 +3,10 @@
 
 use bellwether_model::check::{
     Cancel, CheckError, Disk, DiskError, Event, Limits, Options, Phase, Reason, Report, Verdict,
-    decide,
+    check as search,
 };
-use bellwether_model::erased::AnyWorld;
+use bellwether_model::property;
+
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::raft_election::RaftElection;
@@ -19,10 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-fn check(world: &dyn AnyWorld, disk: Option<Disk>, limits: Limits) -> Result<Report, CheckError> {
-    let properties = world.select(&[]).expect("the usual ones");
+fn check(world: &World, disk: Option<Disk>, limits: Limits) -> Result<Report, CheckError> {
+    let properties = property::select(world, &[]).expect("the usual ones");
     let options = Options { threads: 2, limits, disk, ..Options::default() };
-    decide(world, &properties, &options, &mut |_| {})
+    search(world, &properties, &options, &mut |_| {})
 }
 
 /// What must be the same, however it was searched.
@@ -36,7 +37,7 @@ pub(crate) fn found(report: &Report) -> Value {
 }
 
 /// Searches in files, interrupted at every so many states, in at least so many groups.
-pub(crate) fn in_pieces(world: &dyn AnyWorld, groups: usize, piece: u64) -> (Report, usize) {
+pub(crate) fn in_pieces(world: &World, groups: usize, piece: u64) -> (Report, usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut states, mut pieces) = (piece, 0);
     loop {
@@ -111,21 +112,25 @@ fn a_state_that_waits_in_a_file_is_of_its_level() {
 
 /// Its states outgrow their words while most of them lie in files, and its names are canonicalized.
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn states_that_come_to_look_different_are_moved_from_file_to_file() {
     let faults = Faults { crashes: 1, suspicions: 2, ..Faults::NONE };
     let suspicious = Scenario { faults, ..Scenario::calm(3) };
-    let worlds: [Box<dyn AnyWorld>; 2] = [
+    let worlds: [Box<World>; 2] = [
         Box::new(
             World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(2, 1)).expect("a world"),
         ),
         Box::new(World::new(RaftElection::VARIANTS[0].rules, suspicious).expect("a world")),
     ];
     for world in worlds {
-        let usual = check(&*world, None, Limits::NONE).expect("it ends");
+        let usual = check(&world, None, Limits::NONE).expect("it ends");
         assert!(usual.counts.distinct > 3_000, "{:?}", usual.counts);
         for (groups, pieces) in [(1, 10), (32, 4)] {
             let piece = usual.counts.distinct.div_ceil(pieces);
-            let (report, pieces) = in_pieces(&*world, groups, piece);
+            let (report, pieces) = in_pieces(&world, groups, piece);
             assert_eq!(found(&report), found(&usual), "{groups} groups");
             assert!(pieces > 1, "it is not interrupted");
         }
@@ -138,7 +143,7 @@ fn liveness_that_is_interrupted_goes_on_without_a_search() {
     static CANCELLED: AtomicBool = AtomicBool::new(false);
     let folder = tempfile::tempdir().expect("a folder");
     let (world, disk) = (world(), Disk { groups: 8, ..Disk::begin(folder.path()) });
-    let properties = world.select(&[]).expect("the usual ones");
+    let properties = property::select(&world, &[]).expect("the usual ones");
     let limits = Limits { cancel: Some(Cancel::when(&CANCELLED)), ..Limits::NONE };
     let options = Options { limits, disk: Some(disk), ..Options::default() };
     let mut cancel = |event: Event| {
@@ -148,7 +153,7 @@ fn liveness_that_is_interrupted_goes_on_without_a_search() {
         };
         CANCELLED.fetch_or(is_liveness(event), Ordering::Relaxed);
     };
-    let report = decide(&world, &properties, &options, &mut cancel).expect("it begins");
+    let report = search(&world, &properties, &options, &mut cancel).expect("it begins");
     assert_eq!((report.cut_short, report.unfinished), (Some(Reason::Interrupted), None));
     let usual = check(&world, None, Limits::NONE).expect("it ends");
     let decided = |report: &Report| {
@@ -162,7 +167,7 @@ fn liveness_that_is_interrupted_goes_on_without_a_search() {
     assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }
 
-fn world() -> World<Bully> {
+fn world() -> World {
     World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 1)).expect("a world")
 }
 
@@ -174,7 +179,7 @@ fn interrupted(folder: &Path, groups: usize) {
     assert_eq!(report.cut_short, Some(Reason::States));
 }
 
-fn refused(folder: &Path, world: &dyn AnyWorld, resume: bool) -> DiskError {
+fn refused(folder: &Path, world: &World, resume: bool) -> DiskError {
     let disk = Disk { resume, ..Disk::begin(folder) };
     match check(world, Some(disk), Limits::NONE) {
         Err(CheckError::Disk(error)) => error,

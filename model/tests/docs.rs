@@ -1,24 +1,16 @@
 //! The documents are true: every command of the checker that one of them shows is run, and what it
 //! prints is compared with what stands under it.
-//!
-//! In a `console` block, a line that begins with `$ cargo run --release -- ` is run with the
-//! checker. The lines below it must be printed, in this order; a line `...` stands for any number
-//! of lines, and a line that ends with `...` for any line that begins so.
+
+mod examples;
 
 use crate::prove::has_a_solver;
 use assert_cmd::Command;
+use examples::{Example, compare, examples};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 const PROMPT: &str = "$ cargo run --release -- ";
-
-/// A command that a document shows, and what it shows of the output.
-struct Example {
-    place: String,
-    args: String,
-    expected: Vec<String>,
-}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -35,55 +27,10 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-fn examples(document: &Path) -> Vec<Example> {
-    let text = fs::read_to_string(document).expect("the document can be read");
-    let mut examples: Vec<Example> = Vec::new();
-    let (mut in_block, mut in_example) = (false, false);
-    for (number, line) in (1..).zip(text.lines()) {
-        if line.starts_with("```") {
-            in_block = !in_block && line == "```console";
-            in_example = false;
-        } else if let Some(args) = line.strip_prefix(PROMPT).filter(|_| in_block) {
-            let place = format!("{}:{number}", document.display());
-            examples.push(Example { place, args: args.to_owned(), expected: Vec::new() });
-            in_example = true;
-        } else if line.starts_with("$ ") {
-            in_example = false;
-        } else if let Some(example) = examples.last_mut().filter(|_| in_example) {
-            example.expected.push(line.to_owned());
-        }
-    }
-    examples
-}
-
-fn matches(printed: &str, expected: &str) -> bool {
-    match expected.strip_suffix("...") {
-        Some(beginning) => printed.starts_with(beginning),
-        None => printed.trim_end() == expected.trim_end(),
-    }
-}
-
-fn compare(example: &Example, printed: &str) {
-    let mut lines = printed.lines();
-    let mut skipping = true;
-    for expected in &example.expected {
-        if expected == "..." {
-            skipping = true;
-            continue;
-        }
-        let found = match skipping {
-            true => lines.any(|line| matches(line, expected)),
-            false => lines.next().is_some_and(|line| matches(line, expected)),
-        };
-        assert!(found, "{}: not printed (here):\n{expected}\nbut:\n{printed}", example.place);
-        skipping = false;
-    }
-}
-
 /// Runs what a document shows; how many commands that were.
 fn run(document: &Path) -> usize {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let examples = examples(document);
+    let examples = examples(document, PROMPT);
     // `explore` never ends; tests/explorer.rs tries it.
     let ends = |example: &&Example| !example.args.starts_with("explore");
     // Proofs need a solver.

@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Two lead in it, in the end no process agrees, and it has enough levels.
-fn world() -> World<Bully> {
+fn world() -> World {
     let scenario = Scenario::calm(3).with_crashes(1, 1);
     World::new(Bully::RECOMMENDED, scenario).expect("a world")
 }
 
-fn decide(world: &World<Bully>, names: &[&str], options: &Options) -> (Report, Vec<Event>) {
+fn decide(world: &World, names: &[&str], options: &Options) -> (Report, Vec<Event>) {
     let mut events = Vec::new();
     let report = decide_with(world, names, options, &mut |event| events.push(event));
     (report, events)
 }
 
 fn decide_with(
-    world: &World<Bully>,
+    world: &World,
     names: &[&str],
     options: &Options,
     look: &mut (dyn FnMut(Event) + Send),
@@ -57,8 +57,8 @@ const FIRST: Options = options(true);
 
 const fn options(first: bool) -> Options {
     let (engine, limits) = (Engine::Exact, Limits::NONE);
-    let (disk, hosts, reduction) = (None, None, Reduction::None);
-    Options { engine, threads: 2, limits, first, seed: 1, depth: 1_000, disk, hosts, reduction }
+    let (disk, reduction) = (None, Reduction::None);
+    Options { engine, threads: 2, limits, first, seed: 1, depth: 1_000, disk, reduction }
 }
 
 #[test]

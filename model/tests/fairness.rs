@@ -79,8 +79,13 @@ fn losses_without_bound_are_refused_with_perfect_timing_where_a_message_is_repea
             let rules = protocol.rules(Some(variant.name), &[]).expect("it is a variant");
             let scenario = lossy(DeliveryFairness::Weak, Network::Fifo);
             let asynchronous = Scenario { timing: Timing::Asynchronous, ..scenario };
-            assert!(rules.world(asynchronous).is_ok(), "{} {}", protocol.name(), variant.name);
-            match rules.world(scenario).map(drop) {
+            assert!(
+                World::of(rules.clone(), asynchronous).is_ok(),
+                "{} {}",
+                protocol.name(),
+                variant.name
+            );
+            match World::of(rules.clone(), scenario).map(drop) {
                 Ok(()) => accepted.push(format!("{} {}", protocol.name(), variant.name)),
                 Err(refused @ WorldError::LossesNeverNoticed { .. }) => {
                     assert!(refused.to_string().contains(protocol.name()), "{refused}");

@@ -9,11 +9,11 @@ use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Heals, Missing, Scenario, Slow, Start, Timed, Timing, World,
 };
 
-fn world(rules: Invitation, scenario: Scenario) -> World<Invitation> {
+fn world(rules: Invitation, scenario: Scenario) -> World {
     World::new(rules, scenario).expect("the scenario is possible")
 }
 
-fn asked(world: &World<Invitation>, properties: &[Property<Invitation>]) -> Report {
+fn asked(world: &World, properties: &[Property]) -> Report {
     check(world, properties, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
@@ -223,10 +223,10 @@ fn twins(rules: Invitation, scenario: Scenario) -> usize {
     let plain = world.concrete();
     let properties: Vec<_> =
         property::all::<Invitation>().into_iter().map(|p| p.temporal).collect();
-    let judge = |world: &World<Invitation>, state: &_| -> Vec<bool> {
+    let judge = |world: &World, state: &_| -> Vec<bool> {
         let mut said = Vec::new();
         for temporal in &properties {
-            let _ = temporal.map(|condition| said.push(condition.holds(world, state)));
+            let _ = temporal.clone().map(|condition| said.push(condition.holds(world, state)));
         }
         said
     };

@@ -2,6 +2,7 @@
 
 use Verdict::{Holds, Violated};
 use bellwether_model::check::{Engine, Options, Report, Verdict, check};
+use bellwether_model::machine::machine;
 use bellwether_model::property;
 use bellwether_model::protocol::lease::{
     Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault,
@@ -11,7 +12,6 @@ use bellwether_model::tune::Question;
 use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
-use std::sync::Arc;
 
 const AMO: &str = "at-most-one-leader";
 const GRANT: &str = "one-grant";
@@ -128,7 +128,7 @@ fn the_smallest_lease_of_the_store_is_found() {
     let durations = Durations::of(durations).expect("short names");
     let delay = Delay::AtMost(1);
     let question = Question {
-        rules: Arc::new(Lease::RECOMMENDED),
+        rules: machine(Lease::RECOMMENDED),
         scenario: Scenario { faults: CUT, ..Scenario::calm(2) },
         given: Timed::of(delay, durations),
         sought: vec!["t-grant"],
@@ -211,13 +211,13 @@ fn a_stale_write_is_told_in_plain_names() {
     let report = ask(variant("fenced"), two(8, 10, PAUSE), FRESH);
     let decision = &report.decisions[0];
     let found = decision.counterexample.as_ref().expect("it is violated");
-    let trace = found.trace(&*report.world, &decision.property);
-    let world: World<Lease> = trace.world().expect("the same world");
+    let trace = found.trace(&report.world, &decision.property);
+    let world: World = trace.world::<Lease>().expect("the same world");
     let actions = trace.actions(&world).expect("it can happen");
     let state = actions.iter().fold(world.initial(), |state, a| world.apply(&state, a).state);
     let store = state.ids().last().expect("the store");
-    assert_eq!(state.process(store).written.0, 1, "the first holder's");
-    assert_eq!(state.process(store).token.0, 2, "the second one's");
+    assert_eq!(state.process_of::<Lease>(store).written.0, 1, "the first holder's");
+    assert_eq!(state.process_of::<Lease>(store).token.0, 2, "the second one's");
     let mut file = Vec::new();
     trace.write(&mut file).expect("it is written");
     assert_eq!(Trace::read(file.as_slice()).expect("it is read"), trace);

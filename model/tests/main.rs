@@ -10,7 +10,6 @@ mod cli_bounds;
 mod clocks;
 mod commit;
 mod counts;
-mod dataflow;
 mod differential;
 mod disk;
 mod docs;

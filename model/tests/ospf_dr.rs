@@ -35,12 +35,12 @@ fn variant(name: &str) -> OspfDr {
 }
 
 /// The last state of the counterexample.
-fn end(report: &Report, name: &str) -> State<OspfDr> {
+fn end(report: &Report, name: &str) -> State {
     let found = decision(report, name).counterexample.as_ref();
     let found = found.unwrap_or_else(|| panic!("{name} is not violated"));
     let world = &report.world;
-    let end = found.steps.iter().fold(world.initial(), |state, step| world.apply(&state, step));
-    end.get::<OspfDr>().expect("the world is of this protocol").clone()
+
+    found.steps.iter().fold(world.initial(), |state, step| world.apply(&state, step).state)
 }
 
 fn cold(nodes: usize) -> Scenario {
@@ -79,7 +79,7 @@ fn who_is_in_office_stays_when_a_better_one_comes() {
     let found = report(OspfDr::RFC2328, crash, &["validity", "settles", "backup-settles"]);
     assert_eq!(violated(&found), ["validity"]);
     let end = end(&found, "validity");
-    let interfaces: Vec<_> = end.ids().map(|id| end.process(id).interface).collect();
+    let interfaces: Vec<_> = end.ids().map(|id| end.process_of::<OspfDr>(id).interface).collect();
     assert_eq!(interfaces, [Interface::Backup, Interface::Dr, Interface::DrOther]);
     for expected in ["validity", "stabilises"] {
         assert_eq!(verdict(variant("preempting"), crash, expected), Verdict::Holds, "{expected}");

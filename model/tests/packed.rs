@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 const WORDS: usize = 8;
 
 /// The states that follow, as the world says; `None` where one is beyond the bounds.
-fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<State<P>>> {
+fn successors(world: &World, state: &State) -> Vec<Option<State>> {
     let mut actions = Vec::new();
     world.enabled(state, &mut actions);
     let next = actions.iter().map(|action| world.apply(state, action).state);
@@ -30,7 +30,7 @@ fn successors<P: Protocol>(world: &World<P>, state: &State<P>) -> Vec<Option<Sta
 }
 
 /// What follows `words`, learning as often as it takes; `words` are as they look afterwards.
-fn expand<P: Protocol>(packed: &mut Packed<P>, words: &mut Vec<u64>) -> Vec<Vec<u64>> {
+fn expand(packed: &mut Packed, words: &mut Vec<u64>) -> Vec<Vec<u64>> {
     let mut next = Vec::new();
     if packed.expand(words, &mut packed.scratch(), &mut next).is_err() {
         next.clear();
@@ -48,7 +48,7 @@ fn expand<P: Protocol>(packed: &mut Packed<P>, words: &mut Vec<u64>) -> Vec<Vec<
 }
 
 /// Takes the steps `choices` from the start, comparing everything that could follow each time.
-fn walk<P: Protocol>(world: &World<P>, choices: &[usize]) {
+fn walk(world: &World, choices: &[usize]) {
     let mut packed = Packed::new(world, Vec::new());
     let mut words = packed.initial(WORDS);
     let mut state = world.initial();
@@ -144,14 +144,14 @@ proptest! {
 const MOST: usize = 4_000;
 
 /// The states of each level, how many steps there are, and how many of them were left out.
-type Levels = (Vec<HashSet<State<Bully>>>, u64, u64);
+type Levels = (Vec<HashSet<State>>, u64, u64);
 
 /// What follows `words`, how each state is reached, and how many steps are left out.
 ///
 /// # Errors
 /// If states outgrow their words.
 fn expand_after(
-    packed: &mut Packed<Bully>,
+    packed: &mut Packed,
     words: &[u64],
     last: Last,
 ) -> Result<(Vec<u64>, Vec<Last>, u64), Unlearned> {
@@ -171,7 +171,7 @@ fn expand_after(
 
 /// Searches `world`, all that may be left out being left out, or nothing; `None` if there are too
 /// many states.
-fn levels(world: &World<Bully>, all: bool) -> Option<Levels> {
+fn levels(world: &World, all: bool) -> Option<Levels> {
     let mut packed = Packed::new(world, Vec::new());
     loop {
         if let Ok(levels) = levels_of(&mut packed, all) {
@@ -185,7 +185,7 @@ fn levels(world: &World<Bully>, all: bool) -> Option<Levels> {
 ///
 /// # Errors
 /// If states outgrow their words.
-fn levels_of(packed: &mut Packed<Bully>, all: bool) -> Result<Option<Levels>, Unlearned> {
+fn levels_of(packed: &mut Packed, all: bool) -> Result<Option<Levels>, Unlearned> {
     let initial = packed.initial(WORDS);
     let mut known = HashSet::from([initial.clone()]);
     let mut level = HashMap::from([(initial, NO_LAST)]);
@@ -250,8 +250,8 @@ fn much_is_left_out() {
     }
 }
 
-fn safety() -> Vec<Condition<Bully>> {
-    let conditions = property::all().into_iter().map(|property| property.temporal);
+fn safety() -> Vec<Condition> {
+    let conditions = property::all::<Bully>().into_iter().map(|property| property.temporal);
     let safety = conditions.filter_map(|temporal| match temporal {
         Temporal::Always(condition) => Some(condition),
         Temporal::Reachable(_) | Temporal::Liveness(_) => None,
@@ -259,7 +259,7 @@ fn safety() -> Vec<Condition<Bully>> {
     safety.collect()
 }
 
-fn search(world: &World<Bully>, threads: usize, limits: Limits) -> (Packed<Bully>, Exact) {
+fn search(world: &World, threads: usize, limits: Limits) -> (Packed, Exact) {
     let look = &mut |_| {};
     let disk = None;
     let how = How { limits, edges: false, threads, violations: &[], first: false, disk, look };
@@ -268,10 +268,7 @@ fn search(world: &World<Bully>, threads: usize, limits: Limits) -> (Packed<Bully
     (space, exact)
 }
 
-fn paths(
-    (space, exact): &mut (Packed<Bully>, Exact),
-    goals: &[Goal],
-) -> Vec<Option<Vec<Action<Bully>>>> {
+fn paths((space, exact): &mut (Packed, Exact), goals: &[Goal]) -> Vec<Option<Vec<Action>>> {
     let paths = exact.paths(space, goals).into_iter();
     paths.map(|path| path.map(|path| space.named(&path))).collect()
 }
@@ -299,7 +296,7 @@ fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
     let goal = Goal { question: 1, answer: false };
     let path = paths(&mut search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
     assert_eq!(path.len(), 5);
-    let condition = safety()[0];
+    let condition = safety().remove(0);
     let mut state = world.initial();
     for action in &path {
         assert!(condition.holds(&world, &state));

@@ -1,9 +1,9 @@
 //! Proofs for every number of processes: the relation is the model's, each negative control fails,
 //! and a solver's verdicts are found out again without it.
 
-use bellwether_model::erased::AnyRules;
+use bellwether_model::machine::Machine;
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::prove::{AnyPart, Goal, Outcome, PROTOCOLS, Proof, Solver, parts, proved};
+use bellwether_model::prove::{Goal, Outcome, PROTOCOLS, Part, Proof, Solver, parts, proved};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ mod command;
 mod random;
 
 /// The rules of a protocol, as in `quorum bare grants=again`.
-fn rules(words: &str) -> Arc<dyn AnyRules> {
+fn rules(words: &str) -> Arc<dyn Machine> {
     let mut words = words.split(' ');
     let protocol = REGISTRY.find(words.next().expect("a protocol")).expect("it exists");
     let (single, variant): (Vec<&str>, Vec<&str>) = words.partition(|word| word.contains('='));
@@ -22,7 +22,7 @@ fn rules(words: &str) -> Arc<dyn AnyRules> {
     protocol.rules(variant.first().copied(), &single).expect("they exist")
 }
 
-fn parts_of(words: &str) -> Vec<Box<dyn AnyPart>> {
+fn parts_of(words: &str) -> Vec<Part> {
     parts(&*rules(words)).expect("something is proved of it")
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn has_a_solver() -> bool {
     !solvers().is_empty()
 }
 
-fn prove(part: &dyn AnyPart, solver: &Solver) -> Proof {
-    bellwether_model::prove::prove(part.relation(), solver, &mut |_| {}).expect("it is a solver")
+fn prove(part: &Part, solver: &Solver) -> Proof {
+    bellwether_model::prove::prove(&part.relation, solver, &mut |_| {}).expect("it is a solver")
 }
 
 /// Rules by which everything is proved.
@@ -100,7 +100,7 @@ const QUORUM: &[&str] = &["one-leader-per-epoch", "one-leader-ever", "grants-sta
 fn open(words: &str, solver: &Solver) -> Vec<String> {
     let mut open = Vec::new();
     for part in parts_of(words) {
-        let proof = prove(&*part, solver);
+        let proof = prove(&part, solver);
         let shows = |outcome: &Outcome| !matches!(outcome, Outcome::Unknown(_));
         let asked = proof.obligations.iter().chain(&proof.properties);
         for one in asked.clone() {
@@ -112,7 +112,7 @@ fn open(words: &str, solver: &Solver) -> Vec<String> {
         let all_kept = proof.kept.iter().all(|&kept| kept);
         let fails = asked.clone().any(|one| matches!(one.outcome, Outcome::Fails(_)));
         assert_eq!(all_kept, !fails, "{words}");
-        for (one, property) in proof.properties.iter().zip(&part.relation().properties) {
+        for (one, property) in proof.properties.iter().zip(&part.relation.properties) {
             if !matches!(one.outcome, Outcome::Proved) {
                 open.push(property.name.clone());
             }
@@ -132,8 +132,8 @@ fn each_transition_of_small_worlds_is_a_step() {
             let tied = part.tie(400, None).expect("the worlds are possible");
             let tie = tied.unwrap_or_else(|untied| panic!("{words}: {untied:?}"));
             assert!(tie.transitions() > 1_000, "{words}: {}", tie.transitions());
-            for (action, &count) in part.relation().actions.iter().zip(&tie.by_action) {
-                let name = format!("{}: {}", part.name(), action.name);
+            for (action, &count) in part.relation.actions.iter().zip(&tie.by_action) {
+                let name = format!("{}: {}", part.name, action.name);
                 match idle.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, met)) => *met |= count > 0,
                     None => idle.push((name, count > 0)),
@@ -153,8 +153,8 @@ fn each_transition_of_small_worlds_is_a_step() {
 fn the_invariant_holds_in_every_state_of_small_worlds() {
     for words in RIGHT {
         for part in parts_of(words) {
-            let relation = part.relation();
-            for &scenario in part.worlds() {
+            let relation = &part.relation;
+            for &scenario in &part.worlds {
                 let compared = part.compare(scenario, (300, None), &mut |transition, _| {
                     let after = transition.after;
                     assert!(after.is_possible(relation), "{words}: {scenario}");
@@ -176,7 +176,7 @@ fn the_invariant_holds_in_every_state_of_small_worlds() {
 fn nothing_depends_on_what_only_remembers() {
     for words in ["raft-election", "quorum"] {
         for part in parts_of(words) {
-            let relation = part.relation();
+            let relation = &part.relation;
             let history = relation.symbol("has-led").expect("it remembers who has led");
             for action in &relation.actions {
                 assert!(!action.when.mentions(history), "{words}: {}", action.name);
@@ -198,7 +198,7 @@ fn right_rules_are_proved_and_the_survey_says_which() {
     }
     for protocol in PROTOCOLS {
         let all = parts_of(protocol);
-        let names = all.iter().flat_map(|part| &part.relation().properties);
+        let names = all.iter().flat_map(|part| &part.relation.properties);
         let names: Vec<&str> = names.map(|property| property.name.as_str()).collect();
         assert_eq!(names, proved(protocol), "{protocol}");
     }

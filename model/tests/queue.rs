@@ -5,6 +5,7 @@ use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check}
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::queue::{Entries, Message, Own, Queue, Silence};
+use bellwether_model::trace::Trace;
 use bellwether_model::world::{
     Delay, Durations, Faults, Heals, Network, Scenario, Start, Symmetry,
 };
@@ -267,8 +268,8 @@ fn renaming_changes_no_verdict_and_traces_tell_the_numbers_that_were_given() {
         assert!(renamed.counts.distinct <= kept.counts.distinct, "{}", variant.name);
         for decision in renamed.decisions.iter().filter(|d| d.counterexample.is_some()) {
             let found = decision.counterexample.as_ref().expect("it is there");
-            let trace = renamed.world.record(&found.actions(), None);
-            assert!(renamed.world.replay(&trace).is_ok(), "{}", decision.property.name);
+            let trace = Trace::record(&renamed.world, &found.actions(), None);
+            assert!(trace.actions(&renamed.world).is_ok(), "{}", decision.property.name);
         }
     }
 }

@@ -5,7 +5,8 @@ use Verdict::Holds;
 use bellwether_model::check::{Options, Reason, Report, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::quorum::Quorum;
-use bellwether_model::protocol::{Effect, Protocol, variant};
+use bellwether_model::protocol::{Protocol, variant};
+use bellwether_model::world::Effect;
 use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
@@ -22,7 +23,7 @@ mod observers;
 
 const SAFETY: [&str; 3] = ["one-leader-per-epoch", "grants-stand", "epochs-grow"];
 
-fn world(rules: Quorum, scenario: Scenario) -> World<Quorum> {
+fn world(rules: Quorum, scenario: Scenario) -> World {
     World::new(rules, scenario).expect("the scenario is possible")
 }
 
@@ -112,8 +113,8 @@ fn a_step_writes_once_and_before_it_sends() {
         world.enabled(&state, &mut actions);
         for action in actions {
             let outcome = world.apply(&state, &action);
-            let is_write = |effect: &Effect<Quorum>| matches!(effect, Effect::Persist(_));
-            let is_send = |effect: &Effect<Quorum>| matches!(effect, Effect::Send { .. });
+            let is_write = |effect: &Effect| matches!(effect, Effect::Persist(_));
+            let is_send = |effect: &Effect| matches!(effect, Effect::Send { .. });
             let written = outcome.effects.iter().filter(|effect| is_write(effect)).count();
             let first = outcome.effects.iter().position(is_send);
             let late = outcome.effects.iter().skip(first.unwrap_or(usize::MAX)).any(is_write);

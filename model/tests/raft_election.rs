@@ -21,7 +21,7 @@ use links::Fate;
 
 const SAFETY: [&str; 3] = ["election-safety", "votes-stand", "majority-behind"];
 
-fn world(rules: RaftElection, scenario: Scenario) -> World<RaftElection> {
+fn world(rules: RaftElection, scenario: Scenario) -> World {
     World::new(rules, scenario).expect("the scenario is possible")
 }
 

@@ -35,7 +35,7 @@ fn holds(rules: Bully, scenario: Scenario) -> Vec<bool> {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     let limits = Limits { states: Some(MOST_STATES), ..Limits::NONE };
     let options = Options { limits, ..Options::default() };
-    let properties = property::all();
+    let properties = property::all::<Bully>();
     let report = check(&world, &properties, &options, &mut |_| {}).expect("something is asked");
     report.decisions.iter().map(|d| d.verdict == Verdict::Holds).collect()
 }

@@ -13,13 +13,13 @@ use proptest::prelude::*;
 use std::path::Path;
 
 /// The world with these nodes and faults, otherwise calm.
-fn world(rules: Bully, nodes: usize, faults: Faults) -> World<Bully> {
+fn world(rules: Bully, nodes: usize, faults: Faults) -> World {
     World::new(rules, Scenario { faults, ..Scenario::calm(nodes) }).expect("a possible world")
 }
 
 /// The actions that read like this, one after the other. A line ending in "..." is repeated as
 /// long as an action begins like it.
-fn script(world: &World<Bully>, lines: &str) -> Vec<Action<Bully>> {
+fn script(world: &World, lines: &str) -> Vec<Action> {
     let mut state = world.initial();
     let mut script = Vec::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -30,7 +30,7 @@ fn script(world: &World<Bully>, lines: &str) -> Vec<Action<Bully>> {
         for nth in 0..often {
             let mut enabled = Vec::new();
             world.enabled(&state, &mut enabled);
-            let fits = |a: &&Action<Bully>| match often {
+            let fits = |a: &&Action| match often {
                 1 => a.to_string() == wanted,
                 _ => a.to_string().contains(wanted),
             };
@@ -52,7 +52,7 @@ fn shows(name: &str, cycle_after: Option<usize>) -> Shows {
     Shows { property: name.to_owned(), formula, kind: property.kind(), cycle_after }
 }
 
-fn record(world: &World<Bully>, lines: &str, shows: Option<Shows>) -> Trace {
+fn record(world: &World, lines: &str, shows: Option<Shows>) -> Trace {
     Trace::record(world, &script(world, lines), shows)
 }
 

@@ -3,13 +3,13 @@
 
 use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Limits, Options, Report, Verdict, check};
+use bellwether_model::machine::machine;
 use bellwether_model::property::{self, Property, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::chang_roberts::ChangRoberts;
 use bellwether_model::protocol::list_ring::ListRing;
 use bellwether_model::protocol::{Protocol, enough, variant};
 use bellwether_model::tune::{self, Question};
 use bellwether_model::world::{Delay, Durations, Faults, Scenario, Start, Timed, World};
-use std::sync::Arc;
 
 /// The named variant, with rules replaced as on the command line: `skip=false t_lap=true`.
 fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
@@ -20,7 +20,7 @@ fn rules<P: Protocol>(name: &str, overrides: &str) -> P {
     variant(name, &overrides.split_whitespace().map(one).collect::<Vec<_>>()).expect("it exists")
 }
 
-fn ask<P: Protocol>(rules: P, scenario: Scenario, asked: &[Property<P>]) -> Report {
+fn ask<P: Protocol>(rules: P, scenario: Scenario, asked: &[Property]) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
     check(&world, asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }
@@ -36,7 +36,7 @@ fn violated<P: Protocol>(rules: P, scenario: Scenario) -> Vec<&'static str> {
 }
 
 fn report<P: Protocol>(rules: P, scenario: Scenario, name: &str) -> Report {
-    let mut known = property::all().into_iter().chain(property::timed());
+    let mut known = property::all::<P>().into_iter().chain(property::timed());
     ask(rules, scenario, &[known.find(|p| p.name == name).expect("the property exists")])
 }
 
@@ -271,10 +271,10 @@ fn the_time_outs_that_are_enough_are_the_shortest_that_are_accurate() {
         let given = ["t-detect", "t-heartbeat"].map(named);
         let durations = Durations::of(given).expect("possible");
         let question = Question {
-            rules: Arc::new(rules),
+            sought: tune::time_outs(&*machine(rules)),
+            rules: machine(rules),
             scenario: crashes(3, 1),
             given: Timed::of(Delay::AtMost(1), durations),
-            sought: tune::time_outs(&rules),
             property: TIMEOUTS_ACCURATE.to_owned(),
             most: 12,
             options: Options::default(),

@@ -54,9 +54,9 @@ fn with_suspicions(scenario: Scenario, suspicions: u8) -> Scenario {
 }
 
 /// Every state of a world, by the world itself.
-fn states(world: &World<Stoller>) -> Vec<State<Stoller>> {
+fn states(world: &World) -> Vec<State> {
     let mut found = vec![world.initial()];
-    let mut known: HashSet<State<Stoller>> = found.iter().cloned().collect();
+    let mut known: HashSet<State> = found.iter().cloned().collect();
     for at in 0.. {
         let Some(state) = found.get(at).cloned() else { break };
         let mut actions = Vec::new();
@@ -265,17 +265,17 @@ fn renaming_merges_what_differs_in_names_only() {
         let renamed = World::new(rules, scenario).expect("possible");
         let (kept, renamed) = (states(&kept), states(&renamed));
         assert!(kept.len() > renamed.len(), "{} and {}", kept.len(), renamed.len());
-        let anonymous = |states: &[State<Stoller>]| -> BTreeSet<String> {
-            states.iter().map(without_names).collect()
-        };
+        let anonymous =
+            |states: &[State]| -> BTreeSet<String> { states.iter().map(without_names).collect() };
         assert_eq!(anonymous(&kept), anonymous(&renamed));
     }
 }
 
 /// A state in words, elections being called by their place among those of their owner.
-fn without_names(state: &State<Stoller>) -> String {
-    let mut names: Vec<Elid> = state.ids().filter_map(|id| state.process(id).elid).collect();
-    names.extend(state.in_flight().iter().filter_map(|e| name(e.message)));
+fn without_names(state: &State) -> String {
+    let mut names: Vec<Elid> =
+        state.ids().filter_map(|id| state.process_of::<Stoller>(id).elid).collect();
+    names.extend(state.in_flight().iter().filter_map(|e| name(*e.message.get::<Stoller>())));
     names.sort_unstable();
     names.dedup();
     let place = |elid: Elid| {
@@ -287,14 +287,21 @@ fn without_names(state: &State<Stoller>) -> String {
         let elid = elid.map(place);
         format!("{status:?} {ldr:?} {elid:?} {down:?} {acks:?} {pendack:?} {plays_dead}")
     };
-    let message = |e: &Envelope<Message>| {
+    let message = |e: &Envelope| {
         let kind = format!("{:?}", e.message);
         let kind = kind.split('(').next().unwrap_or_default();
-        format!("{} {} {kind} {:?}", e.from, e.to, name(e.message).map(place))
+        format!("{} {} {kind} {:?}", e.from, e.to, name(*e.message.get::<Stoller>()).map(place))
     };
     let processes: Vec<_> = state
         .ids()
-        .map(|id| format!("{} {} {:?}", state.up(id), process(state.process(id)), state.timers(id)))
+        .map(|id| {
+            format!(
+                "{} {} {:?}",
+                state.up(id),
+                process(state.process_of::<Stoller>(id)),
+                state.timers(id)
+            )
+        })
         .collect();
     let flight: Vec<_> = state.in_flight().iter().map(message).collect();
     format!("{processes:?} {flight:?} {}", state.spent())
@@ -346,7 +353,7 @@ fn stateright_counts_the_same() {
             let exact = report(rules, scenario);
             let properties: Vec<_> = exact.decisions.iter().map(|d| d.property.clone()).collect();
             let options = Options { engine: Engine::Bfs, ..Options::default() };
-            let theirs = check::decide(&*exact.world, &properties, &options, &mut |_| {});
+            let theirs = check::check(&exact.world, &properties, &options, &mut |_| {});
             let theirs = theirs.expect("the same counts");
             for (ours, theirs) in exact.decisions.iter().zip(&theirs.decisions) {
                 assert_eq!(ours.verdict, theirs.verdict, "{}", ours.property.name);

@@ -3,7 +3,7 @@
 
 use bellwether_model::property::Temporal;
 use bellwether_model::protocol::stoller::{Elid, Ldr, Message, Process, Status, Stoller, Timer};
-use bellwether_model::protocol::{Envelope, Id, Ids, Protocol, RunOut, Timers, View};
+use bellwether_model::protocol::{Envelope, Id, Ids, Part, Protocol, RunOut, Seen, Timers, View};
 
 #[test]
 fn an_election_is_read_as_it_is_written() {
@@ -48,7 +48,7 @@ fn calm() -> [Process; 3] {
 fn violated(processes: &[Process; 3], sent: &[(usize, usize, Message)]) -> Vec<&'static str> {
     let envelope = |&(from, to, message)| Envelope { from: id(from), to: id(to), message };
     let flight: Vec<_> = sent.iter().map(envelope).collect();
-    let view = View {
+    let seen = Seen {
         nodes: 3,
         up: Id::all(3).collect(),
         paused: Ids::NONE,
@@ -56,12 +56,10 @@ fn violated(processes: &[Process; 3], sent: &[(usize, usize, Message)]) -> Vec<&
         recovered: false,
         lossy: false,
         cut: &[Ids::NONE; 3],
-        processes,
-        stable: &[0; 3],
         timers: &[Timers::NONE; 3],
         run_out: RunOut::default(),
-        flight: &flight,
     };
+    let view = View::of_part(&seen, Part { processes, stable: &[0; 3], flight: &flight });
     let always = Stoller::PROPERTIES.iter().filter_map(|asked| match asked.temporal {
         Temporal::Always(judge) => Some((asked.name, judge)),
         _ => None,

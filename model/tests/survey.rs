@@ -1,12 +1,13 @@
 //! The survey: what it says of a protocol is what `check` says, and `docs/survey.md` shows what it
 //! prints, and the README some of that.
 
-use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, decide};
+use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, check};
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::survey::{
     Cell, Finding, How, Most, Row, Standing, matrix, questions, surroundings, survey,
 };
+use bellwether_model::world::World;
 use std::fs;
 use std::path::Path;
 
@@ -70,10 +71,10 @@ fn no_belief_is_vacuous_in_timed_worlds() {
             continue;
         };
         let rules = protocol.rules(None, &[]).expect("there is a variant");
-        let world = rules.world(scenario).expect("the world is possible");
-        let asked = questions(&*world).expect("they can be asked");
+        let world = World::of(rules.clone(), scenario).expect("the world is possible");
+        let asked = questions(&world).expect("they can be asked");
         let options = Options { limits: STATES, ..Options::default() };
-        let report = decide(&*world, &asked, &options, &mut |_| {}).expect("threads");
+        let report = check(&world, &asked, &options, &mut |_| {}).expect("threads");
         let of_timers = [TIMEOUTS_ACCURATE, PERIODS_ACCURATE];
         let says = |d: &Decision| {
             d.reason != Some(Reason::Vacuous) || of_timers.contains(&d.property.name)

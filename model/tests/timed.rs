@@ -2,8 +2,9 @@
 //! on how many states there are.
 
 use bellwether_model::check::{Engine, Options, Report, Verdict, check};
+use bellwether_model::machine;
 use bellwether_model::property::{self, AGREED_WITHIN, Property, TIMEOUTS_ACCURATE};
-use bellwether_model::protocol::bully::{Bully, Message, Restart, Timer};
+use bellwether_model::protocol::bully::{Bully, Restart, Timer};
 use bellwether_model::protocol::{Id, Protocol, Wait, row};
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
@@ -187,7 +188,11 @@ fn a_detector_takes_any_time_up_to_its_duration() {
         let scenario = Scenario { nodes: 2, ..baseline(1, 0, 3, 5, t_detect) };
         let world = World::new(Bully::BASELINE, scenario).expect("possible");
         let mut state = world.apply(&world.initial(), &Action::Crash(Id::at(1))).state;
-        let notices = Action::Expire { id: Id::at(0), timer: Timer::Watch, early: false };
+        let notices = Action::Expire {
+            id: Id::at(0),
+            timer: machine::Timer::of::<Bully>(Timer::Watch),
+            early: false,
+        };
         for passed in 0..=t_detect {
             let enabled = enabled(&world, &state);
             assert!(enabled.contains(&notices), "after {passed} of {t_detect} ticks");
@@ -201,11 +206,12 @@ fn a_detector_takes_any_time_up_to_its_duration() {
 fn a_detector_that_is_not_overdue_forgets_what_it_has_counted() {
     let scenario = Scenario { nodes: 2, ..baseline(1, 0, 3, 5, 2).with_crashes(1, 1) };
     let world = World::new(Bully::BASELINE, scenario).expect("possible");
-    let take = |state: &State<Bully>, action| world.apply(state, &action).state;
+    let take = |state: &State, action| world.apply(state, &action).state;
     let (one, two) = (Id::at(0), Id::at(1));
     let waited = take(&take(&world.initial(), Action::Crash(two)), Action::Tick);
-    assert_eq!(waited.clock(one, Timer::Watch), Some(1));
-    assert_eq!(take(&waited, Action::Recover(two)).clock(one, Timer::Watch), Some(0));
+    let watch = machine::Timer::of::<Bully>(Timer::Watch);
+    assert_eq!(waited.clock(one, watch), Some(1));
+    assert_eq!(take(&waited, Action::Recover(two)).clock(one, watch), Some(0));
 }
 
 /// Where no process waits for anything, time changes nothing: the group may stay so for ever.
@@ -218,18 +224,18 @@ fn a_quiescent_tick_leads_back_to_the_same_state() {
     assert!(world.apply(&initial, &Action::Tick).state == initial);
 }
 
-fn crash(number: usize) -> Action<Bully> {
+fn crash(number: usize) -> Action {
     Action::Crash(Id::at(number - 1))
 }
 
-fn enabled(world: &World<Bully>, state: &State<Bully>) -> Vec<Action<Bully>> {
+fn enabled(world: &World, state: &State) -> Vec<Action> {
     let mut actions = Vec::new();
     world.enabled(state, &mut actions);
     actions
 }
 
 /// What must be true in every state of every timed world.
-fn consistent(world: &World<Bully>, state: &State<Bully>) {
+fn consistent(world: &World, state: &State) {
     let actions = enabled(world, state);
     assert!(actions.iter().any(|action| world.is_fair(action)), "time stops: {state:?}");
     let left = state.ticks_left();
@@ -237,20 +243,22 @@ fn consistent(world: &World<Bully>, state: &State<Bully>) {
     if world.scenario().network == Network::Fifo {
         // A message leaves after the one before it, and is not expected before it.
         let flight: Vec<_> = state.in_flight().iter().zip(left).collect();
-        let queued = |pair: &[(&Envelope<Message>, &u8)]| {
+        let queued = |pair: &[(&Envelope, &u8)]| {
             let (a, b) = (pair[0], pair[1]);
             (a.0.from, a.0.to) != (b.0.from, b.0.to) || a.1 <= b.1
         };
         assert!(flight.windows(2).all(queued), "{state:?}");
     }
-    let waits = |(e, &left): (&Envelope<Message>, &u8)| left == 0 && !state.paused(e.to);
-    let fixed = |timer| matches!(row::<Bully>(timer).wait(world.protocol()), Some(Wait::Fixed(_)));
+    let waits = |(e, &left): (&Envelope, &u8)| left == 0 && !state.paused(e.to);
+    let rules = world.rules().expect("a world of the bully");
+    let fixed = |timer| matches!(row::<Bully>(timer).wait(rules), Some(Wait::Fixed(_)));
     let mut blocked = state.in_flight().iter().zip(left).any(waits);
     for id in state.ids() {
         for timer in Bully::TIMERS.iter().map(|row| row.timer) {
             let armed = state.timers(id).contains::<Bully>(timer);
-            assert!(armed || state.clock(id, timer) == Some(0), "{timer:?} of {id}: {state:?}");
-            let due = armed && fixed(timer) && state.clock(id, timer) == Some(0);
+            let clock = state.clock(id, machine::Timer::of::<Bully>(timer));
+            assert!(armed || clock == Some(0), "{timer:?} of {id}: {state:?}");
+            let due = armed && fixed(timer) && clock == Some(0);
             blocked |= due && !state.paused(id);
         }
     }
@@ -259,7 +267,7 @@ fn consistent(world: &World<Bully>, state: &State<Bully>) {
 
 /// What a tick does to what can be seen: every time is one less, but what waits for a process that
 /// is paused can have none left, and may merge then.
-fn ticked(before: &State<Bully>, after: &State<Bully>) {
+fn ticked(before: &State, after: &State) {
     let less = before.ticks_left().iter().map(|left| left.saturating_sub(1));
     let less: Vec<_> = before.in_flight().iter().zip(less).collect();
     let is: Vec<_> = after.in_flight().iter().zip(after.ticks_left().iter().copied()).collect();
@@ -386,12 +394,12 @@ fn a_timed_execution_is_told_saved_and_replayed() {
     let report = ask(Bully::BASELINE, baseline(2, 0, 4, 8, 1), "at-most-one-leader", Engine::Exact);
     let decision = &report.decisions[0];
     let found = decision.counterexample.as_ref().expect("it is violated");
-    let trace = found.trace(&*report.world, &decision.property);
+    let trace = found.trace(&report.world, &decision.property);
     let mut file = Vec::new();
     trace.write(&mut file).expect("it is written");
     let again = Trace::read(file.as_slice()).expect("it is read");
     assert_eq!(again, trace);
-    assert_eq!(report.world.replay(&again).expect("it can happen"), found.steps);
+    assert_eq!(again.actions(&report.world).expect("it can happen"), found.steps);
     let story = bellwether_model::report::story::tell(&trace);
     assert!(story.contains(" ticks pass. "), "{story}");
     assert!(story.contains("4 have passed so far."), "{story}");
@@ -411,7 +419,7 @@ fn a_long_wait_for_the_winner_delays_agreement() {
 fn properties_of_timed_worlds_are_not_asked_elsewhere() {
     let names = |scenario| {
         let world = World::new(Bully::BASELINE, scenario).expect("possible");
-        let asked: Vec<Property<Bully>> = property::select(&world, &[]).expect("all of them");
+        let asked: Vec<Property> = property::select(&world, &[]).expect("all of them");
         asked.iter().map(|p| p.name).collect::<Vec<_>>()
     };
     let calm = Scenario::calm(3).with_crashes(1, 0);

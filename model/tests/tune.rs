@@ -2,13 +2,13 @@
 
 use assert_cmd::Command;
 use bellwether_model::check::Options;
+use bellwether_model::machine::machine;
 use bellwether_model::property::TIMEOUTS_ACCURATE;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::tune::{self, Fit, Question};
 use bellwether_model::world::{Delay, Durations, Scenario, Timed};
 use serde_json::{Value, json};
 use std::fs;
-use std::sync::Arc;
 use tempfile::TempDir;
 
 fn question(rules: Bully, property: &str, nodes: usize) -> Question {
@@ -16,10 +16,10 @@ fn question(rules: Bully, property: &str, nodes: usize) -> Question {
     let given = Durations::of([("t-detect", 3)]).expect("one");
     let given = Timed::of(Delay::AtMost(1), given);
     Question {
-        rules: Arc::new(rules),
+        rules: machine(rules),
         scenario: Scenario::calm(nodes).with_crashes(1, 0),
         given,
-        sought: tune::time_outs(&rules),
+        sought: tune::time_outs(&*machine(rules)),
         property: property.to_owned(),
         most,
         options: Options::default(),

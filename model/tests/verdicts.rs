@@ -101,7 +101,7 @@ fn a_broken_link_disturbs_no_process_that_hears_the_leader() {
         let (mut found, mut seen) = (BTreeSet::new(), HashSet::from([world.initial()]));
         let mut open = vec![world.initial()];
         while let Some(state) = open.pop().filter(|_| seen.len() < 1_000) {
-            found.insert(Bully::role(state.process(Id::at(1))));
+            found.insert(state.process(Id::at(1)).role());
             let mut actions = Vec::new();
             world.enabled(&state, &mut actions);
             let next = actions.iter().map(|action| world.apply(&state, action).state);
@@ -204,7 +204,7 @@ fn every_property_fails_on_some_variant() {
             let scenario = Scenario { capacity: Some(3), start, ..Scenario::calm(3) };
             let scenario = scenario.with_crashes(crashes, recoveries);
             let world = World::new(variant.rules, scenario).expect("the scenario is possible");
-            let properties = property::all();
+            let properties = property::all::<Bully>();
             let report = check(&world, &properties, &Options::default(), &mut |_| {});
             failing.extend(violated(&report.expect("something is asked")));
         }
@@ -224,7 +224,7 @@ fn stateright_finds_the_same_violations_and_none_shorter() {
         let exact = report(variant.rules, scenario);
         let properties: Vec<_> = exact.decisions.iter().map(|d| d.property.clone()).collect();
         let options = Options { engine: Engine::Bfs, ..Options::default() };
-        let theirs = check::decide(&*exact.world, &properties, &options, &mut |_| {});
+        let theirs = check::check(&exact.world, &properties, &options, &mut |_| {});
         let theirs = theirs.expect("same counts");
         for (ours, theirs) in exact.decisions.iter().zip(&theirs.decisions) {
             let what = format!("{}: {}", variant.name, ours.property.name);

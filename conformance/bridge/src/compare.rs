@@ -20,28 +20,28 @@ use crate::mapping::{
 };
 use crate::node::{Deadlines, Face, Group, Node};
 use bellwether::protocol::{Event, NodeId, Output, Role, Time};
-use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{label, label_of, plain, plain_value};
 use bellwether_engine::world::State;
 use serde::Serialize;
 use std::time::Duration;
 
 /// What a process of the model is after a step, and what it did in it.
-pub(crate) struct Expected<'a, P: Specification> {
+pub(crate) struct Expected<P: Specification> {
     pub(crate) up: bool,
     pub(crate) process: P::Process,
     pub(crate) stable: P::Stable,
     pub(crate) timers: Timers,
-    pub(crate) effects: &'a [Effect<P>],
+    pub(crate) effects: Effects<P>,
 }
 
-impl<'a, P: Specification> Expected<'a, P> {
+impl<P: Specification> Expected<P> {
     /// What process `id` is in `state`, having done `effects`.
-    pub(crate) fn of(state: &State<P>, id: Id, effects: &'a [Effect<P>]) -> Self {
+    pub(crate) fn of(state: &State, id: Id, effects: Effects<P>) -> Self {
         Expected {
             up: state.up(id),
-            process: *state.process(id),
-            stable: *state.stable(id),
+            process: *state.process_of::<P>(id),
+            stable: *state.stable_of::<P>(id),
             timers: state.timers(id),
             effects,
         }
@@ -50,7 +50,7 @@ impl<'a, P: Specification> Expected<'a, P> {
     /// That nothing follows: the process stays what the node shows.
     pub(crate) fn nothing(face: &Face<P>) -> Self {
         let Face { up, process, stable, timers, .. } = *face;
-        Expected { up, process, stable, timers, effects: &[] }
+        Expected { up, process, stable, timers, effects: Effects::<P>::new() }
     }
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn compare<M: Mapping>(
     before: &Node<M>,
     outputs: &[ProgramOutput<M>],
     after: &Node<M>,
-    expected: &Expected<'_, M::Spec>,
+    expected: &Expected<M::Spec>,
     told: &[Told],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
@@ -111,7 +111,7 @@ fn sends<M: Mapping>(
     group: &Group<'_, M>,
     after: &Node<M>,
     outputs: &[ProgramOutput<M>],
-    expected: &Expected<'_, M::Spec>,
+    expected: &Expected<M::Spec>,
     found: &mut Vec<Difference>,
 ) {
     let model = || {
@@ -143,7 +143,7 @@ fn persists<M: Mapping>(
     group: &Group<'_, M>,
     id: Id,
     outputs: &[ProgramOutput<M>],
-    expected: &Expected<'_, M::Spec>,
+    expected: &Expected<M::Spec>,
     found: &mut Vec<Difference>,
 ) {
     let model = || {
@@ -189,7 +189,7 @@ fn lists(id: Id, what: &str, model: &[String], program: &[String], found: &mut V
 pub(crate) fn state<P: Specification>(
     id: Id,
     face: &Face<P>,
-    expected: &Expected<'_, P>,
+    expected: &Expected<P>,
     found: &mut Vec<Difference>,
 ) {
     if face.up != expected.up {
@@ -241,10 +241,10 @@ fn timers<M: Mapping>(
     group: &Group<'_, M>,
     before: &Node<M>,
     after: &Node<M>,
-    expected: &Expected<'_, M::Spec>,
+    expected: &Expected<M::Spec>,
     found: &mut Vec<Difference>,
 ) {
-    let due = deadlines(group, before, after, expected.effects);
+    let due = deadlines(group, before, after, &expected.effects);
     for (at, row) in M::Spec::TIMERS.iter().enumerate() {
         let timer = row.timer;
         if group.mapping.asks(timer).is_some() {

@@ -137,8 +137,8 @@ impl Divergence {
     /// that probe at the end of them.
     pub(crate) fn new<M: Mapping>(
         mapping: &M,
-        world: &World<M::Spec>,
-        actions: &[Action<M::Spec>],
+        world: &World,
+        actions: &[Action],
         probed: Option<(String, Option<Happening<M::Spec>>)>,
         differences: Vec<Difference>,
     ) -> Self {
@@ -155,7 +155,7 @@ impl Divergence {
             happened,
             probe,
             differences,
-            rules: values(world.protocol(), names),
+            rules: values(&M::RULES, names),
             trace: Trace::record(world, actions, None),
             settling: Vec::new(),
             other: None,
@@ -163,11 +163,7 @@ impl Divergence {
     }
 
     /// Model and program differ before anything has happened in the world.
-    pub(crate) fn before<M: Mapping>(
-        mapping: &M,
-        world: &World<M::Spec>,
-        unsettled: Unsettled,
-    ) -> Self {
+    pub(crate) fn before<M: Mapping>(mapping: &M, world: &World, unsettled: Unsettled) -> Self {
         let Unsettled { lines, differences } = unsettled;
         let mut all = Divergence::new(mapping, world, &[], None, differences);
         all.happened = lines.last().unwrap_or(&all.happened).clone();
@@ -260,10 +256,12 @@ impl Serialize for Divergence {
 }
 
 /// What an action of the world does to one process, if it does anything to one.
-pub(crate) fn happening<P: Specification>(action: &Action<P>) -> Option<(Id, Happening<P>)> {
+pub(crate) fn happening<P: Specification>(action: &Action) -> Option<(Id, Happening<P>)> {
     match *action {
-        Action::Deliver(e) => Some((e.to, Happening::Receive { from: e.from, message: e.message })),
-        Action::Expire { id, timer, .. } => Some((id, Happening::Expire(timer))),
+        Action::Deliver(e) => {
+            Some((e.to, Happening::Receive { from: e.from, message: *e.message.get::<P>() }))
+        }
+        Action::Expire { id, timer, .. } => Some((id, Happening::Expire(timer.get::<P>()))),
         Action::Crash(id) => Some((id, Happening::Crash)),
         Action::Recover(id) => Some((id, Happening::Boot)),
         Action::Lose(_)

@@ -26,6 +26,14 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// The program implements another protocol than that of the world.
+    #[error("the program implements protocol '{implemented}', not '{asked}'")]
+    OtherProtocol {
+        /// The protocol of the program.
+        implemented: &'static str,
+        /// The protocol of the world.
+        asked: &'static str,
+    },
     /// The program implements other rules than those of the world.
     #[error(
         "the program implements '{implemented}' of protocol '{protocol}', not '{asked}'; \

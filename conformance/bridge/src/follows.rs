@@ -30,18 +30,12 @@ impl<M: Mapping> Follows<M> {
     }
 
     /// The same, to be compared.
-    pub(crate) fn expected(&self) -> Expected<'_, M::Spec> {
-        Expected { effects: &self.effects, ..Expected::nothing(&self.face) }
+    pub(crate) fn expected(&self) -> Expected<M::Spec> {
+        Expected { effects: self.effects.clone(), ..Expected::nothing(&self.face) }
     }
 
     /// This happens next. A process that is down gets no message.
-    pub(crate) fn happens(
-        &mut self,
-        group: &Group<'_, M>,
-        rules: &M::Spec,
-        id: Id,
-        happening: Happening<M::Spec>,
-    ) {
+    pub(crate) fn happens(&mut self, group: &Group<'_, M>, id: Id, happening: Happening<M::Spec>) {
         let mut before = self.face;
         match happening {
             Happening::Receive { .. } if !before.up => return,
@@ -49,9 +43,9 @@ impl<M: Mapping> Follows<M> {
             Happening::Boot | Happening::Receive { .. } | Happening::Crash => {}
         }
         let (after, effects) = alone(group, id, &before, |process| match happening {
-            Happening::Boot => rules.recover(process),
-            Happening::Receive { from, message } => rules.receive(process, from, message),
-            Happening::Expire(timer) => rules.expire(process, timer),
+            Happening::Boot => M::RULES.recover(process),
+            Happening::Receive { from, message } => M::RULES.receive(process, from, message),
+            Happening::Expire(timer) => M::RULES.expire(process, timer),
             Happening::Crash => {}
         });
         self.told.push(Told::of(group, id, &before, happening, &after.process));
@@ -64,7 +58,6 @@ impl<M: Mapping> Follows<M> {
     pub(crate) fn expire_all(
         &mut self,
         group: &Group<'_, M>,
-        rules: &M::Spec,
         id: Id,
         timers: impl IntoIterator<Item = SpecTimer<M>>,
     ) {
@@ -75,7 +68,7 @@ impl<M: Mapping> Follows<M> {
                 Effect::Persist(_) | Effect::Send { .. } => false,
             };
             if !self.effects.iter().any(touched) {
-                self.happens(group, rules, id, Happening::Expire(timer));
+                self.happens(group, id, Happening::Expire(timer));
             }
         }
     }

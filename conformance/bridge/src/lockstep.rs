@@ -20,7 +20,7 @@ use crate::probe;
 use crate::settle;
 use bellwether_engine::check::exact::{Exact, How};
 use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
-use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
+use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
 use bellwether_engine::world::{Action, Outcome as Step, State, World};
@@ -96,9 +96,9 @@ impl Summary {
     ///
     /// # Errors
     /// If the counts differ. A walk that did not reach its end claims nothing and is not recounted.
-    pub fn recount<P: Specification>(
+    pub fn recount(
         &mut self,
-        world: &World<P>,
+        world: &World,
         limits: &Limits,
         look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(), Error> {
@@ -143,7 +143,7 @@ impl Summary {
 /// If the program does not implement the world's rules or refuses its configuration, or if there
 /// was nothing to compare.
 pub fn lockstep<M: Mapping>(
-    world: &World<M::Spec>,
+    world: &World,
     mapping: &M,
     limits: &Limits,
     look: &mut (dyn FnMut(Progress) + Send),
@@ -200,11 +200,11 @@ impl From<Vec<Difference>> for Parting {
 }
 
 struct Walk<'a, M: Mapping> {
-    world: &'a World<M::Spec>,
+    world: &'a World,
     group: Group<'a, M>,
     pool: Pool<M>,
     tally: Tally<'a, M>,
-    states: IndexSet<State<M::Spec>, FxBuildHasher>,
+    states: IndexSet<State, FxBuildHasher>,
     /// The first pair of each state.
     first: Vec<u32>,
     pairs: IndexSet<Numbers, FxBuildHasher>,
@@ -231,7 +231,7 @@ const KINDS: [&str; 11] = [
     "resume",
 ];
 
-fn kind<P: Specification>(action: &Action<P>) -> usize {
+fn kind(action: &Action) -> usize {
     match action {
         Action::Deliver(_) => 0,
         Action::Expire { .. } => 1,
@@ -248,7 +248,7 @@ fn kind<P: Specification>(action: &Action<P>) -> usize {
 }
 
 impl<'a, M: Mapping> Walk<'a, M> {
-    fn new(world: &'a World<M::Spec>, group: Group<'a, M>) -> Self {
+    fn new(world: &'a World, group: Group<'a, M>) -> Self {
         Walk {
             world,
             tally: Tally::new(group.mapping, group.size),
@@ -306,11 +306,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     /// Takes every action that is possible in a pair.
-    fn expand(
-        &mut self,
-        at: u32,
-        actions: &mut Vec<Action<M::Spec>>,
-    ) -> Result<(), Box<Divergence>> {
+    fn expand(&mut self, at: u32, actions: &mut Vec<Action>) -> Result<(), Box<Divergence>> {
         let Numbers { state, nodes } = self.pairs[at as usize];
         let counts = self.first[state as usize] == at;
         let state = self.states[state as usize].clone();
@@ -337,8 +333,8 @@ impl<'a, M: Mapping> Walk<'a, M> {
     fn take(
         &mut self,
         mut nodes: [NodeRef; MAX_SEARCHED],
-        action: &Action<M::Spec>,
-        outcome: &Step<M::Spec>,
+        action: &Action,
+        outcome: &Step,
         origin: Origin,
     ) -> Result<[NodeRef; MAX_SEARCHED], Parting> {
         if let Some((id, happening)) = happening(action) {
@@ -364,7 +360,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         Ok(nodes)
     }
 
-    fn reach(&mut self, state: State<M::Spec>, nodes: [NodeRef; MAX_SEARCHED], origin: Origin) {
+    fn reach(&mut self, state: State, nodes: [NodeRef; MAX_SEARCHED], origin: Origin) {
         let (state, new) = self.states.insert_full(state);
         if new {
             // A state that is new is the first part of a pair that is new.
@@ -376,7 +372,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     /// The actions of a shortest path.
-    fn history(&self, mut origin: Origin) -> Vec<Action<M::Spec>> {
+    fn history(&self, mut origin: Origin) -> Vec<Action> {
         let mut path = Vec::new();
         while let Some((pair, position)) = origin {
             let state = &self.states[self.pairs[pair as usize].state as usize];
@@ -393,8 +389,8 @@ impl<'a, M: Mapping> Walk<'a, M> {
     fn probe(&mut self) {
         while self.probe_found.is_none() && (self.summary.probed as usize) < self.pool.len() {
             let met = self.pool.met(self.summary.probed as usize);
-            let (origin, rules) = (met.origin, self.world.protocol());
-            let asked = probe::all(&self.group, rules, &met.node, &mut self.tally);
+            let origin = met.origin;
+            let asked = probe::all(&self.group, &met.node, &mut self.tally);
             self.summary.probed += 1;
             self.asked(asked, origin);
         }
@@ -404,8 +400,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     fn probe_fresh(&mut self, fresh: &[Node<M>]) {
         for node in fresh {
             if self.probe_found.is_none() {
-                let rules = self.world.protocol();
-                let asked = probe::all(&self.group, rules, node, &mut self.tally);
+                let asked = probe::all(&self.group, node, &mut self.tally);
                 self.asked(asked, None);
             }
         }

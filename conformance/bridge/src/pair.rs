@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::mapping::{Happening, Mapping, ProgramOutput, compared};
 use crate::node::{Face, Group, Node};
 use crate::settle::beginning;
+use bellwether_engine::machine::typed_effects;
 use bellwether_engine::protocol::{
     Effect, Effects, Id, Local, Protocol as Specification, Timers, variant_name,
 };
@@ -20,10 +21,10 @@ use bellwether_engine::world::{Action, Outcome, State, World};
 /// One state of a world, and the nodes that stand beside its processes.
 pub struct Pair<'a, M: Mapping> {
     group: Group<'a, M>,
-    world: &'a World<M::Spec>,
-    state: State<M::Spec>,
+    world: &'a World,
+    state: State,
     nodes: Vec<Node<M>>,
-    actions: Vec<Action<M::Spec>>,
+    actions: Vec<Action>,
 }
 
 impl<'a, M: Mapping> Pair<'a, M> {
@@ -31,10 +32,7 @@ impl<'a, M: Mapping> Pair<'a, M> {
     ///
     /// # Errors
     /// If the program does not implement the world's rules, or refuses its configuration.
-    pub fn begin(
-        mapping: &'a M,
-        world: &'a World<M::Spec>,
-    ) -> Result<Result<Self, Box<Divergence>>, Error> {
+    pub fn begin(mapping: &'a M, world: &'a World) -> Result<Result<Self, Box<Divergence>>, Error> {
         let group = group(mapping, world)?;
         Ok(match beginning(&group, world)? {
             Ok(nodes) => {
@@ -45,12 +43,12 @@ impl<'a, M: Mapping> Pair<'a, M> {
     }
 
     /// The model's state.
-    pub fn state(&self) -> &State<M::Spec> {
+    pub fn state(&self) -> &State {
         &self.state
     }
 
     /// What has happened so far.
-    pub fn actions(&self) -> &[Action<M::Spec>] {
+    pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
@@ -58,7 +56,7 @@ impl<'a, M: Mapping> Pair<'a, M> {
     ///
     /// # Errors
     /// The difference between what they did.
-    pub fn step(&mut self, action: &Action<M::Spec>) -> Result<(), Box<Divergence>> {
+    pub fn step(&mut self, action: &Action) -> Result<(), Box<Divergence>> {
         let outcome = self.world.apply(&self.state, action);
         self.actions.push(*action);
         let mut found = Vec::new();
@@ -85,22 +83,23 @@ impl<'a, M: Mapping> Pair<'a, M> {
 }
 
 /// Whether the program implements the rules of `world`.
-pub(crate) fn implements<M: Mapping>(_: &M, world: &World<M::Spec>) -> Result<(), Error> {
-    if *world.protocol() == M::RULES {
+pub(crate) fn implements<M: Mapping>(_: &M, world: &World) -> Result<(), Error> {
+    if world.rules() == Some(&M::RULES) {
         return Ok(());
     }
+    let protocol = world.machine().protocol().name();
+    if protocol != M::Spec::NAME {
+        return Err(Error::OtherProtocol { implemented: M::Spec::NAME, asked: protocol });
+    }
     Err(Error::Rules {
-        protocol: M::Spec::NAME,
+        protocol,
         implemented: variant_name(&M::RULES),
-        asked: variant_name(world.protocol()),
+        asked: world.machine().variant_name(),
     })
 }
 
 /// The group that stands beside the processes of `world`.
-pub(crate) fn group<'a, M: Mapping>(
-    mapping: &'a M,
-    world: &World<M::Spec>,
-) -> Result<Group<'a, M>, Error> {
+pub(crate) fn group<'a, M: Mapping>(mapping: &'a M, world: &World) -> Result<Group<'a, M>, Error> {
     implements(mapping, world)?;
     if world.scenario().timing.timed().is_some() {
         return Err(Error::Timed);
@@ -112,9 +111,9 @@ pub(crate) fn group<'a, M: Mapping>(
 }
 
 /// What process `id` must be and have done after `outcome`.
-pub(crate) fn after<P: Specification>(outcome: &Outcome<P>, id: Id) -> Expected<'_, P> {
+pub(crate) fn after<P: Specification>(outcome: &Outcome, id: Id) -> Expected<P> {
     let effects = if outcome.actor == Some(id) { &outcome.effects[..] } else { &[] };
-    Expected::of(&outcome.state, id, effects)
+    Expected::of(&outcome.state, id, typed_effects::<P>(effects))
 }
 
 /// One node takes a step; what it became, if that is what its process became.
@@ -122,7 +121,7 @@ pub(crate) fn step<M: Mapping>(
     group: &Group<'_, M>,
     before: &Node<M>,
     happening: Happening<M::Spec>,
-    expected: &Expected<'_, M::Spec>,
+    expected: &Expected<M::Spec>,
     outputs: &mut Vec<ProgramOutput<M>>,
 ) -> Result<Node<M>, Vec<Difference>> {
     let after = before.react(group, happening, outputs).map_err(|difference| vec![difference])?;
@@ -134,29 +133,24 @@ pub(crate) fn step<M: Mapping>(
 }
 
 /// Whether a node is what its process is; for all, also those that took no step.
-pub(crate) fn stands<M: Mapping>(
-    mapping: &M,
-    face: &Face<M::Spec>,
-    id: Id,
-    state: &State<M::Spec>,
-) -> bool {
+pub(crate) fn stands<M: Mapping>(mapping: &M, face: &Face<M::Spec>, id: Id, state: &State) -> bool {
     face.up == state.up(id)
         && face.timers == compared(mapping, state.timers(id))
-        && face.process == *state.process(id)
-        && face.stable == *state.stable(id)
+        && face.process == *state.process_of::<M::Spec>(id)
+        && face.stable == *state.stable_of::<M::Spec>(id)
 }
 
 /// What differs between a node and its process, which took no step.
 pub(crate) fn bystander<M: Mapping>(
     mapping: &M,
     node: &Node<M>,
-    state: &State<M::Spec>,
+    state: &State,
     found: &mut Vec<Difference>,
 ) {
     if stands(mapping, &node.face, node.id, state) {
         return;
     }
-    let expected = Expected::of(state, node.id, &[]);
+    let expected = Expected::of(state, node.id, Effects::<M::Spec>::new());
     compare::state(node.id, &node.face, &expected, found);
     let armed = compared(mapping, expected.timers);
     if node.face.timers != armed {

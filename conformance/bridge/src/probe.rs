@@ -56,18 +56,16 @@ pub(crate) struct Found<P: Specification> {
 /// Asks `node` everything.
 pub(crate) fn all<M: Mapping>(
     group: &Group<'_, M>,
-    rules: &M::Spec,
     node: &Node<M>,
     tally: &mut Tally<'_, M>,
 ) -> Asked<M::Spec> {
-    let mut probe = Probe { group, rules, node, tally, count: 0, outputs: Vec::new() };
+    let mut probe = Probe { group, node, tally, count: 0, outputs: Vec::new() };
     let found = probe.run().err();
     Asked { count: probe.count, found }
 }
 
 struct Probe<'a, 'g, 't, M: Mapping> {
     group: &'a Group<'g, M>,
-    rules: &'a M::Spec,
     node: &'a Node<M>,
     tally: &'a mut Tally<'t, M>,
     count: u64,
@@ -104,7 +102,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// A node that is down starts, and is asked the same.
     fn boots(&mut self) -> Checked<M::Spec> {
-        let (id, rules) = (self.node.id, self.rules);
+        let id = self.node.id;
         let expected = self.after([Happening::Boot]);
         let expected = expected.expected();
         let answer = step(self.group, self.node, Happening::Boot, &expected, &mut self.outputs);
@@ -114,7 +112,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         let booted =
             answer.map_err(|differences| Found { words: words.clone(), happening, differences })?;
         let (group, tally) = (self.group, &mut *self.tally);
-        let mut then = Probe { group, rules, node: &booted, tally, count: 0, outputs: Vec::new() };
+        let mut then = Probe { group, node: &booted, tally, count: 0, outputs: Vec::new() };
         let asked = then.run();
         self.count += then.count;
         asked.map_err(|found| Found { words: format!("{words}, then {}", found.words), ..found })
@@ -200,7 +198,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             for from in Id::all(self.group.size).filter(|&from| from != id) {
                 let happening = Happening::Receive { from, message };
                 let mut both = follows.clone();
-                both.happens(self.group, self.rules, id, happening);
+                both.happens(self.group, id, happening);
                 let words = format!(
                     "{id} gets {} from {from} when {names} have passed, before a wake-up",
                     label(&message)
@@ -230,7 +228,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         };
         let mut follows = Follows::nothing(&self.node.face);
         let in_turn = timers(true).chain(timers(false));
-        follows.expire_all(self.group, self.rules, self.node.id, in_turn);
+        follows.expire_all(self.group, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
         (names.join(", "), follows)
     }
@@ -239,7 +237,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn after<const N: usize>(&self, happenings: [Happening<M::Spec>; N]) -> Follows<M> {
         let mut follows = Follows::nothing(&self.node.face);
         for happening in happenings {
-            follows.happens(self.group, self.rules, self.node.id, happening);
+            follows.happens(self.group, self.node.id, happening);
         }
         follows
     }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::pair::{Pair, implements};
 use bellwether_engine::trace::Trace;
-use bellwether_engine::world::{Action, World};
+use bellwether_engine::world::Action;
 use serde::Serialize;
 
 /// How often the cycle of a lasso is taken: what is left behind by one round shows in the next.
@@ -28,7 +28,7 @@ pub struct Replayed {
 /// If the trace is not of the mapping's protocol and rules, was written by another model, cannot
 /// happen in this one, or says nothing.
 pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
-    let world: World<M::Spec> = trace.world()?;
+    let world = trace.world::<M::Spec>()?;
     implements(mapping, &world)?;
     let today = Trace::record(&world, &[], None).header;
     if trace.header.variant != today.variant {
@@ -71,11 +71,7 @@ pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error>
 }
 
 /// Takes these steps; whether all of them went alike.
-fn take<M: Mapping>(
-    pair: &mut Pair<'_, M>,
-    actions: &[Action<M::Spec>],
-    replayed: &mut Replayed,
-) -> bool {
+fn take<M: Mapping>(pair: &mut Pair<'_, M>, actions: &[Action], replayed: &mut Replayed) -> bool {
     for action in actions {
         if let Err(divergence) = pair.step(action) {
             replayed.divergence = Some(divergence);

@@ -24,7 +24,7 @@ const ABOUT: Duration = Duration::from_micros(1);
 /// The nodes at the beginning of `world`, or in what they differ from its processes.
 pub(crate) fn beginning<M: Mapping>(
     group: &Group<'_, M>,
-    world: &World<M::Spec>,
+    world: &World,
 ) -> Result<Beginning<M>, Error> {
     let initial = world.initial();
     let mut nodes = Vec::with_capacity(group.size);
@@ -32,8 +32,8 @@ pub(crate) fn beginning<M: Mapping>(
         let mut lines = Vec::new();
         let fresh = group.fresh(id)?;
         let begun = match world.scenario().start {
-            Start::Converged => converged(group, world.protocol(), fresh, &mut lines),
-            Start::Cold => booted(group, world.protocol(), &fresh, &mut lines),
+            Start::Converged => converged(group, fresh, &mut lines),
+            Start::Cold => booted(group, &fresh, &mut lines),
         };
         let begun = begun.and_then(|node| {
             let mut found = Vec::new();
@@ -53,20 +53,18 @@ type Settled<M> = Result<Node<M>, Vec<Difference>>;
 /// A node that starts for the first time, as the specification says for it alone.
 fn booted<M: Mapping>(
     group: &Group<'_, M>,
-    rules: &M::Spec,
     fresh: &Node<M>,
     lines: &mut Vec<String>,
 ) -> Settled<M> {
     lines.push(format!("{} starts", fresh.id));
     let mut follows = Follows::nothing(&fresh.face);
-    follows.happens(group, rules, fresh.id, Happening::Boot);
+    follows.happens(group, fresh.id, Happening::Boot);
     step(group, fresh, Happening::Boot, &follows.expected(), &mut Vec::new())
 }
 
 /// A node in a group that has long agreed.
 fn converged<M: Mapping>(
     group: &Group<'_, M>,
-    rules: &M::Spec,
     mut node: Node<M>,
     lines: &mut Vec<String>,
 ) -> Settled<M> {
@@ -81,7 +79,7 @@ fn converged<M: Mapping>(
             _ => at.max(later),
         };
         let mut follows = Follows::nothing(&node.face);
-        lines.push(script(group, rules, &node, (now, input), &mut follows));
+        lines.push(script(group, &node, (now, input), &mut follows));
         outputs.clear();
         let before = node.clone();
         node.feed(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
@@ -97,7 +95,6 @@ fn converged<M: Mapping>(
 /// What the specification says that follows from an input of a script; and the input in words.
 fn script<M: Mapping>(
     group: &Group<'_, M>,
-    rules: &M::Spec,
     node: &Node<M>,
     (now, input): (Time, ProgramInput<M>),
     follows: &mut Follows<M>,
@@ -106,24 +103,24 @@ fn script<M: Mapping>(
     let due = || node.armed().take_while(|&(at, _)| at <= now).map(|(_, timer)| timer);
     let expires = |timer| format!("{id}'s {} timer expires", plain(&timer));
     let mut words: Vec<_> = due().map(expires).collect();
-    follows.expire_all(group, rules, id, due());
+    follows.expire_all(group, id, due());
     match input {
         Input::Boot => {
             words.push(format!("{id} starts"));
-            follows.happens(group, rules, id, Happening::Boot);
+            follows.happens(group, id, Happening::Boot);
         }
         Input::Receive { from, message } => {
             let message = mapping.to_model(message);
             words.push(format!("{id} gets {} from {from}", label(&message)));
             if let Some(from) = process_id(from) {
-                follows.happens(group, rules, id, Happening::Receive { from, message });
+                follows.happens(group, id, Happening::Receive { from, message });
             }
         }
         Input::Suspect(suspect) => {
             words.push(format!("{id} is told that {suspect} has failed"));
             let watches = |timer: &_| mapping.detects(*timer) == Some(suspect);
             if let Some(timer) = follows.face.timers.iter::<M::Spec>().find(watches) {
-                follows.happens(group, rules, id, Happening::Expire(timer));
+                follows.happens(group, id, Happening::Expire(timer));
             }
         }
         // No specification knows what an operator asks.

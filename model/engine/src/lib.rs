@@ -21,8 +21,8 @@
 
 pub mod check;
 pub mod cli;
-pub mod erased;
 pub mod explore;
+pub mod machine;
 pub mod property;
 pub mod protocol;
 pub mod report;

@@ -11,7 +11,8 @@ mod beliefs;
 pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
 
-use crate::protocol::{Elects, Protocol, TimerRow};
+use crate::machine::TimerRules;
+use crate::protocol::{Elects, Protocol};
 use crate::temporal;
 use crate::words::instead_of;
 use crate::world::World;
@@ -22,19 +23,19 @@ use beliefs::{
 };
 
 /// A property of the worlds of one protocol.
-pub type Property<P> = temporal::Property<Condition<P>>;
+pub type Property = temporal::Property<Condition>;
 
 /// Every property that any world can be asked for, in the order in which they are reported; at the
 /// end those that only this protocol can.
 #[must_use]
-pub fn all<P: Protocol>() -> Vec<Property<P>> {
-    let own = P::PROPERTIES.iter().map(|own| own.map(Condition::Own));
+pub fn all<P: Protocol>() -> Vec<Property> {
+    let own = P::PROPERTIES.iter().map(|own| own.map(Condition::own::<P>));
     let groups = [at_any_moment(), when_quiescent(), liveness(), reachability()];
     groups.into_iter().flatten().chain(own).collect()
 }
 
 /// What holds at any moment.
-fn at_any_moment<P: Protocol>() -> Vec<Property<P>> {
+fn at_any_moment() -> Vec<Property> {
     use Condition::World;
     vec![
         Property {
@@ -57,7 +58,7 @@ fn at_any_moment<P: Protocol>() -> Vec<Property<P>> {
 }
 
 /// What holds when nothing is left to happen but faults.
-fn when_quiescent<P: Protocol>() -> Vec<Property<P>> {
+fn when_quiescent() -> Vec<Property> {
     use Condition::World;
     vec![
         Property {
@@ -95,7 +96,7 @@ fn when_quiescent<P: Protocol>() -> Vec<Property<P>> {
 }
 
 /// What fair executions come to.
-fn liveness<P: Protocol>() -> Vec<Property<P>> {
+fn liveness() -> Vec<Property> {
     use Condition::World;
     vec![
         Property {
@@ -151,7 +152,7 @@ fn liveness<P: Protocol>() -> Vec<Property<P>> {
 }
 
 /// What can come about.
-fn reachability<P: Protocol>() -> Vec<Property<P>> {
+fn reachability() -> Vec<Property> {
     use Condition::World;
     vec![Property {
         name: "succession",
@@ -166,7 +167,7 @@ fn reachability<P: Protocol>() -> Vec<Property<P>> {
 /// The properties that only a timed world can be asked for, in the order in which they are
 /// reported, after [all] others.
 #[must_use]
-pub fn timed<P: Protocol>() -> Vec<Property<P>> {
+pub fn timed() -> Vec<Property> {
     vec![
         Property {
             name: TIMEOUTS_ACCURATE,
@@ -218,23 +219,24 @@ pub const AGREED_WITHIN: &str = "agreed-within";
 ///
 /// # Errors
 /// The first name that no property has, or that asks for something that the world does not have.
-pub fn select<P: Protocol>(
-    world: &World<P>,
-    names: &[String],
-) -> Result<Vec<Property<P>>, PropertyError> {
-    let known = || all::<P>().into_iter().chain(timed());
+pub fn select(world: &World, names: &[String]) -> Result<Vec<Property>, PropertyError> {
+    let machine = world.machine();
+    let known = || {
+        let (untimed, timed) = machine.protocol().properties();
+        untimed.into_iter().chain(timed)
+    };
     if names.is_empty() {
         // Without a crash no other process need ever lead.
         let crashes = world.scenario().faults.crashes > 0;
-        let waits = |row: &TimerRow<P>| row.is_time_out(world.protocol());
-        let elects = (P::OPTIONS.elects)(world.protocol());
-        let wanted = |p: &Property<P>| {
+        let waits = |rules: &TimerRules| rules.time_out;
+        let elects = machine.elects();
+        let wanted = |p: &Property| {
             p.by_default
                 && match p.name {
                     "succession" => crashes,
                     "follower-bound" | "validity" | "stabilises" => elects == Elects::Highest,
                     "settles" => elects == Elects::Any,
-                    TIMEOUTS_ACCURATE => P::TIMERS.iter().any(waits),
+                    TIMEOUTS_ACCURATE => machine.timers().iter().any(waits),
                     PERIODS_ACCURATE => world.repeats(),
                     _ => true,
                 }
@@ -253,7 +255,7 @@ pub fn select<P: Protocol>(
 }
 
 /// Whether `world` measures what the property of this name speaks of.
-fn answerable<P: Protocol>(world: &World<P>, name: &'static str) -> Result<(), PropertyError> {
+fn answerable(world: &World, name: &'static str) -> Result<(), PropertyError> {
     let timed = world.scenario().timing.timed();
     match name {
         TIMEOUTS_ACCURATE | PERIODS_ACCURATE | AGREED_WITHIN if timed.is_none() => {

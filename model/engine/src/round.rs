@@ -4,7 +4,8 @@
 //! what has to expire expires, and so on until the group is quiescent. An exhaustive bound answers
 //! another question (what is the most that *can* happen), so a claim may ask both.
 
-use crate::protocol::{Belief, Effect, Id, Protocol, Wait, row};
+use crate::machine::{Effect, Message, Timer};
+use crate::protocol::{Belief, Id, Wait};
 use crate::world::{Action, Outcome, State, World};
 use serde::{Deserialize, Serialize};
 
@@ -58,11 +59,11 @@ enum Begins<'a> {
 }
 
 /// What one round costs, and the execution if it is one.
-pub struct Round<A> {
+pub struct Round {
     /// How many of what is counted.
     pub count: u64,
     /// What happens; nothing if it was more than one execution.
-    pub actions: Vec<A>,
+    pub actions: Vec<Action>,
 }
 
 /// How many of `metric` the elections cost that `starters` start, when the `crashed` highest
@@ -70,12 +71,12 @@ pub struct Round<A> {
 ///
 /// # Errors
 /// If nothing of that name is counted, or the election cannot happen so.
-pub fn round<P: Protocol>(
-    world: &World<P>,
+pub fn round(
+    world: &World,
     metric: &str,
     starters: Starters,
     crashed: usize,
-) -> Result<Round<Action<P>>, String> {
+) -> Result<Round, String> {
     let live: Vec<Id> = world.ids().take(world.scenario().nodes.saturating_sub(crashed)).collect();
     let one = |starters: &[Id]| calm(world, metric, &Begins::Noticed(starters), crashed);
     let sum = |all: Vec<Vec<Id>>| {
@@ -118,16 +119,11 @@ fn sets(all: &[Id], size: usize) -> Vec<Vec<Id>> {
     all.iter().enumerate().flat_map(with).collect()
 }
 
-fn calm<P: Protocol>(
-    world: &World<P>,
-    metric: &str,
-    begins: &Begins<'_>,
-    crashed: usize,
-) -> Result<Round<Action<P>>, String> {
+fn calm(world: &World, metric: &str, begins: &Begins<'_>, crashed: usize) -> Result<Round, String> {
     let mut walk = Walk { world, metric, state: world.initial(), count: 0, actions: Vec::new() };
     if matches!(begins, Begins::Cold) {
         for (before, outcome) in world.boots() {
-            walk.count += counted(metric, &before, None, &outcome)?;
+            walk.count += counted(world, metric, &before, None, &outcome)?;
         }
     }
     for id in world.ids().rev().take(crashed) {
@@ -163,12 +159,12 @@ const LEADERS: &str = "leaders";
 /// The processes that do not follow the highest live one in the end.
 const ASTRAY: &str = "astray";
 
-fn leaders<P: Protocol>(state: &State<P>) -> u64 {
+fn leaders(state: &State) -> u64 {
     state.ids().filter(|&id| state.belief(id) == Some(Belief::Leads)).count() as u64
 }
 
-fn astray<P: Protocol>(state: &State<P>) -> u64 {
-    let highest = state.ids().filter(|&id| state.up(id)).last();
+fn astray(state: &State) -> u64 {
+    let highest = state.ids().rfind(|&id| state.up(id));
     let follows = |id: &Id| match state.belief(*id) {
         Some(Belief::Leads) => Some(*id) == highest,
         Some(Belief::Follows(leader)) => Some(leader) == highest,
@@ -178,18 +174,18 @@ fn astray<P: Protocol>(state: &State<P>) -> u64 {
 }
 
 /// An execution that is under way.
-struct Walk<'a, P: Protocol> {
-    world: &'a World<P>,
+struct Walk<'a> {
+    world: &'a World,
     metric: &'a str,
-    state: State<P>,
+    state: State,
     count: u64,
-    actions: Vec<Action<P>>,
+    actions: Vec<Action>,
 }
 
-impl<P: Protocol> Walk<'_, P> {
-    fn take(&mut self, action: Action<P>) -> Result<(), String> {
+impl Walk<'_> {
+    fn take(&mut self, action: Action) -> Result<(), String> {
         let outcome = self.world.apply(&self.state, &action);
-        self.count += counted(self.metric, &self.state, Some(&action), &outcome)?;
+        self.count += counted(self.world, self.metric, &self.state, Some(&action), &outcome)?;
         self.state = outcome.state;
         self.actions.push(action);
         if self.metric == LEADERS {
@@ -224,12 +220,11 @@ impl<P: Protocol> Walk<'_, P> {
 
     /// The first timer that is due and `wanted`, which is told whose it is and whether it is a
     /// detector's: those are not waited for, they notice.
-    fn expiry(&self, wanted: impl Fn((Id, bool)) -> bool) -> Option<Action<P>> {
+    fn expiry(&self, wanted: impl Fn((Id, bool)) -> bool) -> Option<Action> {
         let mut enabled = Vec::new();
         self.world.enabled(&self.state, &mut enabled);
-        let detector = |timer: P::Timer| {
-            matches!(row::<P>(timer).wait(self.world.protocol()), Some(Wait::Detector(_)))
-        };
+        let timers = self.world.machine().timers();
+        let detector = |timer: Timer| matches!(timers[timer.place()].wait, Some(Wait::Detector(_)));
         enabled.into_iter().find(|action| match action {
             Action::Expire { id, timer, early: false } => wanted((*id, detector(*timer))),
             _ => false,
@@ -238,11 +233,12 @@ impl<P: Protocol> Walk<'_, P> {
 }
 
 /// How much of `metric` one step has.
-fn counted<P: Protocol>(
+fn counted(
+    world: &World,
     metric: &str,
-    before: &State<P>,
-    action: Option<&Action<P>>,
-    outcome: &Outcome<P>,
+    before: &State,
+    action: Option<&Action>,
+    outcome: &Outcome,
 ) -> Result<u64, String> {
     let count = match metric.split_once('/') {
         None if metric == "messages" => sent(outcome, |_| true),
@@ -251,10 +247,10 @@ fn counted<P: Protocol>(
         None if metric == "time-outs" => usize::from(matches!(action, Some(Action::Expire { .. }))),
         None if metric == "elections" => usize::from(outcome.actor.is_some_and(|id| {
             let (old, new) = (before.process(id), outcome.state.process(id));
-            (P::OPTIONS.begins_election)(old, new, &outcome.effects)
+            world.machine().begins_election(old, new, &outcome.effects)
         })),
         None if metric == "leaderships" => {
-            let leads = |state: &State<P>, id| state.belief(id) == Some(Belief::Leads);
+            let leads = |state: &State, id| state.belief(id) == Some(Belief::Leads);
             let begins = |&id: &Id| leads(&outcome.state, id) && !leads(before, id);
             outcome.state.ids().filter(begins).count()
         }
@@ -271,7 +267,7 @@ fn counted<P: Protocol>(
 
 /// How much is sent: for each message one for its kind, and one for each process that it names. A
 /// message that names none names its sender.
-fn size<P: Protocol>(outcome: &Outcome<P>) -> usize {
+fn size(outcome: &Outcome) -> usize {
     fn named(value: &serde_json::Value) -> usize {
         match value {
             serde_json::Value::Number(_) => 1,
@@ -280,7 +276,7 @@ fn size<P: Protocol>(outcome: &Outcome<P>) -> usize {
             _ => 0,
         }
     }
-    let one = |effect: &Effect<P>| match *effect {
+    let one = |effect: &Effect| match *effect {
         Effect::Send { message, .. } => {
             let value = serde_json::to_value(message).unwrap_or_default();
             1 + named(&value).max(1)
@@ -291,8 +287,8 @@ fn size<P: Protocol>(outcome: &Outcome<P>) -> usize {
 }
 
 /// The messages of this kind, by the name of the message without its fields.
-fn sent<P: Protocol>(outcome: &Outcome<P>, wanted: impl Fn(&str) -> bool) -> usize {
-    let kind = |message: P::Message| match serde_json::to_value(message) {
+fn sent(outcome: &Outcome, wanted: impl Fn(&str) -> bool) -> usize {
+    let kind = |message: Message| match serde_json::to_value(message) {
         Ok(serde_json::Value::String(name)) => name,
         Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
         _ => String::new(),

@@ -14,7 +14,7 @@ pub use file::TraceError;
 pub use record::describe;
 
 use crate::property::Kind;
-use crate::protocol::{Belief, Id, Protocol};
+use crate::protocol::{Belief, Id};
 use crate::world::{Scenario, State};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -213,18 +213,18 @@ impl Lifeline {
 
     /// What process `id` is in `state`.
     #[must_use]
-    pub fn of<P: Protocol>(state: &State<P>, id: Id) -> Lifeline {
+    pub fn of(state: &State, id: Id) -> Lifeline {
         let up = state.up(id);
         Lifeline {
             up,
             paused: state.paused(id),
-            role: if up { P::role(state.process(id)) } else { DOWN }.to_owned(),
+            role: if up { state.process(id).role() } else { DOWN }.to_owned(),
             leader: match state.belief(id) {
                 Some(Belief::Leads) => Some(id),
                 Some(Belief::Follows(leader)) => Some(leader),
                 Some(Belief::Undecided) | None => None,
             },
-            timers: state.timers(id).iter::<P>().map(|t| plain(&t)).collect(),
+            timers: state.armed(id).map(|timer| timer.plain().to_owned()).collect(),
         }
     }
 }

@@ -12,9 +12,11 @@ pub use form::{Fit, Form};
 
 use crate::check::{self, CheckError, Counterexample, Event, Limits, Options};
 use crate::check::{Phase, Progress, Reason, Report, Verdict};
-use crate::erased::{AnyProperty, AnyRules, AnyWorld};
-use crate::property::{PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
+use crate::machine::Machine;
+use crate::property::Property;
+use crate::property::{self, PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
 use crate::protocol::Wait;
+use crate::world::World;
 use crate::world::{Delay, Durations, Scenario, Timed, Timing, WorldError};
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +27,7 @@ const FIRST_PART: u64 = 1 << 14;
 /// What is looked for.
 pub struct Question {
     /// The protocol and its rules.
-    pub rules: Arc<dyn AnyRules>,
+    pub rules: Arc<dyn Machine>,
     /// The surrounding; its timing says which durations are given, and is filled in for each row.
     pub scenario: Scenario,
     /// The durations that are given, and what else the timing has besides delay and processing.
@@ -74,15 +76,15 @@ pub struct Below {
     /// The duration.
     pub ticks: u8,
     /// The world.
-    pub world: Arc<dyn AnyWorld>,
+    pub world: Arc<World>,
     /// The property.
-    pub property: AnyProperty,
+    pub property: Property,
     /// The execution.
     pub counterexample: Option<Counterexample>,
 }
 
 /// The time-outs by these rules: durations of timers that wait for others, in the protocol's order.
-pub fn time_outs(rules: &dyn AnyRules) -> Vec<&'static str> {
+pub fn time_outs(rules: &dyn Machine) -> Vec<&'static str> {
     let waits = rules.waits();
     let durations = rules.protocol().durations().into_iter();
     let time_outs = durations.filter(|&duration| waits.contains(&Wait::Fixed(duration)));
@@ -137,9 +139,9 @@ impl Question {
         look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Option<Verdict>, TuneError> {
         let world = self.world(timed)?;
-        let asked = world.select(&[])?.into_iter().find(|p| p.name == PERIODS_ACCURATE);
+        let asked = property::select(&world, &[])?.into_iter().find(|p| p.name == PERIODS_ACCURATE);
         let Some(asked) = asked else { return Ok(None) };
-        let report = check::decide(&*world, &[asked], &self.options, &mut progress(look))?;
+        let report = check::check(&world, &[asked], &self.options, &mut progress(look))?;
         Ok(Some(report.verdict()))
     }
 
@@ -155,7 +157,7 @@ impl Question {
         for ticks in 1..=self.most {
             timed.durations = timed.durations.with(name, ticks).map_err(WorldError::Durations)?;
             let world = self.world(*timed)?;
-            let report = self.check(&*world, &mut |progress| look(name, ticks, progress))?;
+            let report = self.check(&world, &mut |progress| look(name, ticks, progress))?;
             found.states = report.counts.distinct;
             let Some(decision) = report.decisions.into_iter().next() else { break };
             match decision.verdict {
@@ -182,10 +184,10 @@ impl Question {
     /// violation near its beginning: so a part of it is searched first, and then larger ones.
     fn check(
         &self,
-        world: &dyn AnyWorld,
+        world: &World,
         look: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Report, TuneError> {
-        let asked = world.select(std::slice::from_ref(&self.property))?;
+        let asked = property::select(world, std::slice::from_ref(&self.property))?;
         let limits = self.options.limits;
         let started = Instant::now();
         let most = limits.states.unwrap_or(u64::MAX);
@@ -200,7 +202,7 @@ impl Question {
                 }
                 look(progress);
             };
-            let report = check::decide(world, &asked, &options, &mut progress(&mut look))?;
+            let report = check::check(world, &asked, &options, &mut progress(&mut look))?;
             let larger = report.verdict() == Verdict::Unknown
                 && report.cut_short == Some(Reason::States)
                 && states < most;
@@ -212,8 +214,12 @@ impl Question {
     }
 
     /// The world in which everything takes this long.
-    fn world(&self, timed: Timed) -> Result<Arc<dyn AnyWorld>, WorldError> {
-        self.rules.world(Scenario { timing: Timing::Timed(timed), ..self.scenario })
+    fn world(&self, timed: Timed) -> Result<Arc<World>, WorldError> {
+        World::of(
+            Arc::clone(&self.rules),
+            Scenario { timing: Timing::Timed(timed), ..self.scenario },
+        )
+        .map(Arc::new)
     }
 }
 
@@ -262,7 +268,7 @@ impl Row {
 /// # Errors
 /// If there are more than a protocol can have.
 pub fn complete(
-    rules: &dyn AnyRules,
+    rules: &dyn Machine,
     given: Durations,
     sought: &[&'static str],
     most: u8,

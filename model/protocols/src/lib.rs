@@ -20,7 +20,7 @@ pub mod three_phase_commit;
 pub mod two_phase_commit;
 pub mod vrrp;
 
-use bellwether_engine::erased::{Entry, Registry};
+use bellwether_engine::machine::{Entry, Registry};
 
 /// All protocols, in the order in which they are listed. A `static`, for a constant would be
 /// compiled, with everything that it names, into each crate that uses it.

@@ -7,13 +7,15 @@ use super::program::Account;
 use super::ruling::{Judged, Outcome};
 use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, Limits, Options, Reason, Verdict};
-use crate::erased::{AnyProtocol, AnyRules, AnyWorld};
+use crate::machine::{AnyProtocol, Machine};
+use crate::property;
 use crate::property::Kind;
 use crate::protocol::REGISTRY;
 use crate::round::Starters;
 use crate::side_by_side::side_by_side;
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
+use crate::world::World;
 use crate::world::{Delay, Durations, Scenario, Timed, Timing};
 use std::sync::Arc;
 
@@ -115,15 +117,15 @@ impl Runner {
         match ask {
             Ask::Property(subject, name) => {
                 let worlds = worlds(protocol, subject, 0)?;
-                worlds.iter().map(|world| decide(&**world, name, limits)).collect()
+                worlds.iter().map(|world| decide(world, name, limits)).collect()
             }
             Ask::Most(subject, metric, until) => {
                 let worlds = worlds(protocol, subject, 0)?;
-                worlds.iter().map(|world| most(&**world, metric, *until, limits)).collect()
+                worlds.iter().map(|world| most(world, metric, *until, limits)).collect()
             }
             Ask::Round { subject, metric, starters, crashed } => {
                 let worlds = worlds(protocol, subject, *crashed)?;
-                let one = |world: &Arc<dyn AnyWorld>| calm(&**world, metric, *starters, *crashed);
+                let one = |world: &Arc<World>| calm(world, metric, *starters, *crashed);
                 worlds.iter().map(one).collect()
             }
             Ask::Least { .. } => least(protocol, ask, limits),
@@ -138,7 +140,7 @@ impl Ran {
         Ran { point, scenario: None, finding: Finding::Absent, trace: None, story: Vec::new() }
     }
 
-    fn at(world: &dyn AnyWorld, finding: Finding, trace: Option<Trace>) -> Ran {
+    fn at(world: &World, finding: Finding, trace: Option<Trace>) -> Ran {
         let scenario = world.scenario();
         let point = Point(vec![("n", scenario.nodes as i64)]);
         Ran { point, scenario: Some(scenario), finding, trace, story: Vec::new() }
@@ -155,7 +157,7 @@ pub(super) fn possible(ask: &Ask) -> Result<bool, String> {
     match ask {
         Ask::Property(subject, name) => {
             for world in worlds(protocol, subject, 0)? {
-                world.select(std::slice::from_ref(name)).map_err(|e| words(&e))?;
+                property::select(&world, std::slice::from_ref(name)).map_err(|e| words(&e))?;
             }
         }
         Ask::Most(subject, ..) => drop(worlds(protocol, subject, 0)?),
@@ -173,7 +175,7 @@ fn words(error: &dyn std::error::Error) -> String {
 pub(super) fn rules(
     protocol: &dyn AnyProtocol,
     subject: &Subject,
-) -> Result<Arc<dyn AnyRules>, String> {
+) -> Result<Arc<dyn Machine>, String> {
     protocol.rules(subject.variant.as_deref(), &subject.rules).map_err(|e| words(&e))
 }
 
@@ -182,13 +184,13 @@ fn worlds(
     protocol: &dyn AnyProtocol,
     subject: &Subject,
     crashes: usize,
-) -> Result<Vec<Arc<dyn AnyWorld>>, String> {
+) -> Result<Vec<Arc<World>>, String> {
     let rules = rules(protocol, subject)?;
     let one = |&nodes: &usize| {
         let mut scenario = subject.scenario(nodes)?;
         scenario.faults.crashes =
             scenario.faults.crashes.max(u8::try_from(crashes).unwrap_or(u8::MAX));
-        rules.world(scenario).map_err(|e| words(&e))
+        World::of(Arc::clone(&rules), scenario).map(Arc::new).map_err(|e| words(&e))
     };
     subject.nodes.iter().map(one).collect()
 }
@@ -208,10 +210,10 @@ impl Subject {
     }
 }
 
-fn decide(world: &dyn AnyWorld, name: &str, limits: Limits) -> Result<Ran, String> {
-    let asked = world.select(&[name.to_owned()]).map_err(|e| words(&e))?;
+fn decide(world: &World, name: &str, limits: Limits) -> Result<Ran, String> {
+    let asked = property::select(world, &[name.to_owned()]).map_err(|e| words(&e))?;
     let options = Options { limits, ..Options::default() };
-    let report = check::decide(world, &asked, &options, &mut |_| {}).map_err(|e| words(&e))?;
+    let report = check::check(world, &asked, &options, &mut |_| {}).map_err(|e| words(&e))?;
     let decision = report.decisions.into_iter().next().ok_or("nothing was decided")?;
     let found = decision.counterexample.as_ref();
     let trace = found.map(|found| found.trace(world, &decision.property));
@@ -224,7 +226,7 @@ fn decide(world: &dyn AnyWorld, name: &str, limits: Limits) -> Result<Ran, Strin
     Ok(Ran::at(world, finding, trace))
 }
 
-fn most(world: &dyn AnyWorld, metric: &str, until: Until, limits: Limits) -> Result<Ran, String> {
+fn most(world: &World, metric: &str, until: Until, limits: Limits) -> Result<Ran, String> {
     let found = bounds(world, until, (limits, 1), &mut |_| {}).map_err(|e| words(&e))?;
     let line = found.lines.iter().find(|line| line.name() == metric);
     let whole = metric.split('/').next().unwrap_or(metric);
@@ -239,13 +241,8 @@ fn most(world: &dyn AnyWorld, metric: &str, until: Until, limits: Limits) -> Res
     Ok(Ran::at(world, finding, line.map(|line| line.trace(world))))
 }
 
-fn calm(
-    world: &dyn AnyWorld,
-    metric: &str,
-    starters: Starters,
-    crashed: usize,
-) -> Result<Ran, String> {
-    let found = world.round(metric, starters, crashed)?;
+fn calm(world: &World, metric: &str, starters: Starters, crashed: usize) -> Result<Ran, String> {
+    let found = crate::round::round(world, metric, starters, crashed)?;
     let shows = Shows {
         property: format!("one calm election: {metric}"),
         formula: found.count.to_string(),
@@ -253,7 +250,7 @@ fn calm(
         cycle_after: None,
     };
     let one = !found.actions.is_empty();
-    let trace = one.then(|| world.record(&found.actions, Some(shows)));
+    let trace = one.then(|| Trace::record(world, &found.actions, Some(shows)));
     Ok(Ran::at(world, Finding::Count(found.count), trace))
 }
 
@@ -272,7 +269,7 @@ fn least(protocol: &dyn AnyProtocol, ask: &Ask, limits: Limits) -> Result<Vec<Ra
                 let nodes = question.scenario.nodes;
                 let trace = row.found.first().and_then(|found| {
                     let below = found.below.as_ref()?;
-                    Some(below.counterexample.as_ref()?.trace(&*below.world, &below.property))
+                    Some(below.counterexample.as_ref()?.trace(&below.world, &below.property))
                 });
                 all.push(Ran {
                     point: Point(vec![
@@ -312,8 +309,9 @@ fn questions(
         let scenario = Scenario { timing: Timing::Timed(given), ..scenario };
         let tried = durations.with(sought, LONGEST)?;
         let timing = Timing::Timed(Timed { durations: tried, ..given });
-        let world = rules.world(Scenario { timing, ..scenario }).map_err(|e| words(&e))?;
-        world.select(std::slice::from_ref(keeping)).map_err(|e| words(&e))?;
+        let world = World::of(Arc::clone(&rules), Scenario { timing, ..scenario })
+            .map_err(|e| words(&e))?;
+        property::select(&world, std::slice::from_ref(keeping)).map_err(|e| words(&e))?;
         Ok(Question {
             rules: Arc::clone(&rules),
             scenario,

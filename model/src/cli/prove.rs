@@ -5,9 +5,9 @@ mod print;
 
 use super::text;
 use super::{HOLDS, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, VIOLATED, seconds, states, stopped};
-use crate::erased::AnyRules;
+use crate::machine::Machine;
 use crate::prove::{
-    AnyPart, Goal, Obligation, Outcome, Proof, Solver, Tie, Untied, parts, prove, questions,
+    Goal, Obligation, Outcome, Part, Proof, Solver, Tie, Untied, parts, prove, questions,
 };
 use anyhow::anyhow;
 use clap::Args;
@@ -66,7 +66,7 @@ const SECONDS: Duration = Duration::from_secs(60);
 
 /// What came of one part of a protocol.
 struct Done {
-    part: Box<dyn AnyPart>,
+    part: Part,
     tie: Result<Tie, Box<Untied>>,
     proof: Proof,
 }
@@ -77,15 +77,15 @@ pub(super) fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<u8> {
     let mut solver = Solver::find(args.solver.as_deref())?;
     solver.limit = args.max_seconds.unwrap_or(SECONDS);
     solver.cancel = Some(stopped());
-    let asked: usize = parts.iter().map(|part| questions(part.relation())).sum();
+    let asked: usize = parts.iter().map(|part| questions(&part.relation)).sum();
     let bar = args.progress.steps(asked + parts.len(), args.json);
     let most = args.max_states.map_or(STATES, |most| usize::try_from(most).unwrap_or(usize::MAX));
     let mut all = Vec::new();
     for part in parts {
         let tie = part.tie(most, Some(stopped()))?;
         bar.step("transitions");
-        let proof = prove(part.relation(), &solver, &mut |one| {
-            bar.step(&words(part.relation(), one.goal));
+        let proof = prove(&part.relation, &solver, &mut |one| {
+            bar.step(&words(&part.relation, one.goal));
         });
         match proof {
             Ok(proof) => all.push(Done { part, tie, proof }),
@@ -102,7 +102,7 @@ pub(super) fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<u8> {
 
 fn report(
     args: &ProveArgs,
-    rules: &dyn AnyRules,
+    rules: &dyn Machine,
     solver: &Solver,
     all: &[Done],
 ) -> anyhow::Result<()> {

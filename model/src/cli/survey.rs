@@ -12,6 +12,7 @@ use crate::survey::{
     How, Most, Row, Standing, Surrounding, matrix, questions, surroundings, survey,
 };
 use crate::words::instead_of;
+use crate::world::World;
 use anstyle::AnsiColor;
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -198,13 +199,13 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
              durations of your own"
         ));
     };
-    let world = protocol.rules(None, &[])?.world(scenario)?;
-    let asked = questions(&*world)?;
+    let world = World::of(protocol.rules(None, &[])?, scenario)?;
+    let asked = questions(&world)?;
     let limits = args.how().limits;
     let threads = args.limits.threads();
     let options = Options { limits, threads, ..Options::default() };
     let bar = args.progress.bar(args.json);
-    let report = checking::decide(&*world, &asked, &options, &mut |event| bar.tell("", event));
+    let report = checking::check(&world, &asked, &options, &mut |event| bar.tell("", event));
     bar.finish();
     let report = report?;
     let mut out = text::stdout(args.ascii);

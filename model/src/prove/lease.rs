@@ -3,6 +3,7 @@
 use super::part::{Part, thing};
 use super::relation::Relation;
 use super::structure::Picture;
+use crate::machine::{self, machine};
 use crate::protocol::lease::{
     Accepted, Acquire, Answers, Count, Expiry, Fence, Lease, Message, Number, Renewal, Role,
     StoreFault, Term, Timer,
@@ -11,12 +12,12 @@ use crate::protocol::{Id, enough};
 use crate::world::{Delay, Drift, Durations, Faults, Scenario, Start, State, Timed, Timing, World};
 
 /// What is proved of the lease by these rules.
-pub(super) fn parts(rules: &Lease) -> Result<Vec<Part<Lease>>, String> {
+pub(super) fn parts(rules: &Lease) -> Result<Vec<Part>, String> {
     Ok(vec![store(rules), clocks(rules)?])
 }
 
 /// The store and the resource, whatever clients do.
-fn store(rules: &Lease) -> Part<Lease> {
+fn store(rules: &Lease) -> Part {
     let mut may = vec!["grant", "expire", "write", "other"];
     if rules.acquire == Acquire::ReadThenWrite {
         may.push("set");
@@ -46,7 +47,7 @@ fn store(rules: &Lease) -> Part<Lease> {
     Part {
         name: "store",
         about: "what the store grants, and which writes the resource accepts",
-        rules: *rules,
+        rules: machine(*rules),
         relation: relation.with_actions(|name| may.contains(&name)),
         assumes: vec!["there is one store, and the resource is beside it"],
         worlds,
@@ -56,11 +57,11 @@ fn store(rules: &Lease) -> Part<Lease> {
     }
 }
 
-fn picture_of_store(_: &World<Lease>, state: &State<Lease>) -> Picture {
+fn picture_of_store(_: &World, state: &State) -> Picture {
     let mut picture = Picture::default();
     let all: Vec<Id> = state.ids().collect();
     let store = all[all.len() - 1];
-    let (process, stable) = (state.process(store), state.stable(store));
+    let (process, stable) = (state.process_of::<Lease>(store), state.stable_of::<Lease>(store));
     let up = state.up(store);
     let (holder, newest, written) = match up {
         true => (process.holder, process.token, process.written),
@@ -86,7 +87,7 @@ fn picture_of_store(_: &World<Lease>, state: &State<Lease>) -> Picture {
 }
 
 /// What clients believe, by their clocks.
-fn clocks(rules: &Lease) -> Result<Part<Lease>, String> {
+fn clocks(rules: &Lease) -> Result<Part, String> {
     let mut may = vec!["ask", "ask-anew", "answer", "hold", "step-down", "give-up", "crash"];
     may.extend(["tick", "other"]);
     if rules.term == Term::Expires {
@@ -126,7 +127,7 @@ fn clocks(rules: &Lease) -> Result<Part<Lease>, String> {
     Ok(Part {
         name: "clocks",
         about: "how long clients believe that they hold the lease",
-        rules: *rules,
+        rules: machine(*rules),
         relation: relation.with_actions(|name| may.contains(&name)),
         assumes: vec!["no process is paused: each acts at once on what its clock says"],
         worlds,
@@ -160,12 +161,13 @@ fn called(number: Number) -> u64 {
     256 * u64::from(number.incarnation) + u64::from(number.request)
 }
 
-fn picture_of_clocks(world: &World<Lease>, state: &State<Lease>) -> Picture {
+fn picture_of_clocks(world: &World, state: &State) -> Picture {
     let mut picture = Picture::default();
     let timed = world.scenario().timing.timed().expect("a world with clocks");
     let window = |name| timed.drift.window(timed.durations.get(name).unwrap_or(0).into());
     let holds_for = window("t-holder").1;
-    let (grants_for, latest) = match world.protocol().term {
+    let (grants_for, latest) = match world.rules::<Lease>().expect("a world of this protocol").term
+    {
         Term::Expires => window("t-grant"),
         // What never ends is longer than anything.
         Term::Never => (holds_for + 1, holds_for + 1),
@@ -174,10 +176,12 @@ fn picture_of_clocks(world: &World<Lease>, state: &State<Lease>) -> Picture {
     picture.counts("grants-for", &[], grants_for.into());
     let shows = |id, timer| {
         let armed = state.timers(id).contains::<Lease>(timer);
-        i64::from(state.clock(id, timer).filter(|_| armed).unwrap_or(0))
+        i64::from(
+            state.clock(id, machine::Timer::of::<Lease>(timer)).filter(|_| armed).unwrap_or(0),
+        )
     };
     for id in state.members() {
-        let (me, process) = (thing(id), state.process(id));
+        let (me, process) = (thing(id), state.process_of::<Lease>(id));
         if process.role == Role::Holder {
             picture.holds("leads", &[me]);
         }
@@ -187,12 +191,16 @@ fn picture_of_clocks(world: &World<Lease>, state: &State<Lease>) -> Picture {
         picture.counts("lease-left", &[me], shows(id, Timer::Lease));
         picture.counts("asked-left", &[me], shows(id, Timer::Asked));
         let request = if state.up(id) { process.requests } else { u8::MAX };
-        let incarnation = state.stable(id).incarnation;
+        let incarnation = state.stable_of::<Lease>(id).incarnation;
         picture.is("latest", &[me], called(Number { incarnation, request }));
     }
     let store = state.ids().last().expect("a store");
     let up = state.up(store);
-    let holder = if up { state.process(store).holder } else { state.stable(store).holder };
+    let holder = if up {
+        state.process_of::<Lease>(store).holder
+    } else {
+        state.stable_of::<Lease>(store).holder
+    };
     if !up {
         picture.holds("store-down", &[]);
     }
@@ -208,7 +216,7 @@ fn picture_of_clocks(world: &World<Lease>, state: &State<Lease>) -> Picture {
     picture.counts("grant-left", &[], left);
     for envelope in state.in_flight() {
         let (from, to) = (thing(envelope.from), thing(envelope.to));
-        match envelope.message {
+        match *envelope.message.get::<Lease>() {
             Message::Acquire(number)
             | Message::Renew(number, _)
             | Message::Read(number)

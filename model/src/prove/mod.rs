@@ -19,13 +19,13 @@ mod structure;
 mod votes;
 
 pub use obligation::{Goal, Obligation, Outcome, Proof, Shown, Why, prove, questions, script};
-pub use part::{AnyPart, Part, See, Seen, Tie, Tied, Transition, Untied};
+pub use part::{Part, See, Seen, Tie, Tied, Transition, Untied};
 pub use show::{pair, step_words};
 pub use solver::{Solver, SolverError};
 pub use structure::{Picture, Step, Structure};
 
-use crate::erased::AnyRules;
-use crate::protocol::Protocol;
+use crate::machine::Machine;
+use crate::protocol::Protocol as _;
 use crate::protocol::lease::Lease;
 use crate::protocol::quorum::Quorum;
 use crate::protocol::raft_election::RaftElection;
@@ -37,16 +37,20 @@ pub const PROTOCOLS: [&str; 3] = [RaftElection::NAME, Quorum::NAME, Lease::NAME]
 ///
 /// # Errors
 /// If nothing is; what to do.
-pub fn parts(rules: &dyn AnyRules) -> Result<Vec<Box<dyn AnyPart>>, String> {
-    let name = rules.protocol().name();
-    match name {
-        RaftElection::NAME => Ok(boxed(raft_election::parts(&read(rules)?))),
-        Quorum::NAME => Ok(boxed(quorum::parts(&read(rules)?)?)),
-        Lease::NAME => Ok(boxed(lease::parts(&read(rules)?)?)),
-        _ => Err(format!(
+pub fn parts(machine: &dyn Machine) -> Result<Vec<Part>, String> {
+    let name = machine.protocol().name();
+    let rules = machine.rules();
+    if let Some(rules) = rules.downcast_ref() {
+        Ok(raft_election::parts(rules))
+    } else if let Some(rules) = rules.downcast_ref() {
+        quorum::parts(rules)
+    } else if let Some(rules) = rules.downcast_ref() {
+        lease::parts(rules)
+    } else {
+        Err(format!(
             "nothing is proved of '{name}' for every number of processes; there are proofs of {}",
             PROTOCOLS.join(", ")
-        )),
+        ))
     }
 }
 
@@ -69,12 +73,4 @@ pub fn proved(protocol: &str) -> &'static [&'static str] {
 pub fn meaning(property: &str) -> Option<&'static str> {
     let is_known = property == "one-leader-ever";
     is_known.then_some("no two processes ever lead in one term or epoch, not even in turn")
-}
-
-fn read<P: Protocol>(rules: &dyn AnyRules) -> Result<P, String> {
-    serde_json::from_value(rules.json()).map_err(|error| error.to_string())
-}
-
-fn boxed<P: Protocol>(parts: Vec<Part<P>>) -> Vec<Box<dyn AnyPart>> {
-    parts.into_iter().map(|part| Box::new(part) as Box<dyn AnyPart>).collect()
 }

@@ -4,19 +4,21 @@
 use super::relation::{Named, Relation};
 use super::structure::{Picture, Step, Structure};
 use crate::check::Cancel;
-use crate::property::{self, Temporal};
-use crate::protocol::{Id, Protocol};
+use crate::machine::Machine;
+use crate::property::Temporal;
+use crate::protocol::Id;
 use crate::world::{Action, Condition, Scenario, State, World, WorldError};
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 /// A part of a protocol: its relation, and how a state of the model reads in it.
-pub struct Part<P: Protocol> {
+pub struct Part {
     /// What it is called.
     pub name: &'static str,
     /// What it is about.
     pub about: &'static str,
     /// The rules.
-    pub rules: P,
+    pub rules: Arc<dyn Machine>,
     /// The relation.
     pub relation: Relation,
     /// What is assumed, for every number of processes.
@@ -24,7 +26,7 @@ pub struct Part<P: Protocol> {
     /// The worlds of which each transition has to be a step.
     pub worlds: Vec<Scenario>,
     /// A state in the words of the relation.
-    pub picture: fn(&World<P>, &State<P>) -> Picture,
+    pub picture: fn(&World, &State) -> Picture,
     /// The symbols that only remember: what held of them holds for ever.
     pub history: &'static [&'static str],
     /// Whether a property of the relation is to imply the model's own of that name.
@@ -77,38 +79,8 @@ pub struct Untied {
     pub after: Option<Structure>,
 }
 
-/// What compares the transitions of worlds, whatever the protocol.
-pub trait AnyPart {
-    /// What it is called.
-    fn name(&self) -> &'static str;
-
-    /// What it is about.
-    fn about(&self) -> &'static str;
-
-    /// The relation.
-    fn relation(&self) -> &Relation;
-
-    /// What is assumed, for every number of processes.
-    fn assumes(&self) -> &[&'static str];
-
-    /// The worlds that are compared.
-    fn worlds(&self) -> &[Scenario];
-
-    /// Searches a world, to so many states, and compares each transition with the relation; `see`
-    /// is given each.
-    ///
-    /// # Errors
-    /// If the world cannot be.
-    fn compare(
-        &self,
-        scenario: Scenario,
-        limits: (usize, Option<Cancel>),
-        see: &mut dyn FnMut(&Transition<'_>, &Step),
-    ) -> Result<Result<Tied, Box<Untied>>, WorldError>;
-}
-
-impl dyn AnyPart {
-    /// Compares each of the [worlds](AnyPart::worlds), to so many states.
+impl Part {
+    /// Compares each of the worlds, to so many states.
     ///
     /// # Errors
     /// If a world cannot be.
@@ -117,9 +89,9 @@ impl dyn AnyPart {
         states: usize,
         cancel: Option<Cancel>,
     ) -> Result<Result<Tie, Box<Untied>>, WorldError> {
-        let mut by_action = vec![0; self.relation().actions.len()];
+        let mut by_action = vec![0; self.relation.actions.len()];
         let mut worlds = Vec::new();
-        for &scenario in self.worlds() {
+        for &scenario in &self.worlds {
             let mut count = |_: &Transition<'_>, step: &Step| by_action[step.action] += 1;
             match self.compare(scenario, (states, cancel), &mut count)? {
                 Ok(tied) => worlds.push(tied),
@@ -150,9 +122,9 @@ pub struct Transition<'a> {
 }
 
 /// What is given each state and each transition.
-pub type See<'a, P, E> = dyn FnMut(&State<P>, &Seen<'_>) -> Result<(), E> + 'a;
+pub type See<'a, E> = dyn FnMut(&State, &Seen<'_>) -> Result<(), E> + 'a;
 
-impl<P: Protocol> Part<P> {
+impl Part {
     /// Goes through the states of a world, breadth-first, and gives each state and each transition
     /// from it to `see`, until it fails. The numbers of things are those that processes use, not
     /// those that a search gives them. Returns how many states there were, and whether those were
@@ -162,17 +134,17 @@ impl<P: Protocol> Part<P> {
     /// What `see` says.
     pub fn walk<E>(
         &self,
-        world: &World<P>,
+        world: &World,
         most: usize,
         cancel: Option<Cancel>,
-        see: &mut See<'_, P, E>,
+        see: &mut See<'_, E>,
     ) -> Result<(u64, bool), E> {
         let concrete = world.concrete();
         let first = world.initial();
-        let mut known: HashSet<State<P>> = HashSet::from([first.clone()]);
+        let mut known: HashSet<State> = HashSet::from([first.clone()]);
         let mut queue = VecDeque::from([first]);
         let mut whole = true;
-        let mut enabled: Vec<Action<P>> = Vec::new();
+        let mut enabled: Vec<Action> = Vec::new();
         while let Some(state) = queue.pop_front() {
             if cancel.is_some_and(Cancel::is_due) {
                 return Ok((known.len() as u64, false));
@@ -206,9 +178,10 @@ impl<P: Protocol> Part<P> {
     }
 
     /// The model's own properties that have the name of one of the relation.
-    fn promises(&self) -> Vec<(&Named, Condition<P>)> {
+    fn promises(&self) -> Vec<(&Named, Condition)> {
+        let properties = || self.rules.protocol().properties().0.into_iter();
         let own = |property: &Named| {
-            let same = property::all::<P>().into_iter().find(|own| own.name == property.name)?;
+            let same = properties().find(|own| own.name == property.name)?;
             match same.temporal {
                 Temporal::Always(condition) => Some(condition),
                 Temporal::Reachable(_) | Temporal::Liveness(_) => None,
@@ -222,36 +195,19 @@ impl<P: Protocol> Part<P> {
     fn begins(&self, first: &Structure) -> bool {
         first.is_possible(&self.relation) && first.holds(&self.relation, &self.relation.init, &[])
     }
-}
 
-impl<P: Protocol> AnyPart for Part<P> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
-    }
-
-    fn relation(&self) -> &Relation {
-        &self.relation
-    }
-
-    fn assumes(&self) -> &[&'static str] {
-        &self.assumes
-    }
-
-    fn worlds(&self) -> &[Scenario] {
-        &self.worlds
-    }
-
-    fn compare(
+    /// Searches a world, to so many states, and compares each transition with the relation; `see`
+    /// is given each.
+    ///
+    /// # Errors
+    /// If the world cannot be.
+    pub fn compare(
         &self,
         scenario: Scenario,
         (states, cancel): (usize, Option<Cancel>),
         see: &mut dyn FnMut(&Transition<'_>, &Step),
     ) -> Result<Result<Tied, Box<Untied>>, WorldError> {
-        let world = World::new(self.rules, scenario)?;
+        let world = World::of(Arc::clone(&self.rules), scenario)?;
         let untied = |happens: &str, before: &Structure, after: Option<&Structure>| {
             Box::new(Untied {
                 scenario: scenario.to_string(),
@@ -272,7 +228,7 @@ impl<P: Protocol> AnyPart for Part<P> {
         let mut transitions = 0;
         let walked = self.walk(&world, states, cancel, &mut |state, seen| match seen {
             Seen::State(here) => {
-                let fails = |(property, own): &&(&Named, Condition<P>)| {
+                let fails = |(property, own): &&(&Named, Condition)| {
                     here.holds(&self.relation, &property.formula, &[]) && !own.holds(&world, state)
                 };
                 match promises.iter().find(fails) {

@@ -3,6 +3,7 @@
 use super::part::{Part, thing};
 use super::structure::Picture;
 use super::votes::{self, Votes};
+use crate::machine::machine;
 use crate::protocol::quorum::{
     Canvass, Grants, Lists, Message, Observing, Preemption, Process, Quorum, Role, Stable, Storage,
 };
@@ -20,7 +21,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// What is proved of the quorum bully by these rules.
-pub(super) fn parts(rules: &Quorum) -> Result<Vec<Part<Quorum>>, String> {
+pub(super) fn parts(rules: &Quorum) -> Result<Vec<Part>, String> {
     if rules.lists != Lists::One {
         return Err("the proof is about one list of members; give --rule lists=one".to_owned());
     }
@@ -40,7 +41,7 @@ pub(super) fn parts(rules: &Quorum) -> Result<Vec<Part<Quorum>>, String> {
     Ok(vec![Part {
         name: "grants",
         about: "grants of epochs",
-        rules: *rules,
+        rules: machine(*rules),
         relation: votes.relation(WORDS),
         assumes: vec!["every process knows all members, and they do not change"],
         worlds: worlds(rules),
@@ -73,16 +74,16 @@ fn kept(process: &Process, stable: &Stable) -> Stable {
     process.written.unwrap_or(*stable)
 }
 
-fn picture(world: &World<Quorum>, state: &State<Quorum>) -> Picture {
+fn picture(world: &World, state: &State) -> Picture {
     let mut picture = Picture::default();
-    let rules = world.protocol();
+    let rules = world.rules::<Quorum>().expect("a world of this protocol");
     let all: Vec<u64> = world.ids().map(thing).collect();
     let observers = rules.observers(0, all.len());
     let voters = world.ids().filter(|&id| !observers.contains(id)).map(thing).collect::<Vec<_>>();
     votes::tell_of_majorities(&mut picture, &all, &voters, voters.len() / 2 + 1);
     for id in state.ids() {
-        let (me, process) = (thing(id), state.process(id));
-        let Stable { epoch, granted_to, .. } = kept(process, state.stable(id));
+        let (me, process) = (thing(id), state.process_of::<Quorum>(id));
+        let Stable { epoch, granted_to, .. } = kept(process, state.stable_of::<Quorum>(id));
         picture.is("epoch-of", &[me], epoch.into());
         if let Some(to) = granted_to {
             picture.holds("granted-to", &[me, thing(to)]);
@@ -103,7 +104,7 @@ fn picture(world: &World<Quorum>, state: &State<Quorum>) -> Picture {
     }
     for envelope in state.in_flight() {
         let (from, to) = (thing(envelope.from), thing(envelope.to));
-        let epoch = match envelope.message.message {
+        let epoch = match envelope.message.get::<Quorum>().message {
             Message::Grant(epoch) | Message::Entrust(epoch) => epoch,
             // Who yields has granted the next epoch to the one that is next.
             Message::Yield(epoch, next) if next == Some(envelope.to) => epoch + 1,

@@ -3,6 +3,7 @@
 use super::part::{Part, thing};
 use super::structure::Picture;
 use super::votes::{self, Votes};
+use crate::machine::machine;
 use crate::protocol::raft_election::{Message, RaftElection, Role, Storage};
 use crate::world::{Faults, Scenario, Start, State, Timing, World};
 
@@ -18,7 +19,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// What is proved of Raft's election by these rules.
-pub(super) fn parts(rules: &RaftElection) -> Vec<Part<RaftElection>> {
+pub(super) fn parts(rules: &RaftElection) -> Vec<Part> {
     let forgets = match rules.storage {
         Storage::Durable => None,
         Storage::ForgetsVote => Some("forget-vote"),
@@ -28,7 +29,7 @@ pub(super) fn parts(rules: &RaftElection) -> Vec<Part<RaftElection>> {
     vec![Part {
         name: "votes",
         about: "votes in terms",
-        rules: *rules,
+        rules: machine(*rules),
         relation: votes.relation(WORDS),
         assumes: vec!["every process knows all members, and they do not change"],
         worlds: worlds(),
@@ -55,12 +56,13 @@ fn worlds() -> Vec<Scenario> {
     ]
 }
 
-fn picture(world: &World<RaftElection>, state: &State<RaftElection>) -> Picture {
+fn picture(world: &World, state: &State) -> Picture {
     let mut picture = Picture::default();
     let all: Vec<u64> = world.ids().map(thing).collect();
     votes::tell_of_majorities(&mut picture, &all, &all, all.len() / 2 + 1);
     for id in state.ids() {
-        let (me, process, stable) = (thing(id), state.process(id), state.stable(id));
+        let (me, process, stable) =
+            (thing(id), state.process_of::<RaftElection>(id), state.stable_of::<RaftElection>(id));
         picture.is("term-of", &[me], stable.term.into());
         if let Some(vote) = stable.vote {
             picture.holds("voted", &[me, thing(vote)]);
@@ -77,7 +79,7 @@ fn picture(world: &World<RaftElection>, state: &State<RaftElection>) -> Picture 
         }
     }
     for envelope in state.in_flight() {
-        if let Message::VoteGranted(term) = envelope.message {
+        if let Message::VoteGranted(term) = *envelope.message.get::<RaftElection>() {
             let (from, to) = (thing(envelope.from), thing(envelope.to));
             picture.holds("vote-in-flight", &[from, to, term.into()]);
         }

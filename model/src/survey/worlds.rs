@@ -1,6 +1,6 @@
 //! The worlds of the survey.
 
-use crate::erased::AnyProtocol;
+use crate::machine::AnyProtocol;
 use crate::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Timed, Timing, WorldError,
 };

@@ -5,8 +5,8 @@
 use super::explore;
 use super::scenario::{Case, cases, every_protocol};
 use crate::disk::{found, in_pieces};
-use bellwether_model::check::{Limits, Options, Verdict, decide};
-use bellwether_model::property::Kind;
+use bellwether_model::check::{Limits, Options, Verdict, check};
+use bellwether_model::property::{self, Kind};
 use std::cell::Cell;
 
 /// The most states that are searched.
@@ -19,10 +19,10 @@ fn what_is_found_in_files_is_what_is_found_in_memory() {
     let pieces = (0..8_u32, 500..MOST);
     explore(60, (cases(&every_protocol()), pieces), |(case, (groups, piece)): &(Case, _)| {
         let Ok(world) = case.world() else { return Ok(false) };
-        let asked = world.select(&[]).expect("the usual ones");
+        let asked = property::select(&world, &[]).expect("the usual ones");
         let limits = Limits { states: Some(MOST), ..Limits::NONE };
         let options = Options { limits, ..Options::default() };
-        let usual = decide(&*world, &asked, &options, &mut |_| {}).expect("something is asked");
+        let usual = check(&world, &asked, &options, &mut |_| {}).expect("something is asked");
         if usual.cut_short.is_some() {
             return Ok(false);
         }
@@ -38,7 +38,7 @@ fn what_is_found_in_files_is_what_is_found_in_memory() {
             };
             which.into_iter().for_each(|which: usize| met[which].set(met[which].get() + 1));
         }
-        let (report, _) = in_pieces(&*world, 1 << groups, *piece);
+        let (report, _) = in_pieces(&world, 1 << groups, *piece);
         let (usual, ours) = (found(&usual), found(&report));
         match ["states", "properties", "bounds_met"].iter().find(|&&at| usual[at] != ours[at]) {
             None => Ok(true),

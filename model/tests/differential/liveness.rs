@@ -6,8 +6,10 @@
 use super::explore;
 use super::scenario::{Case, cases, delays, every_protocol};
 use bellwether_model::check::Verdict;
-use bellwether_model::erased::{AnyCondition, AnyState, AnyWorld};
-use bellwether_model::property::{AGREED_WITHIN, Liveness, Temporal};
+use bellwether_model::property::{self, AGREED_WITHIN, Liveness, Temporal};
+use bellwether_model::world::Condition;
+use bellwether_model::world::State;
+use bellwether_model::world::World;
 use bellwether_model::world::{Faults, Heals, Scenario, Start, Timed, Timing};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -20,7 +22,7 @@ const BOUNDS: [u8; 2] = [10, 100];
 
 /// The states of a world, and where each action leads.
 struct Graph {
-    states: Vec<AnyState>,
+    states: Vec<State>,
     /// Of each state, where it leads, and whether by a tick.
     next: Vec<Vec<(usize, bool)>>,
     /// Whether a cut link is still to heal.
@@ -30,17 +32,17 @@ struct Graph {
 }
 
 impl Graph {
-    fn of(world: &dyn AnyWorld) -> Graph {
+    fn of(world: &World) -> Graph {
         let states = vec![world.initial()];
         let mut graph = Graph { states, next: Vec::new(), broken: Vec::new(), leaves: false };
-        let mut known: HashMap<AnyState, usize> = HashMap::from([(world.initial(), 0)]);
+        let mut known: HashMap<State, usize> = HashMap::from([(world.initial(), 0)]);
         while let Some(state) = graph.states.get(graph.next.len()).cloned() {
-            let actions = world.enabled(&state);
+            let actions = world.actions(&state);
             let named: Vec<_> = actions.iter().map(ToString::to_string).collect();
             graph.broken.push(named.iter().any(|name| name.ends_with(" heals")));
             let mut next = Vec::new();
             for (action, name) in actions.iter().zip(&named) {
-                let after = world.apply(&state, action);
+                let after = world.apply(&state, action).state;
                 graph.leaves |= world.exceeds(&after).is_some();
                 let to = *known.entry(after).or_insert_with_key(|after| {
                     graph.states.push(after.clone());
@@ -70,7 +72,7 @@ impl Graph {
 
     /// Whether some execution that ticks for ever is wrong again and again: some tick lies on a way
     /// round through a wrong state. By definition, and so slowly.
-    fn is_wrong_for_ever(&self, wrong: impl Fn(&AnyState) -> bool, must_heal: bool) -> bool {
+    fn is_wrong_for_ever(&self, wrong: impl Fn(&State) -> bool, must_heal: bool) -> bool {
         let allowed = |at: usize| !(must_heal && self.broken[at]);
         let mut forth: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
         let mut back = forth.clone();
@@ -95,8 +97,8 @@ impl Graph {
 }
 
 /// What `◇□` asks of a state.
-fn lasting(world: &dyn AnyWorld, name: &str) -> AnyCondition {
-    let asked = world.select(&[name.to_owned()]).expect("it exists");
+fn lasting(world: &World, name: &str) -> Condition {
+    let asked = property::select(world, &[name.to_owned()]).expect("it exists");
     match asked[0].temporal.clone() {
         Temporal::Liveness(Liveness::EventuallyAlways(condition)) => condition,
         other => panic!("{name} is {other:?}"),
@@ -111,19 +113,20 @@ pub(super) fn differ((case, more): &(Case, Vec<u8>)) -> Result<bool, String> {
     let names = ["stabilises", "settles"];
     let Some(report) = case.check(&names, MOST) else { return Ok(false) };
     let world = case.world().expect("it was searched");
-    let graph = Graph::of(&*world);
+    let graph = Graph::of(&world);
     if graph.leaves {
         return Ok(false);
     }
     let must_heal = case.scenario.heals == Heals::Must;
     for decision in &report.decisions {
         let name = decision.property.name;
-        let condition = lasting(&*world, name);
-        let wrong = graph.is_wrong_for_ever(|state| !world.holds(&condition, state), must_heal);
+        let condition = lasting(&world, name);
+        let wrong = graph.is_wrong_for_ever(|state| !condition.holds(&world, state), must_heal);
         if wrong != (decision.verdict == Verdict::Violated) {
             return Err(format!("{name}: {:?}, by definition {wrong}: {case:?}", decision.verdict));
         }
-        let elects = world.select(&[]).expect("the usual ones").iter().any(|p| p.name == name);
+        let elects =
+            property::select(&world, &[]).expect("the usual ones").iter().any(|p| p.name == name);
         if wrong && elects {
             bounded(&case, name)?;
         }

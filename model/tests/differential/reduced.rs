@@ -2,9 +2,9 @@
 
 use super::explore;
 use super::scenario::{Case, cases, every_protocol};
-use bellwether_model::check::{CheckError, Limits, Options, Reason, Reduction, Verdict, decide};
-use bellwether_model::erased::AnyProperty;
-use bellwether_model::property::Kind;
+use bellwether_model::check::{CheckError, Limits, Options, Reason, Reduction, Verdict, check};
+use bellwether_model::property::Property;
+use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::bully::{Bully, Timer};
 use bellwether_model::protocol::{Id, REGISTRY};
 use bellwether_model::world::{Action, Budget, Faults, Scenario, State, Timing, World};
@@ -18,11 +18,11 @@ const MOST: u64 = 20_000;
 type Found = (u64, Vec<(&'static str, Verdict, Value)>);
 
 /// What is found; `None` if there are too many states, or the reduction has nothing to say.
-fn found(case: &Case, asked: &[AnyProperty], reduction: Reduction) -> Option<Found> {
+fn found(case: &Case, asked: &[Property], reduction: Reduction) -> Option<Found> {
     let world = case.world().ok()?;
     let limits = Limits { states: Some(MOST), ..Limits::NONE };
     let options = Options { limits, reduction, ..Options::default() };
-    let report = match decide(&*world, asked, &options, &mut |_| {}) {
+    let report = match check(&world, asked, &options, &mut |_| {}) {
         Ok(report) => report,
         Err(CheckError::NotReduced(_) | CheckError::NothingReduced) => return None,
         Err(error) => panic!("{error}"),
@@ -49,7 +49,7 @@ fn without_dead_messages_the_same_is_found() {
         let faults = Faults { losses: Budget::NONE, duplicates: 0, ..faults };
         let case = case.with(Scenario { faults, capacity: None, ..case.scenario });
         let Ok(world) = case.world() else { return Ok(false) };
-        let mut asked = world.select(&[]).expect("the usual ones");
+        let mut asked = property::select(&world, &[]).expect("the usual ones");
         asked.retain(|property| property.kind() != Kind::Liveness);
         let Some((left, ours)) = found(&case, &asked, Reduction::DeadMessages) else {
             return Ok(false);
@@ -76,17 +76,17 @@ fn a_heartbeat_that_told_nothing_new_is_heeded_when_it_is_late() {
     let world = world.without_dead_messages().expect("a world that can be reduced");
     let [follower, _, leader] = [1, 2, 3].map(|number| Id::at(number - 1));
     let expires = |of: Id, which: Timer| {
-        move |action: &Action<Bully>| match *action {
-            Action::Expire { id, timer, .. } => id == of && timer == which,
+        move |action: &Action| match *action {
+            Action::Expire { id, timer, .. } => id == of && timer.get::<Bully>() == which,
             _ => false,
         }
     };
-    let arrives = |action: &Action<Bully>| match action {
+    let arrives = |action: &Action| match action {
         Action::Deliver(sent) => (sent.from, sent.to) == (leader, follower),
         _ => false,
     };
-    let crashes = |action: &Action<Bully>| matches!(action, Action::Crash(id) if *id == leader);
-    let after = |state: &State<Bully>, is: &dyn Fn(&Action<Bully>) -> bool| {
+    let crashes = |action: &Action| matches!(action, Action::Crash(id) if *id == leader);
+    let after = |state: &State, is: &dyn Fn(&Action) -> bool| {
         let mut enabled = Vec::new();
         world.enabled(state, &mut enabled);
         let action = enabled.iter().find(|action| is(action)).expect("it can happen");
@@ -97,7 +97,7 @@ fn a_heartbeat_that_told_nothing_new_is_heeded_when_it_is_late() {
     assert_eq!(after(&sent, &arrives).process(follower), sent.process(follower));
     let crashed = after(&sent, &crashes);
     let suspects = after(&crashed, &expires(follower, Timer::Watch));
-    assert_eq!(suspects.process(follower).leader, None);
+    assert_eq!(suspects.process_of::<Bully>(follower).leader, None);
     let late = after(&suspects, &arrives);
-    assert!(late.process(follower).leader == Some(leader) && !late.up(leader));
+    assert!(late.process_of::<Bully>(follower).leader == Some(leader) && !late.up(leader));
 }

@@ -1,10 +1,12 @@
 //! Random worlds of every protocol: a variant, some of its rules replaced, and a small scenario.
 
-use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, decide};
+use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check};
 use bellwether_model::cli::{ProtocolArgs, WorldArgs};
-use bellwether_model::erased::{AnyProperty, AnyProtocol, AnyRules, AnyWorld};
-use bellwether_model::property::Kind;
+use bellwether_model::machine::{AnyProtocol, Machine};
+use bellwether_model::property::Property;
+use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::REGISTRY;
+use bellwether_model::world::World;
 use bellwether_model::world::{
     Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Scenario,
     Slow, Start, Symmetry, Timed, Timing, WorldError,
@@ -49,12 +51,12 @@ impl Case {
     }
 
     /// The world; some scenarios contradict themselves, or the rules.
-    pub(crate) fn world(&self) -> Result<Arc<dyn AnyWorld>, WorldError> {
-        self.rules().world(self.scenario)
+    pub(crate) fn world(&self) -> Result<Arc<World>, WorldError> {
+        World::of(self.rules(), self.scenario).map(Arc::new)
     }
 
     /// The rules.
-    pub(crate) fn rules(&self) -> Arc<dyn AnyRules> {
+    pub(crate) fn rules(&self) -> Arc<dyn Machine> {
         let ProtocolArgs { variant, rules, .. } = &self.args;
         self.protocol().rules(variant.as_deref(), rules).expect("the rules exist")
     }
@@ -85,16 +87,16 @@ impl Case {
         let names: Vec<_> = properties.iter().map(|&name| name.to_owned()).collect();
         let asked = match properties {
             [] => self.all(),
-            _ => world.select(&names).expect("they exist"),
+            _ => property::select(&world, &names).expect("they exist"),
         };
         let limits = Limits { states: Some(most), ..Limits::NONE };
         let options = Options { limits, ..Options::default() };
-        let report = decide(&*world, &asked, &options, &mut |_| {}).expect("something is asked");
+        let report = check(&world, &asked, &options, &mut |_| {}).expect("something is asked");
         report.cut_short.is_none().then_some(report)
     }
 
     /// Every property that any world can be asked for.
-    fn all(&self) -> Vec<AnyProperty> {
+    fn all(&self) -> Vec<Property> {
         self.protocol().properties().0
     }
 }

@@ -2,9 +2,10 @@
 
 use super::explore;
 use super::scenario::{Case, cases, delays, every_protocol};
-use bellwether_model::check::{Engine, Limits, Options, Report, Verdict, decide};
-use bellwether_model::erased::{AnyProperty, AnyWorld};
+use bellwether_model::check::{Engine, Limits, Options, Report, Verdict, check};
+use bellwether_model::property::{self, Property};
 use bellwether_model::property::{Kind, Temporal};
+use bellwether_model::world::World;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -15,15 +16,15 @@ const MOST: u64 = 6_000;
 const STEPS: u64 = 4_000;
 
 fn report(
-    world: &dyn AnyWorld,
-    properties: &[AnyProperty],
+    world: &World,
+    properties: &[Property],
     engine: Engine,
     (threads, seed): (usize, u64),
 ) -> Report {
     let states = Some(if engine == Engine::Exact { MOST } else { STEPS });
     let limits = Limits { states, ..Limits::NONE };
     let options = Options { engine, threads, limits, seed, depth: 80, ..Options::default() };
-    decide(world, properties, &options, &mut |_| {}).expect("it ends")
+    check(world, properties, &options, &mut |_| {}).expect("it ends")
 }
 
 /// What must be the same with any number of threads.
@@ -37,19 +38,19 @@ fn told(report: &Report) -> Value {
 }
 
 /// Takes the steps of each counterexample, which must end where its property is violated.
-fn replay(world: &dyn AnyWorld, report: &Report) -> Result<(), String> {
+fn replay(world: &World, report: &Report) -> Result<(), String> {
     for decision in &report.decisions {
         let name = decision.property.name;
         let Some(found) = &decision.counterexample else { continue };
         let mut state = world.initial();
         for action in &found.steps {
-            if !world.enabled(&state).contains(action) {
+            if !world.actions(&state).contains(action) {
                 return Err(format!("{name}: {action} cannot happen in {state:?}"));
             }
-            state = world.apply(&state, action);
+            state = world.apply(&state, action).state;
         }
         let Temporal::Always(condition) = &decision.property.temporal else { continue };
-        if world.holds(condition, &state) {
+        if condition.holds(world, &state) {
             return Err(format!("{name} is not violated in {state:?}"));
         }
     }
@@ -59,7 +60,7 @@ fn replay(world: &dyn AnyWorld, report: &Report) -> Result<(), String> {
 fn differ((case, seed): &(Case, u64)) -> Result<bool, String> {
     let Ok(world) = case.world() else { return Ok(false) };
     let world = &*world;
-    let mut properties = world.select(&[]).expect("the usual ones");
+    let mut properties = property::select(world, &[]).expect("the usual ones");
     properties.retain(|property| property.kind() != Kind::Liveness);
     let walks = report(world, &properties, Engine::Simulation, (1, *seed));
     let threads = report(world, &properties, Engine::Simulation, (3, *seed));

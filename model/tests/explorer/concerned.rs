@@ -1,6 +1,7 @@
 //! The processes that keep a property from holding in a state.
 
-use bellwether_model::erased::AnyWorld;
+use bellwether_model::explore;
+use bellwether_model::property;
 use bellwether_model::property::Temporal;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::world::{Faults, Scenario, World};
@@ -10,8 +11,9 @@ use bellwether_model::world::{Faults, Scenario, World};
 fn of_several_leaders_all_are_concerned() {
     let cut = Scenario { faults: Faults { cuts: 3, ..Faults::NONE }, ..Scenario::calm(3) };
     let world = World::new(Bully::RECOMMENDED, cut).expect("a world");
-    let world: &dyn AnyWorld = &world;
-    let property = world.select(&["at-most-one-leader".to_owned()]).expect("it exists").remove(0);
+    let world: &World = &world;
+    let property =
+        property::select(world, &["at-most-one-leader".to_owned()]).expect("it exists").remove(0);
     let Temporal::Always(asked) = property.temporal else { panic!("it is safety") };
     // What happens next, by a linear congruential generator (Knuth's MMIX).
     let mut random = 1_u64;
@@ -24,15 +26,15 @@ fn of_several_leaders_all_are_concerned() {
     for _ in 0..200 {
         let (mut state, mut path) = (world.initial(), Vec::new());
         for _ in 0..30 {
-            let enabled = world.enabled(&state);
+            let enabled = world.actions(&state);
             if enabled.is_empty() {
                 break;
             }
-            let action = enabled[next(enabled.len())].clone();
-            state = world.apply(&state, &action);
+            let action = enabled[next(enabled.len())];
+            state = world.apply(&state, &action).state;
             path.push(action);
         }
-        for moment in world.moments(&path, std::slice::from_ref(&asked)) {
+        for moment in explore::moments(world, &path, std::slice::from_ref(&asked)) {
             let processes = moment.processes.iter();
             let leaders = processes.filter(|one| one.up && one.leader == Some(one.id));
             let leaders: Vec<_> = leaders.map(|one| one.id).collect();

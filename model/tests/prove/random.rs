@@ -4,7 +4,7 @@
 
 use super::{CONTROLS, RIGHT, parts_of, solvers};
 use bellwether_model::prove::relation::{Expr, Kind, Relation, Sort};
-use bellwether_model::prove::{AnyPart, Structure, prove};
+use bellwether_model::prove::{Part, Structure, prove};
 use bellwether_model::world::{Faults, Network, Scenario, Start, Timing};
 
 /// Random numbers from a seed (splitmix64).
@@ -66,13 +66,13 @@ fn perturbed(relation: &Relation, structure: &Structure, draw: &mut Draw) -> Str
 }
 
 /// Some states of the model, and of each some that are like it.
-fn states(part: &dyn AnyPart, draw: &mut Draw) -> Vec<Structure> {
+fn states(part: &Part, draw: &mut Draw) -> Vec<Structure> {
     let mut all = Vec::new();
-    for &scenario in part.worlds() {
+    for &scenario in &part.worlds {
         let compared = part.compare(scenario, (60, None), &mut |transition, _| {
             if draw.one_in(3) {
                 all.push(transition.before.clone());
-                all.push(perturbed(part.relation(), transition.before, draw));
+                all.push(perturbed(&part.relation, transition.before, draw));
             }
         });
         compared.expect("possible").expect("each is a step");
@@ -124,10 +124,10 @@ fn what_a_solver_proves_no_step_breaks() {
             let words = draw.of(&words);
             let parts = parts_of(words);
             let part = draw.of(&parts);
-            let relation = changed(part.relation().clone(), &mut draw);
+            let relation = changed(part.relation.clone(), &mut draw);
             let proof = prove(&relation, &solver, &mut |_| {}).expect("it is a solver");
             whole += usize::from(proof.kept.iter().all(|&kept| kept));
-            for state in states(&**part, &mut draw) {
+            for state in states(part, &mut draw) {
                 let kept = step_from(&relation, &proof.kept, &state, &mut draw);
                 steps += kept.unwrap_or_else(|wrong| panic!("{words}: {wrong}"));
             }
@@ -167,7 +167,7 @@ fn no_transition_of_a_random_world_is_no_step() {
         let words = draw.of(&words);
         // Those with clocks need durations; the part that is about them has worlds of its own.
         let scenario = scenario(&mut draw);
-        for part in parts_of(words).iter().filter(|part| part.name() != "clocks") {
+        for part in parts_of(words).iter().filter(|part| part.name != "clocks") {
             // Some scenarios contradict themselves, or the rules.
             let Ok(tied) = part.compare(scenario, (150, None), &mut |_, _| {}) else { continue };
             let tied = tied.unwrap_or_else(|untied| panic!("{words}: {untied:?}"));

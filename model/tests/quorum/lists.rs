@@ -14,13 +14,13 @@ fn of(nodes: usize) -> Scenario {
 }
 
 /// The lists by which processes come to lead.
-fn lists_with_a_leader(world: &World<Quorum>) -> BTreeSet<u8> {
+fn lists_with_a_leader(world: &World) -> BTreeSet<u8> {
     let mut known = HashSet::from([world.initial()]);
     let mut todo: VecDeque<_> = known.iter().cloned().collect();
     let mut found = BTreeSet::new();
     while let Some(state) = todo.pop_front() {
-        let leads = |id: &_| state.process(*id).role == Role::Leader;
-        found.extend(state.ids().filter(leads).map(|id| state.process(id).list));
+        let leads = |id: &_| state.process_of::<Quorum>(*id).role == Role::Leader;
+        found.extend(state.ids().filter(leads).map(|id| state.process_of::<Quorum>(id).list));
         let mut actions = Vec::new();
         world.enabled(&state, &mut actions);
         for action in actions {

@@ -61,8 +61,8 @@ fn an_observer_is_in_no_election_and_in_no_majority() {
         let mut known = HashSet::from([world.initial()]);
         let mut todo: VecDeque<_> = known.iter().cloned().collect();
         while let Some(state) = todo.pop_front() {
-            assert_eq!(state.process(observer).role, Role::Follower, "{state:?}");
-            let counted = |id: Id| state.process(id).granted.contains(observer);
+            assert_eq!(state.process_of::<Quorum>(observer).role, Role::Follower, "{state:?}");
+            let counted = |id: Id| state.process_of::<Quorum>(id).granted.contains(observer);
             assert!(!state.ids().any(counted), "{state:?}");
             let mut actions = Vec::new();
             world.enabled(&state, &mut actions);

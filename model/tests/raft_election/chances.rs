@@ -11,7 +11,7 @@ use std::collections::HashMap;
 ///
 /// A step out of the boundary may lead anywhere, so where there is one, nothing is `Stable`. That
 /// no leader lasts is said of what is inside.
-pub(crate) fn fate(world: &World<RaftElection>) -> Fate {
+pub(crate) fn fate(world: &World) -> Fate {
     let graph = Graph::of(world);
     let following = following();
     let (with, without): (Vec<usize>, Vec<usize>) =
@@ -34,8 +34,8 @@ pub(crate) fn fate(world: &World<RaftElection>) -> Fate {
 }
 
 /// That some leader has a majority behind it.
-fn following() -> Condition<RaftElection> {
-    let named = property::all().into_iter().find(|p| p.name == "stable-leader");
+fn following() -> Condition {
+    let named = property::all::<RaftElection>().into_iter().find(|p| p.name == "stable-leader");
     match named.expect("it exists").temporal {
         Temporal::Liveness(Liveness::EventuallyAlways(following)) => following,
         _ => panic!("stable-leader says what lasts in the end"),
@@ -44,14 +44,14 @@ fn following() -> Condition<RaftElection> {
 
 /// All reachable states within the bounds, and the fair steps between them.
 struct Graph {
-    states: Vec<State<RaftElection>>,
+    states: Vec<State>,
     before: Vec<Vec<usize>>,
     /// Those with an owed step out of the boundary.
     beyond: Vec<usize>,
 }
 
 impl Graph {
-    fn of(world: &World<RaftElection>) -> Graph {
+    fn of(world: &World) -> Graph {
         let mut graph = Graph { states: Vec::new(), before: Vec::new(), beyond: Vec::new() };
         let mut known = HashMap::new();
         graph.number(&mut known, world.initial());
@@ -75,11 +75,7 @@ impl Graph {
         graph
     }
 
-    fn number(
-        &mut self,
-        known: &mut HashMap<State<RaftElection>, usize>,
-        state: State<RaftElection>,
-    ) -> usize {
+    fn number(&mut self, known: &mut HashMap<State, usize>, state: State) -> usize {
         *known.entry(state).or_insert_with_key(|state| {
             self.states.push(state.clone());
             self.before.push(Vec::new());

@@ -8,20 +8,25 @@ use bellwether_model::world::{Action, Scenario, State, World};
 use std::collections::{HashSet, VecDeque};
 use std::mem::{Discriminant, discriminant};
 
-type Pair = (State<RaftElection>, State<RaftElection>);
+type Pair = (State, State);
 
 /// An action without the names in it.
 #[derive(Debug, PartialEq)]
 enum Nameless {
-    Message(Discriminant<Action<RaftElection>>, u8, u8, Discriminant<Message>),
-    Other(Action<RaftElection>),
+    Message(Discriminant<Action>, u8, u8, Discriminant<Message>),
+    Other(Action),
 }
 
-fn nameless(action: &Action<RaftElection>) -> Nameless {
+fn nameless(action: &Action) -> Nameless {
     match action {
         Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => {
             let (from, to) = (e.from.number(), e.to.number());
-            Nameless::Message(discriminant(action), from, to, discriminant(&e.message))
+            Nameless::Message(
+                discriminant(action),
+                from,
+                to,
+                discriminant(e.message.get::<RaftElection>()),
+            )
         }
         other => Nameless::Other(*other),
     }
@@ -38,7 +43,7 @@ pub(crate) fn walk(rules: RaftElection, scenario: Scenario, most: usize) -> usiz
     while let Some((a, b)) = todo.pop_front() {
         different += usize::from(a != b);
         compare(&named, &plain, (&a, &b));
-        let actions = |world: &World<_>, state| {
+        let actions = |world: &World, state| {
             let mut actions = Vec::new();
             world.enabled(state, &mut actions);
             actions
@@ -56,11 +61,7 @@ pub(crate) fn walk(rules: RaftElection, scenario: Scenario, most: usize) -> usiz
     different
 }
 
-fn compare(
-    named: &World<RaftElection>,
-    plain: &World<RaftElection>,
-    (a, b): (&State<RaftElection>, &State<RaftElection>),
-) {
+fn compare(named: &World, plain: &World, (a, b): (&State, &State)) {
     for property in property::all::<RaftElection>() {
         property.temporal.map(|asked| {
             let answers = (asked.holds(named, a), asked.holds(plain, b));

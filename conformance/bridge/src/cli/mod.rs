@@ -11,7 +11,7 @@ use anyhow::Context;
 use bellwether_engine::cli::{
     About, More, called, fail, parse, tell_when_stopped, with_durations, without_clock,
 };
-use bellwether_engine::erased::Registry;
+use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};

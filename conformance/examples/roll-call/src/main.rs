@@ -6,7 +6,7 @@ mod spec;
 
 use bellwether_bridge::cli::commands;
 use bellwether_engine::cli::{self, More, Tool};
-use bellwether_engine::erased::{Entry, Registry};
+use bellwether_engine::machine::{Entry, Registry};
 
 static REGISTRY: Registry = Registry(&[&Entry::<spec::RollCall>::NEW]);
 

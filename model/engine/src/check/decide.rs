@@ -1,18 +1,21 @@
 //! From a world and its properties to verdicts.
 
+mod error;
 mod graph;
 mod reduced;
 
-use super::exact::{DiskError, Exact, Goal, How, MeetError, Plan, Saved, SearchError};
+pub use error::CheckError;
+
+use super::exact::{Distributed, Exact, Goal, How, Plan, Saved};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
 use super::{peak_rss_bytes, reference, simulation};
-use crate::erased::{AnyCondition, AnyProperty, AnySpace, AnyWorld};
 use crate::property::{Kind, Property, Temporal};
-use crate::protocol::Protocol;
-use crate::world::{NotReduced, World, WorldError};
+use crate::world::packed::Packed;
+use crate::world::{Condition, World};
 use graph::on_graph;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Decides every one of `properties` in `world`, telling `look` of violations as they are found,
@@ -23,27 +26,42 @@ use std::time::Instant;
 ///
 /// # Errors
 /// If nothing is asked that the engine decides, if the world is too large for any but random walks,
-/// if the system gives no threads, if processes of a
-/// search do not find each other, or if stateright and the exact engine disagree on the number of
+/// if the system gives no threads, or if stateright and the exact engine disagree on the number of
 /// states.
-pub fn check<P: Protocol>(
-    world: &World<P>,
-    properties: &[Property<P>],
+pub fn check(
+    world: &World,
+    properties: &[Property],
     options: &Options,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
-    let properties: Vec<_> = properties.iter().map(|p| p.map(AnyCondition::of)).collect();
-    decide(world, &properties, options, look)
+    if options.engine == Engine::Dataflow {
+        return Err(CheckError::NoDataflow);
+    }
+    decide_by(world, properties, (options, None), look)
 }
 
-/// Like [`check`], in a world of which the protocol is known only at run time.
+/// Like [`check`], with the states searched by `distributed`, whatever engine the options name.
 ///
 /// # Errors
-/// As [`check`].
-pub fn decide(
-    world: &dyn AnyWorld,
-    properties: &[AnyProperty],
+/// As [`check`], and if the processes of the search do not search together.
+pub fn decide_distributed(
+    distributed: &dyn Distributed,
+    world: &World,
+    properties: &[Property],
     options: &Options,
+    look: &mut (dyn FnMut(Event) + Send),
+) -> Result<Report, CheckError> {
+    let options = Options { engine: Engine::Dataflow, ..options.clone() };
+    decide_by(world, properties, (&options, Some(distributed)), look)
+}
+
+/// How to search, and what searches, if it is not one of the engines here.
+type Means<'a> = (&'a Options, Option<&'a dyn Distributed>);
+
+fn decide_by(
+    world: &World,
+    properties: &[Property],
+    (options, by): Means<'_>,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     if properties.is_empty() {
@@ -66,13 +84,13 @@ pub fn decide(
         _ if options.reduction == Reduction::DeadMessages => {
             reduced::without_dead_messages(world, properties, options, look)?
         }
-        Engine::Exact | Engine::Dataflow => exact(world, properties, options, look)?,
+        Engine::Exact | Engine::Dataflow => exact(world, properties, (options, by), look)?,
         Engine::Simulation => simulation::search(world, properties, options, look)?,
         engine => {
             let mut found = reference::search(world, properties, options, look);
             if liveness && found.cut_short.is_none() {
                 let mut look = |event| look(again(event));
-                let ours = exact(world, properties, options, &mut look)?;
+                let ours = exact(world, properties, (options, None), &mut look)?;
                 let (exact, reference) = (ours.counts, found.counts);
                 let same =
                     exact.distinct == reference.distinct && exact.generated == reference.generated;
@@ -87,11 +105,11 @@ pub fn decide(
     let Found { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
     let Found { decisions, simulation, resumed_after, .. } = found;
     Ok(Report {
-        world: world.share(),
+        world: Arc::new(world.clone()),
         engine: options.engine,
         reduction: options.reduction,
         threads: options.threads,
-        processes: options.hosts.as_ref().map_or(1, |hosts| hosts.addresses.len()),
+        processes: by.map_or(1, Distributed::processes),
         counts,
         elapsed: started.elapsed(),
         peak_rss_bytes: peak_rss_bytes(),
@@ -140,9 +158,9 @@ impl Found {
 }
 
 fn exact(
-    world: &dyn AnyWorld,
-    properties: &[AnyProperty],
-    options: &Options,
+    world: &World,
+    properties: &[Property],
+    (options, by): Means<'_>,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Found, CheckError> {
     let mut questions = Vec::new();
@@ -153,12 +171,17 @@ fn exact(
     let Options { limits, first, .. } = *options;
     let started = Instant::now();
     let identity = || identity(world, properties);
-    let (exact, mut space) =
-        search(world.pack(&questions), (edges, &violations), options, identity, look)?;
+    let (exact, mut space) = search(
+        Box::new(Packed::new(world, questions)),
+        (edges, &violations),
+        (options, by),
+        identity,
+        look,
+    )?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     look(Event::Progress(at));
-    let mut decided = on_states(&exact, &mut *space, &asked);
+    let mut decided = on_states(&exact, &mut space, &asked);
     at.elapsed = started.elapsed();
     let mut watch = Watch::new(limits, at, look);
     for (property, decision) in properties.iter().zip(&decided) {
@@ -172,7 +195,7 @@ fn exact(
     if edges && without_graph.is_none() {
         let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
         let (why, saved) = (cut_short.or_else(no_room), exact.saved());
-        let stopped = on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
+        let stopped = on_graph((exact, why), &space, &asked, first, &mut decided, &mut watch);
         cut_short = stopped.0;
         trouble = trouble.or(stopped.1);
         if matches!(cut_short, None | Some(Reason::FirstViolation)) {
@@ -180,7 +203,7 @@ fn exact(
         }
     } else {
         let (why, saved) = (cut_short.or(without_graph), exact.saved());
-        on_graph((exact, why), &*space, &asked, first, &mut decided, &mut watch);
+        on_graph((exact, why), &space, &asked, first, &mut decided, &mut watch);
         saved.into_iter().for_each(Saved::clear);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
@@ -204,17 +227,16 @@ fn without_graph(options: &Options) -> Option<Reason> {
 
 /// Searches a space, as the options say, and gives it back.
 fn search(
-    mut space: Box<dyn AnySpace>,
+    mut space: Box<Packed>,
     (edges, violations): (bool, &[(&'static str, Goal)]),
-    options: &Options,
+    (options, by): Means<'_>,
     identity: impl Fn() -> serde_json::Value,
     look: &mut (dyn FnMut(Event) + Send),
-) -> Result<(Exact, Box<dyn AnySpace>), CheckError> {
+) -> Result<(Exact, Box<Packed>), CheckError> {
     let Options { limits, threads, first, .. } = *options;
-    let found = if options.engine == Engine::Dataflow {
-        let (hosts, disk, of) = (options.hosts.as_ref(), options.disk.as_ref(), identity());
-        let workers = threads;
-        Exact::dataflow(space, Plan { limits, workers, hosts, of, disk, violations, first, look })
+    let found = if let Some(distributed) = by {
+        let (disk, of, workers) = (options.disk.as_ref(), identity(), threads);
+        distributed.search(space, Plan { limits, workers, of, disk, violations, first, look })
     } else {
         let disk = options.disk.as_ref().map(|disk| (disk, identity()));
         let how = How { limits, edges, threads, violations, first, disk, look };
@@ -224,8 +246,8 @@ fn search(
 }
 
 /// What is searched: a search of anything else is another one.
-fn identity(world: &dyn AnyWorld, properties: &[AnyProperty]) -> serde_json::Value {
-    let rules = world.rules();
+fn identity(world: &World, properties: &[Property]) -> serde_json::Value {
+    let rules = world.machine();
     let properties: Vec<_> = properties.iter().map(|property| property.name).collect();
     serde_json::json!({
         "protocol": rules.protocol().name(),
@@ -240,11 +262,7 @@ fn is_violated(decision: &Option<Decision>) -> bool {
 }
 
 /// The decisions on what states alone decide, in the places of the properties.
-fn on_states(
-    exact: &Exact,
-    space: &mut dyn AnySpace,
-    asked: &[Asked<'_>],
-) -> Vec<Option<Decision>> {
+fn on_states(exact: &Exact, space: &mut Packed, asked: &[Asked<'_>]) -> Vec<Option<Decision>> {
     let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
     let mut paths = exact.paths(space, &goals).into_iter();
     let decide = |asked: &Asked<'_>| {
@@ -259,13 +277,13 @@ fn on_states(
 
 /// A property whose conditions are questions, known by their bits in the answers.
 struct Asked<'p> {
-    property: &'p AnyProperty,
+    property: &'p Property,
     temporal: Temporal<u32>,
     premise: Option<u32>,
 }
 
 impl<'p> Asked<'p> {
-    fn new(property: &'p AnyProperty, questions: &mut Vec<AnyCondition>) -> Self {
+    fn new(property: &'p Property, questions: &mut Vec<Condition>) -> Self {
         let mut ask = |condition| {
             questions.push(condition);
             // Bit 0 is the world's own.
@@ -310,7 +328,7 @@ impl Missing {
 /// The verdict, if what shows it is `found`: a violation, or for reachability an example. It may
 /// have taken too much memory to say how it is reached.
 fn verdict(
-    property: &AnyProperty,
+    property: &Property,
     found: bool,
     shown: Option<Counterexample>,
     missing: Missing,
@@ -326,78 +344,4 @@ fn verdict(
     let (verdict, reason) = Verdict::of(property.kind(), found, incomplete);
     let counterexample = shown.filter(|_| verdict == Verdict::Violated);
     Decision { property: property.clone(), verdict, reason, counterexample }
-}
-
-/// Why a check gives no report.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// A run that checks nothing is an error.
-    #[error("no property was asked for, so nothing would be checked")]
-    NothingAsked,
-    /// The world is too large to be searched.
-    #[error(transparent)]
-    World(#[from] WorldError),
-    /// The engine dataflow would search all states and decide nothing.
-    #[error(
-        "the engine dataflow does not decide liveness, and nothing else is asked; use --engine \
-         exact, or ask for other properties too"
-    )]
-    OnlyLiveness,
-    /// Some messages would be left out, and the engine cannot do without them.
-    #[error("only --engine exact leaves messages out, and not with --disk; leave --reduce out")]
-    OnlyExactReduces,
-    /// The reduction says why.
-    #[error("--reduce: {0}")]
-    NotReduced(NotReduced),
-    /// All states would be searched and nothing decided.
-    #[error(
-        "without dead messages neither liveness is decided nor what only this protocol is asked, \
-         and nothing else is asked; leave --reduce out, or ask for other properties too"
-    )]
-    NothingReduced,
-    /// The system gives no threads.
-    #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
-    Threads {
-        /// How many were asked for.
-        threads: usize,
-        /// What the system says.
-        error: String,
-    },
-    /// What is on the disk is no such search, or the disk refuses.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// The processes of a dataflow do not search together.
-    #[error(transparent)]
-    Meet(#[from] MeetError),
-    /// Two searches of one world must reach the same states.
-    #[error(
-        "the engines disagree: exact counts {}/{} states (distinct/generated), {engine} {}/{}; \
-         this is a bug in one of them, please report it with this command line",
-        .exact.distinct, .exact.generated, .reference.distinct, .reference.generated
-    )]
-    Disagreement {
-        /// The other engine.
-        engine: Engine,
-        /// What the exact engine counts.
-        exact: Counts,
-        /// What the other counts.
-        reference: Counts,
-    },
-}
-
-/// What is said already is no further cause.
-impl From<NotReduced> for CheckError {
-    fn from(why: NotReduced) -> Self {
-        CheckError::NotReduced(why)
-    }
-}
-
-impl CheckError {
-    pub(super) fn of(threads: usize, error: SearchError) -> Self {
-        match error {
-            SearchError::Threads(error) => CheckError::Threads { threads, error },
-            SearchError::Disk(error) => CheckError::Disk(error),
-            SearchError::Meet(error) => CheckError::Meet(error),
-        }
-    }
 }

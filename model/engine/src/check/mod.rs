@@ -21,8 +21,8 @@ mod report;
 mod scc;
 mod simulation;
 
-pub use decide::{CheckError, check, decide};
-pub use exact::{Disk, DiskError, Hosts, HostsError, MeetError};
+pub use decide::{CheckError, check, decide_distributed};
+pub use exact::{Disk, DiskError};
 pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
 pub use progress::{Event, Phase, Progress, Watch};
 pub use report::{Counterexample, Counts, Decision, Report, Unfinished, Verdict, holds_within};
@@ -38,8 +38,8 @@ pub enum Engine {
     /// Our own breadth-first search over whole states: what holds is proved for the world.
     #[default]
     Exact,
-    /// The same search, with the states parted among the workers of any number of processes.
-    /// Liveness is not decided there.
+    /// The same search, with the states parted among the workers of any number of processes: that
+    /// of the package `bellwether-dataflow`. Liveness is not decided there.
     Dataflow,
     /// Stateright's breadth-first search over 64-bit fingerprints.
     Bfs,
@@ -80,8 +80,6 @@ pub struct Options {
     /// Where the exact engine puts what has no place in memory, and it and the engine dataflow save
     /// a search. The exact engine then decides liveness on transitions that it computes anew.
     pub disk: Option<Disk>,
-    /// The processes of the engine dataflow, if there are several, each with so many threads.
-    pub hosts: Option<Hosts>,
     /// What the exact engine leaves out of states. Only what is asked of every protocol, and no
     /// liveness, is decided then.
     pub reduction: Reduction,
@@ -111,7 +109,6 @@ impl Default for Options {
             seed: 1,
             depth: DEPTH,
             disk: None,
-            hosts: None,
             reduction: Reduction::None,
         }
     }

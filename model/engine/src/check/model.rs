@@ -1,26 +1,28 @@
 //! A world as a stateright model. What stateright calls a model includes how states and paths are
 //! shown to people, so this stands above [`crate::world`] and not in it.
 
-use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnyState, AnyWorld};
+use crate::property::Property;
 use crate::report::svg;
 use crate::temporal::Temporal;
+use crate::trace::{self, Trace};
 use crate::world::Exceeded;
+use crate::world::{Action, Condition, State, World};
 use stateright::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A formula and its name; no condition is one that holds everywhere.
-pub(crate) type Named = (&'static str, Temporal<Option<AnyCondition>>);
+pub(crate) type Named = (&'static str, Temporal<Option<Condition>>);
 
 /// The name and the formula of a property.
-pub(crate) fn named(property: &AnyProperty) -> Named {
+pub(crate) fn named(property: &Property) -> Named {
     (property.name, property.temporal.clone().map(Some))
 }
 
 /// A world, and what stateright's searches and its Explorer look for in it.
 #[derive(Clone)]
 pub(crate) struct Model {
-    world: Arc<dyn AnyWorld>,
+    world: Arc<World>,
     asked: Vec<Named>,
     exceeded: Arc<Exceeded>,
     violated: Arc<[AtomicBool; SLOTS]>,
@@ -28,9 +30,9 @@ pub(crate) struct Model {
 
 impl Model {
     /// The model of `world`. Liveness is not among what stateright can look for.
-    pub(crate) fn new(world: &dyn AnyWorld, asked: Vec<Named>) -> Model {
+    pub(crate) fn new(world: &World, asked: Vec<Named>) -> Model {
         let violated = Arc::new([const { AtomicBool::new(false) }; SLOTS]);
-        Model { world: world.share(), asked, exceeded: Arc::default(), violated }
+        Model { world: Arc::new(world.clone()), asked, exceeded: Arc::default(), violated }
     }
 
     /// The bounds that a search has found to be exceeded.
@@ -46,31 +48,31 @@ impl Model {
 }
 
 impl stateright::Model for Model {
-    type State = AnyState;
-    type Action = AnyAction;
+    type State = State;
+    type Action = Action;
 
-    fn init_states(&self) -> Vec<AnyState> {
+    fn init_states(&self) -> Vec<State> {
         vec![self.world.initial()]
     }
 
-    fn actions(&self, state: &AnyState, actions: &mut Vec<AnyAction>) {
-        actions.extend(self.world.enabled(state));
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        self.world.enabled(state, actions);
     }
 
-    fn next_state(&self, state: &AnyState, action: AnyAction) -> Option<AnyState> {
-        Some(self.world.apply(state, &action))
+    fn next_state(&self, state: &State, action: Action) -> Option<State> {
+        Some(self.world.apply(state, &action).state)
     }
 
-    fn format_action(&self, action: &AnyAction) -> String {
+    fn format_action(&self, action: &Action) -> String {
         action.to_string()
     }
 
-    fn format_step(&self, state: &AnyState, action: AnyAction) -> Option<String> {
-        Some(self.world.describe(state, &action))
+    fn format_step(&self, state: &State, action: Action) -> Option<String> {
+        Some(trace::describe(&self.world, state, &action))
     }
 
-    fn as_svg(&self, path: Path<AnyState, AnyAction>) -> Option<String> {
-        Some(svg::draw(&self.world.record(&path.into_actions(), None)))
+    fn as_svg(&self, path: Path<State, Action>) -> Option<String> {
+        Some(svg::draw(&Trace::record(&self.world, &path.into_actions(), None)))
     }
 
     /// Safety and reachability. Liveness is not among them: stateright's `eventually` misses cycles
@@ -85,7 +87,7 @@ impl stateright::Model for Model {
         asked.collect()
     }
 
-    fn within_boundary(&self, state: &AnyState) -> bool {
+    fn within_boundary(&self, state: &State) -> bool {
         let bound = self.world.exceeds(state);
         bound.into_iter().for_each(|bound| self.exceeded.note(bound));
         bound.is_none()
@@ -97,18 +99,18 @@ pub(super) const SLOTS: usize = 32;
 
 /// Stateright wants a function for each property, and knows nothing of a model but its type: so
 /// there is one for each place in the list of what is asked.
-type Slot = fn(&Model, &AnyState) -> bool;
+type Slot = fn(&Model, &State) -> bool;
 
-fn slot<const AT: usize>(model: &Model, state: &AnyState) -> bool {
+fn slot<const AT: usize>(model: &Model, state: &State) -> bool {
     match model.asked.get(AT) {
         Some((_, Temporal::Always(Some(condition)))) => {
-            let holds = model.world.holds(condition, state);
+            let holds = condition.holds(&model.world, state);
             if !holds {
                 model.violated[AT].store(true, Ordering::Relaxed);
             }
             holds
         }
-        Some((_, Temporal::Reachable(Some(condition)))) => model.world.holds(condition, state),
+        Some((_, Temporal::Reachable(Some(condition)))) => condition.holds(&model.world, state),
         _ => true,
     }
 }

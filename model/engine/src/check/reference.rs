@@ -10,8 +10,9 @@ use super::Verdict;
 use super::decide::Found;
 use super::model::{Model, SLOTS, named};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
-use crate::erased::{AnyAction, AnyProperty, AnyWorld};
+use crate::property::Property;
 use crate::property::{Kind, Temporal};
+use crate::world::{Action, World};
 use stateright::{Checker, HasDiscoveries, Model as _};
 use std::collections::HashMap;
 use std::thread;
@@ -22,8 +23,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Lets stateright search `world` for violations of the safety properties.
 pub(super) fn search(
-    world: &dyn AnyWorld,
-    properties: &[AnyProperty],
+    world: &World,
+    properties: &[Property],
     options: &Options,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Found {
@@ -46,7 +47,7 @@ pub(super) fn search(
         }
     };
     let violated =
-        |p: &AnyProperty| p.kind() == Kind::Safety && outcome.discoveries.contains_key(p.name);
+        |p: &Property| p.kind() == Kind::Safety && outcome.discoveries.contains_key(p.name);
     let stopped = options.first && properties.iter().any(violated);
     let cut_short = cut_short.or(stopped.then_some(Reason::FirstViolation));
     let bounds_met = world.bounds_met(&exceeded);
@@ -70,7 +71,7 @@ pub(super) fn search(
 }
 
 /// What keeps a complete search from deciding, within the bounds.
-fn missing(property: &AnyProperty, outcome: &Outcome) -> Option<Reason> {
+fn missing(property: &Property, outcome: &Outcome) -> Option<Reason> {
     match property.kind() {
         Kind::Safety => {
             let met = |(name, _): &(_, _)| outcome.discoveries.contains_key(name);
@@ -82,7 +83,7 @@ fn missing(property: &AnyProperty, outcome: &Outcome) -> Option<Reason> {
     }
 }
 
-type Actions = Vec<AnyAction>;
+type Actions = Vec<Action>;
 
 struct Outcome {
     counts: Counts,
@@ -135,8 +136,8 @@ where
 }
 
 fn decide(
-    world: &dyn AnyWorld,
-    property: &AnyProperty,
+    world: &World,
+    property: &Property,
     discovery: Option<&Actions>,
     incomplete: Option<Reason>,
     options: &Options,
@@ -153,7 +154,7 @@ fn decide(
 }
 
 /// A shortest counterexample, by a breadth-first search for this property alone.
-fn shortest(world: &dyn AnyWorld, property: &AnyProperty) -> Option<Actions> {
+fn shortest(world: &World, property: &Property) -> Option<Actions> {
     let alone = Model::new(world, vec![named(property)]);
     let checker = alone.checker().threads(1).spawn_bfs().join();
     checker.discovery(property.name).map(stateright::Path::into_actions)

@@ -1,10 +1,11 @@
 //! What a check found.
 
 use super::{Engine, Reason, Reduction, Simulation};
-use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::property::Kind;
+use crate::property::Property;
 use crate::trace::{Shows, Step, Trace};
 use crate::world::Timed;
+use crate::world::{Action, World};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// What a check found out about a world, and how.
 pub struct Report {
     /// The world that was checked.
-    pub world: Arc<dyn AnyWorld>,
+    pub world: Arc<World>,
     /// Who searched.
     pub engine: Engine,
     /// What was left out of states; counts are of what was left then.
@@ -123,7 +124,7 @@ pub fn holds_within(bounds_met: &[String]) -> String {
 /// A property with its verdict.
 pub struct Decision {
     /// The property.
-    pub property: AnyProperty,
+    pub property: Property,
     /// Whether it holds.
     pub verdict: Verdict,
     /// Why it is not known, or known only within bounds.
@@ -137,27 +138,27 @@ pub struct Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
     /// From the initial state to the violation.
-    pub steps: Vec<AnyAction>,
+    pub steps: Vec<Action>,
     /// For liveness: what repeats for ever after `steps`; if it is empty, nothing happens any more.
-    pub cycle: Option<Vec<AnyAction>>,
+    pub cycle: Option<Vec<Action>>,
 }
 
 impl Counterexample {
     /// All that happens: the steps, and then the cycle once.
     #[must_use]
-    pub fn actions(&self) -> Vec<AnyAction> {
-        self.steps.iter().chain(self.cycle.iter().flatten()).cloned().collect()
+    pub fn actions(&self) -> Vec<Action> {
+        self.steps.iter().chain(self.cycle.iter().flatten()).copied().collect()
     }
 
     /// The counterexample of `property` as a trace.
     #[must_use]
-    pub fn trace(&self, world: &dyn AnyWorld, property: &AnyProperty) -> Trace {
-        world.record(&self.actions(), Some(self.shows(property)))
+    pub fn trace(&self, world: &World, property: &Property) -> Trace {
+        Trace::record(world, &self.actions(), Some(self.shows(property)))
     }
 
     /// What it shows, as a counterexample of `property`.
     #[must_use]
-    pub fn shows(&self, property: &AnyProperty) -> Shows {
+    pub fn shows(&self, property: &Property) -> Shows {
         Shows {
             property: property.name.to_owned(),
             formula: property.formula.to_owned(),
@@ -179,7 +180,7 @@ impl Report {
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        world_entries(&mut map, &*self.world)?;
+        world_entries(&mut map, &self.world)?;
         map.serialize_entry("engine", &self.engine)?;
         if self.reduction != Reduction::None {
             map.serialize_entry("reduction", &self.reduction)?;
@@ -210,12 +211,9 @@ impl Serialize for Report {
 }
 
 /// The protocol, its rules and the scenario.
-pub(super) fn world_entries<M: SerializeMap>(
-    map: &mut M,
-    world: &dyn AnyWorld,
-) -> Result<(), M::Error> {
+pub(super) fn world_entries<M: SerializeMap>(map: &mut M, world: &World) -> Result<(), M::Error> {
     let scenario = world.scenario();
-    let rules = world.rules();
+    let rules = world.machine();
     map.serialize_entry("protocol", rules.protocol().name())?;
     map.serialize_entry("variant", &rules.variant_name())?;
     map.serialize_entry("rules", &rules.json())?;
@@ -255,7 +253,7 @@ struct CounterexampleView {
 
 fn decision(report: &Report, decision: &Decision) -> DecisionView {
     let counterexample = decision.counterexample.as_ref().map(|found| {
-        let mut steps = found.trace(&*report.world, &decision.property).steps;
+        let mut steps = found.trace(&report.world, &decision.property).steps;
         let cycle = found.cycle.as_ref().map(|_| steps.split_off(found.steps.len()));
         CounterexampleView { steps, cycle }
     });

@@ -9,9 +9,10 @@ use super::{
     CheckError, Counterexample, Counts, Decision, Event, Limits, Options, Phase, Progress, Reason,
     Verdict,
 };
-use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnySwarm, AnyWorld};
+use crate::property::Property;
 use crate::property::{Kind, Temporal};
-use crate::world::swarm::{Coverage, Plan, Sketch, Walk};
+use crate::world::swarm::{self, Coverage, Plan, Sketch, Swarm, Walk};
+use crate::world::{Action, Condition, World};
 use serde::Serialize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,7 +69,7 @@ struct Sum {
     states: Sketch,
     coverage: Coverage,
     /// For each goal the shortest execution to it, of those of the first walk.
-    found: Vec<Option<Vec<AnyAction>>>,
+    found: Vec<Option<Vec<Action>>>,
 }
 
 impl Sum {
@@ -99,7 +100,7 @@ impl Sum {
 }
 
 /// A property that a state decides, the state to look for, and its place among the goals.
-fn goal(property: &AnyProperty) -> Option<(AnyCondition, bool)> {
+fn goal(property: &Property) -> Option<(Condition, bool)> {
     match &property.temporal {
         Temporal::Always(condition) => Some((condition.clone(), false)),
         Temporal::Reachable(condition) => Some((condition.clone(), true)),
@@ -109,13 +110,15 @@ fn goal(property: &AnyProperty) -> Option<(AnyCondition, bool)> {
 
 /// Walks in `world` until a limit is reached.
 pub(super) fn search(
-    world: &dyn AnyWorld,
-    properties: &[AnyProperty],
+    world: &World,
+    properties: &[Property],
     options: &Options,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Found, CheckError> {
     let goals: Vec<_> = properties.iter().filter_map(goal).collect();
-    let swarm = world.swarm(&goals);
+    let none_found = vec![None; goals.len()];
+    let goal_of = |(condition, answer)| swarm::Goal { condition, answer };
+    let swarm = Swarm::new(world, goals.into_iter().map(goal_of).collect());
     let mut sum = Sum {
         started: Instant::now(),
         walks: 0,
@@ -123,15 +126,15 @@ pub(super) fn search(
         longest: 0,
         states: Sketch::default(),
         coverage: Coverage::default(),
-        found: vec![None; goals.len()],
+        found: none_found,
     };
     let of_goals = || properties.iter().filter(|property| goal(property).is_some());
-    let violates = |(property, found): (&AnyProperty, &Option<Vec<AnyAction>>)| {
+    let violates = |(property, found): (&Property, &Option<Vec<Action>>)| {
         (found.is_some() && property.kind() == Kind::Safety).then_some(property.name)
     };
     let cut_short = loop {
         let first = sum.walks;
-        let round = round(&*swarm, first, options, sum.started)?;
+        let round = round(&swarm, first, options, sum.started)?;
         let whole = round.len() as u64 == ROUND;
         let mut ends = None;
         for walk in round {
@@ -161,7 +164,7 @@ pub(super) fn search(
         }
         debug_assert!(whole, "a round ends early for a limit only");
     };
-    Ok(found(properties, options, (&*swarm, sum, cut_short)))
+    Ok(found(properties, options, (&swarm, sum, cut_short)))
 }
 
 /// How many steps are taken at most. No more walks are: some worlds have walks without a step.
@@ -172,7 +175,7 @@ fn most_steps(limits: &Limits) -> u64 {
 /// A round of walks, in the order of their numbers; those that were taken before a limit on time or
 /// the user ended it.
 fn round(
-    swarm: &dyn AnySwarm,
+    swarm: &Swarm<'_>,
     first: u64,
     options: &Options,
     started: Instant,
@@ -213,12 +216,12 @@ fn round(
 }
 
 fn found(
-    properties: &[AnyProperty],
+    properties: &[Property],
     options: &Options,
-    (swarm, sum, cut_short): (&dyn AnySwarm, Sum, Option<Reason>),
+    (swarm, sum, cut_short): (&Swarm<'_>, Sum, Option<Reason>),
 ) -> Found {
     let mut paths = sum.found.into_iter().enumerate();
-    let decide = |property: &AnyProperty| {
+    let decide = |property: &Property| {
         let path = goal(property).and_then(|_| paths.next()).and_then(|(at, path)| {
             let violated = property.kind() == Kind::Safety;
             path.map(|path| if violated { swarm.shorten(at, &path) } else { path })

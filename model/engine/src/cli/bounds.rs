@@ -74,17 +74,17 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     args.world.change_what_happens()?;
     shown::prepare(args.out.as_deref())?;
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
-    let until = Until::named(&args.until, &*world)?;
+    let until = Until::named(&args.until, &world)?;
     let bar = args.progress.bar(args.json);
     let search = (args.limits.limits(), args.limits.threads());
-    let found = bounds(&*world, until, search, &mut |event| bar.tell("", event));
+    let found = bounds(&world, until, search, &mut |event| bar.tell("", event));
     bar.finish();
     let found = found?;
     let shown = args.shown(&found)?;
     if let Some(dir) = &args.out {
         for line in &found.lines {
             let name = format!("{}-{}", name(&found), line.name().replace('/', "-"));
-            shown::save(tool, &line.trace(&*world), None, (dir, &name))?;
+            shown::save(tool, &line.trace(&world), None, (dir, &name))?;
         }
     }
     if args.json {
@@ -101,7 +101,7 @@ fn was_cut_short(found: &Bounds) -> bool {
 }
 
 fn name(found: &Bounds) -> &'static str {
-    found.world.rules().protocol().name()
+    found.world.machine().protocol().name()
 }
 
 impl BoundsArgs {
@@ -125,7 +125,7 @@ impl BoundsArgs {
     fn print(&self, found: &Bounds, shown: &[&Line]) -> anyhow::Result<()> {
         let mut out = text::stdout(self.ascii);
         let width = text::width();
-        writeln!(out, "{}, {}", name(found), found.world.rules().variant_name())?;
+        writeln!(out, "{}, {}", name(found), found.world.machine().variant_name())?;
         writeln!(out, "{}", text::wrap(&found.world.scenario().to_string(), width))?;
         writeln!(out, "{}", text::wrap(&searched(found), width))?;
         let counted = format!("counted: {}", counted(found));
@@ -134,7 +134,7 @@ impl BoundsArgs {
             writeln!(out, "{}", table(found).print(self.ascii))?;
         }
         for line in shown {
-            let trace = line.trace(&*found.world);
+            let trace = line.trace(&found.world);
             shown::tell(&mut out, &trace, self.ascii)?;
         }
         if let Some(reason) = found.incomplete {

@@ -1,80 +1,34 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
 use super::table::{Cell, Table};
-use super::{
-    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world, seconds,
-    shown, status, text, walks, world,
-};
+use super::{ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text, walks};
 use crate::check::{
-    self, Decision, Disk, Engine, Hosts, Options, Reason, Reduction, Report, Unfinished, Verdict,
+    self, CheckError, Decision, Engine, Options, Reason, Reduction, Report, Unfinished, Verdict,
 };
 use crate::property::Kind;
 use crate::trace::Trace;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, Command, ValueEnum};
 use indicatif::{HumanBytes, HumanCount};
-use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
-    protocol: ProtocolArgs,
-
-    #[command(flatten)]
-    world: WorldArgs,
-
-    /// Check only this property; may be given again [default: all]
-    #[arg(short, long = "property", value_name = "NAME")]
-    properties: Vec<String>,
+    question: QuestionArgs,
 
     /// The engine that searches
-    #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search")]
+    #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search",
+          display_order = 0)]
     engine: EngineArg,
 
     /// Leave out of every state what changes nothing any more. Counts are then of fewer states, and
     /// only what is asked of every protocol is decided, but for liveness
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Search")]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Search", display_order = 1)]
     reduce: Option<ReduceArg>,
-
-    /// Stop at the first violation, which is a shortest one with the engines exact and bfs; what is
-    /// not decided by then is unknown
-    #[arg(long, help_heading = "Search")]
-    first: bool,
-
-    /// Search on in files in this folder when the memory is used up, and save the search there, now
-    /// and then and if it ends early. Liveness is then decided in less memory, and takes longer.
-    /// With the engine dataflow a search is only saved, each process in a folder of its own in this
-    /// one
-    #[arg(long, value_name = "DIR", help_heading = "Search")]
-    disk: Option<PathBuf>,
-
-    /// How often the search is saved in the folder of --disk [default: 600, and 60 once the memory
-    /// is used up]
-    #[arg(long, value_name = "SECONDS", requires = "disk", help_heading = "Search",
-          value_parser = seconds, allow_negative_numbers = true)]
-    save_every: Option<Duration>,
-
-    /// Go on with the search that was saved in the folder of --disk
-    #[arg(long, requires = "disk", help_heading = "Search")]
-    resume: bool,
-
-    /// A file that says where each process of the engine dataflow listens: HOST:PORT, one a line.
-    /// All are started with the same command, but for --process
-    #[arg(long, value_name = "FILE", requires = "process", help_heading = "Search")]
-    hosts: Option<PathBuf>,
-
-    /// Which of the hosts this process is; the first is 0
-    #[arg(long, value_name = "N", requires = "hosts", help_heading = "Search",
-          value_parser = process, allow_negative_numbers = true)]
-    process: Option<usize>,
-
-    #[command(flatten)]
-    limits: LimitArgs,
 
     /// The seed of the random walks of --engine simulation [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Search", value_parser = seed)]
@@ -84,22 +38,6 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "STEPS", help_heading = "Search", value_parser = depth,
           allow_negative_numbers = true)]
     depth: Option<usize>,
-
-    /// Print one JSON object and nothing else
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    /// Save each counterexample as a trace (NDJSON), a picture (SVG) and a page (HTML) in this
-    /// folder
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    out: Option<PathBuf>,
-
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    ascii: bool,
-
-    #[command(flatten)]
-    progress: ProgressArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -116,7 +54,8 @@ Examples:
 enum EngineArg {
     /// Breadth-first over whole states: what holds is proved for the world
     Exact,
-    /// The same as a dataflow, whose workers may be in several processes and on several machines
+    /// The same as a dataflow: that is a program of its own
+    #[value(hide = true)]
     Dataflow,
     /// Stateright's breadth-first search
     Bfs,
@@ -134,12 +73,19 @@ enum ReduceArg {
     DeadMessages,
 }
 
-/// What `check` says of the limits that every search has: it alone has several engines.
+/// What `check` says of the flags that every search has, if it has several engines.
 pub(super) fn offered(command: Command) -> Command {
+    if !command.get_arguments().any(|arg| arg.get_id() == "engine") {
+        return command;
+    }
     command.mut_args(|arg| match arg.get_id().as_str() {
+        "first" => arg.help(
+            "Stop at the first violation, which is a shortest one with the engines exact and bfs; \
+             what is not decided by then is unknown",
+        ),
         "threads" => arg.help(
-            "With how many threads, or workers of the engine dataflow; it and exact find the same \
-             with any number [default: one for each processor; stateright's engines: 1]",
+            "With how many threads; the engine exact finds the same with any number [default: one \
+             for each processor; stateright's engines: 1]",
         ),
         "max_states" => arg.help(
             "Give up after this many states; with random walks, after this many steps [default: \
@@ -150,10 +96,12 @@ pub(super) fn offered(command: Command) -> Command {
 }
 
 pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
-    shown::prepare(args.out.as_deref())?;
+    if args.engine == EngineArg::Dataflow {
+        return Err(CheckError::NoDataflow.into());
+    }
     let world = match args.engine {
-        EngineArg::Simulation => world(tool.registry, &args.protocol, &args.world)?,
-        _ => searchable_world(tool.registry, &args.protocol, &args.world)?,
+        EngineArg::Simulation => args.question.world_of_walks(tool)?,
+        _ => args.question.world(tool)?,
     };
     if args.seed.is_some() && args.engine != EngineArg::Simulation {
         let why = "only --engine simulation walks at random; choose it, or leave the seed out";
@@ -163,40 +111,17 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
         let why = "only --engine simulation walks; choose it, or leave the depth out";
         return Err(UsageError::no_effect("--depth", why).into());
     }
-    if args.disk.is_some() && !matches!(args.engine, EngineArg::Exact | EngineArg::Dataflow) {
-        let why = "only the engines exact and dataflow save a search; choose one of them, or leave \
-                   the folder out";
+    if args.question.disk().is_some() && args.engine != EngineArg::Exact {
+        let why = "only the engine exact saves a search; choose it, or leave the folder out";
         return Err(UsageError::no_effect("--disk", why).into());
     }
-    if args.hosts.is_some() && args.engine != EngineArg::Dataflow {
-        let why = "only --engine dataflow searches in several processes; choose it, or leave the \
-                   file out";
-        return Err(UsageError::no_effect("--hosts", why).into());
-    }
-    let properties = world.select(&args.named()).map_err(UsageError::Property)?;
-    let asked: Vec<_> = properties.iter().map(|asked| (asked.name, asked.kind())).collect();
-    args.world.are_asked_about(&asked)?;
-    let bar = args.progress.bar(args.json);
-    let look = &mut |event| bar.tell("", event);
-    let found = check::decide(&*world, &properties, &args.options()?, look);
-    bar.finish();
-    let report = found?;
-    let saved = args.save(tool, &report)?;
-    if args.json {
-        text::print_json(&report, args.ascii)?;
-    } else {
-        print(tool, &report, &args.protocol, &saved, args.ascii)?;
-        args.print_how_it_goes_on(&report)?;
-    }
-    Ok(status(report.verdict()))
+    let properties = args.question.properties(&world)?;
+    let options = args.options();
+    args.question.answer(tool, |look| check::check(&world, &properties, &options, look))
 }
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "give a whole number, at least 0".to_owned())
-}
-
-fn process(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "give the number of a host, the first is 0".to_owned())
 }
 
 fn depth(text: &str) -> Result<usize, String> {
@@ -208,15 +133,7 @@ fn depth(text: &str) -> Result<usize, String> {
 pub type Saved = Vec<(&'static str, PathBuf)>;
 
 impl CheckArgs {
-    /// The properties that were named, each one once.
-    fn named(&self) -> Vec<String> {
-        let mut named = self.properties.clone();
-        let mut known = HashSet::new();
-        named.retain(|name| known.insert(name.clone()));
-        named
-    }
-
-    fn options(&self) -> anyhow::Result<Options> {
+    fn options(&self) -> Options {
         let engine = match self.engine {
             EngineArg::Exact => Engine::Exact,
             EngineArg::Dataflow => Engine::Dataflow,
@@ -224,61 +141,22 @@ impl CheckArgs {
             EngineArg::Dfs => Engine::Dfs,
             EngineArg::Simulation => Engine::Simulation,
         };
-        let hosts = self.hosts.as_ref().zip(self.process);
-        let hosts = hosts.map(|(file, process)| Hosts::read(file, process)).transpose()?;
-        Ok(Options {
+        let usual = self.question.options();
+        Options {
             engine,
             // Stateright's searches find something else each time with more threads.
-            threads: match self.limits.threads {
+            threads: match self.question.threads() {
                 None if matches!(engine, Engine::Bfs | Engine::Dfs) => 1,
-                _ => self.limits.threads(),
+                _ => usual.threads,
             },
-            limits: self.limits.limits(),
-            first: self.first,
             seed: self.seed.unwrap_or(1),
             depth: self.depth.unwrap_or(check::DEPTH),
             reduction: match self.reduce {
                 None => Reduction::None,
                 Some(ReduceArg::DeadMessages) => Reduction::DeadMessages,
             },
-            disk: self.disk.as_ref().map(|folder| Disk {
-                resume: self.resume,
-                every: self.save_every,
-                ..Disk::begin(folder)
-            }),
-            hosts,
-        })
-    }
-
-    /// Says how the search can go on, if it can.
-    fn print_how_it_goes_on(&self, report: &Report) -> anyhow::Result<()> {
-        let Report { cut_short, engine, reduction, .. } = *report;
-        let is_early = cut_short.is_some_and(|reason| reason != Reason::FirstViolation);
-        let told = match &self.disk {
-            Some(folder) if is_early && report.trouble.is_none() => {
-                format!("It is saved in {}; --resume goes on with it.", folder.display())
-            }
-            None if cut_short == Some(Reason::Memory)
-                && (engine, reduction) == (Engine::Exact, Reduction::None) =>
-            {
-                "With --disk DIR it takes less memory, and goes on in files.".to_owned()
-            }
-            _ => return Ok(()),
-        };
-        writeln!(text::stdout(self.ascii), "{}", text::wrap(&told, text::width()))?;
-        Ok(())
-    }
-
-    fn save(&self, tool: Tool, report: &Report) -> anyhow::Result<Saved> {
-        let Some(dir) = &self.out else { return Ok(Saved::new()) };
-        let mut files = Saved::new();
-        for (decision, trace) in counterexamples(report) {
-            let name =
-                format!("{}-{}", report.world.rules().protocol().name(), decision.property.name);
-            let file = shown::save(tool, &trace, Some(report), (dir, &name))?;
-            files.push((decision.property.name, file));
+            ..usual
         }
-        Ok(files)
     }
 }
 
@@ -291,7 +169,7 @@ pub fn print(
     ascii: bool,
 ) -> anyhow::Result<()> {
     let mut out = text::stdout(ascii);
-    let rules = report.world.rules();
+    let rules = report.world.machine();
     writeln!(out, "{}, {}", rules.protocol().name(), rules.variant_name())?;
     let width = text::width();
     writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
@@ -317,7 +195,7 @@ pub fn print(
         }
         let found = decision.counterexample.as_ref();
         if let Some(found) = found.filter(|_| report.world.is_searchable().is_ok()) {
-            shown::browse(&mut out, tool, protocol, &*report.world, (property.name, found))?;
+            shown::browse(&mut out, tool, protocol, &report.world, (property.name, found))?;
         }
         told.push((property.name, trace));
     }
@@ -349,10 +227,11 @@ fn cut_short(report: &Report, reason: Reason) -> String {
     format!("The search was cut short{far}: {reason}. What is unknown is not claimed.")
 }
 
-fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> {
+/// The executions that violate properties, each as a trace.
+pub(super) fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> {
     report.decisions.iter().filter_map(|decision| {
         let found = decision.counterexample.as_ref()?;
-        Some((decision, found.trace(&*report.world, &decision.property)))
+        Some((decision, found.trace(&report.world, &decision.property)))
     })
 }
 

@@ -58,15 +58,15 @@ everything in it. Stateright's own page is at /stateright/.";
 
 pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
-    let properties = shown::asked(&*world, &args.properties)?;
+    let properties = shown::asked(&world, &args.properties)?;
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
     let address = listener.local_addr()?;
-    let inside = Inside::start(Model::new(&*world, properties.iter().map(named).collect()))?;
+    let inside = Inside::start(Model::new(&world, properties.iter().map(named).collect()))?;
     let server = Server::from_listener(listener, None).map_err(|error| anyhow!("{error}"))?;
     let (threads, limits) = (args.limits.threads(), args.limits.limits());
     let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };
-    let verdicts = Arc::new(Verdicts::new(world.share(), properties.clone(), options));
+    let verdicts = Arc::new(Verdicts::new(Arc::clone(&world), properties.clone(), options));
     let mut out = std::io::stdout();
     writeln!(out, "{}: {scenario}", args.protocol.typed())?;
     writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
@@ -74,7 +74,7 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
     if !args.on_demand {
         verdicts.start(move |verdicts| tell(verdicts, address));
     }
-    let world = world.share();
+    let world = Arc::clone(&world);
     server::run(&server, &Arc::new(Explorer { world, properties, verdicts, inside }));
     Ok(HOLDS)
 }

@@ -3,7 +3,8 @@
 
 use super::world_args::without_clock;
 use super::{Tool, complaint, text};
-use crate::erased::{AnyProperty, AnyProtocol};
+use crate::machine::AnyProtocol;
+use crate::property::Property;
 use crate::protocol::{Rule, Values};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
@@ -215,7 +216,7 @@ pub(super) fn rules(protocol: &dyn AnyProtocol) -> String {
 
 fn properties(protocol: &dyn AnyProtocol) -> String {
     let (usual, timed) = protocol.properties();
-    let line = |property: &AnyProperty| {
+    let line = |property: &Property| {
         format!("  {}: {}\n      {}\n", property.name, property.meaning, property.formula)
     };
     let mut text = "Properties (--property NAME):\n".to_owned();

@@ -2,7 +2,8 @@
 
 use super::table::Table;
 use super::{HOLDS, Tool, help, text};
-use crate::erased::{AnyProperty, AnyProtocol, VariantRow};
+use crate::machine::{AnyProtocol, VariantRow};
+use crate::property::Property;
 use crate::protocol::Rule;
 use crate::report::ascii;
 use crate::trace::plain;
@@ -122,7 +123,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<u8> {
     Ok(HOLDS)
 }
 
-fn property_view((p, timed): (&AnyProperty, bool)) -> Value {
+fn property_view((p, timed): (&Property, bool)) -> Value {
     json!({ "name": p.name, "kind": p.kind(), "formula": p.formula, "meaning": p.meaning,
             "timed": timed })
 }

@@ -10,6 +10,7 @@ mod help;
 mod limit_args;
 mod list;
 mod progress;
+mod question;
 pub mod shown;
 pub mod table;
 pub mod text;
@@ -25,6 +26,7 @@ pub use check::{Saved, print};
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
+pub use question::QuestionArgs;
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
 pub use usage::UsageError;
@@ -34,7 +36,7 @@ pub use world_args::{
 };
 
 use crate::check::{Cancel, Verdict};
-use crate::erased::Registry;
+use crate::machine::Registry;
 use crate::report::ascii;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -106,11 +108,13 @@ pub struct Tool {
     pub registry: Registry,
     /// Examples for the help of the whole, a line each, without the name of the program.
     pub examples: &'static [&'static str],
-    /// Subcommands besides those that every command line has.
+    /// Subcommands besides those that every command line has, or in the place of one of them.
     pub more: &'static [More],
+    /// What `cargo run` is told besides `--release` to run the program, such as `-p PACKAGE`.
+    pub cargo: &'static str,
 }
 
-/// A subcommand that only one program has.
+/// A subcommand that only one program has, or has in its own way.
 pub struct More {
     /// What it is called, and its flags.
     pub command: fn() -> clap::Command,
@@ -123,8 +127,16 @@ pub struct More {
 
 /// The whole command line of a program, with a flag for each duration of its protocols.
 fn command(tool: Tool) -> clap::Command {
-    let more = tool.more.iter().map(|more| (more.command)());
-    let command = Cli::command().name(tool.name).subcommands(more);
+    let (own, more): (Vec<_>, Vec<_>) = tool
+        .more
+        .iter()
+        .map(|more| (more.command)())
+        .partition(|more| Cli::command().find_subcommand(more.get_name()).is_some());
+    let in_its_way = |command: clap::Command| {
+        let own = own.iter().find(|own| own.get_name() == command.get_name());
+        own.cloned().unwrap_or(command)
+    };
+    let command = Cli::command().name(tool.name).mut_subcommands(in_its_way).subcommands(more);
     let called = tool.called();
     let examples: String =
         tool.examples.iter().map(|example| format!("  {called} {example}\n")).collect();
@@ -155,13 +167,13 @@ impl Tool {
     #[must_use]
     pub const fn new(name: &'static str, registry: Registry) -> Tool {
         let examples = &["list", "help check", "help explore"];
-        Tool { name, registry, examples, more: &[] }
+        Tool { name, registry, examples, more: &[], cargo: "" }
     }
 
     /// How it is called again.
     #[must_use]
     pub fn called(self) -> String {
-        called(self.name, "")
+        called(self.name, self.cargo)
     }
 
     /// A subcommand with examples that call this program and a protocol that it knows. Those that
@@ -197,7 +209,7 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```no_run
 /// # use bellwether_protocols::bully::Bully as Mine;
 /// use bellwether_engine::cli::{self, Tool};
-/// use bellwether_engine::erased::{Entry, Registry};
+/// use bellwether_engine::machine::{Entry, Registry};
 ///
 /// static REGISTRY: Registry = Registry(&[&Entry::<Mine>::NEW]);
 ///

@@ -2,11 +2,12 @@
 
 use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
 use crate::check::{Counterexample, Report};
-use crate::erased::{AnyProperty, AnyWorld};
 use crate::explore::{Found, Walk};
 use crate::property::PropertyError;
+use crate::property::{self, Property};
 use crate::report::{diagram, story};
 use crate::trace::Trace;
+use crate::world::World;
 use anyhow::Context;
 use std::fs;
 use std::io::{self, Write};
@@ -51,18 +52,18 @@ pub fn save(
 
 /// Takes the steps of a trace in today's model.
 pub fn walk(tool: Tool, trace: &Trace) -> anyhow::Result<Walk> {
-    let world = tool.registry.find(&trace.header.protocol)?.world_of(trace)?;
+    let world = trace.world_of(tool.registry.find(&trace.header.protocol)?)?;
     // What a bound shows is no property.
     let shown = trace.header.shows.as_ref().map(|shows| shows.property.clone());
-    let shown = shown.filter(|name| world.select(std::slice::from_ref(name)).is_ok());
-    let (actions, properties) = (world.replay(trace)?, asked(&*world, shown.as_slice())?);
-    Ok(Walk::of(&*world, &properties, &actions, trace.header.shows.clone()))
+    let shown = shown.filter(|name| property::select(&world, std::slice::from_ref(name)).is_ok());
+    let (actions, properties) = (trace.actions(&world)?, asked(&world, shown.as_slice())?);
+    Ok(Walk::of(&world, &properties, &actions, trace.header.shows.clone()))
 }
 
 /// What is asked of this world if nothing else is said, and these properties.
-pub fn asked(world: &dyn AnyWorld, more: &[String]) -> Result<Vec<AnyProperty>, PropertyError> {
-    let mut asked = world.select(&[])?;
-    let named = if more.is_empty() { Vec::new() } else { world.select(more)? };
+pub fn asked(world: &World, more: &[String]) -> Result<Vec<Property>, PropertyError> {
+    let mut asked = property::select(world, &[])?;
+    let named = if more.is_empty() { Vec::new() } else { property::select(world, more)? };
     for property in named {
         if !asked.iter().any(|one| one.name == property.name) {
             asked.push(property);
@@ -91,7 +92,7 @@ pub fn browse(
     out: &mut impl Write,
     tool: Tool,
     protocol: &ProtocolArgs,
-    world: &dyn AnyWorld,
+    world: &World,
     (property, found): (&'static str, &Counterexample),
 ) -> anyhow::Result<()> {
     let link = explore::link(&world.positions(&found.actions()), explore::ADDRESS);

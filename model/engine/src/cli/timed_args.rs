@@ -2,7 +2,7 @@
 //! own.
 
 use super::help::DURATIONS;
-use crate::erased::Registry;
+use crate::machine::Registry;
 use crate::protocol::Duration;
 use crate::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};

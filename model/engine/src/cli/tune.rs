@@ -7,7 +7,7 @@ use super::{
     status, text,
 };
 use crate::check::{Counterexample, Event, Options, Verdict, holds_within};
-use crate::erased::AnyRules;
+use crate::machine::Machine;
 use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use crate::trace::{Step, Trace};
 use crate::tune::{self, Below, Fit, Found, Question, Row};
@@ -106,7 +106,7 @@ pub(super) fn nothing_timed(called: &str, protocol: &str) -> String {
 }
 
 /// Why there is nothing to find where no timer that waits for others takes a fixed time.
-fn nothing_to_find(called: &str, rules: &dyn AnyRules) -> String {
+fn nothing_to_find(called: &str, rules: &dyn Machine) -> String {
     let protocol = rules.protocol();
     let name = protocol.name();
     if protocol.durations().is_empty() {
@@ -121,7 +121,7 @@ fn nothing_to_find(called: &str, rules: &dyn AnyRules) -> String {
 }
 
 /// The command that asks what durations do, with those that are given.
-fn checked(called: &str, rules: &dyn AnyRules, given: &[(&'static str, u8)]) -> String {
+fn checked(called: &str, rules: &dyn Machine, given: &[(&'static str, u8)]) -> String {
     let waits = rules.waits();
     let mut command =
         format!("{called} check {} --timing timed --delay TICKS", rules.protocol().name());
@@ -225,7 +225,7 @@ impl TuneArgs {
     }
 
     /// The durations to look for: those that are named, or all that no flag sets.
-    fn sought(&self, called: &str, rules: &dyn AnyRules) -> anyhow::Result<Vec<&'static str>> {
+    fn sought(&self, called: &str, rules: &dyn Machine) -> anyhow::Result<Vec<&'static str>> {
         let time_outs = &*tune::time_outs(rules);
         if time_outs.is_empty() {
             return Err(anyhow!(nothing_to_find(called, rules)));
@@ -372,7 +372,7 @@ impl Answer<'_> {
                 shown::saved(&mut out, file)?;
             }
             let shows = (below.property.name, counterexample);
-            shown::browse(&mut out, self.tool, &self.args.protocol, &*below.world, shows)?;
+            shown::browse(&mut out, self.tool, &self.args.protocol, &below.world, shows)?;
         }
         Ok(())
     }
@@ -458,7 +458,7 @@ impl Answer<'_> {
 }
 
 fn trace(below: &Below, counterexample: &Counterexample) -> Trace {
-    counterexample.trace(&*below.world, &below.property)
+    counterexample.trace(&below.world, &below.property)
 }
 
 fn row_view(row: &Row) -> serde_json::Value {

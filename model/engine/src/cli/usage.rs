@@ -1,6 +1,6 @@
 //! What is wrong with what was asked for.
 
-use crate::erased::UnknownProtocol;
+use crate::machine::UnknownProtocol;
 use crate::property::PropertyError;
 use crate::protocol::RuleError;
 use crate::world::WorldError;

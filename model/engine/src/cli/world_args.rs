@@ -3,12 +3,12 @@
 use super::help::DURATIONS;
 use super::usage::UsageError;
 use super::{DelayArg, TickRange, TimedArgs};
-use crate::erased::{AnyProtocol, AnyRules, AnyWorld, Registry};
+use crate::machine::{AnyProtocol, Machine, Registry};
 use crate::property::{AGREED_WITHIN, Kind};
 use crate::protocol::MAX_NODES;
 use crate::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
-    Timing, WorldError,
+    Timing, World, WorldError,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, ValueEnum};
@@ -428,7 +428,7 @@ impl ProtocolArgs {
     ///
     /// # Errors
     /// If there is no such protocol, variant, rule or value.
-    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn AnyRules>, UsageError> {
+    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
         let protocol = registry.find(&self.protocol)?;
         let twice =
             |at: &usize| self.rules[..*at].iter().any(|(rule, _)| *rule == self.rules[*at].0);
@@ -461,12 +461,12 @@ pub fn world(
     registry: Registry,
     protocol: &ProtocolArgs,
     scenario: &WorldArgs,
-) -> Result<Arc<dyn AnyWorld>, UsageError> {
+) -> Result<Arc<World>, UsageError> {
     let rules = protocol.rules(registry)?;
     scenario.have_effect(registry.find(&protocol.protocol)?)?;
     match scenario.scenario() {
-        Err(WorldError::NoDelay) => Err(nothing_of_delays(&*rules, scenario).into()),
-        scenario => Ok(rules.world(scenario?)?),
+        Err(WorldError::NoDelay) => Err(nothing_of_delays(&rules, scenario).into()),
+        scenario => Ok(Arc::new(World::of(rules, scenario?)?)),
     }
 }
 
@@ -478,17 +478,18 @@ pub fn searchable_world(
     registry: Registry,
     protocol: &ProtocolArgs,
     scenario: &WorldArgs,
-) -> Result<Arc<dyn AnyWorld>, UsageError> {
+) -> Result<Arc<World>, UsageError> {
     let world = world(registry, protocol, scenario)?;
     world.is_searchable()?;
     Ok(world)
 }
 
 /// What is missing where no delay is given: all of it at once.
-fn nothing_of_delays(rules: &dyn AnyRules, scenario: &WorldArgs) -> WorldError {
+fn nothing_of_delays(rules: &Arc<dyn Machine>, scenario: &WorldArgs) -> WorldError {
     let mut with_delay = scenario.clone();
     with_delay.timed.delay = Some(DelayArg::Ticks(TickRange { from: 1, to: 1 }));
-    let wrong = with_delay.scenario().and_then(|scenario| rules.world(scenario).map(drop));
+    let wrong =
+        with_delay.scenario().and_then(|scenario| World::of(Arc::clone(rules), scenario).map(drop));
     match wrong {
         Err(WorldError::NoDuration { mut missing }) => {
             missing.insert(0, ("delay", "how long a message may take; or 'unbounded'"));

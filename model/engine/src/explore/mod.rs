@@ -4,15 +4,16 @@
 
 mod moment;
 
-pub(crate) use moment::moments;
+pub use moment::moments;
 pub use moment::{Answer, Message, Moment, Next, Process, Timer};
 
 use crate::check::{self, Decision, Report, Verdict};
-use crate::erased::{AnyAction, AnyCondition, AnyProperty, AnyWorld};
+use crate::property::Property;
 use crate::property::{Kind, Liveness, Temporal};
 use crate::report::{story, svg};
 use crate::trace::{Shows, Trace};
 use crate::world::Faults;
+use crate::world::{Action, Condition, World};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -98,14 +99,14 @@ impl Walk {
     /// The execution in which `actions` happen in `world` one after the other.
     #[must_use]
     pub fn of(
-        world: &dyn AnyWorld,
-        properties: &[AnyProperty],
-        actions: &[AnyAction],
+        world: &World,
+        properties: &[Property],
+        actions: &[Action],
         shows: Option<Shows>,
     ) -> Walk {
         let mut conditions = Vec::new();
         let properties = properties.iter().map(|one| asked(one, &mut conditions)).collect();
-        let trace = world.record(actions, shows);
+        let trace = Trace::record(world, actions, shows);
         let (svg, rows) = svg::draw_with_rows(&trace);
         let mut lines = Vec::new();
         // Writing into memory does not fail.
@@ -121,7 +122,7 @@ impl Walk {
             properties,
             shows: header.shows.clone(),
             story: story::sentences(&trace),
-            moments: world.moments(actions, &conditions),
+            moments: moments(world, actions, &conditions),
             svg,
             rows,
             trace: String::from_utf8_lossy(&lines).into_owned(),
@@ -148,8 +149,8 @@ impl Walk {
 }
 
 /// Notes the conditions of `property` among all `conditions`.
-fn asked(property: &AnyProperty, conditions: &mut Vec<AnyCondition>) -> Asked {
-    let mut note = |letter, condition: &AnyCondition| {
+fn asked(property: &Property, conditions: &mut Vec<Condition>) -> Asked {
+    let mut note = |letter, condition: &Condition| {
         conditions.push(condition.clone());
         (letter, conditions.len() - 1)
     };

@@ -1,8 +1,7 @@
 //! One state of a world, as data: everything that a person may want to see of it.
 
-use crate::protocol::{Id, Protocol};
+use crate::protocol::Id;
 use crate::trace::Lifeline;
-use crate::words::{label, plain};
 use crate::world::{Action, Condition, Faults, State, World};
 use serde::Serialize;
 use serde_json::Value;
@@ -95,11 +94,8 @@ pub struct Next {
 
 /// The state before each of `actions` and after the last, in the [concrete](World::concrete)
 /// world: with the names that the processes know.
-pub(crate) fn moments<P: Protocol>(
-    world: &World<P>,
-    actions: &[Action<P>],
-    asked: &[Condition<P>],
-) -> Vec<Moment> {
+#[must_use]
+pub fn moments(world: &World, actions: &[Action], asked: &[Condition]) -> Vec<Moment> {
     let (actions, world) = (world.in_concrete_terms(actions), &world.concrete());
     let mut state = world.initial();
     let mut elapsed = world.scenario().timing.timed().map(|_| 0);
@@ -113,12 +109,7 @@ pub(crate) fn moments<P: Protocol>(
     moments
 }
 
-fn moment<P: Protocol>(
-    world: &World<P>,
-    state: &State<P>,
-    elapsed: Option<usize>,
-    asked: &[Condition<P>],
-) -> Moment {
+fn moment(world: &World, state: &State, elapsed: Option<usize>, asked: &[Condition]) -> Moment {
     let ids = || state.ids();
     let pairs = ids().flat_map(|a| ids().filter(move |b| *b != a).map(move |b| [a, b]));
     let left = |at: usize| state.ticks_left().get(at).copied();
@@ -131,21 +122,24 @@ fn moment<P: Protocol>(
             .map(|(at, e)| Message {
                 from: e.from,
                 to: e.to,
-                label: label(&e.message),
+                label: e.message.label(),
                 ticks: left(at),
             })
             .collect(),
         unlinked: pairs.filter(|&[a, b]| !state.connected(a, b)).collect(),
         spent: state.spent(),
         elapsed,
-        answers: asked.iter().map(|condition| answer(world, state, *condition)).collect(),
+        answers: asked.iter().map(|condition| answer(world, state, condition)).collect(),
         next: enabled.iter().map(next).collect(),
     }
 }
 
-fn process<P: Protocol>(state: &State<P>, id: Id) -> Process {
+fn process(state: &State, id: Id) -> Process {
     let Lifeline { up, paused, role, leader, .. } = Lifeline::of(state, id);
-    let timer = |timer| Timer { name: plain(&timer), ticks: state.clock(id, timer) };
+    let timer = |timer: crate::machine::Timer| Timer {
+        name: timer.plain().to_owned(),
+        ticks: state.clock(id, timer),
+    };
     Process {
         id,
         elects: state.members().any(|member| member == id),
@@ -153,13 +147,13 @@ fn process<P: Protocol>(state: &State<P>, id: Id) -> Process {
         paused,
         role,
         leader,
-        variables: up.then(|| value(state.process(id))),
-        stable: value(state.stable(id)),
-        timers: state.timers(id).iter::<P>().map(timer).collect(),
+        variables: up.then(|| value(&state.process(id))),
+        stable: value(&state.stable(id)),
+        timers: state.armed(id).map(timer).collect(),
     }
 }
 
-fn answer<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<P>) -> Answer {
+fn answer(world: &World, state: &State, condition: &Condition) -> Answer {
     let holds = condition.holds(world, state);
     let concerned = if holds { Vec::new() } else { concerned(world, state, condition) };
     Answer { holds, concerned }
@@ -169,10 +163,11 @@ fn answer<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<
 const MOST_SETS: usize = 127;
 
 /// All processes of the smallest sets without which the condition holds.
-fn concerned<P: Protocol>(world: &World<P>, state: &State<P>, condition: Condition<P>) -> Vec<Id> {
+fn concerned(world: &World, state: &State, condition: &Condition) -> Vec<Id> {
     let up: Vec<Id> = state.ids().filter(|&id| state.up(id)).collect();
     let cures = |set: &Vec<usize>| {
-        let left = set.iter().fold(state.clone(), |state, &at| state.without(up[at]));
+        let left =
+            set.iter().fold(state.clone(), |state, &at| state.without(up[at], &**world.machine()));
         condition.holds(world, &left)
     };
     let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
@@ -192,7 +187,7 @@ fn concerned<P: Protocol>(world: &World<P>, state: &State<P>, condition: Conditi
     Vec::new()
 }
 
-fn next<P: Protocol>(action: &Action<P>) -> Next {
+fn next(action: &Action) -> Next {
     let node = match action {
         Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => Some(e.to),
         Action::Expire { id, .. }

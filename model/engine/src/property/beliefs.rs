@@ -1,10 +1,10 @@
 //! What the live processes of one state believe of the leadership.
 
-use crate::protocol::{Belief, Elects, Id, Protocol};
+use crate::protocol::{Belief, Elects, Id};
 use crate::world::{State, World};
 
 /// The leader of a live process, if it has one: itself if it leads.
-fn leader<P: Protocol>(state: &State<P>, id: Id) -> Option<Id> {
+fn leader(state: &State, id: Id) -> Option<Id> {
     match state.belief(id)? {
         Belief::Leads => Some(id),
         Belief::Follows(leader) => Some(leader),
@@ -12,65 +12,65 @@ fn leader<P: Protocol>(state: &State<P>, id: Id) -> Option<Id> {
     }
 }
 
-fn leads<P: Protocol>(state: &State<P>, id: Id) -> bool {
+fn leads(state: &State, id: Id) -> bool {
     state.belief(id) == Some(Belief::Leads)
 }
 
-fn highest_up<P: Protocol>(state: &State<P>) -> Option<Id> {
+fn highest_up(state: &State) -> Option<Id> {
     state.members().rev().find(|&id| state.up(id))
 }
 
-pub(super) fn at_most_one_leader<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
+pub(super) fn at_most_one_leader(_: &World, state: &State) -> bool {
     state.members().filter(|&id| leads(state, id)).count() <= 1
 }
 
-pub(super) fn follower_bound<P: Protocol>(_: &World<P>, state: &State<P>) -> bool {
+pub(super) fn follower_bound(_: &World, state: &State) -> bool {
     state.members().all(|i| match state.belief(i) {
         Some(Belief::Follows(l)) => state.members().all(|k| k == i || !leads(state, k) || l >= k),
         _ => true,
     })
 }
 
-pub(super) fn agreement<P: Protocol>(state: &State<P>) -> bool {
+pub(super) fn agreement(state: &State) -> bool {
     let mut leaders = state.members().filter_map(|id| leader(state, id));
     leaders.next().is_none_or(|first| leaders.all(|other| other == first))
 }
 
-pub(super) fn validity<P: Protocol>(state: &State<P>) -> bool {
+pub(super) fn validity(state: &State) -> bool {
     let mut leaders = state.members().filter_map(|id| leader(state, id));
     leaders.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
 }
 
-pub(super) fn decided<P: Protocol>(state: &State<P>) -> bool {
+pub(super) fn decided(state: &State) -> bool {
     let mut live = state.members().filter(|&id| state.up(id));
     live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
 }
 
 /// Whether the election has come to its end: every process agrees on the one that the protocol is
 /// to elect.
-pub(crate) fn agreed<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
-    match (P::OPTIONS.elects)(world.protocol()) {
+pub(crate) fn agreed(world: &World, state: &State) -> bool {
+    match world.machine().elects() {
         Elects::Highest => on_the_highest(state),
         Elects::Any => one_live_leader(state),
     }
 }
 
-pub(super) fn on_the_highest<P: Protocol>(state: &State<P>) -> bool {
+pub(super) fn on_the_highest(state: &State) -> bool {
     let highest = highest_up(state);
     state.members().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
 }
 
 /// A process leads that did not at the beginning.
-pub(super) fn succession<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
+pub(super) fn succession(world: &World, state: &State) -> bool {
     state.members().any(|id| leads(state, id) && !world.led_first(id))
 }
 
 /// A process leads, if any is up.
-pub(super) fn led<P: Protocol>(state: &State<P>) -> bool {
+pub(super) fn led(state: &State) -> bool {
     state.members().any(|id| leads(state, id)) || highest_up(state).is_none()
 }
 
 /// Every live process takes the same live one for the leader, not always the highest.
-pub(super) fn one_live_leader<P: Protocol>(state: &State<P>) -> bool {
+pub(super) fn one_live_leader(state: &State) -> bool {
     decided(state) && agreement(state)
 }

@@ -1,6 +1,7 @@
 //! What a process sees of itself while it handles one event, and the effects it causes.
 
-use super::{Id, Protocol, TimerRow};
+use super::{Id, Protocol};
+use crate::machine::Timer;
 use smallvec::SmallVec;
 
 /// One effect of a step, in the order in which the process caused it.
@@ -81,18 +82,34 @@ impl Timers {
     }
 
     /// Whether the timer at this place among the protocol's timers is in the set.
+    #[inline]
     pub(crate) fn has_place(self, place: usize) -> bool {
         self.0 & 1 << place != 0
     }
 
-    /// The timers in the set, in the protocol's order.
-    pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
-        self.rows::<P>().map(|(_, row)| row.timer)
+    /// Whether `timer` is in the set.
+    #[inline]
+    #[must_use]
+    pub fn has(self, timer: Timer) -> bool {
+        self.has_place(timer.place())
     }
 
-    /// The rows of the timers in the set, with their places, in the protocol's order.
-    pub(crate) fn rows<P: Protocol>(self) -> impl Iterator<Item = (usize, &'static TimerRow<P>)> {
-        P::TIMERS.iter().enumerate().filter(move |(at, _)| self.0 & 1 << at != 0)
+    /// The set with `timer`.
+    #[must_use]
+    pub fn and(self, timer: Timer) -> Timers {
+        Timers(self.0 | 1 << timer.place())
+    }
+
+    /// The set without `timer`.
+    #[must_use]
+    pub fn but(self, timer: Timer) -> Timers {
+        Timers(self.0 & !(1 << timer.place()))
+    }
+
+    /// The timers in the set, in the protocol's order.
+    pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
+        let rows = P::TIMERS.iter().enumerate();
+        rows.filter(move |(at, _)| self.has_place(*at)).map(|(_, row)| row.timer)
     }
 }
 

@@ -5,7 +5,7 @@
 //! data: a value of the type is one variant, and each text of the literature is one named value.
 //!
 //! The engine has no protocol of its own; a command line is given them in a
-//! [registry](crate::erased::Registry).
+//! [registry](crate::machine::Registry).
 
 mod id;
 mod local;
@@ -22,7 +22,7 @@ pub use options::{
 };
 pub use rules::{Misfit, Rule, Values};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
-pub use view::{Envelope, Judge, RunOut, View};
+pub use view::{Envelope, Judge, Part, RunOut, Seen, View};
 
 use crate::words::instead_of;
 use serde::Serialize;
@@ -57,16 +57,34 @@ pub trait Protocol:
     const OPTIONS: Options<Self> = Options::NONE;
 
     /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
-    type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
+    type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync + 'static;
 
     /// What a process keeps on stable storage across crashes; `()` if nothing.
-    type Stable: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync;
+    type Stable: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync + 'static;
 
     /// What processes send to each other.
-    type Message: Copy + Debug + Eq + Ord + Hash + Serialize + DeserializeOwned + Send + Sync;
+    type Message: Copy
+        + Debug
+        + Eq
+        + Ord
+        + Hash
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static;
 
     /// What a process waits for.
-    type Timer: Copy + Debug + Eq + Ord + Hash + Serialize + DeserializeOwned + Send + Sync;
+    type Timer: Copy
+        + Debug
+        + Eq
+        + Ord
+        + Hash
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static;
 
     /// The state of a process in a group that has long agreed on a leader, its timers armed.
     fn converged(&self, p: &mut Local<'_, Self>);

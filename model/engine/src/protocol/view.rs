@@ -2,10 +2,12 @@
 //! with perfect timing, a timer has waited long enough; a process never sees it.
 
 use super::{Id, Ids, MAX_TIMERS, Protocol, Timers};
+use crate::machine::{Message, Observation};
+use std::ops::Deref;
 
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Envelope<M> {
+pub struct Envelope<M = Message> {
     /// The sender.
     pub from: Id,
     /// The receiver.
@@ -14,10 +16,18 @@ pub struct Envelope<M> {
     pub message: M,
 }
 
-/// A moment of the world, as an omniscient observer sees it. The slices have a place for
-/// each process, in the order of ids.
+impl Envelope {
+    /// Returns the message in flight as the engine knows it.
+    #[must_use]
+    pub fn of<P: Protocol>(from: Id, to: Id, message: P::Message) -> Self {
+        Envelope { from, to, message: Message::of::<P>(message) }
+    }
+}
+
+/// What an omniscient observer sees of a moment of the world and that has the same type for every
+/// protocol. The slices have a place for each process, in the order of ids.
 #[derive(Clone, Copy)]
-pub struct View<'a, P: Protocol> {
+pub struct Seen<'a> {
     /// How many processes elect.
     pub nodes: usize,
     /// The processes that are up.
@@ -33,14 +43,43 @@ pub struct View<'a, P: Protocol> {
     pub lossy: bool,
     /// For each process, those that its messages do not reach.
     pub cut: &'a [Ids],
-    /// What each process knows.
-    pub processes: &'a [P::Process],
-    /// What each has on stable storage.
-    pub stable: &'a [P::Stable],
     /// The timers that each has armed.
     pub timers: &'a [Timers],
     /// Of those, which have run out.
     pub run_out: RunOut<'a>,
+}
+
+impl Seen<'_> {
+    /// Returns the same moment as it would be if no process were paused.
+    #[must_use]
+    pub fn without_pauses(&self) -> Self {
+        Seen { paused: Ids::NONE, ..*self }
+    }
+}
+
+/// A moment of the world, as an omniscient observer sees it.
+#[derive(Clone, Copy)]
+pub struct View<'a, P: Protocol> {
+    seen: &'a Seen<'a>,
+    values: Values<'a, P>,
+}
+
+/// What processes know, store and send to each other.
+#[derive(Clone, Copy)]
+enum Values<'a, P: Protocol> {
+    /// In a world.
+    Kept(&'a Observation<'a>),
+    /// In a part of each process of a world.
+    Part(Part<'a, P>),
+}
+
+/// What is seen of a part of each process that follows a protocol of its own.
+#[derive(Clone, Copy)]
+pub struct Part<'a, P: Protocol> {
+    /// What each process knows.
+    pub processes: &'a [P::Process],
+    /// What each has on stable storage.
+    pub stable: &'a [P::Stable],
     /// The messages in flight.
     pub flight: &'a [Envelope<P::Message>],
 }
@@ -65,7 +104,52 @@ impl<'a> RunOut<'a> {
     }
 }
 
-impl<P: Protocol> View<'_, P> {
+impl<'a, P: Protocol> Deref for View<'a, P> {
+    type Target = Seen<'a>;
+
+    fn deref(&self) -> &Seen<'a> {
+        self.seen
+    }
+}
+
+impl<'a, P: Protocol> View<'a, P> {
+    /// Returns a moment of a world of this protocol.
+    #[inline]
+    #[must_use]
+    pub fn of(observation: &'a Observation<'a>) -> Self {
+        View { seen: &observation.seen, values: Values::Kept(observation) }
+    }
+
+    /// Returns a moment of a part of each process, which follows another protocol than the whole.
+    #[must_use]
+    pub fn of_part(seen: &'a Seen<'a>, part: Part<'a, P>) -> Self {
+        View { seen, values: Values::Part(part) }
+    }
+
+    /// What has the same type for every protocol.
+    #[must_use]
+    pub fn seen(&self) -> Seen<'a> {
+        *self.seen
+    }
+
+    /// The number of processes, services included.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.nodes + P::OPTIONS.services.count
+    }
+
+    /// The messages in flight.
+    #[inline]
+    pub fn flight(&self) -> impl Iterator<Item = Envelope<P::Message>> {
+        let (kept, part): (&[Envelope], &[_]) = match self.values {
+            Values::Kept(world) => (world.flight, &[]),
+            Values::Part(part) => (&[], part.flight),
+        };
+        let typed =
+            |e: &Envelope| Envelope { from: e.from, to: e.to, message: *e.message.get::<P>() };
+        kept.iter().map(typed).chain(part.iter().copied())
+    }
+
     /// The ids of the processes that elect, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
         Id::all(self.nodes)
@@ -83,12 +167,6 @@ impl<P: Protocol> View<'_, P> {
         self.up.contains(id)
     }
 
-    /// The same moment as it would be if no process were paused.
-    #[must_use]
-    pub fn without_pauses(&self) -> Self {
-        View { paused: Ids::NONE, ..*self }
-    }
-
     /// Whether a message that is in flight to `id` may be answered: it is up, or may recover yet.
     #[must_use]
     pub fn may_answer(&self, id: Id) -> bool {
@@ -98,15 +176,21 @@ impl<P: Protocol> View<'_, P> {
     /// The state of process `id`.
     #[inline]
     #[must_use]
-    pub fn process(&self, id: Id) -> &P::Process {
-        &self.processes[id.index()]
+    pub fn process(&self, id: Id) -> &'a P::Process {
+        match self.values {
+            Values::Kept(world) => world.processes[id.index()].get::<P>(),
+            Values::Part(part) => &part.processes[id.index()],
+        }
     }
 
     /// What process `id` has on stable storage.
     #[inline]
     #[must_use]
-    pub fn stable(&self, id: Id) -> &P::Stable {
-        &self.stable[id.index()]
+    pub fn stable(&self, id: Id) -> &'a P::Stable {
+        match self.values {
+            Values::Kept(world) => world.stable[id.index()].get::<P>(),
+            Values::Part(part) => &part.stable[id.index()],
+        }
     }
 
     /// Whether what `other` sends reaches `me`: it is up and not paused, and the link is not cut.
@@ -142,7 +226,12 @@ impl<P: Protocol> View<'_, P> {
     /// Whether a message in flight from the first id to the second satisfies `wanted`.
     #[inline]
     pub fn in_flight(&self, mut wanted: impl FnMut(Id, Id, P::Message) -> bool) -> bool {
-        self.flight.iter().any(|e| wanted(e.from, e.to, e.message))
+        match self.values {
+            Values::Kept(world) => {
+                world.flight.iter().any(|e| wanted(e.from, e.to, *e.message.get::<P>()))
+            }
+            Values::Part(part) => part.flight.iter().any(|e| wanted(e.from, e.to, e.message)),
+        }
     }
 }
 

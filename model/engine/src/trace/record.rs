@@ -1,11 +1,11 @@
 //! From an execution of the model to a trace, and back.
 
+use super::wrong;
 use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
-use super::{label, plain, wrong};
-use crate::protocol::{Effect, Id, Protocol, variant_name, with_rule};
+use crate::machine::{AnyProtocol, Effect, Entry, Machine, Timer};
+use crate::protocol::{Id, Protocol};
 use crate::world::{Action, Envelope, Outcome, Scenario, State, World};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
 
@@ -14,19 +14,15 @@ impl Trace {
     /// `world`. Every action must be enabled when its turn comes. The trace tells of the
     /// [concrete](World::concrete) world: with the names that the processes know.
     #[must_use]
-    pub fn record<P: Protocol>(
-        world: &World<P>,
-        actions: &[Action<P>],
-        shows: Option<Shows>,
-    ) -> Trace {
+    pub fn record(world: &World, actions: &[Action], shows: Option<Shows>) -> Trace {
         let (actions, world) = (world.in_concrete_terms(actions), &world.concrete());
         let mut recorder = Recorder::new(world);
         let header = Header {
             format: FORMAT.to_owned(),
-            fingerprint: fingerprint(world.protocol(), &world.scenario()),
-            protocol: P::NAME.to_owned(),
-            variant: variant_name(world.protocol()),
-            rules: value(world.protocol()),
+            fingerprint: fingerprint(&**world.machine(), &world.scenario()),
+            protocol: world.machine().protocol().name().to_owned(),
+            variant: world.machine().variant_name(),
+            rules: world.machine().json(),
             world: world.scenario(),
             shows,
             initial: lifelines(&recorder.state),
@@ -41,22 +37,30 @@ impl Trace {
     /// # Errors
     /// If the trace is of another protocol, its rules are not the protocol's, or its scenario is
     /// contradictory.
-    pub fn world<P: Protocol>(&self) -> Result<World<P>, TraceError> {
-        if self.header.protocol != P::NAME {
+    pub fn world<P: Protocol>(&self) -> Result<World, TraceError> {
+        self.world_of(&Entry::<P>::NEW)
+    }
+
+    /// The same where the types of the protocol are not known.
+    ///
+    /// # Errors
+    /// As [`Trace::world`].
+    pub fn world_of(&self, protocol: &dyn AnyProtocol) -> Result<World, TraceError> {
+        if self.header.protocol != protocol.name() {
             return Err(TraceError::Protocol { found: self.header.protocol.clone() });
         }
-        let rules = serde_json::from_value(self.header.rules.clone())
-            .map_err(|e| TraceError::Header { reason: self.wrong_rule::<P>(&e) })?;
-        World::new(rules, self.header.world)
+        let rules = protocol.read(&self.header.rules);
+        let wrong = |e| TraceError::Header { reason: self.wrong_rule(protocol, &e) };
+        World::of(rules.map_err(wrong)?, self.header.world)
             .map_err(|e| TraceError::Header { reason: e.to_string() })
     }
 
     /// What is wrong with the rules: of which the value alone is refused, or what the parser says.
-    fn wrong_rule<P: Protocol>(&self, error: &serde_json::Error) -> String {
+    fn wrong_rule(&self, protocol: &dyn AnyProtocol, error: &serde_json::Error) -> String {
         let given = self.header.rules.as_object().into_iter().flatten();
         let refused = given.into_iter().find_map(|(rule, value)| {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            with_rule(P::VARIANTS.first()?.rules, rule, &value).err()
+            protocol.rules(None, &[(rule.clone(), value)]).err()
         });
         refused.map_or_else(
             || format!("\"rules\": {}", wrong::words(error)),
@@ -69,7 +73,7 @@ impl Trace {
     /// # Errors
     /// If the trace begins otherwise than `world`; the first step that is not possible in `world`
     /// where it stands, or in which the model does something else than the trace says.
-    pub fn actions<P: Protocol>(&self, world: &World<P>) -> Result<Vec<Action<P>>, TraceError> {
+    pub fn actions(&self, world: &World) -> Result<Vec<Action>, TraceError> {
         let world = &world.concrete();
         let mut actions = Vec::with_capacity(self.steps.len());
         let mut state = world.initial();
@@ -81,7 +85,7 @@ impl Trace {
             return Err(TraceError::Header { reason: reason.to_owned() });
         }
         for step in &self.steps {
-            let action = action_of(step)?;
+            let action = action_of(&**world.machine(), step)?;
             let mut enabled = Vec::new();
             world.enabled(&state, &mut enabled);
             if !enabled.contains(&action) {
@@ -105,17 +109,17 @@ impl Trace {
 }
 
 /// Follows an execution, giving each message an id when it is sent.
-struct Recorder<'a, P: Protocol> {
-    world: &'a World<P>,
-    state: State<P>,
+struct Recorder<'a> {
+    world: &'a World,
+    state: State,
     incarnations: BTreeMap<Id, u32>,
-    ids: Vec<(Envelope<P::Message>, u32)>,
+    ids: Vec<(Envelope, u32)>,
     next_id: u32,
     seq: usize,
 }
 
-impl<'a, P: Protocol> Recorder<'a, P> {
-    fn new(world: &'a World<P>) -> Self {
+impl<'a> Recorder<'a> {
+    fn new(world: &'a World) -> Self {
         let state = world.initial();
         let ids: Vec<_> = state.in_flight().iter().copied().zip(1..).collect();
         let next_id = ids.last().map_or(1, |(_, id)| id + 1);
@@ -126,7 +130,7 @@ impl<'a, P: Protocol> Recorder<'a, P> {
         self.ids.iter().map(|(e, id)| Sent { flight: flight(e, *id), fate: None }).collect()
     }
 
-    fn step(&mut self, action: &Action<P>) -> Step {
+    fn step(&mut self, action: &Action) -> Step {
         let Outcome { state, actor, effects } = self.world.apply(&self.state, action);
         if let Action::Recover(id) = action {
             *self.incarnations.entry(*id).or_default() += 1;
@@ -167,7 +171,7 @@ impl<'a, P: Protocol> Recorder<'a, P> {
         }
     }
 
-    fn event(&mut self, action: &Action<P>) -> Event {
+    fn event(&mut self, action: &Action) -> Event {
         match action {
             Action::Deliver(e) => Event::Deliver(self.take(e)),
             Action::Lose(e) => Event::Lose(self.take(e)),
@@ -191,13 +195,13 @@ impl<'a, P: Protocol> Recorder<'a, P> {
     }
 
     /// The oldest message in flight that looks like this one.
-    fn take(&mut self, envelope: &Envelope<P::Message>) -> Flight {
+    fn take(&mut self, envelope: &Envelope) -> Flight {
         let at = self.ids.iter().position(|(e, _)| e == envelope);
         let id = at.map_or(0, |at| self.ids.remove(at).1);
         flight(envelope, id)
     }
 
-    fn sent(&mut self, from: Id, effects: &[Effect<P>], after: &State<P>) -> Vec<Sent> {
+    fn sent(&mut self, from: Id, effects: &[Effect], after: &State) -> Vec<Sent> {
         let mut sent = Vec::new();
         for effect in effects {
             let Effect::Send { to, message } = *effect else { continue };
@@ -225,18 +229,15 @@ impl<'a, P: Protocol> Recorder<'a, P> {
     }
 }
 
-fn flight<M: Serialize + Copy>(envelope: &Envelope<M>, id: u32) -> Flight {
+fn flight(envelope: &Envelope, id: u32) -> Flight {
     Flight { id, from: envelope.from, to: envelope.to, message: value(&envelope.message) }
 }
 
-fn timers<P: Protocol>(
-    effects: &[Effect<P>],
-    wanted: impl Fn(&Effect<P>) -> Option<P::Timer>,
-) -> Vec<String> {
-    effects.iter().filter_map(wanted).map(|timer| plain(&timer)).collect()
+fn timers(effects: &[Effect], wanted: impl Fn(&Effect) -> Option<Timer>) -> Vec<String> {
+    effects.iter().filter_map(wanted).map(|timer| timer.plain().to_owned()).collect()
 }
 
-fn lifelines<P: Protocol>(state: &State<P>) -> BTreeMap<u8, Lifeline> {
+fn lifelines(state: &State) -> BTreeMap<u8, Lifeline> {
     state.ids().map(|id| (id.number(), Lifeline::of(state, id))).collect()
 }
 
@@ -246,27 +247,28 @@ fn value(of: &impl Serialize) -> serde_json::Value {
     serde_json::to_value(of).unwrap_or(serde_json::Value::Null)
 }
 
-fn parsed<T: DeserializeOwned>(value: &serde_json::Value, step: usize) -> Result<T, TraceError> {
-    serde_json::from_value(value.clone())
-        .map_err(|e| TraceError::Step { step, reason: wrong::words(&e) })
+fn parsed<T>(value: Result<T, serde_json::Error>, step: usize) -> Result<T, TraceError> {
+    value.map_err(|e| TraceError::Step { step, reason: wrong::words(&e) })
 }
 
-fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
+fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
     let node = || {
         let reason = "the step says nothing of the node that acted".to_owned();
         step.node.ok_or(TraceError::Step { step: step.seq, reason })
     };
     let envelope = |flight: &Flight| {
-        let message = parsed::<P::Message>(&flight.message, step.seq)?;
+        let message = parsed(machine.message(&flight.message), step.seq)?;
         Ok(Envelope { from: flight.from, to: flight.to, message })
     };
     Ok(match &step.event {
         Event::Deliver(flight) => Action::Deliver(envelope(flight)?),
         Event::Lose(flight) => Action::Lose(envelope(flight)?),
         Event::Duplicate(flight) => Action::Duplicate(envelope(flight)?),
-        Event::Expire { timer, early } => {
-            Action::Expire { id: node()?, timer: parsed(timer, step.seq)?, early: *early }
-        }
+        Event::Expire { timer, early } => Action::Expire {
+            id: node()?,
+            timer: parsed(machine.timer(timer), step.seq)?,
+            early: *early,
+        },
         Event::Crash => Action::Crash(node()?),
         Event::Recover => Action::Recover(node()?),
         Event::Pause => Action::Pause(node()?),
@@ -278,27 +280,29 @@ fn action_of<P: Protocol>(step: &Step) -> Result<Action<P>, TraceError> {
 }
 
 /// The model's fingerprint: two models with one fingerprint read each other's traces.
-fn fingerprint<P: Protocol>(protocol: &P, scenario: &Scenario) -> String {
-    let identity = serde_json::json!([env!("CARGO_PKG_VERSION"), P::NAME, protocol, scenario]);
+fn fingerprint(machine: &dyn Machine, scenario: &Scenario) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let identity =
+        serde_json::json!([version, machine.protocol().name(), machine.json(), scenario]);
     let hasher = BuildHasherDefault::<rustc_hash::FxHasher>::default();
     format!("{:016x}", hasher.hash_one(identity.to_string()))
 }
 
 /// What happens in a step and what every process is afterwards, for the Explorer.
-pub fn describe<P: Protocol>(world: &World<P>, state: &State<P>, action: &Action<P>) -> String {
+pub fn describe(world: &World, state: &State, action: &Action) -> String {
     let Outcome { state: after, actor, effects } = world.apply(state, action);
     let mut lines = vec![action.to_string()];
     for effect in &effects {
         let actor = actor.map_or_else(String::new, |id| id.to_string());
         lines.push(match effect {
             Effect::Persist(value) => format!("  {actor} writes {value:?}"),
-            Effect::Send { to, message } => format!("  {actor} sends {} to {to}", label(message)),
-            Effect::Arm(timer) => format!("  {actor} arms its {} timer", plain(timer)),
+            Effect::Send { to, message } => format!("  {actor} sends {} to {to}", message.label()),
+            Effect::Arm(timer) => format!("  {actor} arms its {} timer", timer.plain()),
             Effect::ArmSince { timer, since } => {
-                let (timer, since) = (plain(timer), plain(since));
+                let (timer, since) = (timer.plain(), since.plain());
                 format!("  {actor} arms its {timer} timer since it armed {since}")
             }
-            Effect::Cancel(timer) => format!("  {actor} cancels its {} timer", plain(timer)),
+            Effect::Cancel(timer) => format!("  {actor} cancels its {} timer", timer.plain()),
         });
     }
     format!("{}\n\n{after:?}", lines.join("\n"))

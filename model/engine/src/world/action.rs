@@ -1,28 +1,28 @@
 //! What may happen next in a world.
 
 use super::Envelope;
-use crate::protocol::{Id, Protocol};
-use crate::words::label;
+use crate::machine::Timer;
+use crate::protocol::Id;
 use std::fmt;
 
 /// One thing that happens.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action<P: Protocol> {
+pub enum Action {
     /// A message arrives.
-    Deliver(Envelope<P::Message>),
+    Deliver(Envelope),
     /// A process's timer expires; `early` if what it waits for could still come.
     Expire {
         /// Whose timer.
         id: Id,
         /// Which timer.
-        timer: P::Timer,
+        timer: Timer,
         /// Whether this spends a false suspicion.
         early: bool,
     },
     /// A message is lost.
-    Lose(Envelope<P::Message>),
+    Lose(Envelope),
     /// A message in flight is doubled.
-    Duplicate(Envelope<P::Message>),
+    Duplicate(Envelope),
     /// A process stops.
     Crash(Id),
     /// A crashed process starts again.
@@ -39,7 +39,7 @@ pub enum Action<P: Protocol> {
     Tick,
 }
 
-impl<P: Protocol> Action<P> {
+impl Action {
     /// Whether something went wrong, or was repaired: all but what happens by itself.
     #[must_use]
     pub fn is_fault(&self) -> bool {
@@ -58,23 +58,23 @@ impl<P: Protocol> Action<P> {
     }
 }
 
-impl<P: Protocol> fmt::Display for Action<P> {
+impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Action::Deliver(e) => {
-                write!(f, "{} gets {} from {}", e.to, label(&e.message), e.from)
+                write!(f, "{} gets {} from {}", e.to, e.message.label(), e.from)
             }
             Action::Expire { id, timer, early: false } => {
-                write!(f, "{id}'s {} timer expires", label(timer).to_lowercase())
+                write!(f, "{id}'s {} timer expires", timer.label())
             }
             Action::Expire { id, timer, early: true } => {
-                write!(f, "{id}'s {} timer expires too early", label(timer).to_lowercase())
+                write!(f, "{id}'s {} timer expires too early", timer.label())
             }
             Action::Lose(e) => {
-                write!(f, "{} from {} to {} is lost", label(&e.message), e.from, e.to)
+                write!(f, "{} from {} to {} is lost", e.message.label(), e.from, e.to)
             }
             Action::Duplicate(e) => {
-                write!(f, "{} from {} to {} is doubled", label(&e.message), e.from, e.to)
+                write!(f, "{} from {} to {} is doubled", e.message.label(), e.from, e.to)
             }
             Action::Crash(id) => write!(f, "{id} crashes"),
             Action::Recover(id) => write!(f, "{id} recovers"),
@@ -87,7 +87,7 @@ impl<P: Protocol> fmt::Display for Action<P> {
     }
 }
 
-impl<P: Protocol> fmt::Debug for Action<P> {
+impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

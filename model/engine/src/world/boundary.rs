@@ -2,7 +2,6 @@
 //! it.
 
 use super::World;
-use crate::protocol::Protocol;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A bound of the search.
@@ -55,7 +54,7 @@ impl Exceeded {
     }
 }
 
-impl<P: Protocol> World<P> {
+impl World {
     /// The bounds that were exceeded, in words: what there may be at most.
     pub(crate) fn bounds_met(&self, exceeded: &Exceeded) -> Vec<String> {
         let capacity = self.scenario.capacity.filter(|_| exceeded.has(Boundary::Capacity));
@@ -63,7 +62,7 @@ impl<P: Protocol> World<P> {
             let s = if most == 1 { "" } else { "s" };
             format!("{most} message{s} on a link")
         });
-        let own = P::OPTIONS.within_bounds.filter(|_| exceeded.has(Boundary::Protocol));
-        capacity.into_iter().chain(own.map(|bound| bound.at_most.to_owned())).collect()
+        let own = self.machine.bound().filter(|_| exceeded.has(Boundary::Protocol));
+        capacity.into_iter().chain(own.map(str::to_owned)).collect()
     }
 }

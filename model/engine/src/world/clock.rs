@@ -37,9 +37,8 @@ use super::network::Left;
 use super::places::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
 use super::{Action, State, Timing, World, WorldError};
-use crate::protocol::{
-    Duration, Id, Ids, MAX_TIMERS, Protocol, RunOut, Stagger, TimerRow, Timers, View, Wait, row,
-};
+use crate::machine::{Machine, Observation, Timer};
+use crate::protocol::{Duration, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
 
 /// What a timed world keeps besides.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,39 +86,38 @@ pub(super) struct Clock {
 
 impl Clock {
     /// The clock of a world in which so many that elect follow `protocol`.
-    pub(super) fn of<P: Protocol>(
-        protocol: &P,
+    pub(super) fn of(
+        machine: &dyn Machine,
         timed: Timed,
         nodes: usize,
     ) -> Result<Clock, WorldError> {
+        let processes = nodes + machine.shape().services();
+        let protocol = machine.protocol().name();
         check_messages(timed)?;
-        timed.slow.check(timed.delay, nodes + P::OPTIONS.services.count)?;
-        if P::TIMERS.iter().any(|row| row.duration.is_none()) {
-            return Err(WorldError::Timeless { protocol: P::NAME });
+        timed.slow.check(timed.delay, processes)?;
+        if machine.timers().iter().any(|rules| rules.duration.is_none()) {
+            return Err(WorldError::Timeless { protocol });
         }
-        all_are_given(protocol, timed, nodes)?;
-        let processes = nodes + P::OPTIONS.services.count;
+        all_are_given(machine, timed, nodes)?;
         let (mut measures, mut fixed) = (Places::of(processes), Places::of(processes));
         for id in Id::all(processes) {
             let of_one: &mut [Option<Measure>; MAX_TIMERS] = &mut measures[id.index()];
-            for (place, row) in of_one.iter_mut().zip(P::TIMERS) {
-                let Some(wait) = row.wait(protocol) else { continue };
-                let times =
-                    |stagger: &Stagger<P>| (stagger.by, (stagger.times)(protocol, id, nodes));
-                let more = row.stagger.as_ref().map(times).filter(|&(_, times)| times > 0);
+            for (place, rules) in of_one.iter_mut().zip(machine.timers()) {
+                let Some(wait) = rules.wait else { continue };
+                let times = |by| (by, machine.stagger(rules.timer, id, nodes));
+                let more = rules.stagger.map(times).filter(|&(_, times)| times > 0);
                 *place = Some(measure(id, wait, more, timed)?);
                 if let Wait::Fixed(_) = wait {
                     let fixed: &mut Timers = &mut fixed[id.index()];
-                    *fixed = fixed.with::<P>(row.timer);
+                    *fixed = fixed.and(rules.timer);
                 }
             }
         }
         for (name, _) in timed.durations.iter() {
-            let takes =
-                |row: &TimerRow<P>| row.wait(protocol).is_some_and(|w| w.duration() == name);
-            if !P::TIMERS.iter().any(takes) {
+            let mut waits = machine.timers().iter().filter_map(|rules| rules.wait);
+            if !waits.any(|wait| wait.duration() == name) {
                 let name = name.to_owned();
-                return Err(WorldError::UnusedDuration { name, protocol: P::NAME });
+                return Err(WorldError::UnusedDuration { name, protocol });
             }
         }
         Ok(Clock { timed, measures, fixed })
@@ -144,15 +142,15 @@ impl Clock {
     }
 
     /// What a timer shows when it has just been armed.
-    fn armed<P: Protocol>(&self, of: (Id, P::Timer)) -> u8 {
-        match self.measure::<P>(of) {
+    fn armed(&self, of: (Id, Timer)) -> u8 {
+        match self.measure(of) {
             Measure::Fixed { latest, .. } => latest,
             Measure::Detector(_) => 0,
         }
     }
 
-    fn measure<P: Protocol>(&self, (id, timer): (Id, P::Timer)) -> Measure {
-        let measure = self.measures[id.index()][Timers::place::<P>(timer)];
+    fn measure(&self, (id, timer): (Id, Timer)) -> Measure {
+        let measure = self.measures[id.index()][timer.place()];
         measure.expect("a timer that is armed has a row whose `armed` says so")
     }
 
@@ -183,18 +181,18 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
 }
 
 /// Whether every duration that a timer takes by these rules is given; if not, all that are missing.
-fn all_are_given<P: Protocol>(protocol: &P, timed: Timed, nodes: usize) -> Result<(), WorldError> {
+fn all_are_given(machine: &dyn Machine, timed: Timed, nodes: usize) -> Result<(), WorldError> {
     let mut missing = Vec::new();
-    for row in P::TIMERS {
-        let duration = match row.wait(protocol) {
+    for rules in machine.timers() {
+        let duration = match rules.wait {
             Some(Wait::Fixed(duration) | Wait::Detector(duration)) => duration,
             None => continue,
         };
-        let staggers = |stagger: &&Stagger<P>| {
-            Id::all(nodes + P::OPTIONS.services.count)
-                .any(|id| (stagger.times)(protocol, id, nodes) > 0)
+        let staggers = |_: &&Duration| {
+            Id::all(nodes + machine.shape().services())
+                .any(|id| machine.stagger(rules.timer, id, nodes) > 0)
         };
-        let by = row.stagger.as_ref().filter(staggers).map(|stagger| stagger.by);
+        let by = rules.stagger.filter(staggers);
         for &Duration { name, meaning, .. } in [Some(duration), by].into_iter().flatten() {
             if timed.durations.get(name).is_none() && !missing.contains(&(name, meaning)) {
                 missing.push((name, meaning));
@@ -244,7 +242,7 @@ fn measure(
 }
 
 /// When things may, and must, happen.
-impl<P: Protocol> World<P> {
+impl World {
     /// The times of a world at its beginning. A converged one has had no fault for long.
     pub(super) fn first_times(&self) -> Option<Box<Times>> {
         let clock = self.clock.as_ref()?;
@@ -259,11 +257,11 @@ impl<P: Protocol> World<P> {
     #[inline]
     pub(super) fn due(
         &self,
-        state: &State<P>,
-        view: &View<'_, P>,
-        (id, timer): (Id, P::Timer),
+        state: &State,
+        view: &Observation<'_>,
+        (id, timer): (Id, Timer),
     ) -> Due {
-        let measure = self.clock.as_ref().map(|clock| clock.measure::<P>((id, timer)));
+        let measure = self.clock.as_ref().map(|clock| clock.measure((id, timer)));
         let now = match measure {
             Some(Measure::Fixed { slack, .. }) if state.clock(id, timer) > Some(slack) => {
                 return Due::Later;
@@ -283,36 +281,36 @@ impl<P: Protocol> World<P> {
         if now { Due::Now } else { Due::Never }
     }
 
-    fn notices(&self, view: &View<'_, P>, (id, timer): (Id, P::Timer)) -> bool {
-        self.protocol.may_time_out(view, id, timer)
+    fn notices(&self, view: &Observation<'_>, (id, timer): (Id, Timer)) -> bool {
+        self.machine.may_time_out(view, id, timer)
     }
 
     /// The fixed timers of a process that have run out, however slow its clock.
-    pub(super) fn run_out(&self, state: &State<P>, id: Id) -> Timers {
+    pub(super) fn run_out(&self, state: &State, id: Id) -> Timers {
         let has = |clock: &Clock, timer| {
-            matches!(clock.measure::<P>((id, timer)), Measure::Fixed { .. })
+            matches!(clock.measure((id, timer)), Measure::Fixed { .. })
                 && state.clock(id, timer) == Some(0)
         };
         self.clock.as_ref().map_or(Timers::NONE, |clock| {
-            let armed = state.timers(id).iter::<P>().filter(|&timer| has(clock, timer));
-            armed.fold(Timers::NONE, Timers::with::<P>)
+            let armed = state.armed(id).filter(|&timer| has(clock, timer));
+            armed.fold(Timers::NONE, Timers::and)
         })
     }
 
     /// The same of every process.
     #[inline]
-    pub(super) fn all_run_out<'a>(&'a self, state: &'a State<P>) -> RunOut<'a> {
+    pub(super) fn all_run_out<'a>(&'a self, state: &'a State) -> RunOut<'a> {
         let clocks = self.clock.as_ref().zip(state.times.as_ref());
         clocks
             .map_or_else(RunOut::default, |(clock, times)| RunOut::new(&clock.fixed, &times.clocks))
     }
 
     /// Whether everything has happened that must before the clock goes on.
-    pub(super) fn may_tick(&self, clock: &Clock, state: &State<P>, view: &View<'_, P>) -> bool {
-        let must = |(id, timer): (Id, P::Timer)| match clock.measure::<P>((id, timer)) {
+    pub(super) fn may_tick(&self, clock: &Clock, state: &State, view: &Observation<'_>) -> bool {
+        let must = |(id, timer): (Id, Timer)| match clock.measure((id, timer)) {
             Measure::Fixed { .. } => state.clock(id, timer) == Some(0),
             Measure::Detector(most) => {
-                state.clock(id, timer) >= Some(most) && self.protocol.may_time_out(view, id, timer)
+                state.clock(id, timer) >= Some(most) && self.machine.may_time_out(view, id, timer)
             }
         };
         let mut messages = state.flight.iter().zip(state.ticks_left());
@@ -321,16 +319,16 @@ impl<P: Protocol> World<P> {
     }
 
     /// The clock goes on.
-    pub(super) fn tick(&self, state: &mut State<P>) {
+    pub(super) fn tick(&self, state: &mut State) {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
-        let later = |(id, timer): (Id, P::Timer)| {
+        let later = |(id, timer): (Id, Timer)| {
             let shows = state.clock(id, timer).unwrap_or(0);
-            match clock.measure::<P>((id, timer)) {
+            match clock.measure((id, timer)) {
                 // Only those of a process that is paused show 0.
                 Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
                 Measure::Detector(most) => {
-                    let counts = u8::from(self.protocol.may_time_out(&view, id, timer));
+                    let counts = u8::from(self.machine.may_time_out(&view, id, timer));
                     (id, timer, (shows + counts).min(most))
                 }
             }
@@ -352,21 +350,21 @@ impl<P: Protocol> World<P> {
     }
 
     /// A timer is armed: its clock starts.
-    pub(super) fn start_clock(&self, state: &mut State<P>, id: Id, timer: P::Timer) {
+    pub(super) fn start_clock(&self, state: &mut State, id: Id, timer: Timer) {
         if let Some(clock) = &self.clock {
-            state.set_clock(id, timer, clock.armed::<P>((id, timer)));
+            state.set_clock(id, timer, clock.armed((id, timer)));
         }
     }
 
     /// What every action does to the times besides: a fault is the last one, and a detector that
     /// may not time out forgets what it has counted.
-    pub(super) fn settle_clocks(&self, state: &mut State<P>, action: &Action<P>) {
+    pub(super) fn settle_clocks(&self, state: &mut State, action: &Action) {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
-        let in_vain = |&(id, timer): &(Id, P::Timer)| {
-            matches!(clock.measure::<P>((id, timer)), Measure::Detector(_))
+        let in_vain = |&(id, timer): &(Id, Timer)| {
+            matches!(clock.measure((id, timer)), Measure::Detector(_))
                 && state.clock(id, timer) > Some(0)
-                && !self.protocol.may_time_out(&view, id, timer)
+                && !self.machine.may_time_out(&view, id, timer)
         };
         let in_vain: Vec<_> = armed(state).filter(in_vain).collect();
         for (id, timer) in in_vain {
@@ -379,21 +377,21 @@ impl<P: Protocol> World<P> {
 }
 
 /// What the properties of timed worlds ask.
-impl<P: Protocol> World<P> {
+impl World {
     /// The fixed timers that may expire: time-outs, which wait for others, or those that pace
     /// something.
     fn due_at<'a>(
         &'a self,
-        state: &'a State<P>,
+        state: &'a State,
         time_outs: bool,
-    ) -> impl Iterator<Item = (Id, P::Timer)> {
-        let wanted = move |&(id, timer): &(Id, P::Timer)| {
-            let due = |clock: &Clock| match clock.measure::<P>((id, timer)) {
+    ) -> impl Iterator<Item = (Id, Timer)> {
+        let wanted = move |&(id, timer): &(Id, Timer)| {
+            let due = |clock: &Clock| match clock.measure((id, timer)) {
                 Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
                 Measure::Detector(_) => false,
             };
             self.clock.as_ref().is_some_and(due)
-                && row::<P>(timer).waits_for_others(state.process(id)) == time_outs
+                && self.machine.waits_for_others(timer, state.process(id)) == time_outs
                 && !state.paused(id)
         };
         armed(state).filter(wanted)
@@ -401,27 +399,27 @@ impl<P: Protocol> World<P> {
 
     /// Whether a time-out is due; never in a world without a clock.
     #[must_use]
-    pub fn some_time_out_is_due(&self, state: &State<P>) -> bool {
+    pub fn some_time_out_is_due(&self, state: &State) -> bool {
         self.due_at(state, true).next().is_some()
     }
 
     /// Whether every time-out that is due waits for what can no longer come.
     #[must_use]
-    pub fn time_outs_are_accurate(&self, state: &State<P>) -> bool {
+    pub fn time_outs_are_accurate(&self, state: &State) -> bool {
         let view = self.view(state);
-        self.due_at(state, true).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
+        self.due_at(state, true).all(|(id, timer)| self.machine.may_time_out(&view, id, timer))
     }
 
     /// Whether every timer that is due and paces something would expire with perfect timing too.
     #[must_use]
-    pub fn periods_are_accurate(&self, state: &State<P>) -> bool {
+    pub fn periods_are_accurate(&self, state: &State) -> bool {
         let view = self.view(state);
-        self.due_at(state, false).all(|(id, timer)| self.protocol.may_time_out(&view, id, timer))
+        self.due_at(state, false).all(|(id, timer)| self.machine.may_time_out(&view, id, timer))
     }
 
     /// Whether the last fault is longer ago than `within` says; never without it.
     #[must_use]
-    pub fn is_calm(&self, state: &State<P>) -> bool {
+    pub fn is_calm(&self, state: &State) -> bool {
         let clock = self.clock.as_ref().filter(|clock| clock.timed.within.is_some());
         let calm = state.times.as_ref().map(|times| times.calm);
         clock.is_some_and(|clock| calm == Some(clock.calm()))
@@ -429,6 +427,6 @@ impl<P: Protocol> World<P> {
 }
 
 /// Every timer that is armed, and whose it is.
-fn armed<P: Protocol>(state: &State<P>) -> impl Iterator<Item = (Id, P::Timer)> {
-    state.ids().flat_map(|id| state.timers(id).iter::<P>().map(move |timer| (id, timer)))
+fn armed(state: &State) -> impl Iterator<Item = (Id, Timer)> {
+    state.ids().flat_map(|id| state.armed(id).map(move |timer| (id, timer)))
 }

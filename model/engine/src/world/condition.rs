@@ -1,24 +1,52 @@
 //! What is asked of one state.
 
 use super::{State, World};
-use crate::protocol::{Judge, Protocol};
+use crate::protocol::{Judge, Protocol, View};
+use std::fmt;
+use std::sync::Arc;
 
 /// What is asked of one state.
-#[derive(Clone, Copy, Debug)]
-pub enum Condition<P: Protocol> {
+#[derive(Clone)]
+pub enum Condition {
     /// Something that is asked of every protocol.
-    World(fn(&World<P>, &State<P>) -> bool),
+    World(fn(&World, &State) -> bool),
     /// Something that is asked of this one.
-    Own(Judge<P>),
+    Own(Arc<AnyJudge>),
 }
 
-impl<P: Protocol> Condition<P> {
+/// What judges the states of one protocol, whose types are not known.
+type AnyJudge = dyn Fn(&World, &State) -> bool + Send + Sync;
+
+impl Condition {
+    /// What is asked of the states of this protocol. It panics in a world of another.
+    #[must_use]
+    pub fn own<P: Protocol>(judge: Judge<P>) -> Condition {
+        Condition::Own(Arc::new(move |world, state| {
+            let rules = world.rules().expect("what only one protocol is asked, its worlds are");
+            judge(rules, &View::of(&world.view(state)))
+        }))
+    }
+
+    /// Whether this is asked of every protocol: then it does not ask which messages are in flight,
+    /// but at most whether there are any.
+    #[must_use]
+    pub(crate) fn is_common(&self) -> bool {
+        matches!(self, Condition::World(_))
+    }
+
     /// Whether it holds in `state`.
     #[inline]
-    pub fn holds(self, world: &World<P>, state: &State<P>) -> bool {
+    #[must_use]
+    pub fn holds(&self, world: &World, state: &State) -> bool {
         match self {
             Condition::World(condition) => condition(world, state),
-            Condition::Own(judge) => judge(world.protocol(), &world.view(state)),
+            Condition::Own(judge) => judge(world, state),
         }
+    }
+}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a condition")
     }
 }

@@ -7,7 +7,8 @@
 //! is never heeded in the world. Why this is sound: `docs/reductions.md`.
 
 use super::{Action, Faults, Network, State, World};
-use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
+use crate::machine::{Effect, Message, Process, Stable};
+use crate::protocol::{Envelope, Id, Timers};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
@@ -31,16 +32,16 @@ pub enum NotReduced {
 
 /// What one process has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Has<P: Protocol> {
+struct Has {
     up: bool,
-    process: P::Process,
-    stable: P::Stable,
+    process: Process,
+    stable: Stable,
     timers: Timers,
 }
 
-impl<P: Protocol> Has<P> {
-    fn of(state: &State<P>, id: Id) -> Self {
-        let (process, stable) = (*state.process(id), *state.stable(id));
+impl Has {
+    fn of(state: &State, id: Id) -> Self {
+        let (process, stable) = (state.process(id), state.stable(id));
         Has { up: state.up(id), process, stable, timers: state.timers(id) }
     }
 }
@@ -61,14 +62,14 @@ pub(super) fn perils(spent: Faults, may: Faults) -> Perils {
 }
 
 /// Which messages are dead.
-pub(super) struct Dead<P: Protocol> {
-    receivers: Vec<Receiver<P>>,
+pub(super) struct Dead {
+    receivers: Vec<Receiver>,
 }
 
 /// What a process can come to have, and which messages it heeds.
-struct Receiver<P: Protocol> {
-    has: Known<Has<P>>,
-    letters: Known<(Id, P::Message)>,
+struct Receiver {
+    has: Known<Has>,
+    letters: Known<(Id, Message)>,
     /// For what it has: the letters that it heeds now.
     heeds: Vec<Letters>,
     /// What may follow, and which perils that takes.
@@ -107,7 +108,7 @@ impl Letters {
 /// What is still to be tried of a process that has this: a letter, or what it does by itself.
 type Try = (usize, u32, Option<u32>);
 
-impl<P: Protocol> World<P> {
+impl World {
     /// The same world, in which dead messages are taken out of every state.
     ///
     /// # Errors
@@ -117,7 +118,7 @@ impl<P: Protocol> World<P> {
         let refusals = [
             (self.clock.is_some(), "of a timed world; use --timing perfect or asynchronous"),
             (
-                P::OPTIONS.canonicalize.is_some(),
+                self.machine.protocol().canonicalizes(),
                 "of this protocol: its numbers grow without end, so not everything that a process \
                  can come to have can be tried; leave --reduce out",
             ),
@@ -137,7 +138,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// Takes dead messages out of a state, if this world has none.
-    pub(super) fn bury(&self, state: &mut State<P>) {
+    pub(super) fn bury(&self, state: &mut State) {
         let Some(dead) = &self.dead else { return };
         let perils = perils(state.spent, self.scenario.faults);
         let fifo = self.scenario.network == Network::Fifo;
@@ -156,9 +157,9 @@ impl<P: Protocol> World<P> {
     }
 }
 
-impl<P: Protocol> Dead<P> {
+impl Dead {
     /// Whether a message is dead in this state.
-    fn contains(&self, state: &State<P>, sent: Envelope<P::Message>, perils: Perils) -> bool {
+    fn contains(&self, state: &State, sent: Envelope, perils: Perils) -> bool {
         let receiver = &self.receivers[sent.to.index()];
         let has = receiver.has.get_index_of(&Has::of(state, sent.to));
         let letter = receiver.letters.get_index_of(&(sent.from, sent.message));
@@ -166,7 +167,7 @@ impl<P: Protocol> Dead<P> {
         has.zip(letter).is_some_and(|(has, letter)| !receiver.alive[perils][has].contains(letter))
     }
 
-    fn of(world: &World<P>) -> Result<Self, NotReduced> {
+    fn of(world: &World) -> Result<Self, NotReduced> {
         let receiver = |_| Receiver {
             has: Known::default(),
             letters: Known::default(),
@@ -196,7 +197,7 @@ impl<P: Protocol> Dead<P> {
     }
 
     /// The number of what a process has.
-    fn has(&mut self, id: Id, has: Has<P>, tries: &mut Vec<Try>) -> u32 {
+    fn has(&mut self, id: Id, has: Has, tries: &mut Vec<Try>) -> u32 {
         let receiver = &mut self.receivers[id.index()];
         let (number, new) = receiver.has.insert_full(has);
         if new {
@@ -209,7 +210,7 @@ impl<P: Protocol> Dead<P> {
         number as u32
     }
 
-    fn letter(&mut self, from: Id, to: Id, message: P::Message, tries: &mut Vec<Try>) {
+    fn letter(&mut self, from: Id, to: Id, message: Message, tries: &mut Vec<Try>) {
         let receiver = &mut self.receivers[to.index()];
         let (letter, new) = receiver.letters.insert_full((from, message));
         if new {
@@ -219,11 +220,11 @@ impl<P: Protocol> Dead<P> {
     }
 
     /// Tries what follows.
-    fn take(&mut self, world: &World<P>, (at, number, letter): Try, tries: &mut Vec<Try>) {
+    fn take(&mut self, world: &World, (at, number, letter): Try, tries: &mut Vec<Try>) {
         let id = Id::at(at);
         let receiver = &self.receivers[at];
         let has = receiver.has[number as usize];
-        let mut state = State::empty(world.processes());
+        let mut state = State::empty(&*world.machine, world.processes());
         world.ids().for_each(|id| state.set_up(id, true));
         state.set_up(id, has.up);
         (state.processes[at], state.stable[at]) = (has.process, has.stable);
@@ -239,7 +240,7 @@ impl<P: Protocol> Dead<P> {
             // It is lost on it.
             Some(_) => {}
             None if has.up => {
-                let timers = has.timers.rows::<P>().map(|(_, row)| row.timer);
+                let timers = world.machine.shape().timers_in(has.timers);
                 let expire = |timer| (Action::Expire { id, timer, early: false }, 0);
                 actions.extend(timers.map(expire));
                 if world.mortals().any(|mortal| mortal == id) {
@@ -262,11 +263,8 @@ impl<P: Protocol> Dead<P> {
             if let (Some(letter), true) = (letter, heeded) {
                 self.receivers[at].heeds[number as usize].insert(letter as usize);
             }
-            let within = |bound: crate::protocol::WithinBounds<P>| {
-                (bound.within)(world.protocol(), &after.process, &after.stable)
-            };
             // What exceeds the bounds of the search is not followed there either.
-            if P::OPTIONS.within_bounds.is_none_or(within) {
+            if world.machine.within(after.process, after.stable) {
                 let next = self.has(id, after, tries);
                 self.receivers[at].follows[number as usize].insert((next, perils));
             }
@@ -274,7 +272,7 @@ impl<P: Protocol> Dead<P> {
     }
 }
 
-impl<P: Protocol> Receiver<P> {
+impl Receiver {
     /// What is heeded later is alive now.
     fn look_ahead(&mut self) {
         for (perils, alive) in self.alive.iter_mut().enumerate() {

@@ -13,16 +13,16 @@
 //! often it is possible. Only a message without a largest delay is owed as elsewhere.
 
 use super::{Action, DeliveryFairness, Heals, State, World};
-use crate::protocol::{Effect, Protocol, row};
+use crate::machine::Effect;
 use crate::space::Fairness;
 
-impl<P: Protocol> World<P> {
+impl World {
     /// Whether `action` is fair in some state, so that it happens in the end if it stays possible:
     /// deliveries, expiries that are due, ticks, that a paused process goes on, and if links must
     /// heal, that. Faults are not.
     #[inline]
     #[must_use]
-    pub fn is_fair(&self, action: &Action<P>) -> bool {
+    pub fn is_fair(&self, action: &Action) -> bool {
         match action {
             Action::Deliver(_)
             | Action::Expire { early: false, .. }
@@ -34,7 +34,7 @@ impl<P: Protocol> World<P> {
     }
 
     /// How fair `action` is in a state in which these are `enabled`.
-    pub(super) fn fairness(&self, action: &Action<P>, enabled: &[Action<P>]) -> Fairness {
+    pub(super) fn fairness(&self, action: &Action, enabled: &[Action]) -> Fairness {
         let Some(clock) = self.clock.as_ref() else { return self.untimed_fairness(action) };
         let by_the_clock = match action {
             Action::Deliver(_) => !self.insists() && clock.counts_messages(),
@@ -53,11 +53,11 @@ impl<P: Protocol> World<P> {
         }
     }
 
-    fn untimed_fairness(&self, action: &Action<P>) -> Fairness {
+    fn untimed_fairness(&self, action: &Action) -> Fairness {
         match *action {
             _ if !self.is_fair(action) => Fairness::None,
             Action::Deliver(_) if self.insists() => Fairness::Strong,
-            Action::Expire { timer, .. } if (row::<P>(timer).random)(&self.protocol) => {
+            Action::Expire { timer, .. } if self.machine.timers()[timer.place()].random => {
                 Fairness::Strong
             }
             _ => Fairness::Weak,
@@ -66,7 +66,7 @@ impl<P: Protocol> World<P> {
 
     /// Whether some action may be strongly fair.
     pub(super) fn has_strong(&self) -> bool {
-        let random = || P::TIMERS.iter().any(|row| (row.random)(&self.protocol));
+        let random = || self.machine.timers().iter().any(|rules| rules.random);
         self.insists() || self.clock.as_ref().map_or_else(random, super::Clock::detects_at_once)
     }
 
@@ -77,7 +77,7 @@ impl<P: Protocol> World<P> {
 
     /// The actions that `action`, which is enabled in `state`, interrupts: they may be enabled
     /// before it and after it, but what is enabled then is another arming, or another copy.
-    pub(super) fn interrupted(&self, state: &State<P>, action: &Action<P>) -> Vec<Action<P>> {
+    pub(super) fn interrupted(&self, state: &State, action: &Action) -> Vec<Action> {
         if let Action::Lose(e) = *action {
             return vec![Action::Deliver(e)];
         }

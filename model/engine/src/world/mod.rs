@@ -29,6 +29,7 @@ mod step;
 pub mod swarm;
 mod timed;
 
+pub use crate::machine::{Effect, Effects, Message, Process, Stable, Timer};
 pub use crate::protocol::Envelope;
 pub use action::Action;
 pub use boundary::{Boundary, Exceeded};
@@ -44,7 +45,8 @@ pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
-use crate::protocol::{Belief, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol, TimerRow};
+use crate::machine::{Machine, TimerRules, machine};
+use crate::protocol::{Belief, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
 use dead::Dead;
 use places::Places;
@@ -53,8 +55,8 @@ use std::sync::Arc;
 
 /// `n` processes of one protocol in one surrounding.
 #[derive(Clone)]
-pub struct World<P: Protocol> {
-    protocol: P,
+pub struct World {
+    machine: Arc<dyn Machine>,
     scenario: Scenario,
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
@@ -63,24 +65,33 @@ pub struct World<P: Protocol> {
     /// The processes that lead at the beginning.
     led_first: Ids,
     /// The messages that are taken out of every state, if any are.
-    dead: Option<Arc<Dead<P>>>,
+    dead: Option<Arc<Dead>>,
 }
 
-impl<P: Protocol> World<P> {
+impl World {
     /// Processes that follow `protocol` in the surrounding that `scenario` describe.
     ///
     /// # Errors
     /// If a number is out of range, or two contradict each other.
-    pub fn new(protocol: P, scenario: Scenario) -> Result<Self, WorldError> {
-        let (nodes, services) = (scenario.nodes, P::OPTIONS.services.count);
+    pub fn new<P: Protocol>(protocol: P, scenario: Scenario) -> Result<Self, WorldError> {
+        World::of(machine(protocol), scenario)
+    }
+
+    /// Processes that follow a protocol whose types are not known, in this surrounding.
+    ///
+    /// # Errors
+    /// As [`World::new`].
+    pub fn of(machine: Arc<dyn Machine>, scenario: Scenario) -> Result<Self, WorldError> {
+        let (nodes, services) = (scenario.nodes, machine.shape().services());
+        let protocol = machine.protocol().name();
         if !(2..=MAX_NODES - services).contains(&nodes) {
             return Err(WorldError::Nodes { nodes, most: MAX_NODES - services });
         }
-        if nodes > P::OPTIONS.most - services {
-            let (protocol, most) = (P::NAME, P::OPTIONS.most - services);
+        let most = machine.protocol().most() - services;
+        if nodes > most {
             return Err(WorldError::NoRoom { protocol, nodes, most });
         }
-        (P::OPTIONS.fits)(&protocol, nodes)?;
+        machine.fits(nodes)?;
         let deaf = scenario.missing.places(nodes + services)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);
@@ -97,14 +108,14 @@ impl<P: Protocol> World<P> {
         // The next copy of what is repeated could always still come.
         let unnoticed =
             scenario.faults.losses == Budget::Unbounded && scenario.timing == Timing::Perfect;
-        if let Some(row) = repeats(&protocol).filter(|_| unnoticed) {
-            let timer = crate::words::label(&row.timer).to_lowercase();
-            return Err(WorldError::LossesNeverNoticed { protocol: P::NAME, timer });
+        if let Some(rules) = repeats(&*machine).filter(|_| unnoticed) {
+            let timer = rules.timer.label().to_owned();
+            return Err(WorldError::LossesNeverNoticed { protocol, timer });
         }
         let timed = scenario.timing.timed();
-        let clock = timed.map(|timed| Clock::of(&protocol, timed, nodes)).transpose()?;
+        let clock = timed.map(|timed| Clock::of(&*machine, timed, nodes)).transpose()?;
         let led_first = Ids::NONE;
-        let mut world = World { protocol, scenario, clock, deaf, led_first, dead: None };
+        let mut world = World { machine, scenario, clock, deaf, led_first, dead: None };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.led_first = initial.members().filter(leads).collect();
@@ -116,7 +127,7 @@ impl<P: Protocol> World<P> {
     /// # Errors
     /// If there are more than [`MAX_SEARCHED`] processes.
     pub fn is_searchable(&self) -> Result<(), WorldError> {
-        let most = MAX_SEARCHED - P::OPTIONS.services.count;
+        let most = MAX_SEARCHED - self.services();
         match self.scenario.nodes {
             nodes if nodes > most => Err(WorldError::TooLarge { nodes, most }),
             _ => Ok(()),
@@ -124,13 +135,25 @@ impl<P: Protocol> World<P> {
     }
 
     /// The protocol and its rules.
-    pub fn protocol(&self) -> &P {
-        &self.protocol
+    #[must_use]
+    pub fn machine(&self) -> &Arc<dyn Machine> {
+        &self.machine
+    }
+
+    /// The rules, if they are of this protocol.
+    #[must_use]
+    pub fn rules<P: Protocol>(&self) -> Option<&P> {
+        self.machine.rules().downcast_ref()
+    }
+
+    /// The number of [services](crate::protocol::Services).
+    fn services(&self) -> usize {
+        self.machine.shape().services()
     }
 
     /// Whether by these rules a timer paces something that repeats.
     pub(crate) fn repeats(&self) -> bool {
-        repeats(&self.protocol).is_some()
+        repeats(&*self.machine).is_some()
     }
 
     /// The surrounding.
@@ -139,24 +162,23 @@ impl<P: Protocol> World<P> {
     }
 
     /// The ids of all processes, ascending.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<> {
         Id::all(self.processes())
     }
 
     /// The number of all processes: those that elect, and [services](crate::protocol::Services).
     pub(crate) fn processes(&self) -> usize {
-        self.scenario.nodes + P::OPTIONS.services.count
+        self.scenario.nodes + self.services()
     }
 
     /// The ids of those that may crash, ascending.
-    fn mortals(&self) -> impl Iterator<Item = Id> + use<P> {
-        let services =
-            if (P::OPTIONS.services.crash)(&self.protocol) { P::OPTIONS.services.count } else { 0 };
+    fn mortals(&self) -> impl Iterator<Item = Id> + use<> {
+        let services = if self.machine.services_crash() { self.services() } else { 0 };
         Id::all(self.scenario.nodes + services)
     }
 
     /// The pairs between which there is a link that can be cut.
-    fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_, P> {
+    fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));
         let deaf = |a: Id, b: Id| self.deaf[a.index()].contains(b);
@@ -166,14 +188,14 @@ impl<P: Protocol> World<P> {
     /// Whether states that differ only in names are one.
     #[must_use]
     pub fn canonicalizes(&self) -> bool {
-        P::OPTIONS.canonicalize.is_some() && self.scenario.symmetry == Symmetry::Reduced
+        self.machine.protocol().canonicalizes() && self.scenario.symmetry == Symmetry::Reduced
     }
 
     /// The same world with everything called what the processes call it. What can happen in it is
     /// the same, in the same order, but it may have many more states.
     #[must_use]
     pub fn concrete(&self) -> Self {
-        let symmetry = if P::OPTIONS.canonicalize.is_some() {
+        let symmetry = if self.machine.protocol().canonicalizes() {
             Symmetry::Concrete
         } else {
             self.scenario.symmetry
@@ -183,7 +205,7 @@ impl<P: Protocol> World<P> {
 
     /// What happens in the [concrete](World::concrete) world where `actions` happen in this one,
     /// each enabled when its turn comes.
-    pub(crate) fn in_concrete_terms(&self, actions: &[Action<P>]) -> Vec<Action<P>> {
+    pub(crate) fn in_concrete_terms(&self, actions: &[Action]) -> Vec<Action> {
         if !self.canonicalizes() {
             return actions.to_vec();
         }
@@ -203,6 +225,24 @@ impl<P: Protocol> World<P> {
         told.collect()
     }
 
+    /// The positions of these actions among those that are enabled, each after those before it.
+    ///
+    /// # Panics
+    /// If one of them cannot happen where it stands.
+    #[must_use]
+    pub fn positions(&self, actions: &[Action]) -> Vec<usize> {
+        let mut state = self.initial();
+        let mut enabled = Vec::new();
+        let position = |taken: &Action| {
+            enabled.clear();
+            self.enabled(&state, &mut enabled);
+            let position = enabled.iter().position(|action| action == taken);
+            state = self.apply(&state, taken).state;
+            position.expect("the action can happen where it stands")
+        };
+        actions.iter().map(position).collect()
+    }
+
     /// Whether `id` leads at the beginning.
     pub(crate) fn led_first(&self, id: Id) -> bool {
         self.led_first.contains(id)
@@ -210,12 +250,12 @@ impl<P: Protocol> World<P> {
 }
 
 /// A timer that by these rules paces something that repeats.
-fn repeats<P: Protocol>(protocol: &P) -> Option<&'static TimerRow<P>> {
-    P::TIMERS.iter().find(|row: &&TimerRow<P>| row.periodic.is_some() && (row.armed)(protocol))
+fn repeats(machine: &dyn Machine) -> Option<&TimerRules> {
+    machine.timers().iter().find(|rules| rules.periodic && rules.armed)
 }
 
-impl<P: Protocol> fmt::Debug for World<P> {
+impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}; {}", self.protocol, self.scenario)
+        write!(f, "{:?}; {}", self.machine, self.scenario)
     }
 }

@@ -2,12 +2,12 @@
 //! that differ only in how their messages are stored are one state.
 
 use super::Network;
-use crate::protocol::{Envelope, Protocol};
+use crate::protocol::Envelope;
 use smallvec::SmallVec;
 
 /// The messages in flight, sorted by link: in order of sending on each link for
 /// [`Network::Fifo`], sorted by message otherwise.
-pub(super) type InFlight<P> = SmallVec<[Envelope<<P as Protocol>::Message>; 20]>;
+pub(super) type InFlight = SmallVec<[Envelope; 20]>;
 
 /// The ticks that each message in flight has left, beside the messages; empty where they are not
 /// counted.
@@ -16,13 +16,13 @@ pub(super) type Left = SmallVec<[u8; 20]>;
 /// Puts a message into flight. Where ticks are counted, `left` says how many it has: copies stand
 /// in the order in which they must arrive, and only those merge that have the same time. On a FIFO
 /// link it has no fewer than the one before it, which leaves first.
-pub(super) fn send<P: Protocol>(
+pub(super) fn send(
     network: Network,
-    flight: &mut InFlight<P>,
+    flight: &mut InFlight,
     left: Option<(&mut Left, u8)>,
-    envelope: Envelope<P::Message>,
+    envelope: Envelope,
 ) {
-    let link = |e: &Envelope<P::Message>| (e.from, e.to);
+    let link = |e: &Envelope| (e.from, e.to);
     let end = match network {
         Network::Fifo => flight.partition_point(|e| link(e) <= link(&envelope)),
         Network::Unordered | Network::Set => flight.partition_point(|e| *e <= envelope),
@@ -52,11 +52,8 @@ pub(super) fn send<P: Protocol>(
 
 /// The messages that may arrive next: the oldest of each link for [`Network::Fifo`], otherwise
 /// each, copies counting once.
-pub(super) fn deliverable<P: Protocol>(
-    network: Network,
-    flight: &InFlight<P>,
-) -> impl Iterator<Item = Envelope<P::Message>> {
-    let mut before: Option<Envelope<P::Message>> = None;
+pub(super) fn deliverable(network: Network, flight: &InFlight) -> impl Iterator<Item = Envelope> {
+    let mut before: Option<Envelope> = None;
     flight.iter().copied().filter(move |e| {
         let known = match before.replace(*e) {
             None => false,
@@ -68,14 +65,11 @@ pub(super) fn deliverable<P: Protocol>(
 }
 
 /// The place of a deliverable message: of its copies, the one that must arrive first.
-pub(super) fn place<P: Protocol>(
-    flight: &InFlight<P>,
-    envelope: Envelope<P::Message>,
-) -> Option<usize> {
+pub(super) fn place(flight: &InFlight, envelope: Envelope) -> Option<usize> {
     flight.iter().position(|e| *e == envelope)
 }
 
 /// The largest number of messages on one link.
-pub(super) fn fullest<P: Protocol>(flight: &InFlight<P>) -> usize {
+pub(super) fn fullest(flight: &InFlight) -> usize {
     flight.chunk_by(|a, b| (a.from, a.to) == (b.from, b.to)).map(<[_]>::len).max().unwrap_or(0)
 }

@@ -4,13 +4,14 @@
 use super::clock::Due;
 use super::network::deliverable;
 use super::{Action, Heals, State, World};
-use crate::protocol::{Id, Protocol, TimerRow, View, row};
+use crate::machine::{Observation, Timer};
+use crate::protocol::Id;
 use std::convert::Infallible;
 
 /// Something that can happen. How the messages are found that may arrive next, each taker knows:
 /// those that [`deliverable`] gives.
 #[derive(Clone, Copy)]
-pub(super) enum Next<P: Protocol> {
+pub(super) enum Next {
     /// Each message that may arrive next does, unless its receiver is paused.
     EachArrives,
     /// Each message that may arrive next is lost.
@@ -18,17 +19,17 @@ pub(super) enum Next<P: Protocol> {
     /// Each message that may arrive next is doubled.
     EachIsDoubled,
     /// This happens.
-    One(Action<P>),
+    One(Action),
 }
 
-impl<P: Protocol> World<P> {
+impl World {
     /// Gives `take` everything that can happen in `state`, in an order that is always the same,
     /// until it fails.
     #[inline]
     pub(super) fn each_next<E>(
         &self,
-        state: &State<P>,
-        mut take: impl FnMut(Next<P>) -> Result<(), E>,
+        state: &State,
+        mut take: impl FnMut(Next) -> Result<(), E>,
     ) -> Result<(), E> {
         let view = self.view(state);
         take(Next::EachArrives)?;
@@ -65,15 +66,15 @@ impl<P: Protocol> World<P> {
     #[inline]
     fn each_expiry<E>(
         &self,
-        state: &State<P>,
-        view: &View<'_, P>,
-        take: &mut impl FnMut(Next<P>) -> Result<(), E>,
+        state: &State,
+        view: &Observation<'_>,
+        take: &mut impl FnMut(Next) -> Result<(), E>,
     ) -> Result<(), E> {
         let may_suspect = state.spent.suspicions < self.scenario.faults.suspicions;
         for id in self.ids().filter(|&id| !state.paused(id)) {
-            for (_, row) in state.timers(id).rows::<P>() {
-                if let Some(early) = self.may_expire(state, view, (id, row), may_suspect) {
-                    take(Next::One(Action::Expire { id, timer: row.timer, early }))?;
+            for timer in state.armed(id) {
+                if let Some(early) = self.may_expire(state, view, (id, timer), may_suspect) {
+                    take(Next::One(Action::Expire { id, timer, early }))?;
                 }
             }
         }
@@ -84,20 +85,21 @@ impl<P: Protocol> World<P> {
     #[inline]
     fn may_expire(
         &self,
-        state: &State<P>,
-        view: &View<'_, P>,
-        (id, row): (Id, &TimerRow<P>),
+        state: &State,
+        view: &Observation<'_>,
+        (id, timer): (Id, Timer),
         may_suspect: bool,
     ) -> Option<bool> {
-        let early = self.due(state, view, (id, row.timer)) != Due::Now;
-        let may = !early || (may_suspect && row.waits_for_others(state.process(id)));
+        let early = self.due(state, view, (id, timer)) != Due::Now;
+        let waits = || self.machine.waits_for_others(timer, state.process(id));
+        let may = !early || (may_suspect && waits());
         may.then_some(early)
     }
 
     fn each_cut_and_heal<E>(
         &self,
-        state: &State<P>,
-        take: &mut impl FnMut(Next<P>) -> Result<(), E>,
+        state: &State,
+        take: &mut impl FnMut(Next) -> Result<(), E>,
     ) -> Result<(), E> {
         for (a, b) in self.pairs() {
             if !state.connected(a, b) {
@@ -111,8 +113,8 @@ impl<P: Protocol> World<P> {
 
     fn each_pause_and_resume<E>(
         &self,
-        state: &State<P>,
-        take: &mut impl FnMut(Next<P>) -> Result<(), E>,
+        state: &State,
+        take: &mut impl FnMut(Next) -> Result<(), E>,
     ) -> Result<(), E> {
         for id in self.mortals().filter(|&id| state.up(id)) {
             if state.paused(id) {
@@ -126,18 +128,18 @@ impl<P: Protocol> World<P> {
 
     /// Whether `action` is one of those that are [enabled](World::enabled), of which not all are
     /// looked for if it is a delivery or an expiry.
-    pub(super) fn is_enabled(&self, state: &State<P>, action: &Action<P>) -> bool {
+    pub(super) fn is_enabled(&self, state: &State, action: &Action) -> bool {
         match *action {
             Action::Deliver(sent) => {
-                let next = deliverable::<P>(self.scenario.network, &state.flight);
+                let next = deliverable(self.scenario.network, &state.flight);
                 !state.paused(sent.to) && next.into_iter().any(|e| e == sent)
             }
             Action::Expire { id, timer, early } => {
                 let may_suspect = state.spent.suspicions < self.scenario.faults.suspicions;
-                let may = |row| self.may_expire(state, &self.view(state), (id, row), may_suspect);
-                state.timers(id).contains::<P>(timer)
+                let view = self.view(state);
+                state.timers(id).has(timer)
                     && !state.paused(id)
-                    && may(row::<P>(timer)) == Some(early)
+                    && self.may_expire(state, &view, (id, timer), may_suspect) == Some(early)
             }
             _ => {
                 let mut enabled = Vec::new();
@@ -148,8 +150,8 @@ impl<P: Protocol> World<P> {
     }
 
     /// Everything that can happen in `state`, in an order that is always the same.
-    pub fn enabled(&self, state: &State<P>, actions: &mut Vec<Action<P>>) {
-        let next = || deliverable::<P>(self.scenario.network, &state.flight);
+    pub fn enabled(&self, state: &State, actions: &mut Vec<Action>) {
+        let next = || deliverable(self.scenario.network, &state.flight);
         let listed: Result<(), Infallible> = self.each_next(state, |what| {
             match what {
                 Next::EachArrives => {
@@ -165,20 +167,26 @@ impl<P: Protocol> World<P> {
         let Ok(()) = listed;
     }
 
+    /// The same as a list of its own.
+    #[must_use]
+    pub fn actions(&self, state: &State) -> Vec<Action> {
+        let mut actions = Vec::new();
+        self.enabled(state, &mut actions);
+        actions
+    }
+
     /// Whether nothing is left to happen but faults: no message is in flight, no process is paused,
     /// and no timer will expire by itself but heartbeats that tell no process anything new.
     #[must_use]
-    pub fn is_quiescent(&self, state: &State<P>) -> bool {
+    pub fn is_quiescent(&self, state: &State) -> bool {
         if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {
             return false;
         }
         let view = self.view(state);
         let left = |id| {
-            state.timers(id).rows::<P>().any(|(_, row)| {
-                let no_news =
-                    |no_news: crate::protocol::NoNews<P>| no_news(&self.protocol, &view, id);
-                self.due(state, &view, (id, row.timer)) != Due::Never
-                    && !row.periodic.is_some_and(no_news)
+            state.armed(id).any(|timer| {
+                self.due(state, &view, (id, timer)) != Due::Never
+                    && !self.machine.no_news(&view, id, timer)
             })
         };
         let healing = self.scenario.heals == Heals::Must && state.cut != self.deaf;

@@ -17,10 +17,15 @@ pub(super) struct Places<T> {
 impl<T: Copy + Default> Places<T> {
     /// Places for so many processes, with defaults.
     pub(super) fn of(processes: usize) -> Self {
-        let few = [T::default(); MAX_SEARCHED];
-        let many =
-            if processes > MAX_SEARCHED { vec![T::default(); processes] } else { Vec::new() };
-        Places { few, many }
+        Places::filled(processes, T::default())
+    }
+}
+
+impl<T: Copy> Places<T> {
+    /// Places for so many processes, with this in each.
+    pub(super) fn filled(processes: usize, with: T) -> Self {
+        let many = if processes > MAX_SEARCHED { vec![with; processes] } else { Vec::new() };
+        Places { few: [with; MAX_SEARCHED], many }
     }
 
     /// What stands in a place.

@@ -4,50 +4,52 @@ use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
 use super::places::Places;
+use crate::machine::{Machine, Process, Shape, Stable, Timer};
 use crate::protocol::{Belief, Envelope, Id, Ids, Protocol, Timers};
-use crate::words::{label, plain};
 use std::fmt;
 
 /// One state of a world. Places of processes that the world does not have hold defaults.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct State<P: Protocol> {
+pub struct State {
+    shape: &'static Shape,
     nodes: u8,
     pub(super) up: Ids,
     /// For each process, those that its messages do not reach.
     pub(super) cut: Places<Ids>,
     pub(super) spent: Faults,
-    pub(super) processes: Places<P::Process>,
-    pub(super) stable: Places<P::Stable>,
+    pub(super) processes: Places<Process>,
+    pub(super) stable: Places<Stable>,
     pub(super) timers: Places<Timers>,
-    pub(super) flight: InFlight<P>,
+    pub(super) flight: InFlight,
     /// Only in a timed world: the others pay one word for it.
     pub(super) times: Option<Box<Times>>,
 }
 
-impl<P: Protocol> State<P> {
-    pub(super) fn empty(nodes: usize) -> Self {
+impl State {
+    pub(super) fn empty(machine: &dyn Machine, nodes: usize) -> Self {
         State {
+            shape: machine.shape(),
             nodes: Id::at(nodes - 1).number(),
             up: Ids::NONE,
             cut: Places::of(nodes),
             spent: Faults::NONE,
-            processes: Places::of(nodes),
-            stable: Places::of(nodes),
+            processes: Places::filled(nodes, machine.crashed()),
+            stable: Places::filled(nodes, machine.blank()),
             timers: Places::of(nodes),
-            flight: InFlight::<P>::new(),
+            flight: InFlight::new(),
             times: None,
         }
     }
 
     /// The ids of all processes, ascending.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<> {
         Id::all(usize::from(self.nodes))
     }
 
     /// The ids of the processes that elect, ascending: all but
     /// [services](crate::protocol::Services).
-    pub fn members(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
-        Id::all(usize::from(self.nodes) - P::OPTIONS.services.count)
+    pub fn members(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<> {
+        Id::all(usize::from(self.nodes) - self.shape.services())
     }
 
     /// Whether `id` is up.
@@ -60,15 +62,15 @@ impl<P: Protocol> State<P> {
     /// The volatile state of `id`; of a crashed process, the default.
     #[inline]
     #[must_use]
-    pub fn process(&self, id: Id) -> &P::Process {
-        self.processes.at(id.index())
+    pub fn process(&self, id: Id) -> Process {
+        *self.processes.at(id.index())
     }
 
     /// What `id` has on stable storage.
     #[inline]
     #[must_use]
-    pub fn stable(&self, id: Id) -> &P::Stable {
-        self.stable.at(id.index())
+    pub fn stable(&self, id: Id) -> Stable {
+        *self.stable.at(id.index())
     }
 
     /// The timers that `id` has armed.
@@ -76,6 +78,30 @@ impl<P: Protocol> State<P> {
     #[must_use]
     pub fn timers(&self, id: Id) -> Timers {
         *self.timers.at(id.index())
+    }
+
+    /// The timers that `id` has armed, in their order.
+    #[inline]
+    pub(crate) fn armed(&self, id: Id) -> impl Iterator<Item = Timer> + use<> {
+        self.shape.timers_in(self.timers(id))
+    }
+
+    /// The volatile state of `id`, with its type.
+    ///
+    /// # Panics
+    /// If the state is of another protocol.
+    #[must_use]
+    pub fn process_of<P: Protocol>(&self, id: Id) -> &'static P::Process {
+        self.process(id).get::<P>()
+    }
+
+    /// What `id` has on stable storage, with its type.
+    ///
+    /// # Panics
+    /// If the state is of another protocol.
+    #[must_use]
+    pub fn stable_of<P: Protocol>(&self, id: Id) -> &'static P::Stable {
+        self.stable(id).get::<P>()
     }
 
     /// Whether messages of `from` reach `to`.
@@ -87,7 +113,7 @@ impl<P: Protocol> State<P> {
 
     /// The messages in flight, sorted by link.
     #[must_use]
-    pub fn in_flight(&self) -> &[Envelope<P::Message>] {
+    pub fn in_flight(&self) -> &[Envelope] {
         &self.flight
     }
 
@@ -101,9 +127,9 @@ impl<P: Protocol> State<P> {
     /// In a timed world, what the clock of a timer shows: the ticks that are left, or of a detector
     /// those that it has counted.
     #[must_use]
-    pub fn clock(&self, id: Id, timer: P::Timer) -> Option<u8> {
+    pub fn clock(&self, id: Id, timer: Timer) -> Option<u8> {
         let times = self.times.as_ref()?;
-        Some(times.clocks[id.index()][Timers::place::<P>(timer)])
+        Some(times.clocks[id.index()][timer.place()])
     }
 
     /// Whether `id` is paused; never in a world without a clock.
@@ -123,15 +149,15 @@ impl<P: Protocol> State<P> {
     #[inline]
     #[must_use]
     pub fn belief(&self, id: Id) -> Option<Belief> {
-        let elects = id.index() + P::OPTIONS.services.count < usize::from(self.nodes);
-        (elects && self.up(id)).then(|| P::belief(self.process(id)))
+        let elects = id.index() + self.shape.services() < usize::from(self.nodes);
+        (elects && self.up(id)).then(|| self.process(id).belief())
     }
 
     /// The same state, but that `id` is down.
-    pub(crate) fn without(&self, id: Id) -> Self {
+    pub(crate) fn without(&self, id: Id, machine: &dyn Machine) -> Self {
         let mut state = self.clone();
         state.set_up(id, false);
-        state.processes[id.index()] = P::Process::default();
+        state.processes[id.index()] = machine.crashed();
         state.timers[id.index()] = Timers::NONE;
         state.stop_clocks(id);
         state
@@ -147,9 +173,9 @@ impl<P: Protocol> State<P> {
         }
     }
 
-    pub(super) fn set_clock(&mut self, id: Id, timer: P::Timer, shows: u8) {
+    pub(super) fn set_clock(&mut self, id: Id, timer: Timer, shows: u8) {
         if let Some(times) = &mut self.times {
-            times.clocks[id.index()][Timers::place::<P>(timer)] = shows;
+            times.clocks[id.index()][timer.place()] = shows;
         }
     }
 
@@ -160,8 +186,8 @@ impl<P: Protocol> State<P> {
     }
 
     /// Takes a deliverable message out of flight.
-    pub(super) fn take(&mut self, envelope: Envelope<P::Message>) {
-        let Some(at) = network::place::<P>(&self.flight, envelope) else { return };
+    pub(super) fn take(&mut self, envelope: Envelope) {
+        let Some(at) = network::place(&self.flight, envelope) else { return };
         self.flight.remove(at);
         if let Some(times) = self.times.as_mut().filter(|times| at < times.left.len()) {
             times.left.remove(at);
@@ -169,8 +195,8 @@ impl<P: Protocol> State<P> {
     }
 
     /// One more of a deliverable message, that has as much time left.
-    pub(super) fn double(&mut self, envelope: Envelope<P::Message>) {
-        let Some(at) = network::place::<P>(&self.flight, envelope) else { return };
+    pub(super) fn double(&mut self, envelope: Envelope) {
+        let Some(at) = network::place(&self.flight, envelope) else { return };
         self.flight.insert(at, envelope);
         if let Some(times) = &mut self.times
             && let Some(&left) = times.left.get(at)
@@ -191,7 +217,7 @@ impl<P: Protocol> State<P> {
 
     /// What is in flight between two processes is lost.
     pub(super) fn clear(&mut self, a: Id, b: Id) {
-        let stays = |e: &Envelope<P::Message>| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a);
+        let stays = |e: &Envelope| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a);
         if let Some(times) = &mut self.times {
             let mut flight = self.flight.iter();
             times.left.retain(|_| flight.next().is_none_or(stays));
@@ -205,10 +231,10 @@ impl<P: Protocol> State<P> {
 }
 
 /// One line for each process, one for what is in flight: what the Explorer shows.
-impl<P: Protocol> fmt::Debug for State<P> {
+impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for id in self.ids() {
-            let role = if self.up(id) { P::role(self.process(id)) } else { "down" };
+            let role = if self.up(id) { self.process(id).role() } else { "down" };
             write!(f, "{id}: {role}")?;
             if self.paused(id) {
                 f.write_str(" (paused)")?;
@@ -217,7 +243,7 @@ impl<P: Protocol> fmt::Debug for State<P> {
                 write!(f, " of {leader}")?;
             }
             let shows = |timer| self.clock(id, timer).map_or_else(String::new, |c| format!(" {c}"));
-            let timers = self.timers(id).iter::<P>().map(|t| format!("{}{}", plain(&t), shows(t)));
+            let timers = self.armed(id).map(|t| format!("{}{}", t.plain(), shows(t)));
             let timers: Vec<_> = timers.collect();
             if !timers.is_empty() {
                 write!(f, "; waits for: {}", timers.join(", "))?;
@@ -228,7 +254,7 @@ impl<P: Protocol> fmt::Debug for State<P> {
             |at| self.ticks_left().get(at).map_or_else(String::new, |l| format!(" ({l} left)"));
         let flying = self.in_flight().iter().enumerate();
         let flying =
-            flying.map(|(at, e)| format!("{} {}→{}{}", label(&e.message), e.from, e.to, left(at)));
+            flying.map(|(at, e)| format!("{} {}→{}{}", e.message.label(), e.from, e.to, left(at)));
         let flying = flying.collect::<Vec<_>>().join(", ");
         write!(f, "in flight: {}", if flying.is_empty() { "nothing" } else { &flying })?;
         write!(f, "\nfaults so far: {}", self.spent())

@@ -3,7 +3,8 @@
 use super::{Commit, Message, Timer};
 use crate::bully::{self, Bully};
 use bellwether_engine::protocol::{
-    Effect, Effects, Envelope, Id, Local, MAX_SEARCHED, Protocol, RunOut, Timers, View, row,
+    Effect, Effects, Envelope, Id, Local, MAX_SEARCHED, Part, Protocol, RunOut, Seen, Timers, View,
+    row,
 };
 
 /// The rules of the election.
@@ -58,27 +59,15 @@ fn observe<P: Commit>(
         processes[id.index()] = view.process(id).election;
         armed[id.index()] = timers::<P>(view.timers[id.index()]);
     }
-    let of_election = |e: &Envelope<Message>| match e.message {
+    let of_election = |e: Envelope<Message>| match e.message {
         Message::Election(message) => Some(Envelope { from: e.from, to: e.to, message }),
         _ => None,
     };
-    let flight: smallvec::SmallVec<[_; 16]> = view.flight.iter().filter_map(of_election).collect();
-    let View { nodes, up, paused, may_recover, recovered, lossy, cut, .. } = *view;
-    let election = View::<Bully> {
-        nodes,
-        up,
-        paused,
-        may_recover,
-        recovered,
-        lossy,
-        cut,
-        processes: &processes[..view.processes.len()],
-        stable: &[(); MAX_SEARCHED][..view.processes.len()],
-        timers: &armed[..view.processes.len()],
-        run_out: RunOut::default(),
-        flight: &flight,
-    };
-    asks(&RULES, &election)
+    let flight: smallvec::SmallVec<[_; 16]> = view.flight().filter_map(of_election).collect();
+    let count = view.count();
+    let seen = Seen { timers: &armed[..count], run_out: RunOut::default(), ..view.seen() };
+    let (processes, stable) = (&processes[..count], &[(); MAX_SEARCHED][..count]);
+    asks(&RULES, &View::of_part(&seen, Part { processes, stable, flight: &flight }))
 }
 
 /// Whether what a timer of the election waits for can no longer come.

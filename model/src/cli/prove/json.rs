@@ -1,12 +1,12 @@
 //! What is proved, as JSON.
 
 use super::{Done, Obligation, Outcome};
-use crate::erased::AnyRules;
+use crate::machine::Machine;
 use crate::prove::relation::Relation;
 use crate::prove::{Goal, Shown, Solver, Tie, Untied, Why, pair, step_words};
 use serde_json::{Value, json};
 
-pub(super) fn of(rules: &dyn AnyRules, solver: &Solver, all: &[Done]) -> Value {
+pub(super) fn of(rules: &dyn Machine, solver: &Solver, all: &[Done]) -> Value {
     json!({
         "protocol": rules.protocol().name(),
         "variant": rules.variant_name(),
@@ -17,7 +17,7 @@ pub(super) fn of(rules: &dyn AnyRules, solver: &Solver, all: &[Done]) -> Value {
 }
 
 fn part(done: &Done) -> Value {
-    let relation = done.part.relation();
+    let relation = &done.part.relation;
     let invariant = relation
         .invariant
         .iter()
@@ -28,9 +28,9 @@ fn part(done: &Done) -> Value {
     });
     let asked = done.proof.obligations.iter().chain(&done.proof.properties);
     json!({
-        "name": done.part.name(),
-        "about": done.part.about(),
-        "assumes": done.part.assumes(),
+        "name": done.part.name,
+        "about": done.part.about,
+        "assumes": done.part.assumes,
         "model": match &done.tie {
             Ok(tie) => tied(relation, tie),
             Err(untied) => no_step(relation, untied),

@@ -21,8 +21,8 @@ pub(super) fn all(
 }
 
 fn part(out: &mut impl Write, done: &Done, ascii: bool) -> anyhow::Result<()> {
-    let relation = done.part.relation();
-    writeln!(out, "\n{}: {}", done.part.name(), done.part.about())?;
+    let relation = &done.part.relation;
+    writeln!(out, "\n{}: {}", done.part.name, done.part.about)?;
     match &done.tie {
         Ok(tie) => {
             let (transitions, worlds) = (text::count(tie.transitions()), tie.worlds.len());
@@ -41,7 +41,7 @@ fn part(out: &mut impl Write, done: &Done, ascii: bool) -> anyhow::Result<()> {
         lines.push(format!("{:2}. {}: {}", at + 1, part.name, part.words));
     }
     lines.push("Assumed:".to_owned());
-    lines.extend(done.part.assumes().iter().map(|assumed| format!("  - {assumed}")));
+    lines.extend(done.part.assumes.iter().map(|assumed| format!("  - {assumed}")));
     lines.extend(relation.axioms.iter().map(|axiom| format!("  - {}", axiom.words)));
     writeln!(out, "{}\n", text::wrap(&lines.join("\n"), text::width()))?;
     writeln!(out, "{}", properties(done).print(ascii))?;
@@ -55,7 +55,7 @@ fn part(out: &mut impl Write, done: &Done, ascii: bool) -> anyhow::Result<()> {
 
 /// A row for the beginning and for each action, a column for each part of the invariant.
 fn obligations(done: &Done) -> Table {
-    let relation = done.part.relation();
+    let relation = &done.part.relation;
     let parts = (1..=relation.invariant.len()).map(|at| at.to_string());
     let mut table =
         Table::new(["milliseconds".to_owned(), "can happen".to_owned()].into_iter().chain(parts));
@@ -96,7 +96,7 @@ fn unknown(why: Why) -> &'static str {
 
 fn properties(done: &Done) -> Table {
     let mut table = Table::new(["property", "for every number of processes", "in words"]);
-    for (one, property) in done.proof.properties.iter().zip(&done.part.relation().properties) {
+    for (one, property) in done.proof.properties.iter().zip(&done.part.relation.properties) {
         let verdict = match &one.outcome {
             Outcome::Proved => Cell::new("proved").in_colour(AnsiColor::Green),
             Outcome::Fails(_) => Cell::new("not proved").in_colour(AnsiColor::Red),

@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, Serializer};
 impl Serialize for Bounds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        world_entries(&mut map, &*self.world)?;
+        world_entries(&mut map, &self.world)?;
         map.serialize_entry("until", &self.until)?;
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("incomplete", &self.incomplete)?;
@@ -40,7 +40,7 @@ struct Execution {
 }
 
 fn view(bounds: &Bounds, line: &Line) -> View {
-    let mut steps = line.trace(&*bounds.world).steps;
+    let mut steps = line.trace(&bounds.world).steps;
     let (most, cycle) = match &line.bound {
         Bound::Most(most, _) => (Some(*most), None),
         Bound::Unbounded(lasso) => (None, Some(steps.split_off(lasso.stem.len()))),

@@ -1,45 +1,48 @@
 //! What is counted in an execution, as data: to count something else, add an entry to [`all`].
 
-use crate::protocol::{Belief, Effect, Id, Protocol};
-use crate::world::{Action, Outcome, State, Timing};
+use crate::machine::{Effect, Message, Timer};
+use crate::protocol::{Belief, Id};
+use crate::world::{Action, Outcome, State, Timing, World};
 
 /// One step of an execution; at the beginning, of a process that starts.
-pub(super) struct Happening<'a, P: Protocol> {
+pub(super) struct Happening<'a> {
+    /// Where it happens.
+    pub(super) world: &'a World,
     /// The state before it.
-    pub(super) before: &'a State<P>,
+    pub(super) before: &'a State,
     /// What happened; nothing where processes start at the beginning.
-    pub(super) action: Option<&'a Action<P>>,
+    pub(super) action: Option<&'a Action>,
     /// What followed.
-    pub(super) outcome: &'a Outcome<P>,
+    pub(super) outcome: &'a Outcome,
 }
 
 /// What kind of thing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum What<P: Protocol> {
+pub(super) enum What {
     /// One of those that are not told apart.
     One,
     /// A message of this kind.
-    Message(P::Message),
+    Message(Message),
     /// This timer.
-    Timer(P::Timer),
+    Timer(Timer),
 }
 
 /// Tells each thing that counts in a step.
-type Count<P> = fn(&Happening<'_, P>, &mut dyn FnMut(What<P>));
+type Count = fn(&Happening<'_>, &mut dyn FnMut(What));
 
 /// Something that can be counted.
-pub(super) struct Metric<P: Protocol> {
+pub(super) struct Metric {
     /// Its name on the command line.
     pub(super) name: &'static str,
     /// What counts as one.
     pub(super) meaning: &'static str,
     /// Tells each thing that counts in a step.
-    pub(super) count: Count<P>,
+    pub(super) count: Count,
 }
 
 /// Everything that is counted, in the order in which it is reported.
-pub(super) fn all<P: Protocol>(timing: Timing) -> Vec<Metric<P>> {
-    let mut metrics: Vec<Metric<P>> = vec![
+pub(super) fn all(timing: Timing) -> Vec<Metric> {
+    let mut metrics: Vec<Metric> = vec![
         Metric {
             name: "messages",
             meaning: "messages sent, also to a process that is down, into a cut link, or lost",
@@ -67,11 +70,11 @@ pub(super) fn all<P: Protocol>(timing: Timing) -> Vec<Metric<P>> {
     metrics
 }
 
-fn one<P: Protocol>(times: usize, count: &mut dyn FnMut(What<P>)) {
+fn one(times: usize, count: &mut dyn FnMut(What)) {
     (0..times).for_each(|_| count(What::One));
 }
 
-fn messages<P: Protocol>(happening: &Happening<'_, P>, count: &mut dyn FnMut(What<P>)) {
+fn messages(happening: &Happening<'_>, count: &mut dyn FnMut(What)) {
     for effect in &happening.outcome.effects {
         if let Effect::Send { message, .. } = *effect {
             count(What::Message(message));
@@ -79,21 +82,22 @@ fn messages<P: Protocol>(happening: &Happening<'_, P>, count: &mut dyn FnMut(Wha
     }
 }
 
-fn time_outs<P: Protocol>(happening: &Happening<'_, P>, count: &mut dyn FnMut(What<P>)) {
+fn time_outs(happening: &Happening<'_>, count: &mut dyn FnMut(What)) {
     if let Some(Action::Expire { timer, .. }) = happening.action {
         count(What::Timer(*timer));
     }
 }
 
-fn elections<P: Protocol>(happening: &Happening<'_, P>) -> usize {
+fn elections(happening: &Happening<'_>) -> usize {
     let Some(actor) = happening.outcome.actor else { return 0 };
     let before = happening.before.process(actor);
     let after = happening.outcome.state.process(actor);
-    usize::from((P::OPTIONS.begins_election)(before, after, &happening.outcome.effects))
+    let machine = happening.world.machine();
+    usize::from(machine.begins_election(before, after, &happening.outcome.effects))
 }
 
-fn leaderships<P: Protocol>(happening: &Happening<'_, P>) -> usize {
-    let leads = |state: &State<P>, id: Id| state.belief(id) == Some(Belief::Leads);
+fn leaderships(happening: &Happening<'_>) -> usize {
+    let leads = |state: &State, id: Id| state.belief(id) == Some(Belief::Leads);
     let (before, after) = (happening.before, &happening.outcome.state);
     after.ids().filter(|&id| leads(after, id) && !leads(before, id)).count()
 }

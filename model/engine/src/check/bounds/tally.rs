@@ -5,9 +5,7 @@
 
 use super::Until;
 use super::metrics::{self, Happening, Metric, What};
-use crate::property::{self, Condition, Liveness, Temporal, agreed};
-use crate::protocol::Protocol;
-use crate::words::plain;
+use crate::property::{Condition, Liveness, Temporal, agreed};
 use crate::world::packed::Packed;
 use crate::world::{Faults, Start, State, World};
 use indexmap::IndexSet;
@@ -38,19 +36,19 @@ pub struct Tally {
 
 impl Tally {
     /// What every transition from each of `states` gains, in the order of [`World::enabled`].
-    pub(crate) fn of<P: Protocol>(
-        space: &Packed<P>,
+    pub(crate) fn of(
+        space: &Packed,
         until: Until,
         states: &mut dyn Iterator<Item = Vec<u64>>,
     ) -> Tally {
         let world = space.world();
         let mut counter = Counter::new(world);
         counter.begin();
-        let until = End::of(until);
+        let until = End::of(until, world);
         let mut actions = Vec::new();
         for words in states {
             let before = space.decode(&words);
-            let counts = counts(world, until, &before);
+            let counts = counts(world, &until, &before);
             actions.clear();
             world.enabled(&before, &mut actions);
             for action in &actions {
@@ -58,7 +56,7 @@ impl Tally {
                 let row = (counts || fault).then(|| {
                     let outcome = world.apply(&before, action);
                     let action = Some(action);
-                    counter.row(&Happening { before: &before, action, outcome: &outcome })
+                    counter.row(&Happening { world, before: &before, action, outcome: &outcome })
                 });
                 counter.tally.push(row.unwrap_or_default());
             }
@@ -110,18 +108,18 @@ impl Tally {
 }
 
 /// Counts what steps of a world gain.
-struct Counter<'w, P: Protocol> {
-    world: &'w World<P>,
-    metrics: Vec<Metric<P>>,
+struct Counter<'w> {
+    world: &'w World,
+    metrics: Vec<Metric>,
     /// The column of each metric's kind, by its value.
-    known: FxHashMap<(usize, What<P>), usize>,
+    known: FxHashMap<(usize, What), usize>,
     tally: Tally,
 }
 
-impl<'w, P: Protocol> Counter<'w, P> {
-    fn new(world: &'w World<P>) -> Self {
-        let metrics = metrics::all::<P>(world.scenario().timing);
-        let whole = |m: &Metric<P>| Column { metric: m.name, meaning: m.meaning, kind: None };
+impl<'w> Counter<'w> {
+    fn new(world: &'w World) -> Self {
+        let metrics = metrics::all(world.scenario().timing);
+        let whole = |m: &Metric| Column { metric: m.name, meaning: m.meaning, kind: None };
         let tally = Tally::new(metrics.iter().map(whole).collect());
         Counter { world, metrics, known: FxHashMap::default(), tally }
     }
@@ -133,7 +131,12 @@ impl<'w, P: Protocol> Counter<'w, P> {
             return;
         }
         for (before, outcome) in self.world.boots() {
-            let row = self.row(&Happening { before: &before, action: None, outcome: &outcome });
+            let row = self.row(&Happening {
+                world: self.world,
+                before: &before,
+                action: None,
+                outcome: &outcome,
+            });
             let begun = &mut self.tally.begun;
             begun.resize(begun.len().max(row.len()), 0);
             begun.iter_mut().zip(row).for_each(|(sum, more)| *sum += more);
@@ -141,10 +144,10 @@ impl<'w, P: Protocol> Counter<'w, P> {
     }
 
     /// What one step gains.
-    fn row(&mut self, happening: &Happening<'_, P>) -> Row {
+    fn row(&mut self, happening: &Happening<'_>) -> Row {
         let mut row = Row::new();
         for metric in 0..self.metrics.len() {
-            let mut found: Vec<What<P>> = Vec::new();
+            let mut found: Vec<What> = Vec::new();
             (self.metrics[metric].count)(happening, &mut |what| found.push(what));
             for what in found {
                 add(&mut row, metric);
@@ -157,14 +160,14 @@ impl<'w, P: Protocol> Counter<'w, P> {
     }
 
     /// The column of a kind; none where kinds are not told apart.
-    fn column(&mut self, metric: usize, what: What<P>) -> Option<usize> {
+    fn column(&mut self, metric: usize, what: What) -> Option<usize> {
         if let Some(&column) = self.known.get(&(metric, what)) {
             return Some(column);
         }
         let kind = match what {
             What::One => return None,
             What::Message(message) => kind(serde_json::to_value(message).unwrap_or_default()),
-            What::Timer(timer) => plain(&timer),
+            What::Timer(timer) => timer.plain().to_owned(),
         };
         let Metric { name, meaning, .. } = self.metrics[metric];
         let column = Column { metric: name, meaning, kind: Some(kind) };
@@ -179,7 +182,7 @@ impl<'w, P: Protocol> Counter<'w, P> {
 }
 
 /// Whether what the world owes in this state is counted when it happens.
-fn counts<P: Protocol>(world: &World<P>, until: End<P>, state: &State<P>) -> bool {
+fn counts(world: &World, until: &End, state: &State) -> bool {
     let begun = world.scenario().begins_in_trouble() || state.spent() != Faults::NONE;
     begun
         && match until {
@@ -190,24 +193,24 @@ fn counts<P: Protocol>(world: &World<P>, until: End<P>, state: &State<P>) -> boo
 }
 
 /// What ends the counting, for this protocol.
-#[derive(Clone, Copy)]
-enum End<P: Protocol> {
+enum End {
     Rest,
     Agreed,
-    Holds(Condition<P>),
+    Holds(Condition),
 }
 
-impl<P: Protocol> End<P> {
-    fn of(until: Until) -> Self {
+impl End {
+    fn of(until: Until, world: &World) -> Self {
         let name = match until {
             Until::Rest => return End::Rest,
             Until::Agreed => return End::Agreed,
             Until::InTheEnd(name) => name,
         };
-        let own = property::all::<P>().into_iter().find(|property| property.name == name);
+        let protocol = world.machine().protocol();
+        let own = protocol.properties().0.into_iter().find(|property| property.name == name);
         match own.map(|property| property.temporal) {
             Some(Temporal::Liveness(Liveness::EventuallyAlways(goal))) => End::Holds(goal),
-            _ => panic!("{name} is a ◇□-property of {}", P::NAME),
+            _ => panic!("{name} is a ◇□-property of {}", protocol.name()),
         }
     }
 }

@@ -1,14 +1,15 @@
 //! What executions of a world cost at most.
 
-use super::tally::Column;
+use super::tally::{Column, Tally};
 use super::{Bound, Order};
 use crate::check::exact::{Exact, Graph, How};
 use crate::check::peak_rss_bytes;
 use crate::check::rows::Rows;
 use crate::check::{CheckError, Counts, Event, Limits, Phase, Reason, Unfinished, Watch};
-use crate::erased::{AnyAction, AnySpace, AnyWorld};
-use crate::property::{Kind, PropertyError};
+use crate::property::{self, Kind, PropertyError};
 use crate::trace::{Shows, Trace};
+use crate::world::packed::Packed;
+use crate::world::{Action, World};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -34,12 +35,12 @@ impl Until {
     ///
     /// # Errors
     /// If there is no such property, or it is of another form.
-    pub fn named(name: &str, world: &dyn AnyWorld) -> Result<Until, PropertyError> {
+    pub fn named(name: &str, world: &World) -> Result<Until, PropertyError> {
         match name {
             "rest" => Ok(Until::Rest),
             "agreed" => Ok(Until::Agreed),
             _ => {
-                let found = world.select(&[name.to_owned()])?;
+                let found = property::select(world, &[name.to_owned()])?;
                 let ends = found.iter().find(|property| property.formula.starts_with(IN_THE_END));
                 let name = ends.map(|property| Until::InTheEnd(property.name));
                 name.ok_or_else(|| PropertyError::NotInTheEnd {
@@ -55,8 +56,8 @@ impl Until {
 const IN_THE_END: &str = "◇□";
 
 /// What counting can stop at in this world.
-fn in_the_end(world: &dyn AnyWorld) -> String {
-    let all = world.select(&[]).unwrap_or_default();
+fn in_the_end(world: &World) -> String {
+    let all = property::select(world, &[]).unwrap_or_default();
     let known = all.iter().filter(|property| property.formula.starts_with(IN_THE_END));
     let known = known.map(|property| property.name);
     ["rest", "agreed"].into_iter().chain(known).collect::<Vec<_>>().join(", ")
@@ -77,7 +78,7 @@ impl fmt::Display for Until {
 /// What executions of a world cost at most.
 pub struct Bounds {
     /// The world.
-    pub world: Arc<dyn AnyWorld>,
+    pub world: Arc<World>,
     /// Which steps were counted.
     pub until: Until,
     /// How much there was to search.
@@ -106,7 +107,7 @@ pub struct Line {
     /// Only those of this kind, if kinds are told apart.
     pub kind: Option<String>,
     /// The most there can be in an execution.
-    pub bound: Bound<AnyAction>,
+    pub bound: Bound<Action>,
 }
 
 impl Line {
@@ -121,17 +122,17 @@ impl Line {
 
     /// The execution that attains the bound, or repeats what has none, as a trace.
     #[must_use]
-    pub fn trace(&self, world: &dyn AnyWorld) -> Trace {
+    pub fn trace(&self, world: &World) -> Trace {
         let (actions, cycle_after, most) = match &self.bound {
             Bound::Most(most, steps) => (steps.clone(), None, most.to_string()),
             Bound::Unbounded(lasso) => {
-                let steps = lasso.stem.iter().chain(&lasso.cycle).cloned().collect();
+                let steps = lasso.stem.iter().chain(&lasso.cycle).copied().collect();
                 (steps, Some(lasso.stem.len()), "unbounded".to_owned())
             }
         };
         let property = format!("the most {}", self.name());
         let shows = Shows { property, formula: most, kind: Kind::Reachability, cycle_after };
-        world.record(&actions, Some(shows))
+        Trace::record(world, &actions, Some(shows))
     }
 }
 
@@ -141,7 +142,7 @@ impl Line {
 /// # Errors
 /// If the world is too large to be searched, or the system gives no threads.
 pub fn bounds(
-    world: &dyn AnyWorld,
+    world: &World,
     until: Until,
     (limits, threads): (Limits, usize),
     look: &mut (dyn FnMut(Event) + Send),
@@ -151,19 +152,19 @@ pub fn bounds(
     let (violations, first) = (&[][..], false);
     let disk = None;
     let how = How { limits, edges: true, threads, violations, first, disk, look: &mut *look };
-    let mut space = world.pack(&[]);
-    let exact = Exact::search(&mut *space, how);
+    let mut space = Packed::new(world, Vec::new());
+    let exact = Exact::search(&mut space, how);
     let exact = exact.map_err(|error| CheckError::of(threads, error))?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let bounds = exact.leaves_boundary().then_some(Reason::Bounds);
     let mut watch = Watch::new(limits, exact.progress(Phase::Bounds, started.elapsed()), look);
     let mut lines = Vec::new();
     let cut_short = exact.cut_short().or_else(|| {
-        let graph = exact.graph(&*space)?;
-        measured(until, &*space, &graph, &mut lines, &mut watch).err()
+        let graph = exact.graph(&space)?;
+        measured(until, &space, &graph, &mut lines, &mut watch).err()
     });
     Ok(Bounds {
-        world: world.share(),
+        world: Arc::new(world.clone()),
         until,
         counts,
         elapsed: started.elapsed(),
@@ -178,7 +179,7 @@ pub fn bounds(
 /// Adds what is counted to `lines`, one after the other.
 fn measured(
     until: Until,
-    space: &dyn AnySpace,
+    space: &Packed,
     graph: &Graph<'_>,
     lines: &mut Vec<Line>,
     watch: &mut Watch<'_>,
@@ -189,7 +190,7 @@ fn measured(
         go_on = watch.step();
         go_on.is_ok().then(|| graph.words(number))
     });
-    let tally = space.tally(until, &mut words);
+    let tally = Tally::of(space, until, &mut words);
     go_on?;
     let order = Order::new(graph, watch)?;
     for (at, Column { metric, meaning, kind }) in tally.columns() {

@@ -5,9 +5,9 @@ use crate::check::exact::{Computed, Exact, Graph};
 use crate::check::liveness::{self, Lasso};
 use crate::check::rows::Rows;
 use crate::check::{Counterexample, Decision, Phase, Reason, Watch};
-use crate::erased::AnySpace;
 use crate::property::{Liveness, Temporal};
 use crate::space::{ActionId, Answers};
+use crate::world::packed::Packed;
 
 /// Why nothing more is decided, and what is wrong with the disk, if that is why.
 pub(super) type Stopped = (Option<Reason>, Option<String>);
@@ -19,7 +19,7 @@ pub(super) type Stopped = (Option<Reason>, Option<String>);
 /// nothing is decided.
 pub(super) fn on_graph(
     (exact, stopped): (Exact, Option<Reason>),
-    space: &dyn AnySpace,
+    space: &Packed,
     asked: &[Asked<'_>],
     first: bool,
     decided: &mut [Option<Decision>],
@@ -68,7 +68,7 @@ impl<'s> Known<'s> {
     fn violation(
         &mut self,
         (asked, formula): (&Asked<'_>, Liveness<u32>),
-        space: &'s dyn AnySpace,
+        space: &'s Packed,
         watch: &mut Watch<'_>,
     ) -> Result<Option<Lasso<ActionId>>, (Reason, Option<String>)> {
         let name = asked.property.name;

@@ -8,13 +8,15 @@
 use super::{Asked, CheckError, Found, Missing, exact, search, verdict};
 use crate::check::{Counterexample, Decision, Engine, Event, Options, Phase, Progress};
 use crate::check::{Reason, Reduction, Verdict};
-use crate::erased::{AnyProperty, AnyWorld};
 use crate::property::Kind;
+use crate::property::Property;
+use crate::world::World;
+use crate::world::packed::Packed;
 
 /// Decides what can be decided without dead messages.
 pub(super) fn without_dead_messages(
-    world: &dyn AnyWorld,
-    properties: &[AnyProperty],
+    world: &World,
+    properties: &[Property],
     options: &Options,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Found, CheckError> {
@@ -24,7 +26,7 @@ pub(super) fn without_dead_messages(
     let left = world.without_dead_messages()?;
     let mut questions = Vec::new();
     let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
-    let decides = |asked: &&Asked<'_>| undecided(world, asked.property).is_none();
+    let decides = |asked: &&Asked<'_>| undecided(asked.property).is_none();
     let violations: Vec<_> = asked.iter().filter(decides).filter_map(Asked::violation).collect();
     if asked.iter().all(|asked| !decides(&asked)) {
         return Err(CheckError::NothingReduced);
@@ -35,12 +37,17 @@ pub(super) fn without_dead_messages(
         event @ Event::Progress(_) => look(event),
     };
     let identity = || serde_json::Value::Null;
-    let (found, space) =
-        search(left.pack(&questions), (false, &violations), options, identity, &mut progress)?;
+    let (found, space) = search(
+        Box::new(Packed::new(&left, questions)),
+        (false, &violations),
+        (options, None),
+        identity,
+        &mut progress,
+    )?;
     let mut decisions = Vec::new();
     for asked in &asked {
         let property = asked.property;
-        decisions.push(match (undecided(world, property), asked.goal()) {
+        decisions.push(match (undecided(property), asked.goal()) {
             (Some(reason), _) => unknown(property, reason),
             (None, None) => unknown(property, Reason::NotReduced),
             (None, Some(goal)) => {
@@ -66,16 +73,16 @@ pub(super) fn without_dead_messages(
 }
 
 /// Why this cannot be decided without dead messages, if it cannot.
-fn undecided(world: &dyn AnyWorld, property: &AnyProperty) -> Option<Reason> {
+fn undecided(property: &Property) -> Option<Reason> {
     let mut common = true;
-    let _ = property.clone().map(|asked| common &= world.is_common(&asked));
+    let _ = property.clone().map(|asked| common &= asked.is_common());
     match property.kind() {
         Kind::Liveness => Some(Reason::NotReduced),
         _ => (!common).then_some(Reason::AsksForMessages),
     }
 }
 
-fn unknown(property: &AnyProperty, reason: Reason) -> Decision {
+fn unknown(property: &Property, reason: Reason) -> Decision {
     Decision {
         property: property.clone(),
         verdict: Verdict::Unknown,
@@ -87,8 +94,8 @@ fn unknown(property: &AnyProperty, reason: Reason) -> Decision {
 /// The first shortest execution of the whole world that violates the property, if the limits allow
 /// to find it.
 fn execution(
-    world: &dyn AnyWorld,
-    property: &AnyProperty,
+    world: &World,
+    property: &Property,
     options: &Options,
     look: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Option<Counterexample>, CheckError> {
@@ -102,6 +109,6 @@ fn execution(
             event => event,
         });
     };
-    let found = exact(world, std::slice::from_ref(property), &options, &mut look)?;
+    let found = exact(world, std::slice::from_ref(property), (&options, None), &mut look)?;
     Ok(found.decisions.into_iter().find_map(|decision| decision.counterexample))
 }

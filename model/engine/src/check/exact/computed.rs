@@ -8,11 +8,11 @@
 
 use super::disk::DiskError;
 use super::pager::{Paged, Pager};
+use super::parallel;
 use super::search::{Search, Shard};
 use crate::check::rows::{OUTSIDE, Row, Rows};
 use crate::check::{Reason, Watch};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl<const W: usize> Tabled for Search<W, Paged<W>> {
 
     fn come(&mut self) -> Result<(), DiskError> {
         let Some(pager) = self.shards[0].pager().cloned() else { return Ok(()) };
-        self.shards.par_iter_mut().try_for_each(|shard| shard.come(&pager.folder))
+        parallel::map(&mut self.shards, |shard| shard.come(&pager.folder)).into_iter().collect()
     }
 
     fn saved(&self) -> Option<Saved> {
@@ -186,10 +186,10 @@ impl<'s> Computed<'s> {
         for some in bytes.chunks_mut(BETWEEN_LOOKS * width) {
             watch.now()?;
             let count = (some.len() / width) as u32;
-            let numbers = (0..count).into_par_iter().step_by(CHUNK);
-            let chunks = some.par_chunks_mut(CHUNK * width).zip(numbers);
+            let chunks = some.chunks_mut(CHUNK * width).zip((0..count).step_by(CHUNK));
             self.threads.install(|| {
-                chunks.for_each_init(Row::default, |row, (some, at)| {
+                parallel::each(chunks, |(some, at)| {
+                    let row = &mut Row::default();
                     for (to, number) in some.chunks_mut(width).zip(begin + at..) {
                         let answers = self.expand(number, row).to_le_bytes();
                         to.copy_from_slice(&answers[..width]);
@@ -276,17 +276,15 @@ impl Rows for Computed<'_> {
                 return Ok(());
             }
             let computed: Vec<Computation> = self.threads.install(|| {
-                let chunks = some.par_chunks(CHUNK);
-                let computed = chunks.map_init(Row::default, |row, numbers| {
-                    let mut done = Computation::default();
+                parallel::map(some.chunks(CHUNK), |numbers| {
+                    let (row, mut done) = (&mut Row::default(), Computation::default());
                     for &number in numbers {
                         self.compute(number, row);
                         done.targets.extend(&row.targets);
                         done.ends.push(done.targets.len());
                     }
                     done
-                });
-                computed.collect()
+                })
             });
             for (numbers, Computation { ends, targets }) in some.chunks(CHUNK).zip(computed) {
                 let begins = std::iter::once(0).chain(ends.iter().copied());

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-/// What another search has that this one has not, if anything: the first thing that is not the same
-/// in both.
-pub(super) fn difference(ours: &Value, theirs: &Value) -> Option<String> {
+/// Returns what another search has that this one has not, in words, if anything: the first thing
+/// that is not the same in both.
+pub fn difference(ours: &Value, theirs: &Value) -> Option<String> {
     let (name, [here, there]) = first(ours, theirs)?;
     Some(format!("its {name} is {there}, here it is {here}"))
 }

@@ -11,9 +11,10 @@ mod manifest;
 mod saves;
 mod spill;
 
+pub use saves::Saves;
+
 pub(super) use lessons::{Lessons, Logged};
 pub(super) use manifest::Names;
-pub(super) use saves::Saves;
 pub(super) use spill::{Spill, Spilled};
 
 use super::pager::Files;
@@ -39,7 +40,7 @@ pub struct Disk {
     /// Whether the search that was saved there goes on.
     pub resume: bool,
     /// In how many groups the states are from the beginning, a power of two up to 128, of which one
-    /// is in memory: 1 until memory is full. The engine dataflow has all in memory.
+    /// is in memory: 1 until memory is full. A distributed search has all in memory.
     pub groups: usize,
     /// How long a search goes on before it is saved once more, if that is said.
     pub every: Option<Duration>,

@@ -4,15 +4,15 @@
 //! that was found holds in every reachable state, if the search was not cut short. The result is
 //! the same in every run and with any number of threads.
 
-/// Calls the function for states of so many words.
+/// Calls the function for states of so many words: `with_words!(words, function(arguments))`. There
+/// is one for a few numbers of words, the next of which is taken.
+#[macro_export]
 macro_rules! with_words {
     ($words:expr, $function:ident($($argument:expr),*)) => {
         match $words {
             1 => $function::<1>($($argument),*),
             2 => $function::<2>($($argument),*),
-            3 => $function::<3>($($argument),*),
-            4 => $function::<4>($($argument),*),
-            5..=8 => $function::<8>($($argument),*),
+            3..=4 => $function::<4>($($argument),*),
             _ => $function::<16>($($argument),*),
         }
     };
@@ -27,15 +27,17 @@ fn padded(words: usize) -> usize {
 }
 
 mod computed;
-mod dataflow;
 mod difference;
 mod disk;
+mod distributed;
 mod form;
 mod found;
 mod graph;
 mod list;
 mod mixer;
 mod pager;
+mod parallel;
+pub mod parts;
 mod paths;
 mod recode;
 mod search;
@@ -43,8 +45,8 @@ mod table;
 mod tables;
 
 pub use computed::{Computed, Saved};
-pub use dataflow::{Hosts, HostsError, MeetError, Plan};
 pub use disk::{Disk, DiskError};
+pub use distributed::{Distributed, Plan};
 pub use graph::Graph;
 pub use paths::Goal;
 
@@ -145,6 +147,12 @@ impl Exact {
             None => Ok(tables::search(space, &mut course)),
         });
         sum.map(|sum| Exact { sum, limits, threads: pool, listed, tabled })
+    }
+
+    /// Returns a [distributed](Distributed) search that has come to its end, of which no
+    /// transitions are kept. The threads look for counterexamples.
+    pub fn ended(sum: Sum, limits: Limits, threads: rayon::ThreadPool) -> Self {
+        Exact { sum, limits, threads, listed: None, tabled: None }
     }
 
     /// How much there was to search.
@@ -287,21 +295,27 @@ pub enum SearchError {
     /// What is on the disk is no such search, or the disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The processes of a dataflow do not search together.
+    /// The processes of a [distributed](Distributed) search do not search together.
     #[error(transparent)]
-    Meet(#[from] MeetError),
+    Apart(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// What is left of a search when its states are gone.
-struct Sum {
-    counts: Counts,
-    cut_short: Option<Reason>,
-    unfinished: Option<Unfinished>,
-    leaves_boundary: bool,
-    levels: Vec<Level>,
-    trouble: Option<String>,
-    /// How many levels had been searched when it went on, if it had been interrupted.
-    resumed_after: Option<usize>,
+pub struct Sum {
+    /// How much there was to search.
+    pub counts: Counts,
+    /// Why it ended before everything was reached, if it did.
+    pub cut_short: Option<Reason>,
+    /// How far it was then.
+    pub unfinished: Option<Unfinished>,
+    /// Whether some step leaves the boundary of the search.
+    pub leaves_boundary: bool,
+    /// The levels, of which the last may not have been searched to its end.
+    pub levels: Vec<Level>,
+    /// What is wrong with the disk, if something is.
+    pub trouble: Option<String>,
+    /// The number of levels that had been searched when it went on, if it had been interrupted.
+    pub resumed_after: Option<usize>,
 }
 
 impl Sum {

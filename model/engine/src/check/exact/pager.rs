@@ -7,17 +7,17 @@
 
 use super::disk::{DiskError, Folder, Spill, Spilled, Stored};
 use super::form::{Form, Size};
+use super::parallel;
 use super::search::Shard;
 use super::table::{STAGES, Summary, Table};
 use crate::space::{Last, NO_LAST, Space};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a search goes on before it is saved once more, if all of it is in memory.
-pub(super) const SELDOM: Duration = Duration::from_secs(600);
+pub const SELDOM: Duration = Duration::from_secs(600);
 /// The same, if most of it is in files.
 const OFTEN: Duration = Duration::from_secs(60);
 
@@ -407,13 +407,12 @@ impl<const W: usize> Shard<W> for Paged<W> {
         let pages = shards.iter().find(|shard| shard.has_pages());
         let Some(group) = pages.map(|shard| shard.shard % pager.groups()) else { return false };
         let in_group = |shard: &&mut Self| shard.shard % pager.groups() == group;
-        shards
-            .par_iter_mut()
-            .filter(|shard| !in_group(shard) && shard.table.is_some())
-            .for_each(|shard| pager.note(shard.go(&pager.folder)));
+        let others = |shard: &&mut Self| !in_group(shard) && shard.table.is_some();
+        let go = shards.iter_mut().filter(others);
+        parallel::each(go, |shard| pager.note(shard.go(&pager.folder)));
         if !pager.is_broken() {
-            let group = shards.par_iter_mut().filter(in_group);
-            group.for_each(|shard| pager.note(shard.come(&pager.folder)));
+            let group = shards.iter_mut().filter(in_group);
+            parallel::each(group, |shard| pager.note(shard.come(&pager.folder)));
         }
         true
     }
@@ -427,8 +426,7 @@ impl<const W: usize> Shard<W> for Paged<W> {
         shards.iter_mut().filter_map(|shard| shard.table.as_mut()).for_each(Table::leave_round);
         let go =
             |shard: &&mut Self| shard.table.is_some() && shard.shard % groups != first % groups;
-        let go = shards.par_iter_mut().filter(go);
-        go.for_each(|shard| pager.note(shard.go(&pager.folder)));
+        parallel::each(shards.iter_mut().filter(go), |shard| pager.note(shard.go(&pager.folder)));
         true
     }
 

@@ -7,9 +7,9 @@
 //! of actions.
 
 use super::list::{List, hash, shard_of};
+use super::parallel;
 use super::search::{Level, Search};
 use crate::space::{Answers, OUTSIDE_WORD, Space};
-use rayon::prelude::*;
 
 /// What to find a path to: the first state in breadth-first order for which bit `question` of the
 /// answers is `answer`.
@@ -26,8 +26,9 @@ impl Goal {
         (answers & (1 << self.question) != 0) == self.answer
     }
 
-    /// Whether a state of this level that was expanded has the answer.
-    pub(super) fn reached_in(self, level: &Level) -> bool {
+    /// Decides whether a state of this level that was expanded has the answer.
+    #[must_use]
+    pub fn reached_in(self, level: &Level) -> bool {
         self.reached(if self.answer { level.any } else { level.all })
     }
 }
@@ -73,7 +74,7 @@ impl<const W: usize> Search<W, List<W>> {
         here: &[(usize, Goal)],
         beyond: Option<&Marks>,
     ) -> Marks {
-        let marks = self.shards.par_iter().map(|shard| {
+        parallel::map(&self.shards, |shard| {
             let (mut scratch, mut next) = (space.scratch(), Vec::new());
             let range = shard.level(at);
             let states = &shard.states()[range.start as usize..range.end as usize];
@@ -90,8 +91,7 @@ impl<const W: usize> Search<W, List<W>> {
                 mark
             };
             states.iter().map(mark).collect()
-        });
-        marks.collect()
+        })
     }
 
     /// The marks of a state if it is in this level.

@@ -8,9 +8,9 @@ use super::disk::DiskError;
 use super::graph::ShardRows;
 use super::list::List;
 use super::pager::{Paged, Pager, States};
+use super::parallel;
 use super::search::{Level, SHARDS, SHARDS_PER_LANE, Search, Shard};
 use crate::space::Space;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ impl OutgrownTables {
         while left.len() > 0 {
             // A table is gone before the next few are looked at.
             let some: Vec<_> = left.by_ref().take(TABLES).collect();
-            let sorted = some.into_par_iter().map(|table| {
+            let sorted = parallel::map(some, |table| {
                 let States { states, stages, waiting } = table.into_states()?;
                 let mut by_shard: Vec<Vec<([u64; W], Moved)>> =
                     (0..SHARDS).map(|_| Vec::new()).collect();
@@ -130,8 +130,8 @@ impl OutgrownTables {
                 }
                 Ok(by_shard)
             });
-            let sorted = sorted.collect::<Result<Vec<_>, DiskError>>()?;
-            shards.par_iter_mut().enumerate().for_each(|(at, shard)| {
+            let sorted = sorted.into_iter().collect::<Result<Vec<_>, DiskError>>()?;
+            parallel::each(shards.iter_mut().enumerate(), |(at, shard)| {
                 for (stirred, moved) in sorted.iter().flat_map(|by_shard| &by_shard[at]) {
                     match *moved {
                         Moved::Held(stage) => shard.take_over(stirred, stage),
@@ -211,10 +211,8 @@ impl OutgrownLists {
             let next: Vec<_> =
                 done.iter().zip(ends).map(|(&from, &end)| end.min(from + TOGETHER)).collect();
             let ranges: Vec<_> = done.iter().zip(&next).map(|(&from, &to)| from..to).collect();
-            let lanes = self.states.par_chunks(SHARDS_PER_LANE);
-            let lanes = lanes.zip(ranges.par_chunks(SHARDS_PER_LANE));
-            let lanes: Vec<Recoded<W>> =
-                lanes.map(|(of, at)| self.recode_lane(space, of, at)).collect();
+            let lanes = self.states.chunks(SHARDS_PER_LANE).zip(ranges.chunks(SHARDS_PER_LANE));
+            let lanes = parallel::map(lanes, |(of, at)| self.recode_lane(space, of, at));
             let insert = |(at, shard): (usize, &mut List<W>)| -> Vec<Vec<u32>> {
                 let one = |lane: &Recoded<W>| {
                     let mut numbers = Vec::new();
@@ -223,10 +221,10 @@ impl OutgrownLists {
                 };
                 lanes.iter().map(one).collect()
             };
-            let numbers: Vec<_> = shards.par_iter_mut().enumerate().map(insert).collect();
+            let numbers = parallel::map(shards.iter_mut().enumerate(), insert);
             if self.rows.is_some() {
-                let moved = moved.par_chunks_mut(SHARDS_PER_LANE).zip(&lanes).enumerate();
-                moved.for_each(|(at, (moved, lane))| {
+                let moved = moved.chunks_mut(SHARDS_PER_LANE).zip(&lanes).enumerate();
+                parallel::each(moved, |(at, (moved, lane))| {
                     let mut read = [0usize; SHARDS];
                     for (moved, targets) in moved.iter_mut().zip(&lane.targets) {
                         moved.extend(targets.iter().map(|&shard| {
@@ -293,7 +291,7 @@ fn move_rows(rows: &[ShardRows], moved: &[Vec<u32>], sizes: &[u32]) -> Vec<Shard
             counts[at] += usize::from(number < rows.len());
         }
     }
-    let shards = former.into_par_iter().zip(counts).map(|(former, count)| {
+    parallel::map(former.into_iter().zip(counts), |(former, count)| {
         let mut now = ShardRows::default();
         for &was in &former[..count] {
             let (answers, targets) = rows[was as usize % SHARDS].row(was as usize / SHARDS);
@@ -304,6 +302,5 @@ fn move_rows(rows: &[ShardRows], moved: &[Vec<u32>], sizes: &[u32]) -> Vec<Shard
             now.push(answers, targets.map(|target| target.map(place)));
         }
         now
-    });
-    shards.collect()
+    })
 }

@@ -11,10 +11,10 @@
 
 use super::found::Found;
 use super::graph::ShardRows;
+use super::parallel;
 use super::paths::Goal;
 use crate::check::{Event, Limits, Phase, Progress, Reason};
 use crate::space::{Answers, Last, OUTSIDE_WORD, Scratch, Space};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -117,13 +117,13 @@ pub(super) enum Pause {
 
 /// What is known of all states of one breadth-first level.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Level {
-    /// How many were expanded.
-    pub(super) states: u64,
+pub struct Level {
+    /// The number of those that were expanded.
+    pub states: u64,
     /// The answers that all of its states that were expanded have.
-    pub(super) all: Answers,
+    pub all: Answers,
     /// The answers that one of them has.
-    pub(super) any: Answers,
+    pub any: Answers,
 }
 
 /// A search that goes on, or has ended.
@@ -238,7 +238,9 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                     self.stop(Reason::Memory, course);
                     return Ok(self);
                 }
-                self.shards.par_iter_mut().for_each(S::end_round);
+                parallel::each(self.shards.chunks_mut(SHARDS_PER_LANE), |shards| {
+                    shards.iter_mut().for_each(S::end_round);
+                });
                 self.collect(&lanes, &mut found);
                 self.tally(&lanes);
                 self.keep(&mut lanes, &found);
@@ -284,7 +286,10 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     /// Chooses the next states of every shard, if any are left in this level.
     fn begin_round(&mut self) -> bool {
-        self.shards.par_iter_mut().map(S::begin_round).sum::<usize>() > 0
+        let chosen = parallel::map(self.shards.chunks_mut(SHARDS_PER_LANE), |shards| {
+            shards.iter_mut().map(S::begin_round).sum::<usize>()
+        });
+        chosen.into_iter().sum::<usize>() > 0
     }
 
     /// Ends the search before everything is found.
@@ -340,8 +345,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     fn expand(&self, space: &mut dyn Space, lanes: &mut [Lane<W>]) -> bool {
         loop {
             let (shared, form, edges) = (&*space, &self.form, self.rows.is_some());
-            let parts = self.shards.par_chunks(SHARDS_PER_LANE);
-            lanes.par_iter_mut().zip(parts).for_each(|(lane, shards)| {
+            let parts = self.shards.chunks(SHARDS_PER_LANE);
+            parallel::each(lanes.iter_mut().zip(parts), |(lane, shards)| {
                 lane.clear();
                 for shard in shards {
                     let before = lane.expanded.len();
@@ -379,8 +384,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     /// are kept.
     fn collect(&mut self, lanes: &[Lane<W>], found: &mut [Vec<Vec<u32>>]) {
         let edges = self.rows.is_some();
-        let shards = self.shards.par_iter_mut().zip(found.par_iter_mut()).enumerate();
-        shards.for_each(|(at, (shard, numbers))| {
+        let shards = self.shards.iter_mut().zip(found).enumerate();
+        parallel::each(shards, |(at, (shard, numbers))| {
             for (lane, numbers) in lanes.iter().zip(numbers) {
                 numbers.clear();
                 let numbers = edges.then_some(numbers);
@@ -407,8 +412,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     /// Writes down where each state of a round leads.
     fn keep(&mut self, lanes: &mut [Lane<W>], found: &[Vec<Vec<u32>>]) {
         let Some(rows) = &mut self.rows else { return };
-        let rows = rows.par_chunks_mut(SHARDS_PER_LANE);
-        lanes.par_iter().enumerate().zip(rows).for_each(|((at, lane), rows)| {
+        let rows = rows.chunks_mut(SHARDS_PER_LANE);
+        parallel::each(lanes.iter().enumerate().zip(rows), |((at, lane), rows)| {
             let mut read = [0usize; SHARDS];
             let mut targets = lane.targets.iter();
             let mut expanded = lane.expanded.iter();

@@ -4,11 +4,11 @@ use super::Sum;
 use super::computed::Tabled;
 use super::disk::{self, Disk, DiskError, Folder, Logged};
 use super::pager::{Paged, Pager};
+use super::parallel;
 use super::recode::OutgrownTables;
 use super::search::{Course, Pause, Search, Shard};
 use crate::check::Reason;
 use crate::space::Space;
-use rayon::prelude::*;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -166,14 +166,14 @@ impl Saving<'_> {
         search: &mut Search<W, Paged<W>>,
     ) -> Result<(), DiskError> {
         let folder = &self.pager.folder;
-        let shards = search.shards.par_iter_mut().map(|shard| shard.save(folder));
+        let shards = parallel::map(&mut search.shards, |shard| shard.save(folder));
         let progress = disk::Progress {
             initial: search.initial.as_flattened().to_vec(),
             levels: search.levels.clone(),
             generated: search.generated,
             leaves_boundary: search.leaves_boundary,
             groups: self.pager.groups(),
-            shards: shards.collect::<Result<_, _>>()?,
+            shards: shards.into_iter().collect::<Result<_, _>>()?,
         };
         folder.save(self.of, space, progress)?;
         self.pager.saved_now();

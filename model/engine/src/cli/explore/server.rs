@@ -2,8 +2,9 @@
 
 use super::inside::Inside;
 use super::verdicts::Verdicts;
-use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::explore::{PAGE, Walk};
+use crate::property::Property;
+use crate::world::{Action, World};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,8 +22,8 @@ const OTHER: &str = "/stateright/";
 
 /// What is served.
 pub(super) struct Explorer {
-    pub(super) world: Arc<dyn AnyWorld>,
-    pub(super) properties: Vec<AnyProperty>,
+    pub(super) world: Arc<World>,
+    pub(super) properties: Vec<Property>,
     pub(super) verdicts: Arc<Verdicts>,
     pub(super) inside: Inside,
 }
@@ -87,7 +88,7 @@ impl Explorer {
         };
         let name = query.split('&').find_map(|one| one.strip_prefix("shows="));
         let shows = name.and_then(|name| self.verdicts.shows(name, &actions));
-        let walk = Walk::of(&*self.world, &self.properties, &actions, shows);
+        let walk = Walk::of(&self.world, &self.properties, &actions, shows);
         match query.split('&').any(|one| one == "html") {
             true => file("text/html; charset=utf-8", walk.html().into_bytes()),
             false => json(serde_json::to_vec(&walk).unwrap_or_default()),
@@ -95,7 +96,7 @@ impl Explorer {
     }
 
     /// The actions at these places, each among those that are enabled after those before it.
-    fn actions(&self, places: &str) -> Result<Vec<AnyAction>, String> {
+    fn actions(&self, places: &str) -> Result<Vec<Action>, String> {
         let mut places = places.split('/').skip(1);
         if !matches!(places.next(), Some("0")) {
             return Err("there is one initial state, 0".to_owned());
@@ -103,7 +104,8 @@ impl Explorer {
         let mut state = self.world.initial();
         let mut actions = Vec::new();
         for place in places {
-            let enabled = self.world.enabled(&state);
+            let mut enabled = Vec::new();
+            self.world.enabled(&state, &mut enabled);
             let at = place.parse::<usize>().ok();
             let action = at.and_then(|at| enabled.into_iter().nth(at)).ok_or_else(|| {
                 format!("step {}: nothing is at place '{place}'", actions.len() + 1)
@@ -111,7 +113,7 @@ impl Explorer {
             if actions.len() == LONGEST {
                 return Err(format!("the path has more than {LONGEST} steps"));
             }
-            state = self.world.apply(&state, &action);
+            state = self.world.apply(&state, &action).state;
             actions.push(action);
         }
         Ok(actions)

@@ -2,10 +2,11 @@
 
 use super::link;
 use crate::check::{self, Decision, Event, Options, Phase, Progress, Report};
-use crate::erased::{AnyAction, AnyProperty, AnyWorld};
 use crate::explore::Found;
 use crate::property::Kind;
+use crate::property::Property;
 use crate::trace::Shows;
+use crate::world::{Action, World};
 use indicatif::HumanCount;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,8 +14,8 @@ use std::thread;
 
 /// What is known of the properties so far.
 pub(super) struct Verdicts {
-    world: Arc<dyn AnyWorld>,
-    properties: Vec<AnyProperty>,
+    world: Arc<World>,
+    properties: Vec<Property>,
     options: Options,
     search: Mutex<Search>,
 }
@@ -28,11 +29,7 @@ enum Search {
 }
 
 impl Verdicts {
-    pub(super) fn new(
-        world: Arc<dyn AnyWorld>,
-        properties: Vec<AnyProperty>,
-        options: Options,
-    ) -> Verdicts {
+    pub(super) fn new(world: Arc<World>, properties: Vec<Property>, options: Options) -> Verdicts {
         Verdicts { world, properties, options, search: Mutex::new(Search::NotStarted) }
     }
 
@@ -53,7 +50,7 @@ impl Verdicts {
                 *verdicts.search() = Search::Searching { phase, states: distinct, seconds };
             };
             let Verdicts { world, properties, options, .. } = &*verdicts;
-            let found = check::decide(&**world, properties, options, look);
+            let found = check::check(world, properties, options, look);
             *verdicts.search() = match found {
                 Ok(report) => Search::Done(Box::new(report)),
                 Err(error) => Search::Failed(error.to_string()),
@@ -78,7 +75,7 @@ impl Verdicts {
     }
 
     /// What `actions` show, if they are the counterexample to the property of this name.
-    pub(super) fn shows(&self, name: &str, actions: &[AnyAction]) -> Option<Shows> {
+    pub(super) fn shows(&self, name: &str, actions: &[Action]) -> Option<Shows> {
         let Search::Done(report) = &*self.search() else { return None };
         let decision = report.decisions.iter().find(|one| one.property.name == name)?;
         let found = decision.counterexample.as_ref()?;
@@ -114,7 +111,7 @@ impl Verdicts {
     /// The properties while nothing is known of them.
     fn open(&self, verdict: &str) -> Vec<Row> {
         let open = || Found { verdict: "open", words: verdict.to_owned() };
-        let row = |property: &AnyProperty| Row::new(property, open());
+        let row = |property: &Property| Row::new(property, open());
         self.properties.iter().map(row).collect()
     }
 
@@ -154,7 +151,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(property: &AnyProperty, found: Found) -> Row {
+    fn new(property: &Property, found: Found) -> Row {
         let (name, formula, meaning) = (property.name, property.formula, property.meaning);
         let (places, cycle_after) = (None, None);
         Row { name, formula, meaning, kind: property.kind(), found, places, cycle_after }

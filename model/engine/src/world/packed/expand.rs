@@ -26,7 +26,6 @@
 
 use super::tables::{BEYOND, Process, UNKNOWN};
 use super::{Field, Packed, Unpacked, fault, tables};
-use crate::protocol::{Protocol, Timers};
 use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
 use crate::world::dead::PERILS;
 use crate::world::next::Next;
@@ -49,13 +48,13 @@ fn last(process: usize, silent: bool) -> Last {
 
 /// A state of `W` words, or, if that is more than [`NARROW`], of fewer, whose successors are being
 /// written down.
-pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
-    packed: &'a Packed<P>,
+pub(super) struct Expansion<'a, const W: usize> {
+    packed: &'a Packed,
     from: [u64; W],
     /// How many words are in use.
     width: usize,
     parts: &'a [u32],
-    state: &'a State<P>,
+    state: &'a State,
     /// The processes that are up, one bit each.
     up: u8,
     next: &'a mut Vec<u64>,
@@ -74,12 +73,12 @@ pub(super) struct Expansion<'a, P: Protocol, const W: usize> {
     touched: u64,
 }
 
-impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
+impl<'a, const W: usize> Expansion<'a, W> {
     /// The state taken apart, and where its successors go.
     pub(super) fn new(
-        packed: &'a Packed<P>,
+        packed: &'a Packed,
         words: &[u64],
-        Unpacked { parts, state, .. }: &'a Unpacked<P>,
+        Unpacked { parts, state, .. }: &'a Unpacked,
         last: Last,
         (next, lasts): (&'a mut Vec<u64>, &'a mut Vec<Last>),
     ) -> Self {
@@ -110,7 +109,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
 
     /// What follows from this.
     #[inline]
-    pub(super) fn take(&mut self, what: Next<P>) -> Result<(), Unlearned> {
+    pub(super) fn take(&mut self, what: Next) -> Result<(), Unlearned> {
         match what {
             Next::EachArrives => self.deliveries(),
             Next::EachIsLost => self.on_each(fault::LOSS, |next| next.without),
@@ -174,7 +173,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
 
     /// Something that is no matter of a single message.
     #[inline]
-    fn one(&mut self, action: Action<P>) -> Result<(), Unlearned> {
+    fn one(&mut self, action: Action) -> Result<(), Unlearned> {
         let mut after = self.from;
         // A fault may be the last, and then messages die everywhere.
         let fault = matches!(action, Action::Crash(_) | Action::Recover(_));
@@ -184,14 +183,14 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
     }
 
     #[inline]
-    fn happens(&mut self, action: Action<P>, after: &mut [u64; W]) -> Result<Last, Unlearned> {
+    fn happens(&mut self, action: Action, after: &mut [u64; W]) -> Result<Last, Unlearned> {
         let packed = self.packed;
         match action {
             Action::Expire { id, timer, early } => {
                 if early {
                     self.strike(fault::SUSPICION, after)?;
                 }
-                let (own, at) = (self.parts[id.index()], Timers::place::<P>(timer) as u32);
+                let (own, at) = (self.parts[id.index()], timer.place() as u32);
                 let process = &packed.processes[id.index()];
                 self.step(id.index(), process, process.expire.get(own, at), after)?;
                 // Whether it may expire depends on others.
@@ -234,7 +233,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
     }
 
     /// The successor is what it is, but for dead messages.
-    #[inline]
+    #[inline(always)]
     fn end(&mut self, mut after: [u64; W], last: Last) -> Result<(), Unlearned> {
         if self.buries && after[0] != OUTSIDE_WORD {
             self.bury(&mut after)?;
@@ -277,7 +276,7 @@ impl<'a, P: Protocol, const W: usize> Expansion<'a, P, W> {
     fn step(
         &mut self,
         at: usize,
-        process: &Process<P>,
+        process: &Process,
         step: u32,
         after: &mut [u64; W],
     ) -> Result<(), Unlearned> {

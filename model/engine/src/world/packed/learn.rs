@@ -5,7 +5,8 @@ use super::tables::{
     number,
 };
 use super::{Factors, Layout, Packed, fault};
-use crate::protocol::{Effect, Envelope, Id, Protocol, Timers};
+use crate::machine::Effect;
+use crate::protocol::{Envelope, Id};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
 use crate::world::dead::PERILS;
 use crate::world::network::{self, InFlight, deliverable};
@@ -13,13 +14,13 @@ use crate::world::{Action, Condition, Exceeded, Outcome, State, World};
 use smallvec::SmallVec;
 use std::sync::Mutex;
 
-impl<P: Protocol> Packed<P> {
+impl Packed {
     /// A world of which only the start is known, and what is asked of its states.
     ///
     /// # Panics
     /// If the world is [too large](World::is_searchable).
     #[must_use]
-    pub fn new(world: &World<P>, questions: Vec<Condition<P>>) -> Self {
+    pub fn new(world: &World, questions: Vec<Condition>) -> Self {
         assert!(world.is_searchable().is_ok(), "a world of so many is not searched");
         let pairs = world.ids().flat_map(|a| world.ids().map(move |b| (a, b)));
         let links = pairs.filter(|(a, b)| a != b).map(|(a, b)| (a, b, Link::default()));
@@ -73,7 +74,7 @@ impl<P: Protocol> Packed<P> {
     ///
     /// # Panics
     /// If they differ: a mistake in this module.
-    fn verify(&self, state: &State<P>) {
+    fn verify(&self, state: &State) {
         let (mut words, mut next) = (Vec::new(), Vec::new());
         let known = self.pack(state, self.words(), &mut words).is_ok();
         let known = known && self.expand(&words, &mut self.scratch(), &mut next).is_ok();
@@ -91,7 +92,7 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// Writes down what `action` does to the parts of `state` that it touches.
-    fn note(&mut self, state: &State<P>, action: &Action<P>, outcome: &Outcome<P>) {
+    fn note(&mut self, state: &State, action: &Action, outcome: &Outcome) {
         match *action {
             Action::Deliver(e) => {
                 if state.up(e.to) {
@@ -100,11 +101,11 @@ impl<P: Protocol> Packed<P> {
                     let receive = &mut self.processes[e.to.index()].receive;
                     receive.set(own, column(e.from, message), step);
                 }
-                self.note_sends(state, without::<P>(&state.flight, e), outcome);
+                self.note_sends(state, without(&state.flight, e), outcome);
             }
             Action::Expire { id, timer, early } => {
                 let (own, step) = self.step_of(state, id, outcome);
-                let at = Timers::place::<P>(timer) as u32;
+                let at = timer.place() as u32;
                 self.processes[id.index()].expire.set(own, at, step);
                 self.note_sends(state, state.flight.clone(), outcome);
                 if early {
@@ -136,7 +137,7 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// Writes down what links hold without their dead messages.
-    fn note_dead(&mut self, whole: &State<P>, alive: &State<P>) {
+    fn note_dead(&mut self, whole: &State, alive: &State) {
         for link in 0..self.links.len() {
             let (from, to, _) = self.links[link];
             let before = held(&whole.flight, &[], from, to);
@@ -151,13 +152,13 @@ impl<P: Protocol> Packed<P> {
         }
     }
 
-    fn note_fault(&mut self, state: &State<P>, fault: u32, outcome: &Outcome<P>) {
+    fn note_fault(&mut self, state: &State, fault: u32, outcome: &Outcome) {
         let (before, after) = (self.global(state), self.global(&outcome.state));
         self.globals.after.set(before, fault, after);
     }
 
     /// The number of what process `id` had, and of the step it took.
-    fn step_of(&mut self, state: &State<P>, id: Id, outcome: &Outcome<P>) -> (u32, u32) {
+    fn step_of(&mut self, state: &State, id: Id, outcome: &Outcome) -> (u32, u32) {
         let before = self.own(state, id);
         let own = self.own(&outcome.state, id);
         let mut sends = Vec::new();
@@ -169,8 +170,7 @@ impl<P: Protocol> Packed<P> {
             }
         }
         let (process, stable) = (outcome.state.process(id), outcome.state.stable(id));
-        let bound = P::OPTIONS.within_bounds;
-        if bound.is_some_and(|bound| !(bound.within)(&self.world.protocol, process, stable)) {
+        if !self.world.machine.within(process, stable) {
             return (before, BEYOND);
         }
         let step = Step { own, sends: sends.into() };
@@ -178,7 +178,7 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// Writes down what links hold after each message that is sent, `flight` being there before.
-    fn note_sends(&mut self, state: &State<P>, mut flight: InFlight<P>, outcome: &Outcome<P>) {
+    fn note_sends(&mut self, state: &State, mut flight: InFlight, outcome: &Outcome) {
         let Some(from) = outcome.actor else { return };
         for effect in &outcome.effects {
             let Effect::Send { to, message } = *effect else { continue };
@@ -188,7 +188,7 @@ impl<P: Protocol> Packed<P> {
             let link = self.link_part(from, to) - self.processes.len();
             let before = held(&flight, &[], from, to);
             let sent = Envelope { from, to, message };
-            network::send::<P>(self.world.scenario.network, &mut flight, None, sent);
+            network::send(self.world.scenario.network, &mut flight, None, sent);
             let after = held(&flight, &[], from, to);
             if self.overfull(&before) {
                 continue;
@@ -200,11 +200,11 @@ impl<P: Protocol> Packed<P> {
         }
     }
 
-    fn overfull(&self, held: &[Held<P>]) -> bool {
+    fn overfull(&self, held: &[Held]) -> bool {
         self.world.scenario.capacity.is_some_and(|capacity| held.len() > capacity)
     }
 
-    fn note_double(&mut self, state: &State<P>, e: Envelope<P::Message>, outcome: &Outcome<P>) {
+    fn note_double(&mut self, state: &State, e: Envelope, outcome: &Outcome) {
         let link = self.link_part(e.from, e.to) - self.processes.len();
         let before = self.content(link, &held(&state.flight, &[], e.from, e.to));
         let after = held(&outcome.state.flight, &[], e.from, e.to);
@@ -218,19 +218,19 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// The number of what a link holds.
-    fn content(&mut self, link: usize, held: &[Held<P>]) -> u32 {
+    fn content(&mut self, link: usize, held: &[Held]) -> u32 {
         if let Some(number) = self.links[link].2.known.get_index_of(held) {
             return number as u32;
         }
-        let flight: InFlight<P> = held.iter().map(|&(e, _)| e).collect();
+        let flight: InFlight = held.iter().map(|&(e, _)| e).collect();
         let number = number(&mut self.links[link].2.known, held.into());
         // The place must be taken before those of what is left are.
         self.links[link].2.next.push(Default::default());
         self.links[link].2.flight.push(flight.iter().copied().collect());
         if !self.asks() {
-            let next: Vec<_> = deliverable::<P>(self.world.scenario.network, &flight).collect();
+            let next: Vec<_> = deliverable(self.world.scenario.network, &flight).collect();
             for e in next {
-                let rest = without::<P>(&flight, e);
+                let rest = without(&flight, e);
                 let rest: Vec<_> = rest.iter().map(|&e| (e, 0)).collect();
                 let without = self.content(link, &rest);
                 let message = self::number(&mut self.messages, e.message);
@@ -242,16 +242,16 @@ impl<P: Protocol> Packed<P> {
         number
     }
 
-    fn own(&mut self, state: &State<P>, id: Id) -> u32 {
+    fn own(&mut self, state: &State, id: Id) -> u32 {
         number(&mut self.processes[id.index()].known, Own::of(state, id))
     }
 
-    fn global(&mut self, state: &State<P>) -> u32 {
+    fn global(&mut self, state: &State) -> u32 {
         number(&mut self.globals.known, Global::of(state))
     }
 
     /// The numbers of all parts of `state`.
-    fn parts(&mut self, state: &State<P>) -> Vec<u32> {
+    fn parts(&mut self, state: &State) -> Vec<u32> {
         let mut parts: Vec<u32> = self.world.ids().map(|id| self.own(state, id)).collect();
         for link in 0..self.links.len() {
             let (from, to, _) = self.links[link];
@@ -268,7 +268,7 @@ impl<P: Protocol> Packed<P> {
     /// If one of its parts has not been met.
     pub(super) fn pack(
         &self,
-        state: &State<P>,
+        state: &State,
         width: usize,
         to: &mut Vec<u64>,
     ) -> Result<(), Unlearned> {
@@ -318,33 +318,28 @@ impl<P: Protocol> Packed<P> {
 }
 
 /// What the link between two processes holds, of all messages and the ticks that they have left.
-fn held<M: Copy>(
-    flight: &[Envelope<M>],
-    left: &[u8],
-    from: Id,
-    to: Id,
-) -> SmallVec<[(Envelope<M>, u8); 6]> {
+fn held(flight: &[Envelope], left: &[u8], from: Id, to: Id) -> SmallVec<[Held; 6]> {
     let left = left.iter().copied().chain(std::iter::repeat(0));
     let all = flight.iter().copied().zip(left);
     all.filter(|(e, _)| (e.from, e.to) == (from, to)).collect()
 }
 
 /// What is in flight without a message.
-fn without<P: Protocol>(flight: &InFlight<P>, envelope: Envelope<P::Message>) -> InFlight<P> {
+fn without(flight: &InFlight, envelope: Envelope) -> InFlight {
     let mut flight = flight.clone();
-    if let Some(at) = network::place::<P>(&flight, envelope) {
+    if let Some(at) = network::place(&flight, envelope) {
         flight.remove(at);
     }
     flight
 }
 
-impl<P: Protocol> Own<P> {
-    fn of(state: &State<P>, id: Id) -> Self {
+impl Own {
+    fn of(state: &State, id: Id) -> Self {
         Own {
             up: state.up(id),
             paused: state.paused(id),
-            process: *state.process(id),
-            stable: *state.stable(id),
+            process: state.process(id),
+            stable: state.stable(id),
             timers: state.timers(id),
             clocks: state.times.as_ref().map_or_else(Default::default, |t| t.clocks[id.index()]),
         }
@@ -352,7 +347,7 @@ impl<P: Protocol> Own<P> {
 }
 
 impl Global {
-    fn of<P: Protocol>(state: &State<P>) -> Self {
+    fn of(state: &State) -> Self {
         let calm = state.times.as_ref().map_or(0, |times| times.calm);
         Global { spent: state.spent, cut: state.cut.few(), calm }
     }

@@ -23,7 +23,8 @@ mod tables;
 use super::clock::Clock;
 use super::dead::perils;
 use super::{Action, Budget, Condition, Exceeded, State, World};
-use crate::protocol::{Id, Ids, Protocol};
+use crate::machine::Message;
+use crate::protocol::{Id, Ids};
 use crate::space::{ActionId, Answers, Fairness, Last, NO_LAST, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use digest::Factors;
@@ -33,35 +34,35 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{Global, Globals, Link, Numbered, Process, number};
 
 /// A world with everything that is known of its parts.
-pub struct Packed<P: Protocol> {
-    world: World<P>,
-    questions: Vec<Condition<P>>,
+pub struct Packed {
+    world: World,
+    questions: Vec<Condition>,
     layout: Layout,
     /// How states looked before the layout changed last.
     former: Layout,
     factors: Factors,
     /// States that were learned and whose words had no room yet for what follows from them.
-    unverified: Vec<State<P>>,
-    messages: Numbered<P::Message>,
-    processes: Vec<Process<P>>,
+    unverified: Vec<State>,
+    messages: Numbered<Message>,
+    processes: Vec<Process>,
     /// In the order of sender and receiver.
-    links: Vec<(Id, Id, Link<P>)>,
+    links: Vec<(Id, Id, Link)>,
     globals: Globals,
     /// The actions that were asked for, and how fair each was then.
-    actions: Mutex<Numbered<(Action<P>, Fairness)>>,
+    actions: Mutex<Numbered<(Action, Fairness)>>,
     /// The bounds that steps were found to exceed.
     exceeded: Exceeded,
 }
 
 /// A state taken apart.
-struct Unpacked<P: Protocol> {
+struct Unpacked {
     parts: Vec<u32>,
-    state: State<P>,
+    state: State,
     /// How the states are reached that follow, if that is not asked.
     lasts: Vec<Last>,
 }
 
-impl<P: Protocol> Unpacked<P> {
+impl Unpacked {
     fn take_lasts(&mut self) -> Vec<Last> {
         let mut lasts = std::mem::take(&mut self.lasts);
         lasts.clear();
@@ -69,7 +70,7 @@ impl<P: Protocol> Unpacked<P> {
     }
 }
 
-impl<P: Protocol> Space for Packed<P> {
+impl Space for Packed {
     fn words(&self) -> usize {
         self.layout.words()
     }
@@ -95,9 +96,9 @@ impl<P: Protocol> Space for Packed<P> {
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned> {
         // How states are reached is not asked; it is written to what is there already.
-        let mut lasts = scratch.downcast_mut().map_or_else(Vec::new, Unpacked::<P>::take_lasts);
+        let mut lasts = scratch.downcast_mut().map_or_else(Vec::new, Unpacked::take_lasts);
         let expanded = self.expand_after(from, NO_LAST, scratch, next, &mut lasts);
-        if let Some(unpacked) = scratch.downcast_mut::<Unpacked<P>>() {
+        if let Some(unpacked) = scratch.downcast_mut::<Unpacked>() {
             unpacked.lasts = lasts;
         }
         expanded.map(|(answers, _)| answers)
@@ -202,19 +203,19 @@ impl<P: Protocol> Space for Packed<P> {
     }
 }
 
-impl<P: Protocol> Packed<P> {
+impl Packed {
     /// The world.
-    pub fn world(&self) -> &World<P> {
+    pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// The bounds that steps exceed of all states that were expanded.
-    pub(crate) fn exceeded(&self) -> &Exceeded {
-        &self.exceeded
+    /// The bounds that steps of the expanded states exceed, in words: what there may be at most.
+    pub(crate) fn bounds_met(&self) -> Vec<String> {
+        self.world.bounds_met(&self.exceeded)
     }
 
     /// The state that `words` stand for.
-    pub fn decode(&self, words: &[u64]) -> State<P> {
+    pub fn decode(&self, words: &[u64]) -> State {
         let mut unpacked = self.unpacked();
         self.unpack(words, &mut unpacked);
         unpacked.state
@@ -224,7 +225,7 @@ impl<P: Protocol> Packed<P> {
     ///
     /// # Panics
     /// If this space never gave an action that number.
-    pub fn action(&self, id: ActionId) -> Action<P> {
+    pub fn action(&self, id: ActionId) -> Action {
         self.known_actions()[id.0 as usize].0
     }
 
@@ -232,24 +233,24 @@ impl<P: Protocol> Packed<P> {
     ///
     /// # Panics
     /// If this space never gave an action one of those numbers.
-    pub fn named(&self, ids: &[ActionId]) -> Vec<Action<P>> {
+    pub fn named(&self, ids: &[ActionId]) -> Vec<Action> {
         ids.iter().map(|&id| self.action(id)).collect()
     }
 
-    fn known_actions(&self) -> MutexGuard<'_, Numbered<(Action<P>, Fairness)>> {
+    fn known_actions(&self) -> MutexGuard<'_, Numbered<(Action, Fairness)>> {
         self.actions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The numbers of `actions` in a state in which these are `enabled`.
-    fn number(&self, actions: &[Action<P>], enabled: &[Action<P>]) -> Vec<ActionId> {
-        let fair = |&action: &Action<P>| (action, self.world.fairness(&action, enabled));
+    fn number(&self, actions: &[Action], enabled: &[Action]) -> Vec<ActionId> {
+        let fair = |&action: &Action| (action, self.world.fairness(&action, enabled));
         let actions: Vec<_> = actions.iter().map(fair).collect();
         let mut known = self.known_actions();
         actions.into_iter().map(|action| ActionId(number(&mut known, action))).collect()
     }
 
-    fn unpacked(&self) -> Unpacked<P> {
-        let mut state = State::empty(self.world.processes());
+    fn unpacked(&self) -> Unpacked {
+        let mut state = State::empty(&*self.world.machine, self.world.processes());
         state.times = self.world.first_times();
         Unpacked { parts: vec![0; self.layout.fields().len()], state, lasts: Vec::new() }
     }
@@ -264,16 +265,16 @@ impl<P: Protocol> Packed<P> {
         &self,
         from: &[u64],
         last: Last,
-        unpacked: &Unpacked<P>,
+        unpacked: &Unpacked,
         next: (&mut Vec<u64>, &mut Vec<Last>),
     ) -> Result<(bool, u64), Unlearned> {
-        let mut expansion = Expansion::<P, W>::new(self, from, unpacked, last, next);
+        let mut expansion = Expansion::<W>::new(self, from, unpacked, last, next);
         self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
         Ok((expansion.fair, expansion.left_out))
     }
 
     /// The states that follow, as the world itself says; whether one of the actions is fair.
-    fn ask(&self, width: usize, state: &State<P>, next: &mut Vec<u64>) -> Result<bool, Unlearned> {
+    fn ask(&self, width: usize, state: &State, next: &mut Vec<u64>) -> Result<bool, Unlearned> {
         let mut actions = Vec::new();
         self.world.enabled(state, &mut actions);
         for action in &actions {
@@ -290,7 +291,7 @@ impl<P: Protocol> Packed<P> {
     }
 
     /// Writes the parts and the state that `words` stand for into `unpacked`.
-    fn unpack(&self, words: &[u64], unpacked: &mut Unpacked<P>) {
+    fn unpack(&self, words: &[u64], unpacked: &mut Unpacked) {
         let Unpacked { parts, state, .. } = unpacked;
         let fields = parts.iter_mut().zip(self.layout.fields());
         match *words {

@@ -1,7 +1,8 @@
 //! What is known so far of the parts of a world's states: every value that a process or a link has
 //! had gets a number, and what follows from it is written down once.
 
-use crate::protocol::{Envelope, Id, Ids, MAX_SEARCHED, MAX_TIMERS, Protocol, Timers};
+use crate::machine;
+use crate::protocol::{Envelope, Id, Ids, MAX_SEARCHED, MAX_TIMERS, Timers};
 use crate::world::Faults;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -87,19 +88,19 @@ pub(super) fn column(from: Id, message: u32) -> u32 {
 
 /// All that one process has.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Own<P: Protocol> {
+pub(super) struct Own {
     pub(super) up: bool,
     /// Only in a timed world.
     pub(super) paused: bool,
-    pub(super) process: P::Process,
-    pub(super) stable: P::Stable,
+    pub(super) process: machine::Process,
+    pub(super) stable: machine::Stable,
     pub(super) timers: Timers,
     /// In a timed world, what its clocks show.
     pub(super) clocks: [u8; MAX_TIMERS],
 }
 
 /// A message on a link, and the ticks that it has left; 0 where they are not counted.
-pub(super) type Held<P> = (Envelope<<P as Protocol>::Message>, u8);
+pub(super) type Held = (Envelope, u8);
 
 /// A message that a step sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,8 +130,9 @@ struct Taken {
 }
 
 /// One process: what it has had so far, and what each event then does.
-pub(super) struct Process<P: Protocol> {
-    pub(super) known: Numbered<Own<P>>,
+#[derive(Default)]
+pub(super) struct Process {
+    pub(super) known: Numbered<Own>,
     steps: Numbered<Step>,
     taken: Vec<Taken>,
     sends: Vec<Sent>,
@@ -144,22 +146,7 @@ pub(super) struct Process<P: Protocol> {
     pub(super) crash: Table,
 }
 
-impl<P: Protocol> Default for Process<P> {
-    fn default() -> Self {
-        Process {
-            known: Numbered::default(),
-            steps: Numbered::default(),
-            taken: Vec::new(),
-            sends: Vec::new(),
-            receive: Table::default(),
-            expire: Table::default(),
-            recover: Table::default(),
-            crash: Table::default(),
-        }
-    }
-}
-
-impl<P: Protocol> Process<P> {
+impl Process {
     /// The number of a step, a new one if it has none.
     pub(super) fn number(&mut self, step: Step) -> u32 {
         let known = self.steps.len();
@@ -200,10 +187,11 @@ pub(super) struct Next {
 }
 
 /// One link: what it has held so far, and what follows; 0 is nothing.
-pub(super) struct Link<P: Protocol> {
-    pub(super) known: Numbered<Box<[Held<P>]>>,
+#[derive(Default)]
+pub(super) struct Link {
+    pub(super) known: Numbered<Box<[Held]>>,
     /// The same without the ticks, where the search finds it sooner.
-    pub(super) flight: Vec<SmallVec<[Envelope<P::Message>; 2]>>,
+    pub(super) flight: Vec<SmallVec<[Envelope; 2]>>,
     /// What may be delivered next, by the number of what the link holds.
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
     /// What it holds after another message, by the number of that; [`BEYOND`] if too much.
@@ -211,18 +199,6 @@ pub(super) struct Link<P: Protocol> {
     /// What it holds without its dead messages, by the number of what the receiver has and the
     /// [perils](crate::world::dead); for worlds that leave them out.
     pub(super) alive: Table,
-}
-
-impl<P: Protocol> Default for Link<P> {
-    fn default() -> Self {
-        Link {
-            known: Numbered::default(),
-            flight: Vec::new(),
-            next: Vec::new(),
-            push: Table::default(),
-            alive: Table::default(),
-        }
-    }
 }
 
 /// What belongs to no process and no link: the faults so far, how long ago the last of them is, and

@@ -1,7 +1,7 @@
 //! What walks have met.
 
 use super::kind::{Kind, concerned};
-use crate::protocol::{self, Protocol, Values};
+use crate::protocol::{self, Values};
 use crate::trace::DOWN;
 use crate::world::{Action, State, World};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -56,9 +56,9 @@ impl Taken {
         self.0.values().sum()
     }
 
-    pub(super) fn note<P: Protocol>(&mut self, state: &State<P>, action: &Action<P>) {
-        let role = concerned(action)
-            .map(|id| if state.up(id) { P::role(state.process(id)) } else { DOWN });
+    pub(super) fn note(&mut self, state: &State, action: &Action) {
+        let role =
+            concerned(action).map(|id| if state.up(id) { state.process(id).role() } else { DOWN });
         *self.0.entry((Kind::of(action), role)).or_default() += 1;
     }
 
@@ -103,17 +103,17 @@ impl Coverage {
 }
 
 /// The same world by other rules: each of its rules with each other value.
-pub(crate) struct Rules<P: Protocol>(Vec<(String, Vec<World<P>>)>);
+pub(crate) struct Rules(Vec<(String, Vec<World>)>);
 
-impl<P: Protocol> Rules<P> {
+impl Rules {
     /// Of a world. A value that does not fit the world is left out, and so is a rule whose values
     /// cannot be listed.
-    pub(crate) fn of(world: &World<P>) -> Rules<P> {
+    pub(crate) fn of(world: &World) -> Rules {
         let other = |rule: &protocol::Rule| {
             let value = |value: &str| {
-                let rules = protocol::with_rule(*world.protocol(), &rule.name, value).ok()?;
-                let differs = rules != *world.protocol();
-                World::new(rules, world.scenario()).ok().filter(|_| differs)
+                let rules = world.machine().with_rule(&rule.name, value).ok()?;
+                let differs = !rules.equals(&**world.machine());
+                World::of(rules, world.scenario()).ok().filter(|_| differs)
             };
             let worlds: Vec<_> = match &rule.values {
                 Values::Truth => ["true", "false"].into_iter().filter_map(value).collect(),
@@ -122,7 +122,8 @@ impl<P: Protocol> Rules<P> {
             };
             (!worlds.is_empty()).then(|| (rule.name.clone(), worlds))
         };
-        Rules(protocol::rules::<P>().iter().filter_map(other).collect())
+        let rules = world.machine().protocol().rule_rows();
+        Rules(rules.iter().filter_map(other).collect())
     }
 
     /// The names, none met.
@@ -136,12 +137,12 @@ impl<P: Protocol> Rules<P> {
     /// else than to `after`.
     pub(super) fn note(
         &self,
-        (before, action, after): (&State<P>, &Action<P>, &State<P>),
+        (before, action, after): (&State, &Action, &State),
         met: &mut BTreeMap<String, u64>,
     ) {
         for (rule, worlds) in &self.0 {
             let Some(walks) = met.get_mut(rule).filter(|walks| **walks == 0) else { continue };
-            let differs = |world: &World<P>| {
+            let differs = |world: &World| {
                 can_go_on(world, before) && world.apply(before, action).state != *after
             };
             *walks = u64::from(worlds.iter().any(differs));
@@ -151,7 +152,7 @@ impl<P: Protocol> Rules<P> {
 
 /// Whether a world by other rules can go on from this state: every clock that runs is one of its
 /// own. Otherwise the step that started the clock was another one already.
-fn can_go_on<P: Protocol>(world: &World<P>, state: &State<P>) -> bool {
-    let mut armed = state.ids().flat_map(|id| state.timers(id).rows::<P>());
-    state.times.is_none() || armed.all(|(_, row)| (row.armed)(world.protocol()))
+fn can_go_on(world: &World, state: &State) -> bool {
+    let mut armed = state.ids().flat_map(|id| state.armed(id));
+    state.times.is_none() || armed.all(|timer| world.machine().timers()[timer.place()].armed)
 }

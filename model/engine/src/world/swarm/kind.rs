@@ -1,6 +1,6 @@
 //! The kinds of actions.
 
-use crate::protocol::{Id, Protocol};
+use crate::protocol::Id;
 use crate::world::Action;
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ impl Kind {
 
     /// The kind of an action.
     #[must_use]
-    pub fn of<P: Protocol>(action: &Action<P>) -> Kind {
+    pub fn of(action: &Action) -> Kind {
         match action {
             Action::Deliver(_) => Kind::Deliver,
             Action::Expire { early: false, .. } => Kind::Expire,
@@ -106,7 +106,7 @@ impl Kind {
 
 /// The process to which an action happens, if it is one: the receiver of a message that is
 /// delivered, lost or doubled.
-pub(super) fn concerned<P: Protocol>(action: &Action<P>) -> Option<Id> {
+pub(super) fn concerned(action: &Action) -> Option<Id> {
     match *action {
         Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => Some(e.to),
         Action::Expire { id, .. }

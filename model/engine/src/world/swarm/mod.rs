@@ -19,22 +19,51 @@ pub use kind::Kind;
 pub use sketch::Sketch;
 pub use walk::{Plan, Walk};
 
-pub(crate) use coverage::Rules;
+use coverage::Rules;
 
-use super::{Condition, State, World};
-use crate::protocol::Protocol;
+use super::{Action, Condition, Exceeded, State, World};
 
 /// A state to look for: one in which a condition has this answer.
-#[derive(Clone, Copy)]
-pub(crate) struct Goal<P: Protocol> {
+#[derive(Clone)]
+pub(crate) struct Goal {
     /// What is asked.
-    pub(crate) condition: Condition<P>,
+    pub(crate) condition: Condition,
     /// The answer.
     pub(crate) answer: bool,
 }
 
-impl<P: Protocol> Goal<P> {
-    fn met(&self, world: &World<P>, state: &State<P>) -> bool {
+impl Goal {
+    fn met(&self, world: &World, state: &State) -> bool {
         self.condition.holds(world, state) == self.answer
+    }
+}
+
+/// A world, what walks look for in it, and its other rules.
+pub(crate) struct Swarm<'a> {
+    world: &'a World,
+    goals: Vec<Goal>,
+    rules: Rules,
+    exceeded: Exceeded,
+}
+
+impl<'a> Swarm<'a> {
+    /// What walks in `world` and looks for these goals.
+    pub(crate) fn new(world: &'a World, goals: Vec<Goal>) -> Self {
+        Swarm { world, goals, rules: Rules::of(world), exceeded: Exceeded::default() }
+    }
+
+    /// Takes a walk; `None` if it was to `stop`.
+    pub(crate) fn walk(&self, plan: &Plan, stop: &dyn Fn() -> bool) -> Option<Walk> {
+        self.world.walk(plan, &self.goals, (&self.rules, &self.exceeded), stop)
+    }
+
+    /// Returns an execution that meets this goal as well, with some of these actions only.
+    pub(crate) fn shorten(&self, goal: usize, path: &[Action]) -> Vec<Action> {
+        self.world.shorten(path.to_vec(), &self.goals[goal])
+    }
+
+    /// The bounds that kept walks from a step, in words: what there may be at most.
+    pub(crate) fn bounds_met(&self) -> Vec<String> {
+        self.world.bounds_met(&self.exceeded)
     }
 }

@@ -1,17 +1,17 @@
 //! A shorter way to the same.
 
 use super::Goal;
-use crate::protocol::{MAX_SEARCHED, Protocol};
+use crate::protocol::MAX_SEARCHED;
 use crate::world::{Action, World};
 
 /// How many steps are taken at most to find a shorter way; in larger worlds fewer, since each takes
 /// longer.
 const MOST_STEPS: usize = 200_000;
 
-impl<P: Protocol> World<P> {
+impl World {
     /// An execution that meets `goal` as well, with some of these actions only. It is not always
     /// a shortest one: parts are left out for as long as that is cheap.
-    pub(crate) fn shorten(&self, path: Vec<Action<P>>, goal: &Goal<P>) -> Vec<Action<P>> {
+    pub(crate) fn shorten(&self, path: Vec<Action>, goal: &Goal) -> Vec<Action> {
         let mut best = path;
         let (mut steps, weight) = (0, self.processes().div_ceil(MAX_SEARCHED));
         let mut size = best.len().div_ceil(2);
@@ -39,9 +39,9 @@ impl<P: Protocol> World<P> {
     /// Those of the actions that can happen, one after the other, until `goal` is met.
     fn meets<'a>(
         &self,
-        actions: impl Iterator<Item = &'a Action<P>>,
-        goal: &Goal<P>,
-    ) -> Option<Vec<Action<P>>> {
+        actions: impl Iterator<Item = &'a Action>,
+        goal: &Goal,
+    ) -> Option<Vec<Action>> {
         let mut state = self.initial();
         let mut taken = Vec::new();
         if goal.met(self, &state) {

@@ -4,8 +4,8 @@ use super::kind::{Kind, concerned};
 use super::random::Random;
 use super::sketch::Sketch;
 use super::{Coverage, Goal, Rules};
-use crate::erased::AnyAction;
-use crate::protocol::{Id, Protocol};
+
+use crate::protocol::Id;
 use crate::world::{Action, Budget, Exceeded, State, World};
 
 /// Which walk.
@@ -33,7 +33,7 @@ pub struct Walk {
     /// After how many steps it first met each goal.
     pub found: Vec<Option<usize>>,
     /// What happened, up to the last goal that it was first to meet.
-    pub path: Vec<AnyAction>,
+    pub path: Vec<Action>,
 }
 
 /// How often a walk looks whether it is to end.
@@ -52,7 +52,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn new<P: Protocol>(world: &World<P>, random: &mut Random) -> Drawn {
+    fn new(world: &World, random: &mut Random) -> Drawn {
         let mut left = [u64::MAX; Kind::ALL.len()];
         for (kind, left) in Kind::ALL.into_iter().zip(&mut left) {
             // Half of the walks do not hold back.
@@ -73,9 +73,8 @@ impl Drawn {
     }
 
     /// One of these, which are sorted by kind.
-    fn choose<P: Protocol>(&self, actions: &[Action<P>], random: &mut Random) -> usize {
-        let weight =
-            |of: &[Action<P>]| of.first().map_or(0, |a| self.weights[Kind::of(a) as usize]);
+    fn choose(&self, actions: &[Action], random: &mut Random) -> usize {
+        let weight = |of: &[Action]| of.first().map_or(0, |a| self.weights[Kind::of(a) as usize]);
         let kinds = || actions.chunk_by(|a, b| Kind::of(a) == Kind::of(b));
         let mut at = random.below(kinds().map(weight).sum());
         let mut begin = 0;
@@ -96,7 +95,7 @@ impl Drawn {
 }
 
 /// How often the world allows this kind at most; `None` if any number of times.
-fn most<P: Protocol>(world: &World<P>, kind: Kind) -> Option<u64> {
+fn most(world: &World, kind: Kind) -> Option<u64> {
     let may = world.scenario().faults;
     let most = match kind {
         Kind::Suspect => may.suspicions,
@@ -114,13 +113,13 @@ fn most<P: Protocol>(world: &World<P>, kind: Kind) -> Option<u64> {
     Some(u64::from(most))
 }
 
-impl<P: Protocol> World<P> {
+impl World {
     /// Takes a walk; `None` if it was to `stop`.
     pub(crate) fn walk(
         &self,
         plan: &Plan,
-        goals: &[Goal<P>],
-        (rules, exceeded): (&Rules<P>, &Exceeded),
+        goals: &[Goal],
+        (rules, exceeded): (&Rules, &Exceeded),
         stop: &dyn Fn() -> bool,
     ) -> Option<Walk> {
         let mut random = Random::new(plan.seed, plan.number);
@@ -130,7 +129,7 @@ impl<P: Protocol> World<P> {
             walk.coverage.looked = 1;
         }
         walk.coverage.rules = rules.none_met();
-        let mut path: Vec<Action<P>> = Vec::new();
+        let mut path: Vec<Action> = Vec::new();
         let mut state = self.initial();
         let mut enabled = Vec::new();
         loop {
@@ -166,7 +165,7 @@ impl<P: Protocol> World<P> {
         walk.steps = path.len();
         let last = walk.found.iter().flatten().max();
         path.truncate(last.copied().unwrap_or(0));
-        walk.path = path.into_iter().map(AnyAction::of).collect();
+        walk.path = path;
         Some(walk)
     }
 
@@ -174,11 +173,11 @@ impl<P: Protocol> World<P> {
     /// heartbeats without news, or all that happens exceeds a bound.
     fn take(
         &self,
-        state: &State<P>,
-        actions: &mut Vec<Action<P>>,
+        state: &State,
+        actions: &mut Vec<Action>,
         (drawn, random): (&Drawn, &mut Random),
         exceeded: &Exceeded,
-    ) -> Option<(Action<P>, State<P>)> {
+    ) -> Option<(Action, State)> {
         if !actions.iter().any(Action::is_fault) && self.is_quiescent(state) {
             return None;
         }

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The folder of a process, and what is saved in it.
 #[derive(Debug)]
-pub(in crate::check::exact) struct Saves {
+pub struct Saves {
     pub(in crate::check::exact) folder: Folder,
     /// Of what the search is.
     of: Value,
@@ -24,13 +24,12 @@ pub(in crate::check::exact) struct Saves {
 }
 
 impl Saves {
-    /// Those of the process with this number, which has a folder of its own in that of the disk.
-    /// If a search is not to go on, none may be there.
-    pub(in crate::check::exact) fn open(
-        disk: &Disk,
-        process: usize,
-        of: Value,
-    ) -> Result<Self, DiskError> {
+    /// Returns those of the process with this number, which has a folder of its own in that of the
+    /// disk. If a search is not to go on, none may be there.
+    ///
+    /// # Errors
+    /// If the folder cannot be had, or a search is there that was not asked for.
+    pub fn open(disk: &Disk, process: usize, of: Value) -> Result<Self, DiskError> {
         let path = disk.folder.join(format!("process-{process}"));
         let folder = if disk.resume { Folder::of(path) } else { Folder::open(&path)? };
         let saves = Saves { folder, of, last: Mutex::default() };
@@ -40,13 +39,16 @@ impl Saves {
         Ok(saves)
     }
 
-    /// That there is nothing.
-    pub(in crate::check::exact) fn nothing(&self) -> DiskError {
+    /// Returns the error that says that there is nothing.
+    pub fn nothing(&self) -> DiskError {
         DiskError::Nothing(self.folder.path.clone())
     }
 
-    /// The numbers of all saves, which must be of this search.
-    pub(in crate::check::exact) fn numbers(&self) -> Result<Vec<u64>, DiskError> {
+    /// Returns the numbers of all saves, which must be of this search.
+    ///
+    /// # Errors
+    /// If a file cannot be read, is not as it was written, or is of another search.
+    pub fn numbers(&self) -> Result<Vec<u64>, DiskError> {
         let numbers = self.all()?;
         for &number in &numbers {
             self.folder.read_manifest(&name_of(number), &self.of)?;
@@ -112,7 +114,7 @@ impl Saves {
     }
 
     /// Removes everything that the search has written, because it is over.
-    pub(in crate::check::exact) fn clear(&self) {
+    pub fn clear(&self) {
         for number in self.all().unwrap_or_default() {
             // Without it, the others are of no search.
             let _ = fs::remove_file(self.folder.at(&name_of(number)));

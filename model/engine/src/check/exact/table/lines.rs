@@ -2,20 +2,39 @@
 //! processor cannot guess which.
 
 use super::{LINE, MARK_BITS};
-use wide::i32x4;
 
 /// Where a cell looks like this one, but for its mark. No two do.
 #[inline(always)]
 pub(super) fn find(line: &[u32; LINE], cell: u32) -> Option<usize> {
-    // Left to itself, the compiler stops at the first cell that is the same.
-    let looked_for = i32x4::splat((cell << MARK_BITS).cast_signed());
+    let same = same(line, cell);
+    (same != 0).then(|| same.trailing_zeros() as usize)
+}
+
+/// A bit for each cell: whether it looks like this one. Left to themselves, compilers compare the
+/// cells one by one.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn same(line: &[u32; LINE], cell: u32) -> u32 {
+    use safe_arch::{cast_to_m128_from_m128i, cmp_eq_mask_i32_m128i, move_mask_m128};
+    use safe_arch::{m128i, set_splat_i32_m128i, shl_imm_u32_m128i};
+    let looked_for = set_splat_i32_m128i((cell << MARK_BITS).cast_signed());
     let mut same = 0;
     for (four, shift) in line.as_chunks().0.iter().zip((0..).step_by(4)) {
         let four: [u32; 4] = *four;
-        let there = i32x4::new(four.map(u32::cast_signed)) << MARK_BITS;
-        same |= there.simd_eq(looked_for).to_bitmask() << shift;
+        let there = shl_imm_u32_m128i::<{ MARK_BITS as i32 }>(m128i::from(four));
+        let equal = cast_to_m128_from_m128i(cmp_eq_mask_i32_m128i(there, looked_for));
+        same |= move_mask_m128(equal).cast_unsigned() << shift;
     }
-    (same != 0).then(|| same.trailing_zeros() as usize)
+    same
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use one_by_one as same;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn one_by_one(line: &[u32; LINE], cell: u32) -> u32 {
+    let same = |(at, there): (usize, &u32)| u32::from((there ^ cell) << MARK_BITS == 0) << at;
+    line.iter().enumerate().map(same).fold(0, |same, bit| same | bit)
 }
 
 #[cfg(test)]
@@ -33,6 +52,7 @@ mod tests {
             let place = |looked: u32| line.iter().position(|&c| (c ^ looked) << MARK_BITS == 0);
             prop_assert_eq!(find(&line, there), place(there));
             prop_assert_eq!(find(&line, other), place(other));
+            prop_assert_eq!(same(&line, there), one_by_one(&line, there));
         }
     }
 }

@@ -1,17 +1,15 @@
 //! What a process begins with: nothing, or what was saved when the search was interrupted.
 
-use super::Plan;
 use super::flow::Beginning;
+use super::hosts::{Hosts, place};
 use super::meet::{Hello, Others, meet, newest_common};
 use super::part::{self, Part, Place};
 use super::saving::{Saved, Saving};
 use super::whole::Whole;
-use crate::check::exact::SearchError;
-use crate::check::exact::disk::{DiskError, Logged, Saves};
-use crate::check::exact::pager::Paged;
-use crate::check::{Event, Phase, Progress};
-use crate::erased::AnySpace;
-use crate::space::Space;
+use bellwether_engine::check::exact::parts::{Learner, Saves};
+use bellwether_engine::check::exact::{Plan, SearchError};
+use bellwether_engine::check::{DiskError, Event, Phase, Progress};
+use bellwether_engine::world::packed::Packed;
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -19,8 +17,11 @@ use serde_json::json;
 pub(super) type From = Option<(Saves, Option<u64>)>;
 
 /// The other processes, which search the same, and from where all go on.
-pub(super) fn together(plan: &mut Plan<'_>) -> Result<(Others, From), SearchError> {
-    let (mine, processes) = plan.place();
+pub(super) fn together(
+    hosts: Option<&Hosts>,
+    plan: &mut Plan<'_>,
+) -> Result<(Others, From), SearchError> {
+    let (mine, processes) = place(hosts);
     let mut same = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "search": plan.of,
@@ -47,7 +48,7 @@ pub(super) fn together(plan: &mut Plan<'_>) -> Result<(Others, From), SearchErro
         let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
         look(Event::Progress(progress));
     };
-    let others = match plan.hosts {
+    let others = match hosts {
         Some(hosts) => meet(hosts, &hello, &plan.limits, waits)?,
         None => vec![None],
     };
@@ -69,26 +70,21 @@ pub(super) fn together(plan: &mut Plan<'_>) -> Result<(Others, From), SearchErro
 
 /// What this process has, and after how many levels it goes on, if it does.
 pub(super) fn begin(
-    mut space: Box<dyn AnySpace>,
+    hosts: Option<&Hosts>,
+    space: Box<Packed>,
     plan: &mut Plan<'_>,
     saves: From,
 ) -> Result<(Beginning, Option<usize>), DiskError> {
-    let (mine, processes) = plan.place();
+    let (mine, processes) = place(hosts);
     let first = mine * plan.workers;
-    let mut logged = match saves {
-        Some(_) => Logged::new(&mut *space),
-        None => Logged::without_log(&mut *space),
-    };
-    let saved = match &saves {
-        Some((saves, Some(number))) => Some(saves.resume::<Saved>(*number, &mut logged)?),
-        _ => {
-            let least = logged.least_bits();
-            logged.lay_out(Paged::<1>::room_for(0, least));
-            None
+    let (learner, saved): (_, Option<Saved>) = match &saves {
+        Some((saves, Some(number))) => {
+            let (learner, saved) = Learner::resume(space, saves, *number)?;
+            (learner, Some(saved))
         }
+        saves => (Learner::begin(space, saves.is_some()), None),
     };
-    let lessons = logged.into_lessons();
-    let violations = plan.violations.to_vec();
+    let (violations, space) = (plan.violations.to_vec(), learner.space());
     let (whole, parts) = match saved {
         None => {
             let initial = space.initial(space.words()).len() / space.words();
@@ -98,7 +94,7 @@ pub(super) fn begin(
             let restore = |(worker, part)| {
                 let place = Place { worker: first + worker, workers: plan.workers * processes };
                 let (saves, _) = saves.as_ref().expect("it was read there");
-                part::restore(&*space, place, &saves.folder, part)
+                part::restore(space, place, saves, part)
             };
             let parts = parts.into_par_iter().enumerate().map(restore);
             let parts: Vec<Box<dyn Part>> = parts.collect::<Result<_, _>>()?;
@@ -110,5 +106,5 @@ pub(super) fn begin(
         (Saving::new(saves, disk, plan.workers), number.unwrap_or(0))
     });
     let workers = (first, plan.workers);
-    Ok((Beginning { space, lessons, whole, parts, saving, workers }, resumed_after))
+    Ok((Beginning { learner, whole, parts, saving, workers }, resumed_after))
 }

@@ -1,13 +1,11 @@
 //! Protocols by name.
 
-use super::{AnyCondition, AnyProperty, AnyWorld};
-use crate::property;
-use crate::protocol::{self, Duration, Protocol, Rule, RuleError, TimerRow, Wait, variant_name};
-use crate::trace::{Trace, TraceError};
+use super::{Machine, machine};
+use crate::property::{self, Property};
+use crate::protocol::{self, Duration, Protocol, Rule, RuleError};
 use crate::words::instead_of;
-use crate::world::{Durations, Scenario, World, WorldError};
+use crate::world::Durations;
 use serde_json::Value;
-use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -42,7 +40,7 @@ pub trait AnyProtocol: Sync {
     fn services(&self) -> usize;
 
     /// The properties that any world can be asked for, and those that only a timed world can.
-    fn properties(&self) -> (Vec<AnyProperty>, Vec<AnyProperty>);
+    fn properties(&self) -> (Vec<Property>, Vec<Property>);
 
     /// The usual properties that it [promises in no world](protocol::Options::not_promised).
     fn not_promised(&self) -> &'static [&'static str];
@@ -55,13 +53,16 @@ pub trait AnyProtocol: Sync {
         &self,
         variant: Option<&str>,
         overrides: &[(String, String)],
-    ) -> Result<Arc<dyn AnyRules>, RuleError>;
+    ) -> Result<Arc<dyn Machine>, RuleError>;
 
-    /// The world that a trace of this protocol tells of.
+    /// The rules that this JSON stands for.
     ///
     /// # Errors
-    /// As [`Trace::world`].
-    fn world_of(&self, trace: &Trace) -> Result<Arc<dyn AnyWorld>, TraceError>;
+    /// If it stands for none.
+    fn read(&self, rules: &Value) -> Result<Arc<dyn Machine>, serde_json::Error>;
+
+    /// The largest number of processes, services among them, for which a process has room.
+    fn most(&self) -> usize;
 }
 
 /// A named set of rules.
@@ -73,51 +74,6 @@ pub struct VariantRow {
     pub source: &'static str,
     /// The rules as JSON.
     pub rules: Value,
-}
-
-/// A protocol with its rules: every value of a type that is a [`Protocol`] is one.
-pub trait AnyRules: Debug + Send + Sync {
-    /// The protocol.
-    fn protocol(&self) -> &'static dyn AnyProtocol;
-
-    /// What the rules are called: the variant nearest to them, with the rules that differ.
-    fn variant_name(&self) -> String;
-
-    /// The rules as JSON.
-    fn json(&self) -> Value;
-
-    /// How each timer measures time, of those that are ever armed and that wait for others; in the
-    /// order of the timers.
-    fn waits(&self) -> Vec<Wait>;
-
-    /// Processes that follow these rules in a surrounding.
-    ///
-    /// # Errors
-    /// As [`World::new`].
-    fn world(&self, scenario: Scenario) -> Result<Arc<dyn AnyWorld>, WorldError>;
-}
-
-impl<P: Protocol> AnyRules for P {
-    fn protocol(&self) -> &'static dyn AnyProtocol {
-        &Entry::<P>(PhantomData)
-    }
-
-    fn variant_name(&self) -> String {
-        variant_name(self)
-    }
-
-    fn json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-
-    fn waits(&self) -> Vec<Wait> {
-        let waiting = P::TIMERS.iter().filter(|row: &&TimerRow<P>| row.periodic.is_none());
-        waiting.filter_map(|row| row.wait(self)).collect()
-    }
-
-    fn world(&self, scenario: Scenario) -> Result<Arc<dyn AnyWorld>, WorldError> {
-        Ok(Arc::new(World::new(*self, scenario)?))
-    }
 }
 
 /// A protocol as it stands in a [`Registry`].
@@ -140,7 +96,7 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
     fn variants(&self) -> Vec<VariantRow> {
         let row = |variant: &protocol::Variant<P>| {
             let protocol::Variant { name, source, rules } = *variant;
-            VariantRow { name, source, rules: rules.json() }
+            VariantRow { name, source, rules: serde_json::to_value(rules).unwrap_or_default() }
         };
         P::VARIANTS.iter().map(row).collect()
     }
@@ -169,11 +125,8 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
         P::OPTIONS.services.count
     }
 
-    fn properties(&self) -> (Vec<AnyProperty>, Vec<AnyProperty>) {
-        let erased = |all: Vec<property::Property<P>>| {
-            all.into_iter().map(|property| property.map(AnyCondition::of)).collect()
-        };
-        (erased(property::all()), erased(property::timed()))
+    fn properties(&self) -> (Vec<Property>, Vec<Property>) {
+        (property::all::<P>(), property::timed())
     }
 
     fn not_promised(&self) -> &'static [&'static str] {
@@ -184,14 +137,18 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
         &self,
         variant: Option<&str>,
         overrides: &[(String, String)],
-    ) -> Result<Arc<dyn AnyRules>, RuleError> {
+    ) -> Result<Arc<dyn Machine>, RuleError> {
         let name = variant.or(P::VARIANTS.first().map(|variant| variant.name));
         let rules: P = protocol::variant(name.unwrap_or_default(), overrides)?;
-        Ok(Arc::new(rules))
+        Ok(machine(rules))
     }
 
-    fn world_of(&self, trace: &Trace) -> Result<Arc<dyn AnyWorld>, TraceError> {
-        Ok(Arc::new(trace.world::<P>()?))
+    fn read(&self, rules: &Value) -> Result<Arc<dyn Machine>, serde_json::Error> {
+        serde_json::from_value::<P>(rules.clone()).map(machine)
+    }
+
+    fn most(&self) -> usize {
+        P::OPTIONS.most
     }
 }
 

@@ -1,7 +1,7 @@
 //! What each worker tells all others at the end of a round.
 
-use crate::check::Reason;
-use crate::space::Answers;
+use bellwether_engine::check::Reason;
+use bellwether_engine::space::Answers;
 
 /// What a worker has done in a round, and what it has.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Searches as a dataflow that were interrupted go on from the last save that all processes have.
 
-use super::{Cluster, ENDLESS, error, report, works};
-use bellwether_model::check::{Disk, Engine, Event, Limits, Options, decide};
-use bellwether_model::erased::AnyWorld;
-use bellwether_model::property::Kind;
-use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Scenario, World};
+use crate::exact;
+use crate::processes::{Cluster, ENDLESS, error, report, works};
+use bellwether_dataflow::decide;
+use bellwether_engine::check::{self, Disk, Event, Limits, Options};
+use bellwether_engine::property::{self, Kind};
+use bellwether_engine::world::{Scenario, World};
+use bellwether_protocols::bully::Bully;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -30,14 +31,10 @@ fn with(line: &str, folder: &Path) -> String {
     format!("{line} --threads 1 --disk {}", folder.display())
 }
 
-fn run(line: &str) -> Output {
-    let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
-    Command::new(binary).args(line.split_whitespace()).output().expect("it runs")
-}
-
 /// One process without hosts.
 fn alone(line: &str) -> Output {
-    run(&format!("{line} --engine dataflow"))
+    let binary = assert_cmd::cargo::cargo_bin("bellwether-dataflow");
+    Command::new(binary).args(line.split_whitespace()).output().expect("it runs")
 }
 
 /// The files that say how far a process was, oldest first.
@@ -77,7 +74,7 @@ fn resumed(output: &Output) -> (Value, Option<u64>) {
 
 #[test]
 fn processes_of_which_one_was_killed_go_on() {
-    let exact = report(&run(LARGE));
+    let (exact, _) = exact::check(LARGE);
     assert!(exact["states"]["distinct"].as_u64() > Some(100_000), "{exact}");
     // Each has a folder of its own, or all have the same.
     for (processes, killed, apart) in [(2, 1, true), (2, 0, false), (3, 1, true)] {
@@ -128,7 +125,7 @@ fn they_go_on_from_the_last_save_that_all_have() {
     interrupted(&cluster, folder.path());
     // As if one had been killed while the other had saved the search once more.
     fs::remove_file(&saves(folder.path(), 1)[1]).expect("it is there");
-    let exact = report(&run(SMALL));
+    let (exact, _) = exact::check(SMALL);
     let line = with(SMALL, folder.path());
     let before = cluster.run(&format!("{line} --resume --max-states 1"));
     let before: Vec<_> = before.iter().map(resumed).collect();
@@ -250,7 +247,7 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
     }
     let output = alone(&format!("{} --resume", with(SMALL, first.path())));
     let (found, levels) = resumed(&output);
-    assert_eq!((found, levels > Some(0)), (report(&run(SMALL)), true));
+    assert_eq!((found, levels > Some(0)), (exact::check(SMALL).0, true));
 }
 
 /// Also what was found before the interruption is told, with as many steps as it takes.
@@ -258,8 +255,8 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
 fn a_search_that_goes_on_tells_what_was_violated_before() {
     let scenario = Scenario::calm(3).with_crashes(1, 1);
     let world = World::new(Bully::RECOMMENDED, scenario).expect("a world");
-    let told = |options: &Options| {
-        let mut properties = world.select(&[]).expect("the usual ones");
+    let told = |options: &Options, exact: bool| {
+        let mut properties = property::select(&world, &[]).expect("the usual ones");
         properties.retain(|property| property.kind() != Kind::Liveness);
         let mut told = Vec::new();
         let mut look = |event| {
@@ -267,22 +264,25 @@ fn a_search_that_goes_on_tells_what_was_violated_before() {
                 told.push((property, steps));
             }
         };
-        decide(&world, &properties, options, &mut look).expect("it ends");
+        let report = match exact {
+            true => check::check(&world, &properties, options, &mut look),
+            false => decide(&world, &properties, options, None, &mut look),
+        };
+        report.expect("it ends");
         told
     };
-    let usual = told(&Options::default());
+    let usual = told(&Options::default(), true);
     assert!(usual.len() > 1, "{usual:?}");
     let folder = folder();
     let options = |disk, states| Options {
-        engine: Engine::Dataflow,
         disk: Some(disk),
         limits: Limits { states, ..Limits::NONE },
         ..Options::default()
     };
-    let before = told(&options(Disk::begin(folder.path()), Some(200)));
+    let before = told(&options(Disk::begin(folder.path()), Some(200)), false);
     assert_eq!(before, usual[..before.len()]);
     assert!(!before.is_empty());
-    assert_eq!(told(&options(Disk::resume(folder.path()), None)), usual);
+    assert_eq!(told(&options(Disk::resume(folder.path()), None), false), usual);
 }
 
 /// Where files of one of them may have no more than so many blocks, as on a full disk.
@@ -290,9 +290,9 @@ fn a_search_that_goes_on_tells_what_was_violated_before() {
 fn a_full_disk_ends_the_search_of_all_and_they_say_what_they_know() {
     let (cluster, folder) = (Cluster::of(2), folder());
     let line = format!("{} --save-every 0", with(SMALL, folder.path()));
-    let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
+    let binary = assert_cmd::cargo::cargo_bin("bellwether-dataflow");
     let script = format!(
-        "trap '' XFSZ; ulimit -f 1; exec {} {line} --engine dataflow --hosts {} --process 1",
+        "trap '' XFSZ; ulimit -f 1; exec {} {line} --hosts {} --process 1",
         binary.display(),
         cluster.hosts.path().display()
     );

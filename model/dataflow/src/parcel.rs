@@ -1,6 +1,6 @@
 //! What workers send each other.
 
-use crate::space::Last;
+use bellwether_engine::space::Last;
 use timely::Accountable;
 use timely::bytes::arc::Bytes;
 use timely::communication::Push;

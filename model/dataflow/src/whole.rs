@@ -3,11 +3,10 @@
 //! All workers get the same notes, so all come to the same decisions, and no worker has to lead.
 
 use super::note::Note;
-use crate::check::exact::Sum;
-use crate::check::exact::paths::Goal;
-use crate::check::exact::search::Level;
-use crate::check::{Counts, Event, Phase, Progress, Reason, Unfinished};
-use crate::space::Answers;
+use bellwether_engine::check::exact::parts::Level;
+use bellwether_engine::check::exact::{Goal, Sum};
+use bellwether_engine::check::{Counts, Event, Phase, Progress, Reason, Unfinished};
+use bellwether_engine::space::Answers;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! How the processes of a search find each other, and see that they search the same.
 
 use super::hosts::Hosts;
-use crate::check::Limits;
-use crate::check::exact::difference::difference;
+use bellwether_engine::check::exact::parts::difference;
+use bellwether_engine::check::{Cancel, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -179,7 +179,7 @@ pub(super) fn meet(
     while let Some(process) = hosts.others().find(|&other| meeting.found[other].is_none()) {
         let came = meeting.accept(&listener)? | meeting.connect()?;
         let address = hosts.addresses[process].clone();
-        if limits.cancel.is_some_and(crate::check::Cancel::is_due) {
+        if limits.cancel.is_some_and(Cancel::is_due) {
             return Err(MeetError::Interrupted { process, address });
         }
         if !came && started.elapsed() >= wait {

@@ -1,8 +1,7 @@
-//! The engine dataflow in several processes on the loopback: they find what one process finds, and
-//! a process that is lost, or that searches something else, is named.
+//! Several processes on the loopback: they find what the engine exact finds, and a process that is
+//! lost, or that searches something else, is named.
 
-mod resume;
-
+use crate::exact::{self, without_how};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;
@@ -13,16 +12,16 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 /// Far more states than a test can wait for.
-const ENDLESS: &str = "check bully --nodes 6 --crashes 2 --property at-most-one-leader";
+pub(crate) const ENDLESS: &str = "check bully --nodes 6 --crashes 2 --property at-most-one-leader";
 
 /// Processes that are to search together, and where they listen.
-struct Cluster {
-    hosts: NamedTempFile,
+pub(crate) struct Cluster {
+    pub(crate) hosts: NamedTempFile,
     ports: Vec<u16>,
 }
 
 impl Cluster {
-    fn of(processes: usize) -> Self {
+    pub(crate) fn of(processes: usize) -> Self {
         let free = |_| TcpListener::bind("127.0.0.1:0").expect("a port");
         let listeners: Vec<_> = (0..processes).map(free).collect();
         let port = |listener: &TcpListener| listener.local_addr().expect("it listens").port();
@@ -34,21 +33,21 @@ impl Cluster {
         Cluster { hosts, ports }
     }
 
-    fn start(&self, process: usize, line: &str) -> Child {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"));
-        command.args(line.split_whitespace()).args(["--engine", "dataflow", "--hosts"]);
-        command.arg(self.hosts.path()).args(["--process", &process.to_string()]);
+    pub(crate) fn start(&self, process: usize, line: &str) -> Child {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("bellwether-dataflow"));
+        command.args(line.split_whitespace()).arg("--hosts").arg(self.hosts.path());
+        command.args(["--process", &process.to_string()]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
     }
 
     /// All of them with the same command; what each said.
-    fn run(&self, line: &str) -> Vec<Output> {
+    pub(crate) fn run(&self, line: &str) -> Vec<Output> {
         let all: Vec<_> = (0..self.ports.len()).map(|process| self.start(process, line)).collect();
         all.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect()
     }
 }
 
-fn error(output: &Output) -> String {
+pub(crate) fn error(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!text.contains("panic"), "{text}");
@@ -56,7 +55,7 @@ fn error(output: &Output) -> String {
 }
 
 /// Waits until it has worked for a fifth of a second.
-fn works(child: &mut Child) {
+pub(crate) fn works(child: &mut Child) {
     let path = format!("/proc/{}/stat", child.id());
     let ticks = |stat: &str| stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse().ok();
     while ticks(&std::fs::read_to_string(&path).unwrap_or_default()).unwrap_or(0_u64) < 20 {
@@ -65,17 +64,12 @@ fn works(child: &mut Child) {
     }
 }
 
-fn report(output: &Output) -> Value {
-    let mut json: Value = serde_json::from_slice(&output.stdout).expect("a report");
-    let object = json.as_object_mut().expect("an object");
-    for key in ["engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
-        object.remove(key);
-    }
-    json
+pub(crate) fn report(output: &Output) -> Value {
+    without_how(&output.stdout)
 }
 
 #[test]
-fn processes_find_what_one_finds() {
+fn processes_find_what_the_engine_exact_finds() {
     let safety = "--property at-most-one-leader --property agreement --property decided";
     let lines = [
         "check bully --variant baseline --network set --crashes 2 --recoveries 1",
@@ -89,12 +83,11 @@ fn processes_find_what_one_finds() {
             true => format!("{line} --json --threads 1 {safety}"),
             false => format!("{line} --json --threads 1 --property at-most-one-leader"),
         };
-        let binary = assert_cmd::cargo::cargo_bin("bellwether-model");
-        let exact = Command::new(binary).args(line.split_whitespace()).output().expect("it runs");
+        let (exact, status) = exact::check(&line);
         for processes in [2, 3] {
             for output in Cluster::of(processes).run(&line) {
-                assert_eq!(output.status.code(), exact.status.code(), "{line}: {output:?}");
-                assert_eq!(report(&output), report(&exact), "{line}");
+                assert_eq!(output.status.code(), Some(status), "{line}: {output:?}");
+                assert_eq!(report(&output), exact, "{line}");
             }
         }
     }

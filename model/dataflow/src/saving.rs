@@ -3,31 +3,14 @@
 //! All workers of all processes do so at the end of the same round, before they begin the next one.
 //! Nothing is on its way then: every state has been taken in by its owner.
 
-use super::part::SavedPart;
 use super::whole::Reached;
-use crate::check::exact::disk::{DiskError, Logged, Names, Saves};
-use crate::check::exact::pager::{Files, SELDOM};
-use crate::check::{Disk, Reason};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::check::exact::parts::{Learner, SELDOM, SavedShare, SavedTables, Saves};
+use bellwether_engine::check::{Disk, DiskError, Reason};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How far the search is, and what this process has of it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Saved {
-    pub(super) reached: Reached,
-    /// What each worker has.
-    pub(super) parts: Vec<SavedPart>,
-}
-
-impl Names for Saved {
-    fn names(&self) -> Vec<&str> {
-        let again = self.parts.iter().flat_map(|part| &part.again.files);
-        let shards = self.parts.iter().flat_map(|part| &part.shards);
-        let names = again.map(|stored| stored.name.as_str());
-        names.chain(shards.flat_map(Files::names)).collect()
-    }
-}
+pub(super) type Saved = SavedShare<Reached>;
 
 /// Where the workers of one process save the search.
 pub(super) struct Saving {
@@ -35,7 +18,7 @@ pub(super) struct Saving {
     /// How often.
     pub(super) every: Duration,
     /// What the workers have that are done already.
-    parts: Mutex<Vec<Option<SavedPart>>>,
+    parts: Mutex<Vec<Option<SavedTables>>>,
     trouble: Mutex<Option<DiskError>>,
 }
 
@@ -50,11 +33,11 @@ impl Saving {
     pub(super) fn add(
         &self,
         worker: usize,
-        part: Result<SavedPart, DiskError>,
-    ) -> Option<Vec<SavedPart>> {
+        part: Result<SavedTables, DiskError>,
+    ) -> Option<Vec<SavedTables>> {
         let part = part.unwrap_or_else(|error| {
             self.fail(error);
-            SavedPart::default()
+            SavedTables::default()
         });
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         parts[worker] = Some(part);
@@ -62,10 +45,13 @@ impl Saving {
     }
 
     /// All have; whether it is saved.
-    pub(super) fn write(&self, number: u64, space: &Logged<'_>, saved: Saved) -> bool {
-        let written = !self.has_failed()
-            && self.saves.save(number, space, saved).map_err(|error| self.fail(error)).is_ok();
-        written && !self.has_failed()
+    pub(super) fn write(&self, number: u64, learner: &mut Learner, saved: Saved) -> bool {
+        if !self.has_failed()
+            && let Err(error) = learner.save(&self.saves, number, saved)
+        {
+            self.fail(error);
+        }
+        !self.has_failed()
     }
 
     fn fail(&self, error: DiskError) {

@@ -2,13 +2,10 @@
 
 use super::note::Note;
 use super::parcel::{states_and_lasts, with_lasts};
-use crate::check::exact::disk::{DiskError, Folder, Spill, Spilled};
-use crate::check::exact::found::Found;
-use crate::check::exact::pager::{Files, Paged};
-use crate::check::exact::recode::OutgrownTables;
-use crate::check::exact::search::{SHARDS, Search, Shard};
-use crate::space::{Answers, Last, NO_LAST, OUTSIDE_WORD, Scratch, Space};
-use serde::{Deserialize, Serialize};
+use bellwether_engine::check::DiskError;
+use bellwether_engine::check::exact::parts::{self, SavedTables, Saves, Tables};
+use bellwether_engine::space::{Answers, Last, NO_LAST, OUTSIDE_WORD, Scratch, Space};
+use bellwether_engine::with_words;
 
 /// How many words a parcel has, or a few more.
 const PARCEL: usize = 1 << 15;
@@ -38,18 +35,10 @@ pub(super) trait Part: std::marker::Send {
     fn begin_level(&mut self);
 
     /// Writes everything down.
-    fn save(&mut self, folder: &Folder) -> Result<SavedPart, DiskError>;
+    fn save(&mut self, saves: &Saves) -> Result<SavedTables, DiskError>;
 
     /// The same, whose states look as they did before the space was laid out anew.
     fn outgrown(self: Box<Self>) -> Outgrown;
-}
-
-/// What a worker has in files.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct SavedPart {
-    pub(super) shards: Vec<Files>,
-    /// States that are expanded once more.
-    pub(super) again: Spilled,
 }
 
 /// Which worker this is, and of how many.
@@ -69,7 +58,7 @@ impl Place {
 
 /// The states of a worker as they looked before the space was laid out anew.
 pub(super) struct Outgrown {
-    tables: OutgrownTables,
+    tables: parts::Outgrown,
     again: Vec<u64>,
     width: usize,
 }
@@ -80,11 +69,11 @@ pub(super) fn begin(space: &dyn Space, place: Place) -> Box<dyn Part> {
 }
 
 fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> {
-    let mut own = Own::<W>::new(space, place, Search::empty(space));
+    let mut own = Own::<W>::new(space, place, Tables::empty(space));
     let initial = space.initial(W);
     own.found_from(space, &initial, &vec![NO_LAST; initial.len() / W], &mut |_, _| {});
     // The others find theirs themselves.
-    own.others.fill(Found::nothing());
+    own.others.fill(Found::default());
     own.generated = 0;
     own.settle();
     own.begin_level();
@@ -98,26 +87,21 @@ fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> 
 pub(super) fn restore(
     space: &dyn Space,
     place: Place,
-    folder: &Folder,
-    saved: SavedPart,
+    saves: &Saves,
+    saved: SavedTables,
 ) -> Result<Box<dyn Part>, DiskError> {
-    with_words!(space.words(), restore_with(space, place, folder, saved))
+    with_words!(space.words(), restore_with(space, place, saves, saved))
 }
 
 fn restore_with<const W: usize>(
     space: &dyn Space,
     place: Place,
-    folder: &Folder,
-    saved: SavedPart,
+    saves: &Saves,
+    saved: SavedTables,
 ) -> Result<Box<dyn Part>, DiskError> {
-    let mut own = Own::<W>::new(space, place, Search::empty(space));
-    let (form, files) = (own.search.form, saved.shards.into_iter().enumerate());
-    let load = |(at, files)| {
-        let mut shard = Paged::saved(form, at, None, files);
-        shard.come(folder).map(|()| shard)
-    };
-    own.search.shards = files.map(load).collect::<Result<_, _>>()?;
-    Spill::from(saved.again).read(folder, |states| own.again.extend(states))?;
+    let (tables, again) = Tables::restore(space, saves, saved)?;
+    let mut own = Own::<W>::new(space, place, tables);
+    own.again = again;
     Ok(Box::new(own))
 }
 
@@ -134,9 +118,7 @@ fn recode_with<const W: usize>(
     place: Place,
 ) -> Box<dyn Part> {
     let Outgrown { tables, again, width } = outgrown;
-    // Nothing is in files, so nothing can be unreadable.
-    let search = tables.recode::<W>(space).unwrap_or_else(|_| Search::empty(space));
-    let mut own = Own::new(space, place, search);
+    let mut own = Own::<W>::new(space, place, tables.recode(space));
     let recoded = |state| {
         let mut words = Vec::new();
         space.recode(state, W, &mut words);
@@ -146,19 +128,23 @@ fn recode_with<const W: usize>(
     Box::new(own)
 }
 
+/// States of another worker that were found, one after the other, and how each was reached.
+#[derive(Clone, Default)]
+struct Found {
+    states: Vec<u64>,
+    lasts: Vec<Last>,
+}
+
 /// The states of one worker.
 struct Own<const W: usize> {
     place: Place,
-    search: Search<W, Paged<W>>,
+    tables: Tables<W>,
     scratch: Scratch,
     next: Vec<u64>,
     lasts: Vec<Last>,
     digests: Vec<u64>,
-    /// What was found of its own, by the shard it belongs to, and how many that are.
-    found: Vec<Found<[u64; W]>>,
-    finds: usize,
     /// What was found of each other worker's.
-    others: Vec<Found<u64>>,
+    others: Vec<Found>,
     /// States that are expanded once the space has learned what follows from them.
     again: Vec<[u64; W]>,
     /// Those that it has not learned yet.
@@ -171,17 +157,15 @@ struct Own<const W: usize> {
 }
 
 impl<const W: usize> Own<W> {
-    fn new(space: &dyn Space, place: Place, search: Search<W, Paged<W>>) -> Self {
+    fn new(space: &dyn Space, place: Place, tables: Tables<W>) -> Self {
         Own {
             place,
-            search,
+            tables,
             scratch: space.scratch(),
             next: Vec::new(),
             lasts: Vec::new(),
             digests: Vec::new(),
-            found: vec![Found::nothing(); SHARDS],
-            finds: 0,
-            others: vec![Found::nothing(); place.workers],
+            others: vec![Found::default(); place.workers],
             again: Vec::new(),
             unlearned: Vec::new(),
             expanded: 0,
@@ -190,13 +174,6 @@ impl<const W: usize> Own<W> {
             any: 0,
             outside: false,
         }
-    }
-
-    #[inline]
-    fn find(&mut self, state: &[u64; W], last: Last) {
-        let (stirred, shard) = Paged::stir(&self.search.form, state);
-        self.found[shard].push(stirred, last);
-        self.finds += 1;
     }
 
     /// Expands one state, which was reached in this way.
@@ -239,33 +216,35 @@ impl<const W: usize> Own<W> {
             self.generated += 1;
             let owner = self.digests.get(at).map_or(worker, |digest| self.place.owner(*digest));
             if owner == worker {
-                self.find(state, last);
+                self.tables.find(state, last);
                 continue;
             }
             let others = &mut self.others[owner];
             others.states.extend(state);
             others.lasts.push(last);
             if others.states.len() >= PARCEL {
-                send(owner, take_words(others));
+                send(owner, others.take_words());
             }
         }
     }
 }
 
-/// All that was found as the words of a parcel; nothing is left.
-fn take_words(found: &mut Found<u64>) -> Vec<u64> {
-    let words = with_lasts(std::mem::take(&mut found.states), &found.lasts);
-    found.clear();
-    words
+impl Found {
+    /// All that was found as the words of a parcel; nothing is left.
+    fn take_words(&mut self) -> Vec<u64> {
+        let words = with_lasts(std::mem::take(&mut self.states), &self.lasts);
+        self.lasts.clear();
+        words
+    }
 }
 
 impl<const W: usize> Part for Own<W> {
     fn arrive(&mut self, words: &[u64]) {
         let (states, lasts) = states_and_lasts(words);
         for (state, last) in states.iter().zip(lasts) {
-            self.find(state, last);
+            self.tables.find(state, last);
         }
-        if self.finds >= TOGETHER {
+        if self.tables.finds() >= TOGETHER {
             self.settle();
         }
     }
@@ -274,26 +253,21 @@ impl<const W: usize> Part for Own<W> {
         for state in std::mem::take(&mut self.again) {
             self.expand_one(space, (&state, NO_LAST), send);
         }
-        let mut shards = std::mem::take(&mut self.search.shards);
-        let chosen: usize = shards.iter_mut().map(Paged::begin_round).sum();
-        for shard in &shards {
-            shard.round(|state, last| self.expand_one(space, (state, last), send));
-        }
-        shards.iter_mut().for_each(Paged::end_round);
-        self.search.shards = shards;
+        let round = self.tables.begin_round();
+        round.each(|state, last| self.expand_one(space, (state, last), send));
+        let chosen = round.states();
+        self.tables.end_round(round);
         for (owner, others) in self.others.iter_mut().enumerate() {
             if !others.states.is_empty() {
-                send(owner, take_words(others));
+                send(owner, others.take_words());
             }
         }
         self.settle();
-        chosen > 0 && self.search.shards.iter().any(|shard| shard.left() > 0)
+        chosen > 0 && self.tables.left() > 0
     }
 
     fn note(&mut self, space: &dyn Space) -> Note {
-        let shards = &self.search.shards;
         let unlearned = std::mem::take(&mut self.unlearned);
-        let left: u64 = shards.iter().map(Paged::left).sum();
         let note = Note {
             from: self.place.worker,
             expanded: self.expanded,
@@ -301,10 +275,10 @@ impl<const W: usize> Part for Own<W> {
             all: self.all,
             any: self.any,
             outside: self.outside,
-            left: left + (self.again.len() + unlearned.len()) as u64,
-            held: self.search.distinct(),
-            least: shards.iter().map(Paged::held).min().unwrap_or(0),
-            wide: Paged::too_wide(shards, space),
+            left: self.tables.left() + (self.again.len() + unlearned.len()) as u64,
+            held: self.tables.held(),
+            least: self.tables.least(),
+            wide: self.tables.too_wide(space),
             left_bounds: space.left_bounds(),
             stop: None,
             save: false,
@@ -318,31 +292,19 @@ impl<const W: usize> Part for Own<W> {
     }
 
     fn settle(&mut self) {
-        for (shard, found) in self.search.shards.iter_mut().zip(&mut self.found) {
-            shard.insert_all(&found.states, Some(&found.lasts), None);
-            found.clear();
-        }
-        self.finds = 0;
+        self.tables.settle();
     }
 
     fn begin_level(&mut self) {
-        for shard in &mut self.search.shards {
-            shard.begin_level();
-        }
+        self.tables.begin_level();
     }
 
-    fn save(&mut self, folder: &Folder) -> Result<SavedPart, DiskError> {
-        let shards = self.search.shards.iter_mut().map(|shard| shard.save(folder));
-        let shards = shards.collect::<Result<_, _>>()?;
-        let mut again = Spill::default();
-        if !self.again.is_empty() {
-            again.write(folder, self.again.len(), self.again.as_flattened().iter())?;
-        }
-        Ok(SavedPart { shards, again: again.finish(folder)? })
+    fn save(&mut self, saves: &Saves) -> Result<SavedTables, DiskError> {
+        self.tables.save(saves, &self.again)
     }
 
     fn outgrown(self: Box<Self>) -> Outgrown {
         let again = self.again.as_flattened().to_vec();
-        Outgrown { tables: OutgrownTables::from(self.search), again, width: W }
+        Outgrown { tables: self.tables.outgrown(), again, width: W }
     }
 }

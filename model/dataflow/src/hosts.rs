@@ -107,6 +107,11 @@ impl Hosts {
     }
 }
 
+/// Which process this is, and of how many.
+pub(super) fn place(hosts: Option<&Hosts>) -> (usize, usize) {
+    hosts.map_or((0, 1), |hosts| (hosts.process, hosts.addresses.len()))
+}
+
 fn is_address(text: &str) -> bool {
     let parts = text.rsplit_once(':');
     parts.is_some_and(|(host, port)| {

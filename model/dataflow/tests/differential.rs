@@ -1,9 +1,11 @@
-//! The engine dataflow finds what the engine exact finds, with any number of workers.
+//! The dataflow finds what the engine exact finds, with any number of workers: over random
+//! protocols, rules and scenarios.
 
-use super::explore;
-use super::scenario::{Case, cases, delays, every_protocol};
-use bellwether_model::check::{Disk, Engine, Limits, Options, Reason, decide};
-use bellwether_model::property::Kind;
+use crate::draw::explore;
+use crate::scenario::{Case, cases, delays, every_protocol};
+use bellwether_dataflow::decide;
+use bellwether_engine::check::{self, Disk, Engine, Limits, Options, Reason};
+use bellwether_engine::property::{self, Kind};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::cell::Cell;
@@ -26,9 +28,13 @@ fn found(case: &Case, engine: Engine, threads: usize, first: bool) -> Option<Val
 /// What a search finds, and what ended it early.
 fn run(case: &Case, options: &Options) -> Option<(Value, Option<Reason>)> {
     let world = case.world().ok()?;
-    let mut properties = world.select(&[]).expect("the usual ones");
+    let mut properties = property::select(&world, &[]).expect("the usual ones");
     properties.retain(|property| property.kind() != Kind::Liveness);
-    let report = decide(&*world, &properties, options, &mut |_| {}).expect("it ends");
+    let report = match options.engine {
+        Engine::Dataflow => decide(&world, &properties, options, None, &mut |_| {}),
+        _ => check::check(&world, &properties, options, &mut |_| {}),
+    };
+    let report = report.expect("it ends");
     assert_eq!(report.trouble, None);
     let mut json = serde_json::to_value(&report).expect("JSON");
     let object = json.as_object_mut().expect("an object");

@@ -10,12 +10,11 @@ use super::parcel::{Carrier, Parcel};
 use super::part::{self, Part, Place};
 use super::saving::{Saved, Saving, can_go_on};
 use super::whole::{Next, Whole};
-use crate::check::exact::disk::{Lessons, Logged};
-use crate::check::exact::pager::Paged;
-use crate::check::exact::{Sum, padded};
-use crate::check::{Event, Limits, Reason};
-use crate::erased::AnySpace;
-use crate::space::Space;
+use bellwether_engine::check::exact::Sum;
+use bellwether_engine::check::exact::parts::Learner;
+use bellwether_engine::check::{Event, Limits, Reason};
+use bellwether_engine::space::Space;
+use bellwether_engine::world::packed::Packed;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -41,7 +40,7 @@ pub(super) enum Said {
 
 /// What the workers of one process share.
 pub(super) struct Shared {
-    learner: RwLock<Learner>,
+    known: RwLock<Known>,
     pub(super) limits: Limits,
     pub(super) started: Instant,
     /// What is known at the beginning.
@@ -58,9 +57,7 @@ pub(super) struct Shared {
 
 /// What the workers of one process begin with.
 pub(super) struct Beginning {
-    pub(super) space: Box<dyn AnySpace>,
-    /// What the space has learned, if that is saved.
-    pub(super) lessons: Lessons,
+    pub(super) learner: Learner,
     pub(super) whole: Whole,
     /// What each of them has, if the search goes on.
     pub(super) parts: Vec<Box<dyn Part>>,
@@ -70,9 +67,8 @@ pub(super) struct Beginning {
 }
 
 /// A space, until the search has ended, and how far it has come.
-struct Learner {
-    space: Option<Box<dyn AnySpace>>,
-    lessons: Lessons,
+struct Known {
+    learner: Option<Learner>,
     /// How many rounds it has learned from.
     rounds: u64,
     /// How often it was laid out anew.
@@ -85,11 +81,11 @@ impl Shared {
         (limits, started): (Limits, Instant),
         says: Sender<Said>,
     ) -> Self {
-        let Beginning { space, lessons, whole, parts, saving, workers } = beginning;
-        let learner = RwLock::new(Learner { space: Some(space), lessons, rounds: 0, layouts: 0 });
+        let Beginning { learner, whole, parts, saving, workers } = beginning;
+        let known = RwLock::new(Known { learner: Some(learner), rounds: 0, layouts: 0 });
         let parts = Mutex::new(parts.into_iter().map(Some).collect());
         let (first, searching) = (workers.0, AtomicUsize::new(workers.1));
-        Shared { learner, limits, started, whole, parts, saving, first, searching, says }
+        Shared { known, limits, started, whole, parts, saving, first, searching, says }
     }
 
     /// What this worker has at the beginning.
@@ -100,23 +96,23 @@ impl Shared {
     }
 
     /// The space. No worker needs it any more once it was said that the search has ended.
-    pub(super) fn take_space(&self) -> Option<Box<dyn AnySpace>> {
-        self.write().space.take()
+    pub(super) fn take_space(&self) -> Option<Box<Packed>> {
+        self.write().learner.take().map(Learner::into_space)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Learner> {
-        self.learner.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Learner> {
-        self.learner.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Learner {
+impl Known {
     fn space(&self) -> &dyn Space {
-        match &self.space {
-            Some(space) => &**space,
+        match &self.learner {
+            Some(learner) => learner.space(),
             None => unreachable!("the space is taken when the search has ended"),
         }
     }
@@ -129,31 +125,18 @@ impl Learner {
             return;
         }
         self.rounds = round + 1;
-        let Some(space) = &mut self.space else { return };
-        let mut space = Logged::after(self.lessons.take(), &mut **space);
-        let (width, mut scratch, mut next) = (padded(space.words()), space.scratch(), Vec::new());
-        for state in notes.iter().flat_map(|note| note.unlearned.chunks(width)) {
-            next.clear();
-            // What was learned of another state may be enough for this one.
-            if space.expand(state, &mut scratch, &mut next).is_err() {
-                space.learn(state);
-            }
-        }
-        if wide || space.outgrown() {
-            let least = notes.iter().map(|note| note.least).min().unwrap_or(0);
-            space.lay_out(Paged::<1>::room_for(least as usize, space.least_bits()));
+        let Some(learner) = &mut self.learner else { return };
+        let outgrown = learner.learn(notes.iter().map(|note| &note.unlearned[..]));
+        if wide || outgrown {
+            learner.lay_out(notes.iter().map(|note| note.least).min().unwrap_or(0));
             self.layouts += 1;
         }
-        self.lessons = space.into_lessons();
     }
 
     /// Saves what all workers of this process have; whether it is saved.
     fn save(&mut self, saving: &Saving, number: u64, saved: Saved) -> bool {
-        let Some(space) = &mut self.space else { return false };
-        let space = Logged::after(self.lessons.take(), &mut **space);
-        let written = saving.write(number, &space, saved);
-        self.lessons = space.into_lessons();
-        written
+        let Some(learner) = &mut self.learner else { return false };
+        saving.write(number, learner, saved)
     }
 }
 
@@ -240,18 +223,18 @@ impl Flow {
 
     /// Expands some states of the level; whether there is more to do in this round.
     fn expand(&mut self, send: &mut dyn FnMut(Parcel)) -> bool {
-        let (round, learner) = (self.round, self.shared.read());
+        let (round, known) = (self.round, self.shared.read());
         let Some(part) = &mut self.part else { return false };
         if let Some(turns) = self.turns.checked_sub(1) {
             self.turns = turns;
-            let more = part.expand(learner.space(), &mut |to, words| {
+            let more = part.expand(known.space(), &mut |to, words| {
                 send(Parcel { to, round, is_note: false, words });
             });
             if more && turns > 0 {
                 return true;
             }
         }
-        let mut note = part.note(learner.space());
+        let mut note = part.note(known.space());
         note.stop = self.stop;
         note.save = self.save_is_due();
         for to in 0..self.place.workers {
@@ -299,7 +282,7 @@ impl Flow {
         let shared = Arc::clone(&self.shared);
         let (Some((saving, _)), Some(part)) = (&shared.saving, &mut self.part) else { return };
         let number = self.saved.0 + 1;
-        let part = part.save(&saving.saves.folder);
+        let part = part.save(&saving.saves);
         if let Some(parts) = saving.add(self.place.worker - shared.first, part) {
             let saved = Saved { reached: self.whole.reached(), parts };
             if !shared.write().save(saving, number, saved) {
@@ -324,11 +307,11 @@ impl Flow {
             return;
         }
         self.shared.write().learn(self.round, notes, wide);
-        let learner = self.shared.read();
-        if learner.layouts != self.layouts {
-            self.layouts = learner.layouts;
+        let known = self.shared.read();
+        if known.layouts != self.layouts {
+            self.layouts = known.layouts;
             let outgrown = self.part.take().map(Part::outgrown);
-            self.part = outgrown.map(|part| part.recode(learner.space(), self.place));
+            self.part = outgrown.map(|part| part.recode(known.space(), self.place));
         }
     }
 }

@@ -1,11 +1,17 @@
-//! The search as a dataflow: the states are parted among workers, each of which owns those that a
+//! A search as a dataflow: the states are parted among workers, each of which owns those that a
 //! hash gives to it, whatever process it belongs to.
+//!
+//! [`decide`] finds what [`bellwether_engine::check::check`] finds, with the workers of one
+//! process or of several [hosts](Hosts). [`CHECK`] is the command for it: with that among the
+//! [commands](bellwether_engine::cli::More) of a program, its protocols are searched so. The
+//! program `bellwether-dataflow` has it, with the protocols of Bellwether.
 //!
 //! All processes come to know the same parts of states in the same order, because what one does not
 //! know is learned by all at the end of a round. So a state has the same words everywhere, and
 //! nothing is translated.
 
 mod begin;
+mod cli;
 mod flow;
 mod hosts;
 mod link;
@@ -16,18 +22,20 @@ mod part;
 mod saving;
 mod whole;
 
+pub use cli::CHECK;
 pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
-use super::disk::Disk;
-use super::{Exact, Goal, SearchError, Sum};
-use crate::check::{Event, Limits, Reason};
-use crate::erased::AnySpace;
 use begin::{begin, together};
+use bellwether_engine::check::exact::{Distributed, Exact, Plan, SearchError, Sum};
+use bellwether_engine::check::{self, CheckError, Event, Options, Reason, Report};
+use bellwether_engine::property::Property;
+use bellwether_engine::space::Space;
+use bellwether_engine::world::World;
+use bellwether_engine::world::packed::Packed;
 use flow::{Said, Shared};
 use link::Link;
 use meet::Others;
-use serde_json::Value;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -38,24 +46,32 @@ use timely::communication::allocator::zero_copy::initialize::initialize_networki
 use timely::communication::{AllocatorBuilder, Hooks, WorkerGuards};
 use timely::{CommunicationConfig, WorkerConfig};
 
-/// How to search as a dataflow.
-pub struct Plan<'a> {
-    /// When to give up.
-    pub limits: Limits,
-    /// With how many workers in each process.
-    pub workers: usize,
-    /// The processes, if there are several.
-    pub hosts: Option<&'a Hosts>,
-    /// What is searched, so that all search the same, and go on with the same.
-    pub of: Value,
-    /// Where the search is saved. Each process has a folder in this one.
-    pub disk: Option<&'a Disk>,
-    /// Properties, each with the state that violates it.
-    pub violations: &'a [(&'static str, Goal)],
-    /// Whether the search stops at the end of the level of the first violation.
-    pub first: bool,
-    /// Told of violations, and now and then how far the search is.
-    pub look: &'a mut (dyn FnMut(Event) + Send),
+/// Decides every one of `properties` in `world`, telling `look` of violations as they are found,
+/// and now and then how far it is. If there are several `hosts`, each of their processes has as
+/// many workers as the options say threads, and all decide the same.
+///
+/// The options' engine has no effect. Liveness is not decided.
+///
+/// # Errors
+/// If nothing is asked that is decided, if the world is too large, if the system gives no threads,
+/// if the processes do not find each other, if one is lost, or if what is on the disk is no such
+/// search. If one is lost, the threads of this search wait until this process ends.
+///
+/// # Panics
+/// If a state needs more than 16 words.
+pub fn decide(
+    world: &World,
+    properties: &[Property],
+    options: &Options,
+    hosts: Option<&Hosts>,
+    look: &mut (dyn FnMut(Event) + Send),
+) -> Result<Report, CheckError> {
+    check::decide_distributed(&Dataflow { hosts }, world, properties, options, look)
+}
+
+/// The search, with the workers of these processes, or of this one alone.
+struct Dataflow<'a> {
+    hosts: Option<&'a Hosts>,
 }
 
 /// How often it is seen whether all workers are there, if they say nothing.
@@ -66,28 +82,24 @@ const LINGER: Duration = Duration::from_secs(5);
 /// it for the one that was lost.
 const GRACE: Duration = Duration::from_millis(500);
 
-impl Exact {
-    /// Searches `space` as a dataflow, and gives it back. With several processes, all of them find
-    /// the same.
-    ///
-    /// # Errors
-    /// If the system gives no threads, if the processes do not find each other, if one is lost, or
-    /// if what is on the disk is no such search. In the last case but one, the threads of this
-    /// search wait until this process ends.
-    ///
-    /// # Panics
-    /// As [`Exact::search`].
-    pub fn dataflow(
-        space: Box<dyn AnySpace>,
+impl Distributed for Dataflow<'_> {
+    fn processes(&self) -> usize {
+        hosts::place(self.hosts).1
+    }
+
+    fn search(
+        &self,
+        space: Box<Packed>,
         mut plan: Plan<'_>,
-    ) -> Result<(Self, Box<dyn AnySpace>), SearchError> {
-        let (limits, workers, hosts) = (plan.limits, plan.workers, plan.hosts);
+    ) -> Result<(Exact, Box<Packed>), SearchError> {
+        let (limits, workers, hosts) = (plan.limits, plan.workers, self.hosts);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
         let threads = threads.map_err(|error| SearchError::Threads(error.to_string()))?;
-        let (met, saves) = together(&mut plan)?;
-        let (beginning, resumed_after) = threads.install(|| begin(space, &mut plan, saves))?;
+        let (met, saves) = together(hosts, &mut plan)?;
+        let (beginning, resumed_after) =
+            threads.install(|| begin(hosts, space, &mut plan, saves))?;
         let (says, said) = mpsc::channel();
-        let (builders, others) = builders(met, plan.place().0, workers, &says)?;
+        let (builders, others) = builders(met, hosts::place(hosts).0, workers, &says)?;
         let shared = Arc::new(Shared::new(beginning, (limits, Instant::now()), says));
         let of_workers = Arc::clone(&shared);
         let guards = timely::execute::execute_from(
@@ -112,26 +124,25 @@ impl Exact {
         };
         close(guards);
         let Some(space) = shared.take_space() else { unreachable!("it is taken once") };
-        space.leave_bounds(left_bounds);
+        Space::leave_bounds(&*space, left_bounds);
         sum.resumed_after = resumed_after;
         if let Some((saving, _)) = &shared.saving {
             let elsewhere = || (sum.cut_short == Some(Reason::Disk)).then(|| ELSEWHERE.to_owned());
             sum.trouble = saving.trouble().or_else(elsewhere);
             saving.end(sum.cut_short);
         }
-        Ok((Exact { sum, limits, threads, listed: None, tabled: None }, space))
+        Ok((Exact::ended(sum, limits, threads), space))
+    }
+}
+
+impl From<MeetError> for SearchError {
+    fn from(error: MeetError) -> Self {
+        SearchError::Apart(Box::new(error))
     }
 }
 
 /// What is wrong if nothing is wrong here.
 const ELSEWHERE: &str = "another process could not save the search; what it prints says why";
-
-impl Plan<'_> {
-    /// Which process this is, and of how many.
-    fn place(&self) -> (usize, usize) {
-        self.hosts.map_or((0, 1), |hosts| (hosts.process, hosts.addresses.len()))
-    }
-}
 
 /// Hears what the workers say, until the search has ended, or a process is lost, or a worker of
 /// this one.

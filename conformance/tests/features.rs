@@ -1,0 +1,62 @@
+//! The engine, and all that it needs, is compiled once, whichever package of the workspace is
+//! built: each package asks for the same features of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// The packages that a build of these has, each with its features.
+fn features(of: &[&str]) -> BTreeMap<String, String> {
+    let tree = ["tree", "--locked", "--prefix", "none", "--format", "{p}\t{f}", "--edges"];
+    let tree = tree.iter().chain(&["normal,build"]).chain(of);
+    let tree = Command::new(env!("CARGO")).args(tree).output().expect("cargo runs");
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).expect("text");
+    // What stands there a second time is marked so.
+    let lines = tree.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
+    lines.map(|(package, features)| (package.to_owned(), features.to_owned())).collect()
+}
+
+fn packages() -> BTreeSet<String> {
+    let metadata = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
+    let metadata = Command::new(env!("CARGO")).args(metadata).output().expect("cargo runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    packages.map(|package| package["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// In what two builds differ, of what both have.
+fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<String> {
+    let differs = |(name, features): (&String, &String)| {
+        let others = other.get(name).filter(|others| *others != features)?;
+        Some(format!("{name} has [{features}], and [{others}]"))
+    };
+    one.iter().filter_map(differs).collect()
+}
+
+#[test]
+fn the_engine_has_the_same_features_in_every_build() {
+    let whole = features(&["--workspace"]);
+    let engine = features(&["--package", "bellwether-engine"]);
+    assert!(engine.len() > 50, "{engine:?}");
+    let mut compared = 0;
+    for package in packages() {
+        let mut build = features(&["--package", &package]);
+        build.retain(|name, _| engine.contains_key(name));
+        if build.len() == engine.len() {
+            compared += 1;
+            let differ = differences(&build, &whole);
+            let what = "add the features to model/engine/Cargo.toml";
+            assert!(differ.is_empty(), "-p {package} and --workspace: {differ:#?}\n{what}");
+        }
+    }
+    assert!(compared >= 6, "only {compared} packages have the engine");
+}
+
+/// After a build of the workspace, nothing is left to compile for a comparison.
+#[test]
+fn the_comparison_has_the_same_features_in_every_build() {
+    let conformance = features(&["--package", "bellwether-conformance"]);
+    let differ = differences(&conformance, &features(&["--workspace"]));
+    let what = "add the features to conformance/Cargo.toml";
+    assert!(differ.is_empty(), "-p bellwether-conformance and --workspace: {differ:#?}\n{what}");
+}

@@ -1,0 +1,18 @@
+//! All tests of the dataflow, as one program.
+
+mod bad_lines;
+mod differential;
+mod docs;
+mod exact;
+mod processes;
+mod resume;
+
+/// What draws random worlds is that of the checker's own tests.
+#[path = "../../tests/differential/draw.rs"]
+mod draw;
+/// What reads the commands in a page is too.
+#[path = "../../tests/docs/examples.rs"]
+mod examples;
+#[allow(dead_code, reason = "some of it is for the checker's own tests")]
+#[path = "../../tests/differential/scenario.rs"]
+mod scenario;

@@ -1,0 +1,44 @@
+//! The place of a search whose workers are in several processes: what it is told, and what it
+//! gives back.
+
+use super::{Exact, Goal, SearchError};
+use crate::check::{Disk, Event, Limits};
+use crate::world::packed::Packed;
+use serde_json::Value;
+
+/// A search of whole states by workers that may be in several processes, built of
+/// [parts](super::parts).
+pub trait Distributed: Send + Sync {
+    /// Returns the number of processes that search together.
+    fn processes(&self) -> usize;
+
+    /// Searches `space` as planned, and gives it back with what was found. All processes find the
+    /// same, and the same as [`Exact::search`].
+    ///
+    /// # Errors
+    /// If there are no threads, if the processes do not search together, or if what is on the disk
+    /// is no such search.
+    fn search(
+        &self,
+        space: Box<Packed>,
+        plan: Plan<'_>,
+    ) -> Result<(Exact, Box<Packed>), SearchError>;
+}
+
+/// How to search in several processes.
+pub struct Plan<'a> {
+    /// When to give up.
+    pub limits: Limits,
+    /// With how many workers in each process.
+    pub workers: usize,
+    /// What is searched, so that all search the same, and go on with the same.
+    pub of: Value,
+    /// Where the search is saved. Each process has a folder in this one.
+    pub disk: Option<&'a Disk>,
+    /// Properties, each with the state that violates it.
+    pub violations: &'a [(&'static str, Goal)],
+    /// Whether the search stops at the end of the level of the first violation.
+    pub first: bool,
+    /// Told of violations, and now and then how far the search is.
+    pub look: &'a mut (dyn FnMut(Event) + Send),
+}

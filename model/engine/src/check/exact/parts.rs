@@ -1,0 +1,301 @@
+//! What a search needs whose states are parted among workers, in one process or in many: all but
+//! the workers themselves, and what carries their words.
+//!
+//! Each worker has [tables](Tables) of the states that it owns. The workers of one process share a
+//! space that [learns](Learner), and a [folder](Saves) in which the search is saved. When the last
+//! worker has ended, what is left of the search is a [`Sum`](super::Sum). The package
+//! `bellwether-dataflow` has such a search, as [`Distributed`](super::Distributed).
+
+pub use super::difference::difference;
+pub use super::disk::Saves;
+pub use super::pager::SELDOM;
+pub use super::search::Level;
+
+use super::disk::{DiskError, Lessons, Logged, Names, Spill, Spilled};
+use super::found::Found;
+use super::pager::{Files, Paged};
+use super::recode::OutgrownTables;
+use super::search::{SHARDS, Search, Shard};
+use crate::space::{Last, Space};
+use crate::world::packed::Packed;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A space that all workers of a process share. If the search is saved, it remembers what it has
+/// learned, so that another process comes to know the same.
+pub struct Learner {
+    space: Box<Packed>,
+    lessons: Lessons,
+}
+
+impl Learner {
+    /// Returns one that has learned nothing yet, and remembers what it learns if that `is_saved`.
+    pub fn begin(mut space: Box<Packed>, is_saved: bool) -> Self {
+        let mut logged = match is_saved {
+            true => Logged::new(&mut *space),
+            false => Logged::without_log(&mut *space),
+        };
+        let least = logged.least_bits();
+        logged.lay_out(Paged::<1>::room_for(0, least));
+        let lessons = logged.into_lessons();
+        Learner { space, lessons }
+    }
+
+    /// Returns one that knows what was known when the save with this number was made, and that
+    /// save; later ones are removed.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is not as it was written.
+    pub fn resume<R: DeserializeOwned>(
+        mut space: Box<Packed>,
+        saves: &Saves,
+        number: u64,
+    ) -> Result<(Self, SavedShare<R>), DiskError> {
+        let mut logged = Logged::new(&mut *space);
+        let saved = saves.resume::<SavedShare<R>>(number, &mut logged)?;
+        let lessons = logged.into_lessons();
+        Ok((Learner { space, lessons }, saved))
+    }
+
+    /// Returns the space, as it looks now.
+    pub fn space(&self) -> &dyn Space {
+        &*self.space
+    }
+
+    /// Learns what follows from these states, as far as it is not known by then: each item is some
+    /// of them, one after the other. Returns whether states have outgrown their words by that, so
+    /// that they must be [laid out](Learner::lay_out) anew.
+    pub fn learn<'s>(&mut self, states: impl IntoIterator<Item = &'s [u64]>) -> bool {
+        let mut space = Logged::after(self.lessons.take(), &mut *self.space);
+        let width = super::padded(space.words());
+        let (mut scratch, mut next) = (space.scratch(), Vec::new());
+        for state in states.into_iter().flat_map(|some| some.chunks(width)) {
+            next.clear();
+            // What was learned of another state may be enough for this one.
+            if space.expand(state, &mut scratch, &mut next).is_err() {
+                space.learn(state);
+            }
+        }
+        let outgrown = space.outgrown();
+        self.lessons = space.into_lessons();
+        outgrown
+    }
+
+    /// Lays the words of states out anew, for tables of which none has fewer than `least` states.
+    /// All [tables](Tables::outgrown) must be recoded then.
+    pub fn lay_out(&mut self, least: u64) {
+        let mut space = Logged::after(self.lessons.take(), &mut *self.space);
+        let bits = space.least_bits();
+        space.lay_out(Paged::<1>::room_for(least as usize, bits));
+        self.lessons = space.into_lessons();
+    }
+
+    /// Saves what all workers of this process have, with what was learned; the save before it
+    /// stays, and those before that do not.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save<R: Serialize>(
+        &mut self,
+        saves: &Saves,
+        number: u64,
+        saved: SavedShare<R>,
+    ) -> Result<(), DiskError> {
+        let space = Logged::after(self.lessons.take(), &mut *self.space);
+        let written = saves.save(number, &space, saved);
+        self.lessons = space.into_lessons();
+        written
+    }
+
+    /// Returns the space: the search has ended.
+    pub fn into_space(self) -> Box<Packed> {
+        self.space
+    }
+}
+
+/// What one process has of a search that was saved.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedShare<R> {
+    /// How far the search was.
+    pub reached: R,
+    /// What each worker had.
+    pub parts: Vec<SavedTables>,
+}
+
+impl<R> Names for SavedShare<R> {
+    fn names(&self) -> Vec<&str> {
+        let again = self.parts.iter().flat_map(|part| &part.again.files);
+        let shards = self.parts.iter().flat_map(|part| &part.shards);
+        let names = again.map(|stored| stored.name.as_str());
+        names.chain(shards.flat_map(Files::names)).collect()
+    }
+}
+
+/// What one worker has in files.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SavedTables {
+    shards: Vec<Files>,
+    /// States that are expanded once more.
+    again: Spilled,
+}
+
+/// The states that one worker owns, each of `W` words: [`with_words`](crate::with_words!) says how
+/// many these are.
+pub struct Tables<const W: usize> {
+    search: Search<W, Paged<W>>,
+    /// What was found and is not in its table, by the table it belongs to, and how many that are.
+    found: Vec<Found<[u64; W]>>,
+    finds: usize,
+}
+
+/// The states of a worker that are expanded next, and meanwhile all its tables.
+pub struct Round<const W: usize> {
+    tables: Vec<Paged<W>>,
+    chosen: usize,
+}
+
+/// The states of a worker as they looked before the space was laid out anew.
+pub struct Outgrown(OutgrownTables);
+
+impl<const W: usize> Tables<W> {
+    fn of(search: Search<W, Paged<W>>) -> Self {
+        Tables { search, found: vec![Found::nothing(); SHARDS], finds: 0 }
+    }
+
+    /// Returns tables in which nothing is, for states as they look to the space now.
+    pub fn empty(space: &dyn Space) -> Self {
+        Tables::of(Search::empty(space))
+    }
+
+    /// Returns the tables that were saved, and the states that are expanded once more.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is not as it was written.
+    pub fn restore(
+        space: &dyn Space,
+        saves: &Saves,
+        saved: SavedTables,
+    ) -> Result<(Self, Vec<[u64; W]>), DiskError> {
+        let mut search = Search::<W, Paged<W>>::empty(space);
+        let (form, files) = (search.form, saved.shards.into_iter().enumerate());
+        let load = |(at, files)| {
+            let mut shard = Paged::saved(form, at, None, files);
+            shard.come(&saves.folder).map(|()| shard)
+        };
+        search.shards = files.map(load).collect::<Result<_, _>>()?;
+        let mut again: Vec<[u64; W]> = Vec::new();
+        Spill::from(saved.again).read::<W>(&saves.folder, |states| again.extend(states))?;
+        Ok((Tables::of(search), again))
+    }
+
+    /// Writes everything down, with the states that are expanded once more.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&mut self, saves: &Saves, again: &[[u64; W]]) -> Result<SavedTables, DiskError> {
+        let folder = &saves.folder;
+        let shards = self.search.shards.iter_mut().map(|shard| shard.save(folder));
+        let shards = shards.collect::<Result<_, _>>()?;
+        let mut spill = Spill::default();
+        if !again.is_empty() {
+            spill.write(folder, again.len(), again.as_flattened().iter())?;
+        }
+        Ok(SavedTables { shards, again: spill.finish(folder)? })
+    }
+
+    /// Adds a state that was found, with how it was reached. It waits until all that was found
+    /// [settles](Tables::settle).
+    #[inline]
+    pub fn find(&mut self, state: &[u64; W], last: Last) {
+        let (stirred, shard) = Paged::<W>::stir(&self.search.form, state);
+        self.found[shard].push(stirred, last);
+        self.finds += 1;
+    }
+
+    /// Returns the number of states that wait to settle, repeats included.
+    #[inline]
+    pub fn finds(&self) -> usize {
+        self.finds
+    }
+
+    /// Takes everything that was found into the tables, unless it is there.
+    pub fn settle(&mut self) {
+        for (shard, found) in self.search.shards.iter_mut().zip(&mut self.found) {
+            shard.insert_all(&found.states, Some(&found.lasts), None);
+            found.clear();
+        }
+        self.finds = 0;
+    }
+
+    /// Makes everything that was taken in and not expanded the level.
+    pub fn begin_level(&mut self) {
+        for shard in &mut self.search.shards {
+            shard.begin_level();
+        }
+    }
+
+    /// Chooses the next states of the level. Nothing may settle before the round has
+    /// [ended](Tables::end_round).
+    pub fn begin_round(&mut self) -> Round<W> {
+        let mut tables = std::mem::take(&mut self.search.shards);
+        let chosen: usize = tables.iter_mut().map(Paged::begin_round).sum();
+        Round { tables, chosen }
+    }
+
+    /// Takes the tables back: the states that were chosen have been expanded.
+    pub fn end_round(&mut self, round: Round<W>) {
+        self.search.shards = round.tables;
+        self.search.shards.iter_mut().for_each(Paged::end_round);
+    }
+
+    /// Returns the number of states of the level that have not been expanded.
+    pub fn left(&self) -> u64 {
+        self.search.shards.iter().map(Paged::left).sum()
+    }
+
+    /// Returns the number of states that were taken in.
+    pub fn held(&self) -> u64 {
+        self.search.distinct()
+    }
+
+    /// Returns the number of states in the table that has the fewest.
+    pub fn least(&self) -> u64 {
+        self.search.shards.iter().map(Paged::held).min().unwrap_or(0)
+    }
+
+    /// Decides whether states should look different in words from now on, so that they take less
+    /// memory.
+    pub fn too_wide(&self, space: &dyn Space) -> bool {
+        Paged::too_wide(&self.search.shards, space)
+    }
+
+    /// Returns the same states, which look as they did before the space was laid out anew.
+    pub fn outgrown(self) -> Outgrown {
+        Outgrown(OutgrownTables::from(self.search))
+    }
+}
+
+impl<const W: usize> Round<W> {
+    /// Returns the number of states that were chosen.
+    pub fn states(&self) -> usize {
+        self.chosen
+    }
+
+    /// Hands each state that was chosen to `each`, with one way in which it was reached, if the way
+    /// matters.
+    pub fn each(&self, mut each: impl FnMut(&[u64; W], Last)) {
+        for table in &self.tables {
+            table.round(&mut each);
+        }
+    }
+}
+
+impl Outgrown {
+    /// Returns the tables of the same states as they look now.
+    ///
+    /// # Panics
+    /// If a table lies in a file that cannot be read; those of a worker lie in none.
+    pub fn recode<const W: usize>(self, space: &dyn Space) -> Tables<W> {
+        Tables::of(self.0.recode::<W>(space).expect("the tables of a worker lie in memory"))
+    }
+}

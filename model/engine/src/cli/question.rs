@@ -1,0 +1,189 @@
+//! What `check` asks, whatever searches for the answer: the flags that every `check` has, and what
+//! is done with what was found.
+
+use super::check::{Saved, counterexamples, print};
+use super::{
+    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world, seconds,
+    shown, status, text, world,
+};
+use crate::check::{CheckError, Disk, Engine, Event, Options, Reason, Reduction, Report};
+use crate::property::{self, Property};
+use crate::world::World;
+use clap::Args;
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is asked of which world, how far to search for the answer, and how to print it.
+#[derive(Debug, Args)]
+pub struct QuestionArgs {
+    #[command(flatten)]
+    protocol: ProtocolArgs,
+
+    #[command(flatten)]
+    world: WorldArgs,
+
+    /// Check only this property; may be given again [default: all]
+    #[arg(short, long = "property", value_name = "NAME")]
+    properties: Vec<String>,
+
+    /// Stop at the first violation, which is a shortest one; what is not decided by then is unknown
+    #[arg(long, help_heading = "Search")]
+    first: bool,
+
+    /// Search on in files in this folder when the memory is used up, and save the search there, now
+    /// and then and if it ends early. Liveness is then decided in less memory, and takes longer
+    #[arg(long, value_name = "DIR", help_heading = "Search")]
+    disk: Option<PathBuf>,
+
+    /// How often the search is saved in the folder of --disk [default: 600, and 60 once the memory
+    /// is used up]
+    #[arg(long, value_name = "SECONDS", requires = "disk", help_heading = "Search",
+          value_parser = seconds, allow_negative_numbers = true)]
+    save_every: Option<Duration>,
+
+    /// Go on with the search that was saved in the folder of --disk
+    #[arg(long, requires = "disk", help_heading = "Search")]
+    resume: bool,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Save each counterexample as a trace (NDJSON), a picture (SVG) and a page (HTML) in this
+    /// folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+impl QuestionArgs {
+    /// Returns the world that is asked about, which can be searched. The folder for counterexamples
+    /// is there from then on.
+    ///
+    /// # Errors
+    /// If there is no such world, if it is too large, or if the folder cannot be written.
+    pub fn world(&self, tool: Tool) -> anyhow::Result<Arc<World>> {
+        shown::prepare(self.out.as_deref())?;
+        Ok(searchable_world(tool.registry, &self.protocol, &self.world)?)
+    }
+
+    /// The same, for random walks.
+    pub(super) fn world_of_walks(&self, tool: Tool) -> anyhow::Result<Arc<World>> {
+        shown::prepare(self.out.as_deref())?;
+        Ok(world(tool.registry, &self.protocol, &self.world)?)
+    }
+
+    /// Returns the properties that are asked.
+    ///
+    /// # Errors
+    /// If there is no such property, or if a flag has no effect because none depends on it.
+    pub fn properties(&self, world: &World) -> Result<Vec<Property>, UsageError> {
+        let properties = property::select(world, &self.named()).map_err(UsageError::Property)?;
+        let asked: Vec<_> = properties.iter().map(|asked| (asked.name, asked.kind())).collect();
+        self.world.are_asked_about(&asked)?;
+        Ok(properties)
+    }
+
+    /// Returns how to search, as far as these flags say it: with the exact engine, and as many
+    /// threads as there are processors if they say no number.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        let saves = |folder: &PathBuf| Disk {
+            resume: self.resume,
+            every: self.save_every,
+            ..Disk::begin(folder)
+        };
+        Options {
+            threads: self.limits.threads(),
+            limits: self.limits.limits(),
+            first: self.first,
+            disk: self.disk.as_ref().map(saves),
+            ..Options::default()
+        }
+    }
+
+    /// The number of threads, if it is said.
+    pub(super) fn threads(&self) -> Option<u16> {
+        self.limits.threads
+    }
+
+    /// The folder in which the search is saved, if it is.
+    pub(super) fn disk(&self) -> Option<&PathBuf> {
+        self.disk.as_ref()
+    }
+
+    /// Shows how far the search of `decide` is, and prints and saves what it has found. Returns the
+    /// exit status.
+    ///
+    /// # Errors
+    /// Those of the search, and if something cannot be printed or saved.
+    pub fn answer(
+        &self,
+        tool: Tool,
+        decide: impl FnOnce(&mut (dyn FnMut(Event) + Send)) -> Result<Report, CheckError>,
+    ) -> anyhow::Result<u8> {
+        let bar = self.progress.bar(self.json);
+        let found = decide(&mut |event| bar.tell("", event));
+        bar.finish();
+        let report = found?;
+        let saved = self.save(tool, &report)?;
+        if self.json {
+            text::print_json(&report, self.ascii)?;
+        } else {
+            print(tool, &report, &self.protocol, &saved, self.ascii)?;
+            self.print_how_it_goes_on(&report)?;
+        }
+        Ok(status(report.verdict()))
+    }
+
+    /// The properties that were named, each one once.
+    fn named(&self) -> Vec<String> {
+        let mut named = self.properties.clone();
+        let mut known = HashSet::new();
+        named.retain(|name| known.insert(name.clone()));
+        named
+    }
+
+    /// Says how the search can go on, if it can.
+    fn print_how_it_goes_on(&self, report: &Report) -> anyhow::Result<()> {
+        let Report { cut_short, engine, reduction, .. } = *report;
+        let is_early = cut_short.is_some_and(|reason| reason != Reason::FirstViolation);
+        let told = match &self.disk {
+            Some(folder) if is_early && report.trouble.is_none() => {
+                format!("It is saved in {}; --resume goes on with it.", folder.display())
+            }
+            None if cut_short == Some(Reason::Memory)
+                && (engine, reduction) == (Engine::Exact, Reduction::None) =>
+            {
+                "With --disk DIR it takes less memory, and goes on in files.".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        writeln!(text::stdout(self.ascii), "{}", text::wrap(&told, text::width()))?;
+        Ok(())
+    }
+
+    fn save(&self, tool: Tool, report: &Report) -> anyhow::Result<Saved> {
+        let Some(dir) = &self.out else { return Ok(Saved::new()) };
+        let mut files = Saved::new();
+        for (decision, trace) in counterexamples(report) {
+            let name =
+                format!("{}-{}", report.world.machine().protocol().name(), decision.property.name);
+            let file = shown::save(tool, &trace, Some(report), (dir, &name))?;
+            files.push((decision.property.name, file));
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,239 @@
+//! A protocol with its rules as the engine sees it: an object whose values are
+//! [kept](value), so that worlds, searches, traces and walks are plain types, compiled once.
+//!
+//! Every [`Protocol`] is made one by [`machine`]. Only what makes or reads a single value is
+//! compiled for each protocol, and stands in this folder.
+
+mod registry;
+mod typed;
+pub mod value;
+
+pub use registry::{AnyProtocol, Entry, Registry, UnknownProtocol, VariantRow};
+pub use typed::machine;
+pub use value::{Message, Process, Shape, Stable, Timer};
+
+use crate::protocol::{
+    Duration, Effects as TypedEffects, Elects, Envelope, Id, Misfit, Protocol, RuleError, Seen,
+    Timers, Wait,
+};
+use serde_json::Value;
+use smallvec::SmallVec;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// One effect of a step, in the order in which the process caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The value is on stable storage from here on.
+    Persist(Stable),
+    /// A message leaves for `to`.
+    Send {
+        /// The receiver.
+        to: Id,
+        /// What is sent.
+        message: Message,
+    },
+    /// The timer is armed, or armed anew.
+    Arm(Timer),
+    /// The timer is armed as if it had been when `since` was, which is armed no longer.
+    ArmSince {
+        /// The timer.
+        timer: Timer,
+        /// Another that was armed before, and takes the same duration.
+        since: Timer,
+    },
+    /// The timer is no longer armed.
+    Cancel(Timer),
+}
+
+/// The effects of one step, in order.
+pub type Effects = SmallVec<[Effect; 12]>;
+
+/// Returns the effects with their types.
+#[must_use]
+pub fn typed_effects<P: Protocol>(effects: &[Effect]) -> TypedEffects<P> {
+    use crate::protocol::Effect as Typed;
+    let typed = |effect: &Effect| match *effect {
+        Effect::Persist(value) => Typed::Persist(*value.get::<P>()),
+        Effect::Send { to, message } => Typed::Send { to, message: *message.get::<P>() },
+        Effect::Arm(timer) => Typed::Arm(timer.get::<P>()),
+        Effect::ArmSince { timer, since } => {
+            Typed::ArmSince { timer: timer.get::<P>(), since: since.get::<P>() }
+        }
+        Effect::Cancel(timer) => Typed::Cancel(timer.get::<P>()),
+    };
+    effects.iter().map(typed).collect()
+}
+
+/// Why a process takes a step.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// It is in a group that has long agreed.
+    Converged,
+    /// It starts.
+    Recover,
+    /// A message arrives.
+    Receive(Id, Message),
+    /// A timer expires.
+    Expire(Timer),
+}
+
+/// One process at the beginning of a step, and at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Its id.
+    pub id: Id,
+    /// The number of processes that elect.
+    pub nodes: usize,
+    /// What it knows.
+    pub process: Process,
+    /// What it has on stable storage.
+    pub stable: Stable,
+    /// The timers that it has armed.
+    pub timers: Timers,
+    /// Of those, which have run out.
+    pub run_out: Timers,
+}
+
+/// A moment of the world, as an omniscient observer sees it.
+#[derive(Clone, Copy)]
+pub struct Observation<'a> {
+    /// What has the same type for every protocol.
+    pub seen: Seen<'a>,
+    /// What each process knows.
+    pub processes: &'a [Process],
+    /// What each has on stable storage.
+    pub stable: &'a [Stable],
+    /// The messages in flight.
+    pub flight: &'a [Envelope],
+}
+
+impl Observation<'_> {
+    /// Returns the same moment as it would be if no process were paused.
+    #[must_use]
+    pub fn without_pauses(&self) -> Self {
+        Observation { seen: self.seen.without_pauses(), ..*self }
+    }
+}
+
+/// What these rules say of one timer.
+#[derive(Clone, Copy, Debug)]
+pub struct TimerRules {
+    /// The timer.
+    pub timer: Timer,
+    /// What it takes in a timed world; `None` if the protocol has no timed worlds.
+    pub duration: Option<&'static Duration>,
+    /// How it measures time; `None` if it is never armed.
+    pub wait: Option<Wait>,
+    /// Whether some process ever arms it.
+    pub armed: bool,
+    /// Whether it takes a random time.
+    pub random: bool,
+    /// What is added to the duration of some processes.
+    pub stagger: Option<&'static Duration>,
+    /// Whether it paces something that repeats.
+    pub periodic: bool,
+    /// Whether it is ever armed for a fixed time while it waits for others.
+    pub time_out: bool,
+}
+
+/// A protocol with its rules.
+pub trait Machine: Debug + Send + Sync {
+    /// The protocol.
+    fn protocol(&self) -> &'static dyn AnyProtocol;
+
+    /// What states of the protocol have in common.
+    fn shape(&self) -> &'static Shape;
+
+    /// The rules with their type.
+    fn rules(&self) -> &dyn Any;
+
+    /// What the rules are called: the variant nearest to them, with the rules that differ.
+    fn variant_name(&self) -> String;
+
+    /// The rules as JSON.
+    fn json(&self) -> Value;
+
+    /// Returns the same protocol with one rule replaced.
+    ///
+    /// # Errors
+    /// An unknown rule or value.
+    fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn Machine>, RuleError>;
+
+    /// How each timer measures time, of those that are ever armed and that wait for others; in the
+    /// order of the timers.
+    fn waits(&self) -> Vec<Wait> {
+        let waiting = self.timers().iter().filter(|rules| !rules.periodic);
+        waiting.filter_map(|rules| rules.wait).collect()
+    }
+
+    /// Whether the rules are the same.
+    fn equals(&self, other: &dyn Machine) -> bool;
+
+    /// What the rules say of each timer, by place.
+    fn timers(&self) -> &[TimerRules];
+
+    /// How many times the stagger of a timer is added for a process, among so many that elect.
+    fn stagger(&self, timer: Timer, id: Id, nodes: usize) -> u8;
+
+    /// Which process is to be elected.
+    fn elects(&self) -> Elects;
+
+    /// Whether services crash.
+    fn services_crash(&self) -> bool;
+
+    /// Whether the rules make sense with so many processes that elect.
+    ///
+    /// # Errors
+    /// If they do not.
+    fn fits(&self, nodes: usize) -> Result<(), Misfit>;
+
+    /// The [bound](crate::protocol::WithinBounds) on what one process has, in words.
+    fn bound(&self) -> Option<&'static str>;
+
+    /// Whether what a process knows and stores is within the bound.
+    fn within(&self, process: Process, stable: Stable) -> bool;
+
+    /// What a crashed process knows.
+    fn crashed(&self) -> Process;
+
+    /// What is on stable storage at first.
+    fn blank(&self) -> Stable;
+
+    /// A process takes a step; what it causes is appended to `effects`.
+    fn step(&self, local: &mut Local, event: Event, effects: &mut Effects);
+
+    /// Whether what `timer` of `id` waits for can no longer come.
+    fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool;
+
+    /// Whether the expiry of a periodic timer would tell no process anything new.
+    fn no_news(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool;
+
+    /// Whether a timer waits for others while its process knows this.
+    fn waits_for_others(&self, timer: Timer, process: Process) -> bool;
+
+    /// Gives states that differ only in numbers that depend on history one representative.
+    fn canonicalize(
+        &self,
+        count: usize,
+        processes: &mut [Process],
+        stable: &mut [Stable],
+        flight: &mut [Envelope],
+    );
+
+    /// Whether a step starts an election.
+    fn begins_election(&self, before: Process, after: Process, effects: &[Effect]) -> bool;
+
+    /// Returns the message that this JSON stands for.
+    ///
+    /// # Errors
+    /// If it stands for none.
+    fn message(&self, json: &Value) -> Result<Message, serde_json::Error>;
+
+    /// Returns the timer that this JSON stands for.
+    ///
+    /// # Errors
+    /// If it stands for none.
+    fn timer(&self, json: &Value) -> Result<Timer, serde_json::Error>;
+}

@@ -1,0 +1,241 @@
+//! From a protocol with types of its own to a [`Machine`].
+
+use super::value::{Processes, Values};
+use super::{AnyProtocol, Effect, Effects, Entry, Event, Local, Machine, Message, Observation};
+use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
+use crate::protocol::{
+    self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Id, Misfit,
+    Protocol, RuleError, TimerRow, View, variant_name,
+};
+use serde_json::Value;
+use smallvec::SmallVec;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Returns the protocol with these rules as the engine sees it.
+#[must_use]
+pub fn machine<P: Protocol>(rules: P) -> Arc<dyn Machine> {
+    let shape = Shape::of::<P>();
+    let (processes, values) = (Processes::<P>::only(), Values::<P>::only());
+    let timers = P::TIMERS.iter().enumerate();
+    Arc::new(Typed {
+        rules,
+        shape,
+        processes,
+        values,
+        timers: timers.map(|(place, row)| timer_rules(&rules, shape.timer(place), row)).collect(),
+        crashed: processes.keep(P::Process::default()),
+        blank: values.stable(P::Stable::default()),
+    })
+}
+
+fn timer_rules<P: Protocol>(rules: &P, timer: Timer, row: &TimerRow<P>) -> TimerRules {
+    TimerRules {
+        timer,
+        duration: row.duration,
+        wait: row.wait(rules),
+        armed: (row.armed)(rules),
+        random: (row.random)(rules),
+        stagger: row.stagger.as_ref().map(|stagger| stagger.by),
+        periodic: row.periodic.is_some(),
+        time_out: row.is_time_out(rules),
+    }
+}
+
+struct Typed<P: Protocol> {
+    rules: P,
+    shape: &'static Shape,
+    processes: &'static Processes<P>,
+    values: &'static Values<P>,
+    timers: Vec<TimerRules>,
+    crashed: Process,
+    blank: Stable,
+}
+
+impl<P: Protocol> fmt::Debug for Typed<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rules.fmt(f)
+    }
+}
+
+impl<P: Protocol> Typed<P> {
+    fn row(timer: Timer) -> &'static TimerRow<P> {
+        &P::TIMERS[timer.place()]
+    }
+
+    fn effect(&self, effect: &TypedEffect<P>) -> Effect {
+        match *effect {
+            TypedEffect::Persist(value) => Effect::Persist(self.values.stable(value)),
+            TypedEffect::Send { to, message } => {
+                Effect::Send { to, message: self.values.message(message) }
+            }
+            TypedEffect::Arm(timer) => Effect::Arm(self.timer_of(timer)),
+            TypedEffect::ArmSince { timer, since } => {
+                Effect::ArmSince { timer: self.timer_of(timer), since: self.timer_of(since) }
+            }
+            TypedEffect::Cancel(timer) => Effect::Cancel(self.timer_of(timer)),
+        }
+    }
+
+    fn timer_of(&self, timer: P::Timer) -> Timer {
+        self.shape.timer(protocol::Timers::place::<P>(timer))
+    }
+}
+
+impl<P: Protocol> Machine for Typed<P> {
+    fn protocol(&self) -> &'static dyn AnyProtocol {
+        &Entry::<P>::NEW
+    }
+
+    fn shape(&self) -> &'static Shape {
+        self.shape
+    }
+
+    fn rules(&self) -> &dyn Any {
+        &self.rules
+    }
+
+    fn variant_name(&self) -> String {
+        variant_name(&self.rules)
+    }
+
+    fn json(&self) -> Value {
+        serde_json::to_value(self.rules).unwrap_or_default()
+    }
+
+    fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn Machine>, RuleError> {
+        protocol::with_rule(self.rules, rule, value).map(machine)
+    }
+
+    fn equals(&self, other: &dyn Machine) -> bool {
+        other.rules().downcast_ref() == Some(&self.rules)
+    }
+
+    fn timers(&self) -> &[TimerRules] {
+        &self.timers
+    }
+
+    fn stagger(&self, timer: Timer, id: Id, nodes: usize) -> u8 {
+        let stagger = Self::row(timer).stagger.as_ref();
+        stagger.map_or(0, |stagger| (stagger.times)(&self.rules, id, nodes))
+    }
+
+    fn elects(&self) -> Elects {
+        (P::OPTIONS.elects)(&self.rules)
+    }
+
+    fn services_crash(&self) -> bool {
+        (P::OPTIONS.services.crash)(&self.rules)
+    }
+
+    fn fits(&self, nodes: usize) -> Result<(), Misfit> {
+        (P::OPTIONS.fits)(&self.rules, nodes)
+    }
+
+    fn bound(&self) -> Option<&'static str> {
+        P::OPTIONS.within_bounds.map(|bound| bound.at_most)
+    }
+
+    fn within(&self, process: Process, stable: Stable) -> bool {
+        let within = |bound: protocol::WithinBounds<P>| {
+            (bound.within)(&self.rules, process.get::<P>(), stable.get::<P>())
+        };
+        P::OPTIONS.within_bounds.is_none_or(within)
+    }
+
+    fn crashed(&self) -> Process {
+        self.crashed
+    }
+
+    fn blank(&self) -> Stable {
+        self.blank
+    }
+
+    fn step(&self, at: &mut Local, event: Event, effects: &mut Effects) {
+        let before: &P::Process = at.process.get::<P>();
+        let mut process = *before;
+        let mut caused = TypedEffects::<P>::new();
+        let has = (*at.stable.get::<P>(), at.timers);
+        let local = protocol::Local::new(at.id, at.nodes, has, &mut process, &mut caused);
+        let mut local = local.with_run_out(at.run_out);
+        match event {
+            Event::Converged => self.rules.converged(&mut local),
+            Event::Recover => self.rules.recover(&mut local),
+            Event::Receive(from, message) => {
+                self.rules.receive(&mut local, from, *message.get::<P>());
+            }
+            Event::Expire(timer) => self.rules.expire(&mut local, timer.get::<P>()),
+        }
+        at.timers = local.timers();
+        if process != *before {
+            at.process = self.processes.keep(process);
+        }
+        for effect in &caused {
+            let effect = self.effect(effect);
+            if let Effect::Persist(value) = effect {
+                at.stable = value;
+            }
+            effects.push(effect);
+        }
+    }
+
+    fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {
+        self.rules.may_time_out(&View::of(observed), id, timer.get::<P>())
+    }
+
+    fn no_news(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {
+        let no_news = Self::row(timer).periodic;
+        no_news.is_some_and(|no_news| no_news(&self.rules, &View::of(observed), id))
+    }
+
+    fn waits_for_others(&self, timer: Timer, process: Process) -> bool {
+        Self::row(timer).waits_for_others(process.get::<P>())
+    }
+
+    fn canonicalize(
+        &self,
+        count: usize,
+        processes: &mut [Process],
+        stable: &mut [Stable],
+        flight: &mut [Envelope],
+    ) {
+        let Some(canonicalize) = P::OPTIONS.canonicalize else { return };
+        let mut own: SmallVec<[P::Process; 7]> = processes.iter().map(|p| *p.get::<P>()).collect();
+        let mut kept: SmallVec<[P::Stable; 7]> = stable.iter().map(|s| *s.get::<P>()).collect();
+        let typed =
+            |e: &Envelope| Envelope { from: e.from, to: e.to, message: *e.message.get::<P>() };
+        let mut messages: SmallVec<[Envelope<P::Message>; 20]> = flight.iter().map(typed).collect();
+        canonicalize(
+            &self.rules,
+            Everything { count, processes: &mut own, stable: &mut kept, messages: &mut messages },
+        );
+        for (place, own) in processes.iter_mut().zip(own) {
+            if place.get::<P>() != &own {
+                *place = self.processes.keep(own);
+            }
+        }
+        for (place, kept) in stable.iter_mut().zip(kept) {
+            if place.get::<P>() != &kept {
+                *place = self.values.stable(kept);
+            }
+        }
+        for (place, e) in flight.iter_mut().zip(messages) {
+            let message = self.values.message(e.message);
+            *place = Envelope { from: e.from, to: e.to, message };
+        }
+    }
+
+    fn begins_election(&self, before: Process, after: Process, effects: &[Effect]) -> bool {
+        let effects = typed_effects::<P>(effects);
+        (P::OPTIONS.begins_election)(before.get::<P>(), after.get::<P>(), &effects)
+    }
+
+    fn message(&self, json: &Value) -> Result<Message, serde_json::Error> {
+        serde_json::from_value(json.clone()).map(|message| self.values.message(message))
+    }
+
+    fn timer(&self, json: &Value) -> Result<Timer, serde_json::Error> {
+        serde_json::from_value(json.clone()).map(|timer| self.timer_of(timer))
+    }
+}
