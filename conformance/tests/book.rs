@@ -1,5 +1,5 @@
 //! The documents are one book: the summary has every page once, and every relative link leads to a
-//! file that is there, and to a heading that is there.
+//! file that is there, and to a heading that is there. Files to copy are shown as they are.
 //!
 //! Headings have the anchors that GitHub gives them, which are those of mdbook too. No link to
 //! another site is followed.
@@ -7,6 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The files that a user copies: the page that shows each, in which language, and its path.
+const COPIED: [(&str, &str, &str); 2] = [
+    ("docs/ci.md", "sh", "packaging/ci/election.sh"),
+    ("docs/ci.md", "yaml", "packaging/ci/github.yml"),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -146,6 +152,14 @@ fn every_relative_link_leads_somewhere() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(followed > 300, "only {followed} links were found");
+}
+
+#[test]
+fn files_that_a_user_copies_are_shown_as_they_are() {
+    for (page, language, file) in COPIED {
+        let block = format!("\n```{language}\n{}```\n", read(&root().join(file)));
+        assert!(read(&root().join(page)).contains(&block), "{page} shows {file} otherwise");
+    }
 }
 
 #[test]
