@@ -459,12 +459,14 @@ impl<C: Runnable> Config<C> {
         });
         let detector = if C::DETECTOR { self.detection.write() } else { String::new() };
         let Log { levels, format } = log;
+        // The name of a module may have anything in it.
+        let levels = toml::Value::from(levels.to_string());
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
              \n[members]\n{members}{section}\
              {storage}{security}{http}{network}{detector}{hooks}\n\
-             [log]\nlevel = \"{levels}\"\nformat = \"{format}\"\n",
+             [log]\nlevel = {levels}\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
             http = self.http.write(),

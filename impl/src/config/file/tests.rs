@@ -109,6 +109,14 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
     }
 }
 
+#[test]
+fn the_name_of_a_module_reads_back_whatever_is_in_it() {
+    let text = format!("{GOOD}[log]\nlevel = 'info,a\"b=debug'\n");
+    let first = written(&text, Overrides::default()).expect("good");
+    assert!(first.contains("a\"b=debug") || first.contains("a\\\"b=debug"), "{first}");
+    assert_eq!(written(&first, Overrides::default()).expect("good"), first);
+}
+
 /// The example says of everything what holds without it, where there is a default.
 #[test]
 fn the_example_runs_every_protocol_as_its_defaults_do() {
