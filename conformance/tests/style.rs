@@ -99,7 +99,7 @@ fn a_word_is_found_only_as_a_word() {
 fn files(ending: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = Vec::new();
-    let mut left: Vec<PathBuf> = ["model", "impl", "conformance", "examples", "docs"]
+    let mut left: Vec<PathBuf> = ["model", "impl", "conformance", "examples", "fuzz", "docs"]
         .map(|folder| root.join(folder))
         .to_vec();
     left.extend(["README.md", "CHANGELOG.md"].map(|file| root.join(file)));
