@@ -302,7 +302,7 @@ fn a_configuration_that_cannot_be_is_refused() {
 #[test]
 fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let trimmed = |text: &str| text.lines().map(|line| line.trim().to_owned() + "\n").collect();
-    let example: String = trimmed(include_str!("../examples/library.rs"));
+    let example: String = trimmed(include_str!("../../examples/embedding/src/bin/library.rs"));
     let page = include_str!("../../docs/library.md");
     let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<String> = blocks.map(trimmed).collect();

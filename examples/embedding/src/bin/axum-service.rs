@@ -1,7 +1,7 @@
 //! A service on axum in which only the leader takes writes. Three instances run in one process;
 //! then the leader steps down, and another takes the writes.
 //!
-//! `cargo run --release -p bellwether --example axum_service`
+//! `cargo run --release -p embedding --bin axum-service`
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Three members in one process: two watch which node leads, then the leader leaves.
 //!
-//! `cargo run --release -p bellwether --example watch_leadership`
+//! `cargo run --release -p embedding --bin watch-leadership`
 
 use bellwether::storage::Memory;
 use bellwether::{Config, Election};

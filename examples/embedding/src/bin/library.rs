@@ -1,6 +1,6 @@
 //! Every piece of code of `docs/library.md`, in a program: one node of three that does its work
 //! while it leads. Start three in three terminals, each with its number:
-//! `cargo run -p bellwether --example library -- 1`.
+//! `cargo run -p embedding --bin library -- 1`.
 
 use std::time::Duration;
 
