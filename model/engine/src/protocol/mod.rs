@@ -15,12 +15,13 @@ mod timer;
 mod view;
 
 pub use crate::temporal::Property;
+pub use bellwether_derive::RuleDocs;
 pub use id::{Id, Ids, MAX_NODES, MAX_SEARCHED};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use options::{
     BeginsElection, Canonicalize, Elects, Everything, Options, Services, WithinBounds,
 };
-pub use rules::{Misfit, Rule, Values};
+pub use rules::{Misfit, Rule, RuleDocs, RuleRow, RuleValues, Values, ValuesRow};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
 pub use view::{Envelope, Judge, Part, RunOut, Seen, View};
 

@@ -1,11 +1,48 @@
 //! The rules of a protocol as people choose them: what each decides, its values and what they mean.
 //!
-//! The rules are the fields of one struct, so what is said of them is its documentation: clap reads
-//! that of the fields, and of the values of enums. Nothing is said twice.
+//! The rules are the fields of one struct, so what is said of them is its documentation:
+//! `#[derive(RuleDocs)]` reads that of the fields, and of the values of enums.
 
 use crate::words::instead_of;
-use clap::{Arg, ArgAction, Args, Command};
 use serde_json::{Value, json};
+
+/// What the documentation of a struct says of the rules that are its fields.
+pub trait RuleDocs {
+    /// A row for each field, in their order.
+    const ROWS: &'static [RuleRow];
+}
+
+/// What the documentation of an enum says of the values that are its variants.
+pub trait RuleValues {
+    /// The values.
+    const VALUES: ValuesRow;
+}
+
+impl RuleValues for bool {
+    const VALUES: ValuesRow = ValuesRow::Truth;
+}
+
+/// A [rule](Rule) as `#[derive(RuleDocs)]` writes it down.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleRow {
+    /// Its name.
+    pub name: &'static str,
+    /// What it decides.
+    pub meaning: &'static str,
+    /// The values that it can have.
+    pub values: ValuesRow,
+}
+
+/// The [values](Values) of a rule as `#[derive(RuleDocs)]` writes them down.
+#[derive(Clone, Copy, Debug)]
+pub enum ValuesRow {
+    /// True or false.
+    Truth,
+    /// One of these names, each with its meaning.
+    Names(&'static [(&'static str, &'static str)]),
+    /// What these words describe.
+    Other(&'static str),
+}
 
 /// A rule of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,27 +67,22 @@ pub enum Values {
 }
 
 impl Rule {
-    /// The rules of a protocol that derives [`clap::Args`], and its enums [`clap::ValueEnum`]. A
-    /// field of another type says by `#[arg(value_name = "...")]` what it can be.
+    /// Returns the rules of a protocol that derives [`RuleDocs`].
     #[must_use]
-    pub fn all_of<P: Args>() -> Vec<Rule> {
-        let fields = P::augment_args(Command::new("rules"));
-        fields.get_arguments().map(Rule::of).collect()
+    pub fn all_of<P: RuleDocs>() -> Vec<Rule> {
+        P::ROWS.iter().map(Rule::of).collect()
     }
 
-    fn of(field: &Arg) -> Rule {
-        let names = field.get_possible_values();
-        let values = if matches!(field.get_action(), ArgAction::SetTrue) {
-            Values::Truth
-        } else if names.is_empty() {
-            let words = field.get_value_names().unwrap_or_default();
-            Values::Other(words.iter().map(ToString::to_string).collect())
-        } else {
-            let meaning = |name: &clap::builder::PossibleValue| plain(name.get_help());
-            let names = names.iter().map(|name| (name.get_name().to_owned(), meaning(name)));
-            Values::Names(names.collect())
+    fn of(row: &RuleRow) -> Rule {
+        let values = match row.values {
+            ValuesRow::Truth => Values::Truth,
+            ValuesRow::Names(names) => {
+                let owned = |&(name, meaning): &(&str, &str)| (name.to_owned(), meaning.to_owned());
+                Values::Names(names.iter().map(owned).collect())
+            }
+            ValuesRow::Other(words) => Values::Other(words.to_owned()),
         };
-        Rule { name: field.get_id().to_string(), meaning: plain(field.get_help()), values }
+        Rule { name: row.name.to_owned(), meaning: row.meaning.to_owned(), values }
     }
 
     /// What can be told of rules from the variants alone: names, and the values that they have.
@@ -101,11 +133,6 @@ impl Values {
             Values::Other(words) => format!("it is {words}"),
         }
     }
-}
-
-/// Documentation without its marks.
-fn plain(help: Option<&clap::builder::StyledStr>) -> String {
-    help.map(ToString::to_string).unwrap_or_default().replace('`', "")
 }
 
 /// A rule has a value that makes no sense with so many processes.

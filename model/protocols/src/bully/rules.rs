@@ -1,10 +1,10 @@
 //! The rules in which the variants of the bully differ, as data.
 
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the bully differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct Bully {
     /// A process in an election does not start another when an ELECTION arrives.
@@ -32,7 +32,7 @@ pub struct Bully {
 }
 
 /// Whose answers time-outs wait for, with perfect timing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Awaits {
     /// Those of the processes that are up. A message in flight to another is not waited for,
@@ -44,7 +44,7 @@ pub enum Awaits {
 }
 
 /// Whose COORDINATOR is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
     /// That of any process.
@@ -59,7 +59,7 @@ pub enum Accept {
 }
 
 /// To which processes COORDINATOR is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Announce {
     /// To every lower id.
@@ -69,7 +69,7 @@ pub enum Announce {
 }
 
 /// Which process may start an election when the leader has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initiate {
     /// Any process that notices.
@@ -79,7 +79,7 @@ pub enum Initiate {
 }
 
 /// What a process does when it recovers from a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// It starts an election.
@@ -93,7 +93,7 @@ pub enum Restart {
 }
 
 /// What the process with the highest id of all does when it should start an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Highest {
     /// It needs no election and announces itself at once.
@@ -103,7 +103,7 @@ pub enum Highest {
 }
 
 /// How a follower watches its leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watch {
     /// It asks "are you there?"; any answer will do, also from a process that does not lead.
@@ -115,7 +115,7 @@ pub enum Watch {
 }
 
 /// What a leader does, besides the OK, when an ELECTION arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Incumbent {
     /// It tells the asker that it leads.
@@ -125,7 +125,7 @@ pub enum Incumbent {
 }
 
 /// What a follower does, besides the OK, when an ELECTION arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Challenged {
     /// It starts an election.

@@ -1,11 +1,11 @@
 //! The rules in which the variants of the ring of Chang and Roberts differ, as data.
 
 use crate::ring::{Accept, Order, Orphans, Restart, Watch};
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the ring of Chang and Roberts differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct ChangRoberts {
     /// The order of the processes in the ring.
@@ -27,7 +27,7 @@ pub struct ChangRoberts {
 }
 
 /// Which process leads when its id has completed the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// Any process that gets its own id.

@@ -1,8 +1,7 @@
 //! The rules in which commits with an elected coordinator differ, as data.
 
 use crate::{three_phase_commit, two_phase_commit};
-use bellwether_engine::protocol::Id;
-use clap::ValueEnum;
+use bellwether_engine::protocol::{Id, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which these protocols differ, each as the protocol at hand has it.
@@ -37,7 +36,7 @@ pub enum Termination {
 }
 
 /// Which participants must be committable before a coordinator commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confirm {
     /// All that answer in time: the others have failed.
@@ -48,7 +47,7 @@ pub enum Confirm {
 
 /// Whether a coordinator that found an undecided record in its log when it recovered decides as one
 /// that did not fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovered {
     /// It does.
@@ -58,7 +57,7 @@ pub enum Recovered {
 }
 
 /// What a coordinator does when a vote has not come in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Silence {
     /// It aborts.
@@ -70,7 +69,7 @@ pub enum Silence {
 }
 
 /// Whose PRECOMMIT and PREABORT a participant follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heeds {
     /// Those of any process: one that failed may have sent them before another took over.
@@ -80,7 +79,7 @@ pub enum Heeds {
 }
 
 /// Whether something can happen between two messages of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Steps {
     /// A crash may come after each record and each message; others act meanwhile.

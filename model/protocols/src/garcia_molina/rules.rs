@@ -1,10 +1,10 @@
 //! The rules in which the variants of the paper's algorithm differ, as data.
 
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the paper's algorithm differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct GarciaMolina {
     /// What Halt does to the election of its target.
@@ -23,7 +23,7 @@ pub struct GarciaMolina {
 }
 
 /// What Halt does to the election of its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halt {
     /// It ends it, and whatever else the target is doing.
@@ -33,7 +33,7 @@ pub enum Halt {
 }
 
 /// What a coordinator asks of the others, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
     /// "Are you normal, and at the task that I handed out?"
@@ -47,7 +47,7 @@ pub enum Check {
 }
 
 /// What a process does that has recovered, and whose first election a higher one answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answered {
     /// It waits to be halted.
@@ -57,7 +57,7 @@ pub enum Answered {
 }
 
 /// When a process that has recovered begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// Once what it called before it crashed can no longer be answered.
@@ -68,7 +68,7 @@ pub enum Recovery {
 
 /// What Timeout does in a process that is its own coordinator but not ready: its reorganization
 /// failed, and a higher process answered its next election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfinished {
     /// It starts an election.

@@ -1,10 +1,10 @@
 //! The rules in which the variants of the invitation algorithm differ, as data.
 
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the invitation algorithm differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct Invitation {
     /// What keeps two coordinators that have found each other from inviting each other.
@@ -16,7 +16,7 @@ pub struct Invitation {
 }
 
 /// What keeps two coordinators that have found each other from inviting each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
     /// A coordinator waits before it merges, the longer the higher the highest that it has found.
@@ -28,7 +28,7 @@ pub enum Priority {
 }
 
 /// Where a process keeps the number of its last group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
     /// On stable storage: the next number is a new one, also after a crash.

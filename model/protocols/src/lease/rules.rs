@@ -1,10 +1,10 @@
 //! The rules in which the texts and programs differ, as data.
 
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of leader election by lease differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct Lease {
     /// From when on a client counts its lease.
@@ -26,7 +26,7 @@ pub struct Lease {
 }
 
 /// From when on a client counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// From the moment before it sent the request.
@@ -36,7 +36,7 @@ pub enum Count {
 }
 
 /// How a client gets a lease that is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acquire {
     /// The store looks and writes in one step.
@@ -46,7 +46,7 @@ pub enum Acquire {
 }
 
 /// Which answers a client takes for the answer to what it has asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answers {
     /// That with the number of its latest request.
@@ -56,7 +56,7 @@ pub enum Answers {
 }
 
 /// How a holder gets more of its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Renewal {
     /// It asks the store.
@@ -66,7 +66,7 @@ pub enum Renewal {
 }
 
 /// What a holder does when its lease has expired by its own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expiry {
     /// It steps down.
@@ -76,7 +76,7 @@ pub enum Expiry {
 }
 
 /// Whether what the store grants ends by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Term {
     /// It does: a lease.
@@ -86,7 +86,7 @@ pub enum Term {
 }
 
 /// Which writes the resource rejects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fence {
     /// Those whose token is not that of the newest grant: it knows of each grant before its holder.
@@ -98,7 +98,7 @@ pub enum Fence {
 }
 
 /// What may happen to the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreFault {
     /// Nothing: it stands for a group of machines that has its own means.

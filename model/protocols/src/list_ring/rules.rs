@@ -1,11 +1,11 @@
 //! The rules in which the variants of the ring with lists differ, as data.
 
 use crate::ring::{Accept, Order, Orphans, Restart, Watch};
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of the ring with lists differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct ListRing {
     /// The order of the processes in the ring.
@@ -29,7 +29,7 @@ pub struct ListRing {
 }
 
 /// How it is known that a list has completed the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// It begins with one's own id.
@@ -39,7 +39,7 @@ pub enum Home {
 }
 
 /// Which process decides when a list has completed the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decides {
     /// Any process that the list has reached again.

@@ -1,11 +1,10 @@
 //! The rules of the election that are worth a question, as data.
 
-use bellwether_engine::protocol::Id;
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::{Id, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules of the election that are worth a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct OspfDr {
     /// The highest is the DR and the second highest the BDR, no matter which are in office.
@@ -21,7 +20,7 @@ pub struct OspfDr {
 }
 
 /// Which router may become DR or BDR: every router whose priority is not 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eligible {
     /// Every router.

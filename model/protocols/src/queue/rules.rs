@@ -1,10 +1,10 @@
 //! The rules in which programs that queue for the leadership differ, as data.
 
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which programs that queue for the leadership differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Queue {
     /// Which change a client that does not lead wants to be told of.
@@ -26,7 +26,7 @@ pub struct Queue {
 }
 
 /// Which change a client that does not lead wants to be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watch {
     /// That the entry before its own goes.
@@ -38,7 +38,7 @@ pub enum Watch {
 }
 
 /// What a client does when it is told of the change that it watched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
     /// It reads the directory again, and leads if its entry is the first.
@@ -48,7 +48,7 @@ pub enum Told {
 }
 
 /// What a client does when the entry that it wants to watch has gone since it read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gone {
     /// It reads the directory again.
@@ -58,7 +58,7 @@ pub enum Gone {
 }
 
 /// How a client knows its own entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Own {
     /// By a name of its own that the entry carries: it finds it although the reply was lost.
@@ -68,7 +68,7 @@ pub enum Own {
 }
 
 /// What a client does that has just entered and finds no other before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alone {
     /// It leads.
@@ -78,7 +78,7 @@ pub enum Alone {
 }
 
 /// What a leader does while it does not hear from the store, and when its session has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Silence {
     /// It stops leading until it hears from the store again; when it hears that its session has
@@ -91,7 +91,7 @@ pub enum Silence {
 }
 
 /// How the store and its clients know that they hear each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contact {
     /// By means that are not modelled, as failure detectors: the client notices a broken
@@ -102,7 +102,7 @@ pub enum Contact {
 }
 
 /// What becomes of the directory when its last entry goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Directory {
     /// It stays, and its numbers go on.

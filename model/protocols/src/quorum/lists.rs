@@ -13,15 +13,14 @@
 //! follow each other differ by one *voter*, which may have been a member before.
 
 use super::{Letter, Message, Process, Quorum, Stable, Timer, majority};
-use bellwether_engine::protocol::{Id, Ids, Local};
-use clap::ValueEnum;
+use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// How many times the list of members has been changed.
 pub type List = u8;
 
 /// Which lists of members there are, one after another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lists {
     /// One, of all processes.
@@ -48,7 +47,7 @@ pub enum Lists {
 }
 
 /// What a process does that observes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Observing {
     /// It follows the leader, and is in no majority.

@@ -2,12 +2,11 @@
 
 use super::{Epoch, Lists, Observing};
 use crate::terms::BEYOND;
-use bellwether_engine::protocol::{Id, Misfit};
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::{Id, Misfit, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules of an election by a quorum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct Quorum {
     /// Whether a process asks around before it claims an epoch.
@@ -47,16 +46,16 @@ pub struct Quorum {
     /// From when on a process that a leader yields to counts its lease.
     pub heir: Heir,
     /// A process that is not electable: its disk stalls, or a check fails.
-    #[arg(value_name = "the id of a process, such as 1, or null for none")]
+    #[rule(values = "the id of a process, such as 1, or null for none")]
     pub unhealthy: Option<Id>,
     /// The process to which the first leader is asked, once and at any moment, to hand over.
-    #[arg(value_name = "the id of a process, such as 1, or null for none")]
+    #[rule(values = "the id of a process, such as 1, or null for none")]
     pub transfer: Option<Id>,
     /// Whether the first leader is asked, once and at any moment, to yield and to be not electable
     /// for a time.
     pub step_down: bool,
     /// How far the search follows epochs: to this one. If none, epochs have no history.
-    #[arg(value_name = "a number from 1 to 65534, or null for none")]
+    #[rule(values = "a number from 1 to 65534, or null for none")]
     pub epochs: Option<Epoch>,
     /// Which lists of members there are: a process that recovers takes the next one.
     pub lists: Lists,
@@ -67,7 +66,7 @@ pub struct Quorum {
     /// Whether one that does not, or is new, has no part in its list until it hears a member.
     pub newcomers_wait: bool,
     /// A process that observes: it follows the leader, and is no voter.
-    #[arg(value_name = "the id of a process, such as 1, or null for none")]
+    #[rule(values = "the id of a process, such as 1, or null for none")]
     pub observer: Option<Id>,
     /// What a process does that observes.
     pub observing: Observing,
@@ -102,7 +101,7 @@ pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
 }
 
 /// The canvass before a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Canvass {
     /// A voter supports a process to which it would grant the epoch.
@@ -114,7 +113,7 @@ pub enum Canvass {
 }
 
 /// What a process that defers to a higher one does when a lower one asks: it answers OUTRANK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defers {
     /// It goes on waiting for the higher one.
@@ -124,7 +123,7 @@ pub enum Defers {
 }
 
 /// How often a voter grants an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grants {
     /// Once.
@@ -136,7 +135,7 @@ pub enum Grants {
 }
 
 /// Whether a voter grants nothing to another while its promise lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promises {
     /// It does not.
@@ -146,7 +145,7 @@ pub enum Promises {
 }
 
 /// What outlasts a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// The epoch and the grant, from before they are sent.
@@ -160,7 +159,7 @@ pub enum Storage {
 }
 
 /// From when on a leader counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// From before it sent what a majority answered.
@@ -170,7 +169,7 @@ pub enum Count {
 }
 
 /// Which rounds an acknowledgement counts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
     /// The one that it answers.
@@ -180,7 +179,7 @@ pub enum Rounds {
 }
 
 /// What a leader does when its lease has run out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expiry {
     /// It steps down, and sends nothing more that renews a promise.
@@ -192,7 +191,7 @@ pub enum Expiry {
 }
 
 /// What a process does first that handles something late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
     /// It looks by its clock whether its lease, or the one that it has asked for, has run out.
@@ -202,7 +201,7 @@ pub enum Late {
 }
 
 /// Whether a higher process takes over from a leader that works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preemption {
     /// It does not.
@@ -214,7 +213,7 @@ pub enum Preemption {
 }
 
 /// What others do for the process that a leader yields to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handover {
     /// They grant it the next epoch when they hear the leader yield, without being asked.
@@ -224,7 +223,7 @@ pub enum Handover {
 }
 
 /// From when on a process that a leader yields to counts its lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heir {
     /// From its first challenge in this epoch, which is before the leader yields to it.
@@ -234,7 +233,7 @@ pub enum Heir {
 }
 
 /// What a leader does that learns of a higher epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deposed {
     /// It steps down.

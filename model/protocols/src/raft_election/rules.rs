@@ -1,14 +1,13 @@
 //! The rules that the paper, the thesis and the programs add to each other, as data.
 
-use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit};
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit, RuleDocs};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
 /// The rules of an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct RaftElection {
     /// Whether a process asks around before it raises its term, and which process then says yes.
@@ -20,7 +19,7 @@ pub struct RaftElection {
     /// A process that gets a message of a lower term tells its sender the higher one.
     pub answer_lower: bool,
     /// How fresh each process's log is.
-    #[arg(value_name = "equal, or a digit for each process, 1 first, such as 0110")]
+    #[rule(values = "equal, or a digit for each process, 1 first, such as 0110")]
     pub logs: Logs,
     /// What outlasts a crash.
     pub storage: Storage,
@@ -29,7 +28,7 @@ pub struct RaftElection {
 }
 
 /// The canvass before an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum PreVote {
     /// There is none.
@@ -42,7 +41,7 @@ pub enum PreVote {
 }
 
 /// What outlasts a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// The term and the vote.
@@ -54,7 +53,7 @@ pub enum Storage {
 }
 
 /// How long an election time-out takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeOuts {
     /// As long as chance says: whose is over first is not always another process.

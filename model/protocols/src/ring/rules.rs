@@ -1,7 +1,6 @@
 //! The rules in which all rings differ, and which decide the same in all of them.
 
-use bellwether_engine::protocol::Id;
-use clap::ValueEnum;
+use bellwether_engine::protocol::{Id, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules that a protocol on a ring has besides its own.
@@ -24,7 +23,7 @@ pub(crate) struct Rules {
 }
 
 /// The order of the processes in the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// 1, 2, …, n, and 1 again: each hands on to the next higher.
@@ -47,7 +46,7 @@ impl Order {
 
 /// What becomes of a message that is of no use any more, because its originator, or whom it
 /// announces, has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Orphans {
     /// It goes round.
@@ -57,7 +56,7 @@ pub enum Orphans {
 }
 
 /// Whose announcement is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
     /// Any leader's.
@@ -68,7 +67,7 @@ pub enum Accept {
 }
 
 /// What a process does when it recovers from a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// It starts an election.
@@ -79,7 +78,7 @@ pub enum Restart {
 }
 
 /// How a follower watches its leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Watch {
     /// It asks "are you there?"; any answer will do, also from a process that does not lead.

@@ -1,10 +1,10 @@
 //! The rules in which the variants of Stoller's election differ, as data.
 
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::RuleDocs;
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of Stoller's election differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct Stoller {
     /// What an election begins with.
@@ -33,7 +33,7 @@ pub struct Stoller {
 }
 
 /// What an election begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Begins {
     /// Stage 1: it waits until every higher process is reported down, or halts it.
@@ -43,7 +43,7 @@ pub enum Begins {
 }
 
 /// What a process does when it is halted although it follows, or waits for, another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halted {
     /// It gives way to the process that halts it.
@@ -56,7 +56,7 @@ pub enum Halted {
 }
 
 /// Which processes a leader asks now and then whether they follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Query {
     /// No process.
@@ -68,7 +68,7 @@ pub enum Query {
 }
 
 /// Which process answers a leader's question with NOT_NORM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// A process that neither leads nor follows.
@@ -84,7 +84,7 @@ pub enum Answer {
 }
 
 /// What a leader does when it is told that a process does not follow it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Again {
     /// Stage 2 once more, under the id of the election that it won.
@@ -97,7 +97,7 @@ pub enum Again {
 
 /// What a process in stage 2 does when its HALT stays unanswered although no detector reports the
 /// receiver as down: that lost it, in a restart or on the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unanswered {
     /// It waits on.
@@ -109,7 +109,7 @@ pub enum Unanswered {
 }
 
 /// Whether a detector notices that a process was down although it is up again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restart {
     /// It does not: it watches the process, and reports it only while it is down.
@@ -120,7 +120,7 @@ pub enum Restart {
 }
 
 /// Whether a process can tell its incarnations apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Incarnation {
     /// It counts its starts on stable storage, and each has a higher number.
@@ -130,7 +130,7 @@ pub enum Incarnation {
 }
 
 /// Whether the elections of one incarnation have numbers of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counter {
     /// Each has one more than the last.

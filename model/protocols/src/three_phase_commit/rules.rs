@@ -1,12 +1,11 @@
 //! The rules of three-phase commit, as data.
 
 use crate::commit::{self, Confirm, Heeds, Recovered, Rules, Silence, Steps};
-use bellwether_engine::protocol::Id;
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::{Id, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules of three-phase commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct ThreePhaseCommit {
     /// How a coordinator decides that finds an undecided record in its log, when none that answers
@@ -26,12 +25,12 @@ pub struct ThreePhaseCommit {
     /// Whether something can happen between two messages of a process.
     pub steps: Steps,
     /// A process that votes NO.
-    #[arg(value_name = "the id of a process, such as 1, or null for none")]
+    #[rule(values = "the id of a process, such as 1, or null for none")]
     pub refuses: Option<Id>,
 }
 
 /// How a coordinator decides when none that answers it knows the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Termination {
     /// Those that do not answer have failed: it commits if one that answers is committable, and

@@ -1,12 +1,11 @@
 //! The rules of two-phase commit, as data.
 
 use crate::commit::{self, Confirm, Heeds, Recovered, Rules, Silence, Steps};
-use bellwether_engine::protocol::Id;
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::{Id, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules of two-phase commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct TwoPhaseCommit {
     /// How a coordinator decides that finds an undecided record in its log, when none that answers
@@ -19,12 +18,12 @@ pub struct TwoPhaseCommit {
     /// Whether something can happen between two messages of a process.
     pub steps: Steps,
     /// A process that votes NO.
-    #[arg(value_name = "the id of a process, such as 1, or null for none")]
+    #[rule(values = "the id of a process, such as 1, or null for none")]
     pub refuses: Option<Id>,
 }
 
 /// How a coordinator decides when none that answers it knows the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Termination {
     /// It aborts when all have answered; until then it waits.

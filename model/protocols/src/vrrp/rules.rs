@@ -1,11 +1,10 @@
 //! The rules of the election that can be set, or are worth a question, as data.
 
-use bellwether_engine::protocol::Id;
-use clap::{Args, ValueEnum};
+use bellwether_engine::protocol::{Id, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules of the election that can be set, or are worth a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Args)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(deny_unknown_fields)]
 pub struct Vrrp {
     /// `Preempt_Mode`: a Backup does not heed an Active router of a lower priority.
@@ -24,7 +23,7 @@ pub struct Vrrp {
 }
 
 /// Whether priorities differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priorities {
     /// A router with a higher id has a higher priority.

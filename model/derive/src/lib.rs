@@ -1,0 +1,116 @@
+//! `#[derive(RuleDocs)]` for the rules of a protocol, as `bellwether_engine::protocol` has it.
+//!
+//! The rules are the fields of one struct, and most of their values are those of enums. What a
+//! field decides and what a value means is in their documentation: the first paragraph, without
+//! its last full stop. The macro makes a table of it, and no code.
+
+use proc_macro::TokenStream;
+use quote::quote;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Data, DeriveInput, Error, Expr, ExprLit, Field, Lit, LitStr, Result, Variant,
+};
+
+/// Derives `RuleDocs` for a struct, whose fields are rules, or `RuleValues` for an enum, whose
+/// variants are values.
+///
+/// The values of a field are those of its type, unless `#[rule(values = "...")]` says in words what
+/// they are. A value is called as serde calls it with `rename_all = "kebab-case"`.
+#[proc_macro_derive(RuleDocs, attributes(rule))]
+pub fn rules(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    implementation(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn implementation(input: &DeriveInput) -> Result<proc_macro2::TokenStream> {
+    let name = &input.ident;
+    match &input.data {
+        Data::Struct(of) => {
+            let rules = of.fields.iter().map(rule).collect::<Result<Vec<_>>>()?;
+            Ok(quote! {
+                impl ::bellwether_engine::protocol::RuleDocs for #name {
+                    const ROWS: &'static [::bellwether_engine::protocol::RuleRow] = &[#(#rules),*];
+                }
+            })
+        }
+        Data::Enum(of) => {
+            let values = of.variants.iter().map(value).collect::<Result<Vec<_>>>()?;
+            Ok(quote! {
+                impl ::bellwether_engine::protocol::RuleValues for #name {
+                    const VALUES: ::bellwether_engine::protocol::ValuesRow =
+                        ::bellwether_engine::protocol::ValuesRow::Names(&[#(#values),*]);
+                }
+            })
+        }
+        Data::Union(_) => {
+            Err(Error::new(name.span(), "rules are a struct, and their values enums"))
+        }
+    }
+}
+
+/// One field as a row of the table.
+fn rule(field: &Field) -> Result<proc_macro2::TokenStream> {
+    let Some(name) = &field.ident else {
+        return Err(Error::new(field.span(), "a rule needs a name"));
+    };
+    let (name, meaning, of) = (name.to_string(), meaning(&field.attrs), &field.ty);
+    let values = match words(&field.attrs)? {
+        Some(words) => quote!(::bellwether_engine::protocol::ValuesRow::Other(#words)),
+        None => quote!(<#of as ::bellwether_engine::protocol::RuleValues>::VALUES),
+    };
+    Ok(quote! {
+        ::bellwether_engine::protocol::RuleRow { name: #name, meaning: #meaning, values: #values }
+    })
+}
+
+/// One variant as a name and its meaning.
+fn value(variant: &Variant) -> Result<proc_macro2::TokenStream> {
+    if !variant.fields.is_empty() {
+        return Err(Error::new(variant.span(), "the value of a rule is a name"));
+    }
+    let (name, meaning) = (kebab(&variant.ident.to_string()), meaning(&variant.attrs));
+    Ok(quote!((#name, #meaning)))
+}
+
+/// What `#[rule(values = "...")]` says.
+fn words(attributes: &[Attribute]) -> Result<Option<LitStr>> {
+    let mut words = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("rule")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("values") {
+                return Err(meta.error("only `values = \"...\"` can be said of a rule"));
+            }
+            words = Some(meta.value()?.parse()?);
+            Ok(())
+        })?;
+    }
+    Ok(words)
+}
+
+/// The first paragraph of the documentation, in one line, without marks and its last full stop.
+fn meaning(attributes: &[Attribute]) -> String {
+    let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
+    let lines =
+        lines.filter_map(|attribute| match &attribute.meta.require_name_value().ok()?.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) => Some(line.value().trim().to_owned()),
+            _ => None,
+        });
+    let lines = lines.skip_while(String::is_empty).take_while(|line| !line.is_empty());
+    let meaning = lines.collect::<Vec<_>>().join(" ").replace('`', "");
+    match meaning.strip_suffix('.') {
+        Some(rest) if !rest.ends_with('.') => rest.to_owned(),
+        _ => meaning,
+    }
+}
+
+/// The name of a variant as serde writes it in kebab case.
+fn kebab(name: &str) -> String {
+    let mut kebab = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.extend(letter.to_lowercase());
+    }
+    kebab
+}
