@@ -97,6 +97,10 @@ proptest! {
 
 /// A state of a level may lead to another one of it, which waits in a file for its table.
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn a_state_that_waits_in_a_file_is_of_its_level() {
     let faults = Faults { crashes: 1, losses: Budget::AtMost(1), ..Faults::NONE };
     let scenario = Scenario { faults, start: Start::Cold, ..Scenario::calm(2) };

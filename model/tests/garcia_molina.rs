@@ -251,6 +251,10 @@ fn a_coordinator_that_asks_itself_whether_it_is_there_reorganizes_for_ever() {
 /// Every combination of the rules, in worlds that tell them apart: none keeps all that the repaired
 /// rules keep and one property more, and none keeps as much.
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn no_combination_of_the_rules_is_better_than_the_repaired_one() {
     let holds = |rules, scenario| -> Vec<bool> {
         let decisions = report(rules, scenario).decisions;

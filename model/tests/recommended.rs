@@ -78,6 +78,10 @@ fn combinations() -> Vec<Bully> {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn no_combination_of_rules_keeps_more_than_the_recommended_one() {
     let worlds = worlds();
     let ours: Vec<Vec<bool>> = worlds.iter().map(|d| holds(Bully::RECOMMENDED, *d)).collect();

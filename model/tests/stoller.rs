@@ -256,6 +256,10 @@ fn each_invariant_holds_where_it_should_and_fails_somewhere() {
 
 /// What is renamed is what is kept, with other names: nothing is lost, nothing is added.
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn renaming_merges_what_differs_in_names_only() {
     let scenario = Scenario::calm(3).with_crashes(2, 1);
     let scenario = with_suspicions(scenario, 1);

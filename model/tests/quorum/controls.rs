@@ -246,6 +246,10 @@ fn reported(command: &str) -> Vec<Value> {
 
 /// `UPDATE_DOCS=1 cargo test rule_is_missed` writes the page's table anew.
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn every_rule_is_missed_when_it_is_switched_off() {
     let mut with_rule: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut table = String::from("| rule | without it, violated | steps | command |\n");
