@@ -48,7 +48,8 @@
 //!
 //! - [`protocol`]: pure state machines, no I/O, which a formal model can be compared with;
 //! - [`detector`]: whether a process has crashed, judged by its heartbeats; pure as well;
-//! - [`driver`]: tokio around such a core, and the [`Election`] you join;
+//! - [`member`]: what surrounds such a core and decides what its program is told; pure as well;
+//! - [`driver`]: tokio around a member, and the [`Election`] you join;
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
@@ -65,6 +66,7 @@ pub mod fence;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod log;
+pub mod member;
 pub mod protocol;
 pub mod status;
 pub mod storage;

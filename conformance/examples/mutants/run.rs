@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::scratch::{Ended, Scratch};
-use crate::set::{Mutant, Set};
+use crate::set::{By, Mutant, Set};
 
 /// The exit statuses of `lockstep` that say something about the program.
 const CONFORMS: i32 = 0;
@@ -65,6 +65,7 @@ impl Run {
                 }
             }
         }
+        self.right_simulations()?;
         let filters: BTreeSet<&str> =
             self.set.mutants.iter().filter_map(|mutant| mutant.by.tests()).collect();
         if filters.is_empty() {
@@ -84,17 +85,36 @@ impl Run {
         Ok(())
     }
 
+    /// The program without a mistake breaks no invariant in any simulation.
+    fn right_simulations(&mut self) -> Result<()> {
+        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.simulations());
+        let codes: BTreeSet<&String> = of_all.collect();
+        if codes.is_empty() {
+            return Ok(());
+        }
+        if let Err(output) = self.scratch.build_simulation()? {
+            bail!("the simulation cannot be built:\n{output}");
+        }
+        for code in codes {
+            let Ended { status, output } = self.scratch.simulation(code)?;
+            let passes = status.is_some_and(|status| status.success());
+            ensure!(passes, "the right program breaks an invariant in {code}:\n{output}");
+            say(&format!("right     simulated as {code}"))?;
+        }
+        Ok(())
+    }
+
     /// Every wrong program, a batch at a time.
     pub(crate) fn wrong(&mut self) -> Result<()> {
         for batch in batches(&self.set.mutants) {
             let batch: Vec<Mutant> =
                 batch.into_iter().map(|at| self.set.mutants[at].clone()).collect();
             self.scratch.put(&batch.iter().collect::<Vec<_>>())?;
-            let tests = batch.iter().any(|mutant| mutant.by.tests().is_some());
-            let built = if tests {
-                self.scratch.build_tests()?
-            } else {
-                self.scratch.build_bridge()?.map(|()| PathBuf::new())
+            // All of a batch are caught in the same way.
+            let built = match &batch[0].by {
+                By::Tests(_) => self.scratch.build_tests()?,
+                By::Lockstep(_) => self.scratch.build_bridge()?.map(|()| PathBuf::new()),
+                By::Simulation(_) => self.scratch.build_simulation()?.map(|()| PathBuf::new()),
             };
             for mutant in &batch {
                 let verdict = match &built {
@@ -115,6 +135,16 @@ impl Run {
                 Some(status) if status.success() => Verdict::Survived,
                 Some(_) => Verdict::Caught(failed(&output)),
             });
+        }
+        for code in mutant.by.simulations() {
+            let Ended { status, output } = self.scratch.simulation(code)?;
+            match status.and_then(|status| status.code()) {
+                Some(0) => {}
+                Some(1) => return Ok(Verdict::Caught(format!("{code}: {}", broken(&output)))),
+                // An assertion of the program itself.
+                Some(101) => return Ok(Verdict::Caught(format!("{code}: it panics"))),
+                code => return Ok(Verdict::Broken(format!("{code:?}: {output}"))),
+            }
         }
         for protocol in mutant.by.protocols() {
             for world in &self.set.worlds[protocol] {
@@ -199,6 +229,13 @@ fn told(output: &str) -> String {
     let probe = if divergence["probe"] == true { "probe: " } else { "" };
     let [kind, what] = [&first["kind"], &first["what"]].map(text);
     format!("{probe}{}: {kind} {what}", text(&divergence["happened"]))
+}
+
+/// The invariant that is broken, in one line.
+fn broken(output: &str) -> String {
+    let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    let failed = object.map(|object| object["failed"].clone()).unwrap_or_default();
+    format!("{} ({})", failed["invariant"], failed["what"])
 }
 
 /// The tests that failed.

@@ -1,6 +1,6 @@
 //! A copy of the workspace in the target folder, in which wrong programs are built and run.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,6 +13,9 @@ use crate::set::{Mutant, root};
 
 /// No wrong program is given longer.
 const LIMIT: Duration = Duration::from_secs(600);
+
+/// How many runs a simulation makes.
+const RUNS: &str = "4000";
 
 /// The copy.
 pub(crate) struct Scratch {
@@ -59,7 +62,16 @@ impl Scratch {
 
     /// Builds the bridge; what `cargo` says if that fails.
     pub(crate) fn build_bridge(&self) -> Result<Result<(), String>> {
-        let arguments = ["build", "--quiet", "--package", "bellwether-conformance", "--bins"];
+        self.build("bellwether-conformance")
+    }
+
+    /// Builds the simulation; what `cargo` says if that fails.
+    pub(crate) fn build_simulation(&self) -> Result<Result<(), String>> {
+        self.build("bellwether-sim")
+    }
+
+    fn build(&self, package: &str) -> Result<Result<(), String>> {
+        let arguments = ["build", "--quiet", "--package", package, "--bins"];
         let Ended { status, output } = self.run(cargo(&arguments), Duration::MAX)?;
         Ok(if status.is_some_and(|status| status.success()) { Ok(()) } else { Err(output) })
     }
@@ -69,6 +81,16 @@ impl Scratch {
         let mut bridge = Command::new(self.target().join("debug/bellwether-conformance"));
         bridge.args(arguments);
         self.run(bridge, LIMIT)
+    }
+
+    /// Runs the simulation of the copy: with these nodes and faults, until an invariant breaks.
+    pub(crate) fn simulation(&self, code: &str) -> Result<Ended> {
+        let parts: Vec<_> = code.split(':').collect();
+        let [protocol, nodes, faults] = parts[..] else { bail!("{code} is no simulation") };
+        let mut simulation = Command::new(self.target().join("debug/bellwether-sim"));
+        simulation.args(["run", "--runs", RUNS, "--json", "--protocol", protocol]);
+        simulation.args(["--nodes", nodes, "--faults", faults]);
+        self.run(simulation, LIMIT)
     }
 
     /// Builds the tests of the production library; the program, or what `cargo` says.

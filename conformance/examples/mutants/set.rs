@@ -1,7 +1,7 @@
 //! The set as it stands in `conformance/mutants`: one file of data for each file of production
 //! source, and the worlds in which the bridge looks for each protocol.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,6 +39,8 @@ pub(crate) enum By {
     Lockstep(Vec<String>),
     /// The tests of the production library whose names contain this.
     Tests(String),
+    /// The simulation of one of these: protocol, number of nodes and faults, as in a code of it.
+    Simulation(Vec<String>),
 }
 
 #[derive(Deserialize)]
@@ -60,6 +62,8 @@ struct Entry {
     #[serde(default)]
     more: Vec<[String; 2]>,
     caught_by: Option<String>,
+    #[serde(default)]
+    simulation: Vec<String>,
     survives: Option<String>,
 }
 
@@ -97,15 +101,23 @@ impl By {
     pub(crate) fn protocols(&self) -> &[String] {
         match self {
             Self::Lockstep(protocols) => protocols,
-            Self::Tests(_) => &[],
+            Self::Tests(_) | Self::Simulation(_) => &[],
         }
     }
 
     /// The tests of which one must fail.
     pub(crate) fn tests(&self) -> Option<&str> {
         match self {
-            Self::Lockstep(_) => None,
+            Self::Lockstep(_) | Self::Simulation(_) => None,
             Self::Tests(filter) => Some(filter),
+        }
+    }
+
+    /// The simulations of which one must break an invariant.
+    pub(crate) fn simulations(&self) -> &[String] {
+        match self {
+            Self::Simulation(codes) => codes,
+            Self::Lockstep(_) | Self::Tests(_) => &[],
         }
     }
 
@@ -124,7 +136,7 @@ impl By {
                 };
                 !sees(mine, theirs) && !sees(theirs, mine)
             }
-            // They are built differently.
+            // They are built differently; and a simulation sees all of a program.
             _ => false,
         }
     }
@@ -134,21 +146,26 @@ impl File {
     fn mutants(self) -> Result<Vec<Mutant>> {
         let mut mutants = Vec::new();
         for entry in self.mutant {
-            let by = match entry.caught_by {
-                Some(tests) if self.lockstep.is_empty() => By::Tests(tests),
-                None if !self.lockstep.is_empty() => By::Lockstep(self.lockstep.clone()),
-                _ => bail!("{}: either `lockstep` or `caught-by` says what catches it", entry.name),
-            };
+            let mut by = Vec::new();
+            by.extend(entry.caught_by.map(By::Tests));
+            if !self.lockstep.is_empty() {
+                by.push(By::Lockstep(self.lockstep.clone()));
+            }
+            if !entry.simulation.is_empty() {
+                by.push(By::Simulation(entry.simulation));
+            }
+            ensure!(!by.is_empty(), "{}: it does not say what catches it", entry.name);
             let mut edits = vec![[entry.find, entry.replace]];
             edits.extend(entry.more);
-            mutants.push(Mutant {
+            // Each of them must catch it alone.
+            mutants.extend(by.into_iter().map(|by| Mutant {
                 file: self.file.clone(),
-                name: entry.name,
-                wrong: entry.wrong,
-                edits,
+                name: entry.name.clone(),
+                wrong: entry.wrong.clone(),
+                edits: edits.clone(),
                 by,
-                survives: entry.survives,
-            });
+                survives: entry.survives.clone(),
+            }));
         }
         Ok(mutants)
     }
@@ -158,7 +175,8 @@ impl Mutant {
     /// What it is called in all of the set.
     pub(crate) fn title(&self) -> String {
         let file = self.file.trim_start_matches("impl/src/").trim_end_matches(".rs");
-        format!("{file}: {}", self.name)
+        let by = if self.by.simulations().is_empty() { "" } else { " (simulated)" };
+        format!("{file}: {}{by}", self.name)
     }
 
     /// The source with the mistake in it.

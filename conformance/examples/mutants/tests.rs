@@ -45,10 +45,12 @@ fn no_core_has_few_nor_have_driver_and_transport() {
                 protocols.iter().for_each(|name| *counts.entry(name.as_str()).or_default() += 1);
             }
             By::Tests(_) => *counts.entry("tests").or_default() += 1,
+            By::Simulation(_) => *counts.entry("simulation").or_default() += 1,
         }
     }
     assert!(counts.contains_key("tests") && counts.len() > 7, "{counts:?}");
     assert!(counts.values().all(|&count| count >= 8), "{counts:?}");
+    assert!(counts["simulation"] >= 12, "{counts:?}");
 }
 
 #[test]
@@ -80,6 +82,7 @@ fn names_and_sentences_say_what_is_wrong() {
 fn what_could_be_taken_for_another_is_not_built_with_it() {
     let walk = |names: &[&str]| By::Lockstep(names.iter().map(ToString::to_string).collect());
     let tests = |filter: &str| By::Tests(filter.to_owned());
+    let simulation = |code: &str| By::Simulation(vec![code.to_owned()]);
     for (one, other, apart) in [
         (walk(&["bully"]), walk(&["lease"]), true),
         (walk(&["bully", "lease"]), walk(&["lease"]), false),
@@ -89,6 +92,8 @@ fn what_could_be_taken_for_another_is_not_built_with_it() {
         (tests("driver::tests"), tests("driver::clock"), false),
         (tests("driver::tests::one"), tests("driver::tests::two"), false),
         (tests("driver::tests::one"), tests("transport::tests"), true),
+        (simulation("bully:3:all"), simulation("quorum:3:all"), false),
+        (simulation("bully:3:all"), walk(&["lease"]), false),
     ] {
         assert_eq!(one.is_apart_from(&other), apart, "{one:?}, {other:?}");
         assert_eq!(other.is_apart_from(&one), apart, "{other:?}, {one:?}");

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use bellwether::protocol::{NodeId, Request, Role};
+use bellwether::member::What;
+use bellwether::protocol::{NodeId, Role};
 use serde::Serialize;
 
 use crate::clock::Moment;
@@ -89,6 +90,7 @@ fn group<S: Subject>(nodes: usize, seed: u64, plan: Vec<Fault>) -> World<S> {
         end: never,
         starts: Duration::from_millis(20),
         scattered: true,
+        prepares: false,
         trace: false,
     };
     World::<S>::new(setting, Vec::new())
@@ -202,7 +204,7 @@ impl Visitor for HandsOver {
         let mut world = calm::<S>(self.nodes, self.seed);
         let (_, leader) = world.agreed()?;
         let next = NodeId::new(leader.get() - 1)?;
-        world.ask(usize::from(leader.get()) - 1, Request::Yield(Some(next)));
+        world.ask(usize::from(leader.get()) - 1, What::HandOver(Some(next)));
         let leads = |world: &World<S>| world.faces().iter().any(|face| face.role == Role::Leader);
         let stopped = wait(&mut world, |world| !leads(world));
         let is_next = |face: &Face| face.id == next && face.role == Role::Leader;

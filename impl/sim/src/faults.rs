@@ -37,11 +37,15 @@ pub enum Kind {
     /// something else meanwhile, after it is synced, between the messages that wait for it, or
     /// after them.
     Syncs,
+    /// A node is asked to hand over, to step down or not to run, or its machine is unfit to lead.
+    Requests,
+    /// A process is told to leave, hands over if it leads, and restarts later.
+    Leaves,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Losses,
         Self::Duplicates,
         Self::Delays,
@@ -52,6 +56,8 @@ impl Kind {
         Self::Stalls,
         Self::Crashes,
         Self::Syncs,
+        Self::Requests,
+        Self::Leaves,
     ];
 
     /// Its name.
@@ -68,6 +74,8 @@ impl Kind {
             Self::Stalls => "stalls",
             Self::Crashes => "crashes",
             Self::Syncs => "syncs",
+            Self::Requests => "requests",
+            Self::Leaves => "leaves",
         }
     }
 }
@@ -168,6 +176,10 @@ pub enum Blow {
     Trap(Target, Point, Hit),
     /// Nothing is synced.
     Stall(Target),
+    /// The node is asked for something.
+    Ask(Target, Request),
+    /// The process is told to leave.
+    Leave(Target),
     /// The clock runs faster by so many millionths.
     Rate(Target, i64),
     /// The network is bad: so many messages of a thousand are lost or doubled, and a message takes
@@ -180,6 +192,19 @@ pub enum Blow {
         /// How long a message may take.
         slow: Duration,
     },
+}
+
+/// What a node is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// To hand over to the node at this place, or to whichever it chooses.
+    HandOver(Option<usize>),
+    /// To hand over if it leads, and not to run while the fault lasts.
+    StepDown,
+    /// Not to run while the fault lasts, but to go on leading if it does.
+    Freeze,
+    /// Not to lead while the fault lasts, because its machine is unfit.
+    Unfit,
 }
 
 /// What a trap does to a process.
@@ -216,6 +241,8 @@ impl fmt::Display for Fault {
             Blow::Crash(target) => write!(f, "{target} crashes"),
             Blow::Trap(target, point, hit) => write!(f, "{target}: {hit:?} when {point:?}"),
             Blow::Stall(target) => write!(f, "the disk of {target} stalls"),
+            Blow::Ask(target, request) => write!(f, "{target} is asked: {request:?}"),
+            Blow::Leave(target) => write!(f, "{target} is told to leave"),
             Blow::Rate(target, ppm) => write!(f, "the clock of {target} runs {ppm:+} ppm"),
             Blow::Weather { lost, doubled, slow } => {
                 write!(f, "of 1000 messages {lost} lost, {doubled} doubled, up to {slow:.1?} late")
@@ -302,8 +329,20 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
         Kind::Stalls => Blow::Stall(target),
         Kind::Crashes => Blow::Crash(target),
         Kind::Syncs => Blow::Trap(target, Point::ALL[random.place(5)], Hit::Crash),
+        Kind::Requests => Blow::Ask(target, request(stage, random)),
+        Kind::Leaves => Blow::Leave(target),
     };
     Fault { from, until, blow }
+}
+
+fn request(stage: Stage, random: &mut Random) -> Request {
+    match random.below(5) {
+        0 => Request::HandOver(None),
+        1 => Request::HandOver(Some(random.place(stage.nodes))),
+        2 => Request::StepDown,
+        3 => Request::Freeze,
+        _ => Request::Unfit,
+    }
 }
 
 fn target(stage: Stage, random: &mut Random) -> Target {

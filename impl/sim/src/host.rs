@@ -1,19 +1,20 @@
-//! One node with what surrounds it: a clock, a disk, what waits to be handled, and the place in its
-//! code at which a fault may hit it.
+//! One node with what surrounds it: a member, its program, a clock, a disk, what waits to be
+//! handled, and the place in its code at which a fault may hit it.
 
-use std::collections::VecDeque;
-use std::time::Duration;
+use std::collections::{BTreeMap, VecDeque};
 
-use bellwether::driver::unsaved::Unsaved;
-use bellwether::protocol::{Core, Epoch, Node, NodeId, Output, Role, Time};
+use bellwether::member::{Action, Event, Member, Setup};
+use bellwether::protocol::{Core, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
 use crate::faults::{Hit, Point};
-use crate::subject::{Leadership, Subject};
+use crate::program::Program;
+use crate::subject::Subject;
 
-type DurableOf<S> = <<S as Subject>::Core as Core>::Durable;
-type MessageOf<S> = <<S as Subject>::Core as Core>::Message;
-type OutputOf<S> = Output<DurableOf<S>, MessageOf<S>>;
+pub(crate) type DurableOf<S> = <<S as Subject>::Core as Core>::Durable;
+pub(crate) type MessageOf<S> = <<S as Subject>::Core as Core>::Message;
+pub(crate) type EventOf<S> = Event<MessageOf<S>>;
+pub(crate) type ActionOf<S> = Action<DurableOf<S>, MessageOf<S>>;
 
 /// What is on stable storage, and what is on its way there.
 #[derive(Debug)]
@@ -23,8 +24,10 @@ pub(crate) struct Disk<D> {
     pub(crate) older: Option<D>,
     /// What a crash may leave or not.
     pub(crate) writing: Option<D>,
-    /// Which write is the latest: an earlier one that ends means nothing.
-    pub(crate) write: u64,
+    /// The number of the latest request; the answer to an earlier one means nothing.
+    pub(crate) request: u64,
+    /// Since when it has not answered.
+    pub(crate) since: Option<Moment>,
 }
 
 impl<D> Disk<D> {
@@ -45,22 +48,10 @@ pub(crate) struct Trap {
     pub(crate) until: Moment,
 }
 
-/// What a node says, and in which epoch it led by its own clock when it handled what this follows
-/// from.
+/// What a node handles one after the other: a step is open until all that its member wants done
+/// about one event is done.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Word<M> {
-    pub(crate) message: M,
-    pub(crate) led: Option<Option<u64>>,
-}
-
-/// What a node handles one after the other: a step is open until all that follows from one input,
-/// and waits for nothing else, is done.
-#[derive(Debug)]
-pub(crate) struct Step<O, M> {
-    /// What was polled and not sorted yet.
-    pub(crate) pending: Option<O>,
-    /// Whether it is known what waits, and what does not.
-    pub(crate) sorted: bool,
+pub(crate) struct Step {
     /// Whether it follows from a sync.
     pub(crate) follows: bool,
     /// Whether a state is being made durable meanwhile.
@@ -71,50 +62,76 @@ pub(crate) struct Step<O, M> {
     pub(crate) sends: bool,
     /// How many messages have left.
     pub(crate) sent: usize,
-    /// In which epoch it led by its own clock at the beginning of the step.
-    pub(crate) led: Option<Option<u64>>,
-    /// What a wrong program sends although it has to wait.
-    pub(crate) first: VecDeque<(NodeId, Word<M>)>,
 }
 
-/// What the program on a node knows of its leadership.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Told {
-    pub(crate) role: Role,
-    pub(crate) leader: Option<NodeId>,
-    pub(crate) epoch: Option<Epoch>,
-    /// Under which it does what only a leader may do.
-    pub(crate) leadership: Option<Leadership>,
+/// In which step a node led which epoch last, by its own clock.
+#[derive(Debug, Default)]
+pub(crate) struct Led {
+    /// The number of steps.
+    step: u64,
+    /// The first step of which something may wait.
+    waits: u64,
+    epochs: BTreeMap<u64, u64>,
 }
 
-impl Told {
-    pub(crate) const NOTHING: Self =
-        Self { role: Role::NotStarted, leader: None, epoch: None, leadership: None };
+impl Led {
+    /// A step begins. If something waits, that is of earlier steps.
+    pub(crate) fn begin(&mut self, waits: bool) {
+        self.step += 1;
+        if !waits {
+            self.waits = self.step;
+        }
+    }
+
+    /// The node leads this epoch in the step that is open.
+    pub(crate) fn leads(&mut self, epoch: u64) {
+        self.epochs.insert(epoch, self.step);
+    }
+
+    /// Whether it led this epoch in the step that a message of now may be of.
+    pub(crate) fn led(&self, epoch: u64) -> bool {
+        self.epochs.get(&epoch).is_some_and(|&step| step >= self.waits)
+    }
 }
 
 /// One node.
 pub(crate) struct Host<S: Subject> {
     pub(crate) id: NodeId,
     /// None while it is down.
-    pub(crate) node: Option<Node<S::Core>>,
+    pub(crate) member: Option<Member<S::Core>>,
+    /// What the member was told before it started.
+    pub(crate) setup: Option<Setup>,
     /// Which of its lives this is.
     pub(crate) life: u64,
     pub(crate) clock: Clock,
     pub(crate) disk: Disk<DurableOf<S>>,
-    /// What waits for the disk.
-    pub(crate) unsaved: Unsaved<DurableOf<S>, Word<MessageOf<S>>>,
     /// Its disk has answered, and it has not noticed yet.
     pub(crate) answered: bool,
-    pub(crate) told: Told,
+    pub(crate) program: Program,
     /// How many faults stop it, and since when.
     pub(crate) stopped: u32,
     pub(crate) stopped_at: Moment,
+    /// Until when, by its clock, its program must not lead: it has led since before its process, or
+    /// its disk, stood still.
+    pub(crate) suspended: Option<Time>,
     /// How many faults stall its disk.
     pub(crate) stalled: u32,
-    /// A write that ends when the disk works again.
+    /// A request that the disk answers when it works again.
     pub(crate) held: bool,
-    pub(crate) inbox: VecDeque<(NodeId, MessageOf<S>)>,
-    pub(crate) step: Option<Step<OutputOf<S>, MessageOf<S>>>,
+    /// What has happened, and is not handled yet.
+    pub(crate) inbox: VecDeque<EventOf<S>>,
+    /// What the member wants done, and is not done yet.
+    pub(crate) actions: VecDeque<ActionOf<S>>,
+    /// What a wrong driver tells its program later.
+    pub(crate) late: Vec<ActionOf<S>>,
+    pub(crate) step: Option<Step>,
+    pub(crate) led: Led,
+    /// How often it was asked for something.
+    pub(crate) asked: u64,
+    /// When it restarts, if it was told to leave.
+    pub(crate) restarts: Option<Moment>,
+    /// It has looked at the time since it has done something.
+    pub(crate) looked: bool,
     /// When it asked to be woken, and when it will be.
     pub(crate) wake: Option<Time>,
     pub(crate) scheduled: Option<Moment>,
@@ -129,19 +146,26 @@ impl<S: Subject> Host<S> {
     pub(crate) fn new(id: NodeId, clock: Clock) -> Self {
         Self {
             id,
-            node: None,
+            member: None,
+            setup: None,
             life: 0,
             clock,
-            disk: Disk { synced: None, older: None, writing: None, write: 0 },
-            unsaved: Unsaved::new(Duration::ZERO, 0),
+            disk: Disk { synced: None, older: None, writing: None, request: 0, since: None },
             answered: false,
-            told: Told::NOTHING,
+            program: Program::default(),
             stopped: 0,
             stopped_at: Moment(0),
+            suspended: None,
             stalled: 0,
             held: false,
             inbox: VecDeque::new(),
+            actions: VecDeque::new(),
+            late: Vec::new(),
             step: None,
+            led: Led::default(),
+            asked: 0,
+            restarts: None,
+            looked: false,
             wake: None,
             scheduled: None,
             trap: None,
@@ -152,56 +176,42 @@ impl<S: Subject> Host<S> {
 
     /// It can do something.
     pub(crate) fn runs(&self) -> bool {
-        self.node.is_some() && self.stopped == 0
+        self.member.is_some() && self.stopped == 0
     }
 
-    /// It runs from here on, in a group of so many. What it sends is worth sending for so long.
-    pub(crate) fn rise(&mut self, node: Node<S::Core>, members: usize, lifetime: Duration) {
-        self.node = Some(node);
-        self.unsaved = Unsaved::new(lifetime, members);
+    /// Whether the node leads, whatever its program knows.
+    pub(crate) fn leads(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| member.node().status().role == Role::Leader)
+    }
+
+    /// Whether a state of the node is not durable.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.member.as_ref().is_some_and(Member::is_behind)
+    }
+
+    /// What a driver does that tells its program of changes when everything is saved and sent.
+    pub(crate) fn tell_late(&mut self, actions: Vec<ActionOf<S>>) -> Vec<ActionOf<S>> {
+        let tells = |action: &ActionOf<S>| matches!(action, Action::Tell(_) | Action::Renew(_));
+        let (late, mut now): (Vec<_>, Vec<_>) = actions.into_iter().partition(tells);
+        self.late.extend(late);
+        if !self.is_behind() {
+            now.append(&mut self.late);
+        }
+        now
     }
 
     /// It loses all but its disk and its clock.
     pub(crate) fn fall(&mut self) {
-        self.node = None;
-        self.life += 1;
-        self.unsaved = Unsaved::new(Duration::ZERO, 0);
-        self.answered = false;
-        self.told = Told::NOTHING;
-        self.held = false;
-        self.inbox.clear();
-        self.step = None;
-        self.wake = None;
-        self.scheduled = None;
-        self.trap = None;
-        self.stale = None;
-    }
-
-    /// The program is told of the leadership that the node believes to have, if it may know of it.
-    /// If it is wrong, it is told in any case.
-    pub(crate) fn hold(&mut self, wrong: bool) {
-        let leadership = self.node.as_ref().and_then(|node| {
-            let Told { role, leader, epoch, .. } = self.told;
-            let told = epoch.filter(|_| leader == Some(self.id));
-            let known = |leadership: &Leadership| match leadership.until {
-                Some(_) => self.unsaved.lease(node.lease(), told).is_some(),
-                None => role == Role::Leader,
-            };
-            S::leadership(node).filter(|leadership| wrong || known(leadership))
-        });
-        self.told.leadership = leadership;
-    }
-
-    /// The epoch of this leader, as the program may know it.
-    pub(crate) fn epoch(&self, leader: Option<NodeId>) -> Option<Epoch> {
-        let node = self.node.as_ref().filter(|node| node.status().leader == leader)?;
-        leader.and(node.epoch())
+        let old = Self::new(self.id, self.clock);
+        let Self { life, disk, stalled, sent, asked, .. } = std::mem::replace(self, old);
+        (self.life, self.stalled, self.sent, self.asked) = (life + 1, stalled, sent, asked);
+        self.disk = Disk { writing: None, since: None, ..disk };
     }
 
     /// The trap of this place, if the step that is open is one that it is for. A crash around a
     /// sync waits for one if the core makes anything durable: for a step that has to do with it.
     pub(crate) fn trapped(&mut self, point: Point) -> Option<Trap> {
-        let Step { follows, beside, saves, sends, .. } = *self.step.as_ref()?;
+        let Step { follows, beside, saves, sends, .. } = self.step?;
         let trap = self.trap.filter(|trap| trap.point == point)?;
         let applies = match trap.hit {
             Hit::Crash if S::PERSISTS && point == Point::Done => follows,

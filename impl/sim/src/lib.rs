@@ -14,6 +14,7 @@ mod host;
 pub mod invariant;
 pub mod network;
 pub mod plot;
+mod program;
 pub mod random;
 pub mod run;
 pub mod subject;

@@ -78,6 +78,7 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     if code.wrong == Some(Wrong::FlapsLeader) {
         planned.iter_mut().for_each(|fault| on_the_highest(fault, code.nodes - 1));
     }
+    let prepares = matches!(code.faults, Faults::Of(_)) && code.seed % 2 == 1;
     let kept = |number: &usize| code.kept.as_ref().is_none_or(|kept| kept.contains(number));
     Setting {
         nodes: code.nodes,
@@ -93,6 +94,7 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
             Faults::Of(_) => Duration::from_millis(500),
         },
         scattered: true,
+        prepares,
         trace,
     }
 }

@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use bellwether::protocol::{Core, Input, Members, Node, NodeId, Role, Time};
+use bellwether::member::{Answer, Event, Member, Setup, What};
+use bellwether::protocol::{Members, Node, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;
-use crate::host::Host;
+use crate::host::{EventOf, Host, MessageOf};
 use crate::invariant::{Face, Fact, Invariant, Terms};
 use crate::network::{Delays, Network};
 use crate::random::{Random, mix};
@@ -22,8 +23,6 @@ mod outcome;
 mod strike;
 
 pub use outcome::{Broken, Counts, Outcome};
-
-type MessageOf<S> = <<S as Subject>::Core as Core>::Message;
 
 /// How late a process wakes up, at most.
 const LATE: u64 = 1_000_000;
@@ -49,12 +48,14 @@ pub struct Setting {
     pub starts: Duration,
     /// Whether clocks differ, and processes wake up late.
     pub scattered: bool,
+    /// Whether programs prepare themselves before they lead.
+    pub prepares: bool,
     /// Whether a trace is kept.
     pub trace: bool,
 }
 
 /// What happens.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Happening<M> {
     Arrives {
         from: NodeId,
@@ -65,7 +66,13 @@ enum Happening<M> {
     Synced {
         node: usize,
         life: u64,
-        write: u64,
+        request: u64,
+    },
+    /// Something happens to a node in this life of it.
+    Happens {
+        node: usize,
+        life: u64,
+        event: Event<M>,
     },
     Starts {
         node: usize,
@@ -147,7 +154,8 @@ impl<S: Subject> World<S> {
         let hosts: Vec<_> = members.iter().map(|id| Host::new(id, clock(id))).collect();
         let face = |id| {
             let role = Role::NotStarted;
-            Face { id, up: false, role, leader: None, term: None, durable: None }
+            let (leader, term, work, durable) = (None, None, None, None);
+            Face { id, up: false, role, leader, term, work, prepared: true, durable }
         };
         let mut world = Self {
             now: Moment(0),
@@ -253,7 +261,12 @@ impl<S: Subject> World<S> {
                 }
                 self.pump(node);
             }
-            Happening::Synced { node, life, write } => self.synced(node, life, write),
+            Happening::Synced { node, life, request } => self.synced(node, life, request),
+            Happening::Happens { node, life, event } => {
+                if self.hosts[node].life == life {
+                    self.happens(node, event);
+                }
+            }
             Happening::Starts { node, life } => self.start(node, life),
             Happening::Strikes(place) => self.strike(place),
             Happening::Ends(place) => self.end(place),
@@ -268,32 +281,50 @@ impl<S: Subject> World<S> {
 
     fn arrive(&mut self, from: NodeId, to: usize, message: MessageOf<S>) {
         self.network.landed(usize::from(from.get()) - 1, to);
-        if self.hosts[to].node.is_none() {
+        if self.hosts[to].member.is_none() {
             self.counts.lost += 1;
             return;
         }
-        self.hosts[to].inbox.push_back((from, message));
-        self.pump(to);
+        self.happens(to, Event::Received { from, message });
+    }
+
+    /// Something happens to a process that is up.
+    fn happens(&mut self, node: usize, event: EventOf<S>) {
+        let host = &mut self.hosts[node];
+        match event {
+            // The answer to an earlier question may come late, and must mean nothing.
+            Event::Asked { what: What::Prepared(number), .. } => host.program.prepare(number),
+            Event::WorkEnded => {
+                host.program.ended();
+                self.observe(node);
+            }
+            _ => {}
+        }
+        self.hosts[node].inbox.push_back(event);
+        self.pump(node);
     }
 
     fn start(&mut self, node: usize, life: u64) {
         let host = &mut self.hosts[node];
-        if host.node.is_some() || host.life != life {
+        if host.member.is_some() || host.life != life {
             return;
         }
         let config = S::config(&self.members, host.id, self.setting.wrong);
         let seed = mix(self.setting.seed ^ mix(life << 16 | node as u64));
-        let lifetime = S::Core::message_lifetime(&config);
+        let setup = Setup::of::<S::Core>(&config, self.setting.nodes);
+        let setup = Setup { stores: S::PERSISTS, prepares: self.setting.prepares, ..setup };
         let made = Node::new(config, host.disk.synced.clone(), seed);
         let made = made.unwrap_or_else(|error| unreachable!("{error}"));
-        host.rise(made, self.setting.nodes, lifetime);
+        host.setup = Some(setup);
+        host.member = Some(Member::new(made, &setup, host.clock.read(self.now)));
         self.counts.starts += 1;
-        self.handle(node, Input::Boot);
+        self.handle(node, Event::Boot);
         self.pump(node);
     }
 
-    /// Lets a node do what it can: finish its step, then handle what waits. As in the loop of the
-    /// driver, the answer of the disk comes after one message at the latest, and before timers.
+    /// Lets a node do what it can: finish its step, then handle what waits. As in the driver, the
+    /// answer of the disk comes first, and timers last; then it waits, for as long as its member
+    /// says at most.
     fn pump(&mut self, node: usize) {
         while self.broken.is_none() && self.hosts[node].runs() {
             if self.hosts[node].step.is_some() {
@@ -302,16 +333,23 @@ impl<S: Subject> World<S> {
             }
             let now = self.time_of(node);
             let host = &mut self.hosts[node];
-            let input = match host.inbox.pop_front() {
-                Some((from, message)) => Input::Receive { from, message },
-                None if host.answered => {
-                    self.answer(node);
-                    continue;
+            let Some(member) = &mut host.member else { break };
+            if host.answered {
+                host.answered = false;
+                self.handle(node, Event::Stored(Answer::Done));
+            } else if let Some(event) = host.inbox.pop_front() {
+                self.handle(node, event);
+            } else if !std::mem::replace(&mut host.looked, true) {
+                self.handle(node, Event::Woke);
+            } else {
+                let longest = member.wait(now);
+                host.wake = Some(now + longest);
+                host.looked = false;
+                if longest > Duration::ZERO {
+                    self.waits(node);
+                    break;
                 }
-                None if host.wake.is_some_and(|wake| wake <= now) => Input::Wake,
-                None => break,
-            };
-            self.handle(node, input);
+            }
         }
         self.schedule(node);
     }

@@ -1,4 +1,4 @@
-//! Worlds and programs that are wrong on purpose: with each, an invariant must break. A check that
+//! Worlds and drivers that are wrong on purpose: with each, an invariant must break. A check that
 //! has never failed has shown nothing.
 
 /// What is wrong.
@@ -6,15 +6,20 @@
 pub enum Wrong {
     /// The disk forgets what it has synced, now and then.
     Forgets,
-    /// The disk says that a write is synced before it is.
+    /// The disk, or the driver, says that a write is synced before it is.
     SaysSynced,
-    /// The program sends before it has made durable what follows.
-    SendsFirst,
-    /// The program lets a message out that needs no write of its own, while another write is not
-    /// synced yet.
-    Overtakes,
-    /// The program takes itself for the leader before that is durable.
+    /// The driver tells the program what the node believes, durable or not.
     LeadsFirst,
+    /// The driver tells the program of a change when everything is saved and sent.
+    TellsLate,
+    /// The driver leaves a program that leads no longer its lease.
+    KeepsLease,
+    /// The driver says that work has ended when it has asked the program to end it.
+    LeavesWork,
+    /// The driver says that the program is prepared when it has asked it to prepare itself.
+    SkipsGate,
+    /// The driver does not tell the program that the disk has stalled.
+    HidesStall,
     /// Clocks are wrong by fifty times what the configuration allows.
     Drift,
     /// The highest node has a lease that is longer than the promises of the others.
@@ -31,12 +36,15 @@ pub enum Wrong {
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Forgets,
         Self::SaysSynced,
-        Self::SendsFirst,
-        Self::Overtakes,
         Self::LeadsFirst,
+        Self::TellsLate,
+        Self::KeepsLease,
+        Self::LeavesWork,
+        Self::SkipsGate,
+        Self::HidesStall,
         Self::Drift,
         Self::Durations,
         Self::ClockStops,
@@ -51,9 +59,12 @@ impl Wrong {
         match self {
             Self::Forgets => "forgets",
             Self::SaysSynced => "says-synced",
-            Self::SendsFirst => "sends-first",
-            Self::Overtakes => "overtakes",
             Self::LeadsFirst => "leads-first",
+            Self::TellsLate => "tells-late",
+            Self::KeepsLease => "keeps-lease",
+            Self::LeavesWork => "leaves-work",
+            Self::SkipsGate => "skips-gate",
+            Self::HidesStall => "hides-stall",
             Self::Drift => "drift",
             Self::Durations => "durations",
             Self::ClockStops => "clock-stops",

@@ -20,7 +20,7 @@ fn runs_that_break_nothing_succeed() {
 
 #[test]
 fn a_run_that_fails_is_told_with_the_command_that_repeats_it() {
-    let output = sim("run --runs 500 --wrong clock-stops --trace").assert().code(1);
+    let output = sim("run --runs 500 --faults pauses --wrong clock-stops --trace").assert().code(1);
     let output = String::from_utf8(output.get_output().stdout.clone()).expect("text");
     assert!(output.contains("at-most-one-leader is broken at"), "{output}");
     let (_, command) = output.split_once("repeat it: bellwether-sim ").expect("a command");
@@ -30,7 +30,7 @@ fn a_run_that_fails_is_told_with_the_command_that_repeats_it() {
 
 #[test]
 fn json_says_what_the_text_says() {
-    let output = sim("run --runs 500 --wrong clock-stops --json").assert().code(1);
+    let output = sim("run --runs 500 --faults pauses --wrong clock-stops --json").assert().code(1);
     let json: serde_json::Value =
         serde_json::from_slice(&output.get_output().stdout).expect("an object");
     assert_eq!(json["failed"]["invariant"], "at-most-one-leader");

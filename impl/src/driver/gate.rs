@@ -1,43 +1,17 @@
-//! What a program does before it is told that its node leads.
-//!
-//! With a gate, a node that has come to lead says so to the other nodes, and to no reader of its
-//! own program: those see it waiting until the program has prepared itself. The lease is renewed
-//! meanwhile, so no other node leads. A program that cannot prepare itself refuses, and the node
-//! steps down.
+//! What a program does before it is told that its node leads: the side of the program. What the
+//! node does is decided by its [member](crate::member).
 
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{Order, What};
+use crate::member::Ask;
 use crate::protocol::{Epoch, Reason};
 
-/// The side of the loop.
+/// The side of the loop: where the program is asked.
 #[derive(Debug)]
-pub(super) struct Gate {
-    asks: watch::Sender<Option<Ask>>,
-    /// How often the node has come to lead.
-    number: u64,
-    state: State,
-}
-
-/// What the program was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// The node does not lead.
-    Away,
-    /// It does, for this reason, and the program prepares itself.
-    Held(Reason),
-    /// The program is prepared.
-    Open,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ask {
-    number: u64,
-    epoch: Option<Epoch>,
-    reason: Reason,
-}
+pub(super) struct Asks(watch::Sender<Option<Ask>>);
 
 /// The side of the program: see [`Election::join_prepared`](super::Election::join_prepared).
 #[derive(Debug)]
@@ -54,51 +28,15 @@ pub struct Approach {
     orders: mpsc::Sender<Order>,
 }
 
-impl Gate {
+impl Asks {
     pub(super) fn new(orders: mpsc::Sender<Order>) -> (Self, Preparation) {
         let (asks, asked) = watch::channel(None);
-        (Self { asks, number: 0, state: State::Away }, Preparation { asks: asked, orders })
+        (Self(asks), Preparation { asks: asked, orders })
     }
 
-    /// The node has come to lead, or leads the next epoch.
-    pub(super) fn approach(&mut self, epoch: Option<Epoch>, reason: Reason) {
-        self.number += 1;
-        self.state = State::Held(reason);
-        self.asks.send_replace(Some(Ask { number: self.number, epoch, reason }));
-    }
-
-    /// The node leads no longer.
-    pub(super) fn withdraw(&mut self) {
-        self.state = State::Away;
-        self.asks.send_replace(None);
-    }
-
-    /// Whether the program is to be told that its node leads.
-    pub(super) fn is_open(&self) -> bool {
-        self.state == State::Open
-    }
-
-    /// Whether the program prepares itself for what it was asked by this number.
-    pub(super) fn is_held(&self, number: u64) -> bool {
-        matches!(self.state, State::Held(_)) && self.number == number
-    }
-
-    /// The program is prepared. Why the node has come to lead.
-    pub(super) fn open(&mut self) -> Option<Reason> {
-        let State::Held(reason) = self.state else { return None };
-        self.state = State::Open;
-        self.asks.send_replace(None);
-        Some(reason)
-    }
-
-    /// The program cannot prepare itself.
-    pub(super) fn give_up(&mut self) {
-        self.asks.send_replace(None);
-    }
-
-    /// Whether this is the epoch for which the program was asked.
-    pub(super) fn is_for(&self, epoch: Option<Epoch>) -> bool {
-        self.asks.borrow().is_none_or(|ask| ask.epoch == epoch)
+    /// The program is to prepare itself for this, or for nothing any more.
+    pub(super) fn ask(&self, ask: Option<Ask>) {
+        self.0.send_replace(ask);
     }
 }
 

@@ -10,12 +10,12 @@ use futures::Stream;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use super::actor::LONGEST_SLEEP;
 use super::guard::{Guard, Lessor};
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
 use super::order::Order;
 use super::work::Work;
+use crate::member::LONGEST_SLEEP;
 use crate::status::StatusReport;
 
 /// What a program does with a node that takes part: a handle to an [`Election`](super::Election). A

@@ -1,5 +1,5 @@
-//! Which node leads, as one node sees it: the latest value, the changes of this node's own
-//! leadership, and the one place where both are written.
+//! Which node leads, as one node sees it: the latest value, and the changes of this node's own
+//! leadership.
 //!
 //! A reader copies the latest value out and holds nothing, so no reader keeps the loop waiting, and
 //! none sees a queue of what was true once. What a slow reader skips it can still tell: the value
@@ -12,6 +12,7 @@ use futures::Stream;
 use tokio::sync::watch;
 
 use super::history::{Change, History};
+use crate::member::{News, Told};
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
 /// Which node leads, as one node sees it.
@@ -156,40 +157,20 @@ impl LeadershipWatch {
     }
 }
 
-/// What is new.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct News {
-    pub(super) role: Role,
-    pub(super) leader: Option<NodeId>,
-    pub(super) epoch: Option<Epoch>,
-    pub(super) lease: Option<Lease>,
-    pub(super) reason: Reason,
-}
-
-/// The one place where the program learns which node leads.
+/// The one place where the program reads which node leads: it holds what the
+/// [member](crate::member) has told last.
 pub(super) struct Publisher {
     latest: watch::Sender<Leadership>,
     history: History,
-    lease_until: Cell<Option<Time>>,
+    told: Cell<Told>,
 }
 
 impl Publisher {
     pub(super) fn new(node: NodeId) -> (Self, LeadershipWatch, History) {
-        let none = Leadership {
-            node,
-            role: Role::NotStarted,
-            leader: None,
-            epoch: None,
-            lease_until: None,
-            reason: None,
-            seq: 0,
-            since: Instant::now(),
-            term: 0,
-            lost: None,
-        };
-        let (latest, receiver) = watch::channel(none);
+        let told = Told::nothing(node);
+        let (latest, receiver) = watch::channel(Leadership::of(told));
         let history = History::default();
-        let publisher = Self { latest, history: history.clone(), lease_until: Cell::new(None) };
+        let publisher = Self { latest, history: history.clone(), told: Cell::new(told) };
         (publisher, LeadershipWatch(receiver), history)
     }
 
@@ -198,39 +179,49 @@ impl Publisher {
         *self.latest.borrow()
     }
 
-    /// Publishes a change, and returns its number. A program that has seen it finds it in the
-    /// history.
-    pub(super) fn publish(&self, news: News) -> u64 {
-        let News { role, leader, epoch, lease, reason } = news;
-        let before = self.latest();
-        let mut now = Leadership { role, leader, epoch, ..before };
-        now.lease_until = lease.map(|lease| lease.until).filter(|_| now.is_self());
-        now.reason = Some(reason);
-        now.seq = before.seq + 1;
-        now.since = Instant::now();
-        if let Some(Term { number, .. }) = before.term()
-            && (!now.is_self() || epoch != before.epoch)
-        {
-            now.lost = Some((number, reason));
+    /// Publishes a change. A program that has seen it finds it in the history.
+    pub(super) fn publish(&self, told: Told) {
+        self.told.set(told);
+        let now = Leadership::of(told);
+        let Leadership { role, leader, epoch, seq, .. } = now;
+        if let Some(reason) = now.reason {
+            self.history.push(Change { seq, time: SystemTime::now(), role, leader, epoch, reason });
         }
-        if now.is_self() && (!before.is_self() || epoch != before.epoch) {
-            now.term += 1;
-        }
-        let seq = now.seq;
-        self.history.push(Change { seq, time: SystemTime::now(), role, leader, epoch, reason });
-        self.lease_until.set(now.lease_until);
         self.latest.send_replace(now);
-        seq
+    }
+
+    /// Publishes a change of what was told last.
+    pub(super) fn change(&self, news: News) {
+        let mut told = self.told.get();
+        told.change(news);
+        self.publish(told);
     }
 
     /// The node's own lease lasts until then. No reader is woken for that.
     pub(super) fn renew(&self, lease: Option<Lease>) {
         let until = lease.map(|lease| lease.until);
-        if self.lease_until.replace(until) != until {
-            self.latest.send_if_modified(|now| {
-                now.lease_until = until.filter(|_| now.is_self());
-                false
-            });
+        self.latest.send_if_modified(|now| {
+            now.lease_until = until.filter(|_| now.is_self());
+            false
+        });
+    }
+}
+
+impl Leadership {
+    /// What a program is told.
+    fn of(told: Told) -> Self {
+        let since = Instant::now();
+        Self {
+            node: told.node(),
+            role: told.role(),
+            leader: told.leader(),
+            epoch: told.epoch(),
+            lease_until: told.lease().map(|lease| lease.until),
+            reason: told.reason(),
+            seq: told.seq(),
+            since,
+            term: told.terms(),
+            lost: told.lost(),
         }
     }
 }
@@ -239,7 +230,7 @@ impl Publisher {
 impl Drop for Publisher {
     fn drop(&mut self) {
         let (role, reason) = (Role::NotStarted, Reason::LEFT);
-        self.publish(News { role, leader: None, epoch: None, lease: None, reason });
+        self.change(News { role, leader: None, epoch: None, lease: None, reason });
     }
 }
 

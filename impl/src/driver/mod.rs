@@ -1,10 +1,10 @@
 //! The tokio side: takes a node into the real world, and tells the program which node leads.
 //!
-//! Thin on purpose: every decision is the node's. One task owns the node; messages reach it through
-//! a bounded queue; a program that wants to know which node leads watches the latest value. Beside
-//! the clock and the links there are two ports: [storage](crate::storage) for what must survive a
-//! crash, and [failure detectors](crate::detector) for the members that the protocol has watched.
-//! A protocol that needs neither gets neither.
+//! Thin on purpose: every decision is the [member](crate::member)'s. One task owns it; messages
+//! reach it through a bounded queue; a program that wants to know which node leads watches the
+//! latest value. Beside the clock and the links there are two ports: [storage](crate::storage) for
+//! what must survive a crash, and [failure detectors](crate::detector) for the members that the
+//! protocol has watched. A protocol that needs neither gets neither.
 
 mod actor;
 mod disk;
@@ -14,12 +14,9 @@ mod handle;
 mod history;
 mod leadership;
 mod order;
-mod pause;
-pub mod unsaved;
-mod watch;
 mod work;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -35,7 +32,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::Actor;
 use self::disk::Disk;
-use self::gate::Gate;
+use self::gate::Asks;
 pub use self::gate::{Approach, Preparation};
 pub use self::guard::Guard;
 use self::guard::{Lessee, Lessor};
@@ -44,15 +41,13 @@ pub use self::history::{Change, History};
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
 use self::order::Order;
-pub use self::order::RequestError;
-use self::pause::Awake;
-use self::unsaved::Unsaved;
-use self::watch::Watch;
 pub use self::work::Work;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
 use crate::log;
-use crate::protocol::{Core, Node, NodeId, Time};
+pub use crate::member::RequestError;
+use crate::member::{Member, Setup};
+use crate::protocol::{Core, Node, NodeId};
 use crate::status::{Counters, StatusReport};
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
@@ -154,8 +149,8 @@ impl Election {
         let listener = listen(&config).await?;
         let storage = open(&config)?;
         let (orders, ordered) = order::channel();
-        let (gate, preparation) = Gate::new(orders.clone());
-        let election = Self::start(config, listener, storage, (orders, ordered), Some(gate))?;
+        let (asks, preparation) = Asks::new(orders.clone());
+        let election = Self::start(config, listener, storage, (orders, ordered), Some(asks))?;
         Ok((election, preparation))
     }
 
@@ -199,7 +194,7 @@ impl Election {
         listener: TcpListener,
         mut storage: Kept<C>,
         (orders, ordered): (mpsc::Sender<Order>, mpsc::Receiver<Order>),
-        gate: Option<Gate>,
+        asks: Option<Asks>,
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
         let credentials = Current::new(config.credentials()?);
@@ -207,18 +202,18 @@ impl Election {
         let node = Node::<C>::new(config.core().clone(), durable, rand::random())
             .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
         let clock = SystemClock;
-        let (watch, silence) = watching(&config, clock.now())?;
+        let setup = setup(&config, storage.is_some(), asks.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lessee, lessor) = Lessee::new(clock);
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
-        let lifetime = C::message_lifetime(config.core());
+        let lifetime = setup.lifetime;
         let others = config.addresses().filter(|&(id, _)| id != config.node());
         let links = Links::new(others, lifetime, clock);
         let links = if config.suspects_refused() { links } else { links.believing_in_all() };
         let observers = config.observers().collect();
-        let disk = Disk::new(storage, silence, clock.now());
+        let disk = Disk::new(storage);
         let report = reporter(
             hello.clone(),
             observers,
@@ -240,24 +235,20 @@ impl Election {
         let handle =
             Handle { leadership, history, lessor, orders, report, without_lease, incarnation };
         greet(&config, incarnation, address);
+        let member = Member::new(node, &setup, clock.now());
         let actor = Actor {
-            node,
+            member,
             links,
             disk,
-            unsaved: Unsaved::new(lifetime, config.addresses().count()),
-            healthy: true,
-            watch,
             publisher,
             lessee,
+            asks,
             ignored,
             incarnation,
-            handovers: Vec::new(),
             clock,
-            wake: None,
-            awake: Awake::new(silence, clock.now()),
-            resume: None,
-            frozen: None,
-            gate,
+            asked: 0,
+            answers: BTreeMap::new(),
+            end: None,
         };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
@@ -327,7 +318,7 @@ async fn take_part<C: Core>(
     (arrivals, orders): (mpsc::Receiver<Arrival<C::Message>>, mpsc::Receiver<Order>),
     stopped: CancellationToken,
 ) -> Result<(), StorageError> {
-    let (told, node) = (stopped.clone(), actor.node.status().id.get());
+    let (told, node) = (stopped.clone(), actor.id());
     let result = tokio::select! {
         result = actor.run(arrivals, orders, stopped) => result,
         // Without a link the node would go on half deaf: it ends instead.
@@ -389,19 +380,22 @@ fn greet<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr)
     }
 }
 
-/// The failure detectors, if the protocol has some, and for how long a leader may do nothing: with
-/// detectors no longer than a few of their heartbeats.
-fn watching<C: Runnable>(
+/// What the member is told before it starts. With detectors, a leader may do nothing for no longer
+/// than a few of their heartbeats.
+fn setup<C: Runnable>(
     config: &Config<C>,
-    now: Time,
-) -> Result<(Option<Watch>, Duration), JoinError> {
-    let silence = C::silence(config.core());
-    if !C::DETECTOR {
-        return Ok((None, silence));
+    stores: bool,
+    prepares: bool,
+) -> Result<Setup, JoinError> {
+    let mut setup = Setup::of::<C>(config.core(), config.addresses().count());
+    (setup.stores, setup.prepares) = (stores, prepares);
+    if C::DETECTOR {
+        let watches = *config.detection();
+        setup.silence = setup.silence.min(watches.heartbeat * 3);
+        setup.bound = setup.silence;
+        setup.detection = Some((watches, watches.check()?));
     }
-    let detection = config.detection();
-    let watch = Watch::new(detection, detection.check()?, now);
-    Ok((Some(watch), silence.min(detection.heartbeat * 3)))
+    Ok(setup)
 }
 
 /// Which run of the node this is. Two processes that started within a nanosecond on clocks that

@@ -1,12 +1,13 @@
-//! What the program asks of its node while that takes part, and why it may not be done.
+//! What the program asks of its node while that takes part.
 
 use std::time::Duration;
 
-use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Handle;
-use crate::protocol::{NodeId, Request};
+use crate::member::RequestError;
+pub(super) use crate::member::What;
+use crate::protocol::NodeId;
 
 /// Where an answer goes.
 pub(super) type Answer = oneshot::Sender<Result<Option<NodeId>, RequestError>>;
@@ -19,64 +20,9 @@ pub(super) struct Order {
     pub(super) answer: Answer,
 }
 
-/// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// To hand over to this node, or to one that follows.
-    HandOver(Option<NodeId>),
-    /// To hand over if it leads, and not to run for so long.
-    StepDown(Duration),
-    /// Not to run for so long, but to go on leading if it does.
-    Freeze(Duration),
-    /// To be told whether the machine is fit to lead.
-    Healthy(bool),
-    /// Only to answer.
-    Answer,
-    /// To be told that the program is prepared, since the node came to lead for the so manieth
-    /// time.
-    Prepared(u64),
-    /// To be told that it cannot prepare itself, and not to run for so long.
-    Unprepared(u64, Duration),
-}
-
 /// Orders that wait. One at a time is answered.
 pub(super) fn channel() -> (mpsc::Sender<Order>, mpsc::Receiver<Order>) {
     mpsc::channel(16)
-}
-
-/// Why a node does not do what it was asked.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// The protocol has no such thing.
-    #[error("nodes of protocol {protocol} do not hand over: choose the protocol quorum for that")]
-    Unsupported {
-        /// Which protocol.
-        protocol: &'static str,
-    },
-    /// Only a leader can hand over.
-    #[error("node {node} does not lead: ask the leader")]
-    NotLeading {
-        /// Which node.
-        node: NodeId,
-    },
-    /// The node that is to lead instead is this one, or no member.
-    #[error("node {to} cannot take over from node {node}: name another member")]
-    NoSuccessor {
-        /// Which node was asked.
-        node: NodeId,
-        /// Which was to lead instead.
-        to: NodeId,
-    },
-    /// The node that is to lead instead only observes.
-    #[error("node {to} only observes, and never leads: name a member that votes")]
-    Observer {
-        /// Which was to lead instead.
-        to: NodeId,
-    },
-    /// The node takes part no longer.
-    #[error("the node takes part no longer")]
-    Stopped,
 }
 
 /// What can be asked of a node. The answer comes when the node has done its part, and tells which
@@ -156,22 +102,5 @@ impl Handle {
         let stopped = |_| RequestError::Stopped;
         self.orders.send(Order { what, answer }).await.map_err(|_| RequestError::Stopped)?;
         answered.await.map_err(stopped)?
-    }
-}
-
-impl What {
-    /// What the core is asked, if anything, and which node is next, if `follower` is the one that
-    /// would be.
-    pub(super) fn request(self, follower: Option<NodeId>) -> (Option<Request>, Option<NodeId>) {
-        match self {
-            Self::HandOver(to) => {
-                let next = to.or(follower);
-                (Some(Request::Yield(next)), next)
-            }
-            Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
-            Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
-            Self::Unprepared(_, time) => (Some(Request::StepDown(follower, time)), follower),
-            Self::Answer | Self::Prepared(_) | Self::Healthy(_) => (None, None),
-        }
     }
 }

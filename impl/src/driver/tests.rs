@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use tokio::sync::mpsc;
 
-use super::actor::LONGEST_SLEEP;
 use super::*;
 use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};
+use crate::member::{End, Event, LONGEST_SLEEP};
 use crate::protocol::{self, Belief, Context, Core, Input, Members, NodeId, Reason, Role, Time};
 use crate::transport::frame::{self, Frame};
 use crate::transport::handshake;
@@ -182,35 +182,69 @@ struct Hands {
     stop: CancellationToken,
 }
 
-/// The loop around a node without links and storage, and what its program sees. A leader may do
-/// nothing for `silence`.
+/// A leader may do nothing for `silence`, and a storage may take `bound`.
+fn may_take(silence: Duration, bound: Duration) -> Setup {
+    let (stores, prepares, detection) = (false, false, None);
+    Setup { silence, lifetime: ms(1_000), members: 3, stores, bound, prepares, detection }
+}
+
+/// The loop around a node without links, and what its program sees.
 fn around<C: Core>(
     node: Node<C>,
-    silence: Duration,
+    setup: Setup,
+    storage: Option<Box<dyn Storage<C::Durable>>>,
     clock: &ManualClock,
 ) -> (Actor<C, ManualClock>, LeadershipWatch, Lessor) {
     let (publisher, leadership, _) = Publisher::new(node.status().id);
     let (lessee, lessor) = Lessee::new(clock.clone());
+    let setup = Setup { stores: storage.is_some(), ..setup };
     let actor = Actor {
-        node,
+        member: Member::new(node, &setup, clock.now()),
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
-        disk: Disk::new(None, silence, clock.now()),
-        unsaved: Unsaved::new(ms(1_000), 3),
-        healthy: true,
-        watch: None,
+        disk: Disk::new(storage),
         publisher,
         lessee,
+        asks: None,
         ignored: Arc::default(),
         incarnation: 1,
-        handovers: Vec::new(),
         clock: clock.clone(),
-        wake: None,
-        awake: Awake::new(silence, clock.now()),
-        resume: None,
-        frozen: None,
-        gate: None,
+        asked: 0,
+        answers: BTreeMap::new(),
+        end: None,
     };
     (actor, leadership, lessor)
+}
+
+/// One thing after the other, as the loop does them.
+impl<C: Core> Actor<C, ManualClock> {
+    async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
+        let event = match input {
+            Input::Boot => Event::Boot,
+            Input::Receive { from, message } => Event::Received { from, message },
+            other => {
+                self.member.put(other);
+                Event::Woke
+            }
+        };
+        self.take(event).await;
+        self.result()
+    }
+
+    /// Returns when all states of the node are durable, and what waited for them is done.
+    async fn save_all(&mut self) -> Result<(), StorageError> {
+        while self.member.is_behind() && self.end.is_none() {
+            let answer = self.disk.answered().await;
+            self.take(Event::Stored(answer)).await;
+        }
+        self.result()
+    }
+
+    fn result(&mut self) -> Result<(), StorageError> {
+        match self.end {
+            Some(End::Failed) => Err(self.disk.failure()),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) {
@@ -218,10 +252,9 @@ fn node(detection: Option<&Detection>) -> (Actor<Recorder, ManualClock>, Hands) 
     let Ok(node) = Node::new(Config { id: id(1), members, timing: () }, None, 0);
     let (clock, records) = (ManualClock::new(), Records::default());
     let (arrivals, inbox) = mpsc::channel(16);
-    let (mut actor, ..) = around(node, ms(1_000), &clock);
-    actor.disk = Disk::new(Some(Box::new(records.clone())), ms(60_000), clock.now());
-    actor.watch = detection
-        .map(|detection| Watch::new(detection, detection.check().expect("good"), clock.now()));
+    let detection = detection.map(|detection| (*detection, detection.check().expect("good")));
+    let setup = Setup { detection, ..may_take(ms(1_000), ms(60_000)) };
+    let (actor, ..) = around(node, setup, Some(Box::new(records.clone())), &clock);
     let (ignored, inbox) = (Arc::clone(&actor.ignored), Some(inbox));
     let stop = CancellationToken::new();
     (actor, Hands { clock, records, ignored, arrivals, inbox, stop })
@@ -281,7 +314,7 @@ async fn only_the_wake_up_that_was_asked_for_last_counts() {
         (says(Order::Arm(5_000)), LONGEST_SLEEP),
     ] {
         actor.step(input).await.expect("no disk to fail");
-        assert_eq!(actor.until_wake(), wait, "{input:?}");
+        assert_eq!(actor.member.wait(actor.clock.now()), wait, "{input:?}");
     }
 }
 
@@ -310,6 +343,16 @@ async fn nothing_follows_from_what_could_not_be_made_durable() {
     let result = result.expect("it stops by itself").expect("no panic");
     assert!(matches!(result, Err(StorageError::Missing)));
     assert_eq!(hands.records.all(), [], "it takes part no longer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_without_a_storage_stops_when_it_has_to_remember_something() {
+    let (mut actor, _hands) = node(None);
+    actor.disk = Disk::new(None);
+    actor.step(Input::Boot).await.expect("nothing to save");
+    let result = actor.step(says(Order::Note(1))).await;
+    assert!(matches!(result, Err(StorageError::Missing)), "{result:?}");
+    assert!(actor.member.leaves());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,19 +1,15 @@
-//! Work that only a leader may do, and that its node waits for before it leads no longer.
-//!
-//! A core that stops leading before its lease is over has decided so, and nothing of it has left
-//! the node yet: no grant, no message. The loop asks all work to end then, and holds that back
-//! until it has ended. It renews nothing meanwhile, so the lease is the bound: once it is over, no
-//! guard is valid, and no node needs to be told anything.
-
-use std::time::Duration;
+//! Work that only a leader may do, and that its node waits for before it leads no longer: what the
+//! program has under way, and who waits for it. When it has to end, its [member](crate::member)
+//! decides.
 
 use tokio::sync::watch;
 
-use super::actor::{Actor, LONGEST_SLEEP};
+use super::actor::Actor;
 use super::guard::Guard;
 use super::leadership::LeadershipWatch;
 use crate::clock::Clock;
-use crate::protocol::{Core, Epoch, Lease};
+use crate::member::Event;
+use crate::protocol::{Core, Epoch};
 
 /// Work that only a leader may do, under way: a [`Guard`] that the node waits for.
 ///
@@ -52,8 +48,8 @@ impl Works {
     }
 
     /// Whether the loop around the node waits for it from here on.
-    fn await_it(&self, awaited: bool) {
-        self.0.send_modify(|state| state.awaited = awaited);
+    pub(super) fn await_it(&self, awaited: bool) {
+        self.0.send_if_modified(|state| std::mem::replace(&mut state.awaited, awaited) != awaited);
     }
 
     /// Waits until the loop around the node waits for work. If it does already, at once.
@@ -113,34 +109,24 @@ impl Drop for Work {
 }
 
 impl<C: Core, K: Clock> Actor<C, K> {
-    /// Waits until the work of a leadership that is given up has ended, for as long as its lease
-    /// lasts.
-    pub(super) async fn end_work(&mut self, lease: Lease) {
-        if self.lessee.works().end(lease.epoch) {
-            return;
+    /// Ends the work of this epoch. Returns that it has ended, if none is under way.
+    pub(super) fn end_work(&self, epoch: Epoch) -> Option<Event<C::Message>> {
+        if self.lessee.works().end(epoch) {
+            return Some(Event::WorkEnded);
         }
-        let (node, epoch) = (self.node.status().id.get(), lease.epoch.number());
+        let (node, epoch) = (self.id(), epoch.number());
         tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
         self.lessee.works().await_it(true);
-        let ended = self.work_ends(lease).await;
-        self.lessee.works().await_it(false);
-        if !ended {
-            tracing::warn!(node, epoch, "the work has not ended, and the lease is over");
-        }
+        None
     }
 
-    /// Waits for the work as long as this lease lasts. Whether it has ended.
-    async fn work_ends(&mut self, lease: Lease) -> bool {
-        loop {
-            let left = lease.until.since(self.clock.now());
-            if left == Duration::ZERO {
-                return false;
-            }
-            tokio::select! {
-                biased;
-                () = self.lessee.works().ended() => return true,
-                () = tokio::time::sleep(left.min(LONGEST_SLEEP)) => {}
-            }
+    /// Waits until the work has ended, for as long as the member says.
+    pub(super) async fn work_ends(&mut self) -> Event<C::Message> {
+        let longest = self.member.wait(self.clock.now());
+        tokio::select! {
+            biased;
+            () = self.lessee.works().ended() => Event::WorkEnded,
+            () = tokio::time::sleep(longest) => Event::Woke,
         }
     }
 }

@@ -182,9 +182,10 @@ impl<M> Links<M> {
         }
     }
 
-    /// Whether the process of this peer [is gone](presence), as far as this node can see.
-    pub(crate) fn is_gone(&self, node: NodeId) -> bool {
-        self.gone.is_some() && self.peers.get(&node).is_some_and(|peer| peer.presence.is_gone())
+    /// The peers whose processes [are gone](presence), as far as this node can see.
+    pub(crate) fn gone(&self) -> BTreeSet<NodeId> {
+        let is_gone = |peer: &&Arc<Peer<M>>| self.gone.is_some() && peer.presence.is_gone();
+        self.peers.values().filter(is_gone).map(|peer| peer.id).collect()
     }
 
     /// Sends a message as soon as there is a connection, unless it is too old by then.

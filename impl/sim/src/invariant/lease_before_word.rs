@@ -11,7 +11,7 @@ pub(super) struct LeaseBeforeWord;
 impl Invariant for LeaseBeforeWord {
     fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {
         let Fact::Sent { from, says: Says::Leads(epoch), led, .. } = fact else { return Ok(()) };
-        if led == Some(Some(epoch)) {
+        if led {
             return Ok(());
         }
         Err(format!("n{} speaks as leader of epoch {epoch} without a lease", view.nodes[from].id))

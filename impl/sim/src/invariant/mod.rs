@@ -14,8 +14,12 @@ mod epochs_in_order;
 mod first_leader_stays;
 mod grants_stand;
 mod lease_before_word;
+mod loss_before_word;
 mod one_leader_per_epoch;
+mod pause_is_a_loss;
+mod prepared_first;
 mod settles;
+mod stalled_disk_is_a_loss;
 
 /// What an observer sees of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +32,12 @@ pub struct Face {
     pub role: Role,
     /// The node that it takes for the leader.
     pub leader: Option<NodeId>,
-    /// What it believes to hold as a leader.
+    /// What its program believes to hold as a leader.
     pub term: Option<Term>,
+    /// The work of its program that is not done yet, which only a leader may do.
+    pub work: Option<Term>,
+    /// Whether its program has prepared itself for the leadership that it was asked about last.
+    pub prepared: bool,
     /// What a crash at this moment would leave.
     pub durable: Option<Granted>,
 }
@@ -45,10 +53,10 @@ pub struct Term {
 }
 
 impl Face {
-    /// What it holds as a leader at this moment, if its lease lasts.
+    /// What its program holds, or still does, as a leader at this moment, if its lease lasts.
     #[must_use]
     pub fn leads(&self, at: Moment) -> Option<Term> {
-        self.term.filter(|term| at < term.until)
+        self.term.into_iter().chain(self.work).find(|term| at < term.until)
     }
 }
 
@@ -89,8 +97,19 @@ pub enum Fact {
         to: NodeId,
         /// What it says.
         says: Says,
-        /// In which epoch the sender led, by its own clock, when it handled what this follows from.
-        led: Option<Option<u64>>,
+        /// Whether the sender led the epoch that it speaks of, by its own clock, when it handled what
+        /// this may follow from.
+        led: bool,
+    },
+    /// The process of the node at this place waits for something to happen.
+    Waits {
+        /// The place of the node.
+        node: usize,
+        /// Whether it led before a pause of its process, or of its disk, and leads since, and the
+        /// others have not had the time to hear so.
+        paused: bool,
+        /// Whether something of it waits for a disk that has not answered in time.
+        stalled: bool,
     },
     /// Time has passed.
     Passed,
@@ -134,6 +153,24 @@ pub const ALL: &[(&str, &str, Make)] = &[
     ("lease-before-word", "a leader whose lease is over sends nothing as leader", || {
         Box::new(lease_before_word::LeaseBeforeWord)
     }),
+    (
+        "loss-before-word",
+        "a program knows that its node leads no longer before the node grants another epoch",
+        || Box::new(loss_before_word::LossBeforeWord),
+    ),
+    (
+        "pause-is-a-loss",
+        "a program whose process was paused leads no longer until the others can have heard of it",
+        || Box::new(pause_is_a_loss::PauseIsALoss),
+    ),
+    ("prepared-first", "no program leads before it has prepared itself", || {
+        Box::new(prepared_first::PreparedFirst)
+    }),
+    (
+        "stalled-disk-is-a-loss",
+        "no program leads while its node can say nothing because of its disk",
+        || Box::new(stalled_disk_is_a_loss::StalledDiskIsALoss),
+    ),
     ("first-leader-stays", "a leader that a majority hears is not deposed", || {
         Box::<first_leader_stays::FirstLeaderStays>::default()
     }),

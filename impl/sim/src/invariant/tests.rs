@@ -20,6 +20,8 @@ fn nodes() -> Vec<Face> {
         role: Role::Follower,
         leader: None,
         term: None,
+        work: None,
+        prepared: true,
         durable: Some(granted),
     };
     [1, 2, 3].map(face).to_vec()
@@ -100,14 +102,14 @@ fn a_grant_is_durable_and_given_once() {
     let nodes = nodes();
     let grant = |to, epoch| {
         let says = Says::Grants(epoch);
-        (5, nodes.as_slice(), Fact::Sent { from: 0, to: id(to), says, led: None })
+        (5, nodes.as_slice(), Fact::Sent { from: 0, to: id(to), says, led: false })
     };
     let name = "grants-stand";
     assert_eq!(says(name, &[grant(3, 1), grant(3, 1)]), Ok(()), "the same grant again");
     assert!(says(name, &[grant(3, 2)]).is_err(), "not durable");
     assert!(says(name, &[grant(2, 1)]).is_err(), "durable for another");
     assert!(says(name, &[grant(3, 1), grant(2, 1)]).is_err(), "to two");
-    let claim = Fact::Sent { from: 0, to: id(2), says: Says::Claims(1), led: None };
+    let claim = Fact::Sent { from: 0, to: id(2), says: Says::Claims(1), led: false };
     assert!(says(name, &[(5, &nodes, claim)]).is_err(), "a claim is a grant to oneself");
 }
 
@@ -119,9 +121,63 @@ fn only_a_lease_gives_the_word() {
         [(5, nodes.as_slice(), Fact::Sent { from: 2, to: id(1), says, led })]
     };
     let name = "lease-before-word";
-    assert_eq!(says(name, &word(Some(Some(4)))), Ok(()));
-    assert!(says(name, &word(Some(Some(3)))).is_err(), "of another epoch");
-    assert!(says(name, &word(None)).is_err(), "without a lease");
+    assert_eq!(says(name, &word(true)), Ok(()));
+    assert!(says(name, &word(false)).is_err());
+}
+
+#[test]
+fn a_program_loses_before_its_node_gives_the_next_epoch_away() {
+    let mut led = nodes();
+    leading(&mut led, 2, 4, 10);
+    let mut works = nodes();
+    works[2].work = led[2].term;
+    let name = "loss-before-word";
+    let word = |at, nodes, says| [(at, nodes, Fact::Sent { from: 2, to: id(1), says, led: false })];
+    for nodes in [led.as_slice(), &works] {
+        for gives in [Says::Grants(5), Says::Gives(5, id(2)), Says::Claims(5)] {
+            assert!(says(name, &word(9, nodes, gives)).is_err(), "{gives:?}");
+            assert_eq!(says(name, &word(10, nodes, gives)), Ok(()), "its lease is over");
+        }
+        assert_eq!(says(name, &word(9, nodes, Says::Claims(4))), Ok(()), "what it leads");
+        assert_eq!(says(name, &word(9, nodes, Says::Leads(5))), Ok(()), "it gives nothing away");
+    }
+}
+
+#[test]
+fn work_is_as_good_as_a_leader() {
+    let mut both = nodes();
+    leading(&mut both, 1, 2, 99);
+    both[2].work = Some(Term { epoch: Some(1), until: Moment(10) });
+    let name = "at-most-one-leader";
+    assert_eq!(says(name, &[(10, &both, Fact::Changed(1))]), Ok(()), "its lease is over");
+    assert!(says(name, &[(9, &both, Fact::Changed(1))]).is_err());
+}
+
+#[test]
+fn a_program_does_not_lead_when_its_process_or_its_disk_stood_still() {
+    let mut led = nodes();
+    leading(&mut led, 2, 1, 10);
+    let none = nodes();
+    let waits = |paused, stalled| Fact::Waits { node: 2, paused, stalled };
+    let cases = [
+        ("pause-is-a-loss", waits(true, false), waits(false, true)),
+        ("stalled-disk-is-a-loss", waits(false, true), waits(true, false)),
+    ];
+    for (name, fact, other) in cases {
+        assert!(says(name, &[(5, &led, fact)]).is_err(), "{name}");
+        assert_eq!(says(name, &[(5, &none, fact)]), Ok(()), "{name}: it knows");
+        assert_eq!(says(name, &[(5, &led, other)]), Ok(()), "{name}: another reason");
+    }
+}
+
+#[test]
+fn a_program_prepares_itself_before_it_leads() {
+    let mut led = nodes();
+    leading(&mut led, 2, 1, 10);
+    let name = "prepared-first";
+    assert_eq!(says(name, &[(5, &led, Fact::Changed(2))]), Ok(()));
+    led[2].prepared = false;
+    assert!(says(name, &[(5, &led, Fact::Changed(2))]).is_err());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bellwether::protocol::bully::{Bully as Core, Config, Timing};
 use bellwether::protocol::{Members, NodeId};
 
-use super::Subject;
+use super::{OF_THE_MEMBER, Subject};
 use crate::wrong::Wrong;
 
 /// The bully with its usual configuration. It promises that all agree in the end, and that is all
@@ -16,7 +16,8 @@ pub struct Bully;
 impl Subject for Bully {
     const NAME: &'static str = "bully";
     const PERSISTS: bool = false;
-    const PROMISES: &'static [&'static [&'static str]] = &[&["stabilises"]];
+    const LEASES: bool = false;
+    const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, &["stabilises"]];
     const PROMISES_IN_PEACE: &'static [&'static str] = &[];
     type Core = Core;
 

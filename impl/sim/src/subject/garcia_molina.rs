@@ -5,7 +5,7 @@ use std::time::Duration;
 use bellwether::protocol::garcia_molina::{Config, GarciaMolina as Core, Timing};
 use bellwether::protocol::{Members, NodeId};
 
-use super::Subject;
+use super::{OF_THE_MEMBER, Subject};
 use crate::wrong::Wrong;
 
 /// The bully of 1982 with its usual configuration.
@@ -15,7 +15,8 @@ pub struct GarciaMolina;
 impl Subject for GarciaMolina {
     const NAME: &'static str = "garcia-molina";
     const PERSISTS: bool = true;
-    const PROMISES: &'static [&'static [&'static str]] = &[&["stabilises"]];
+    const LEASES: bool = false;
+    const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, &["stabilises"]];
     const PROMISES_IN_PEACE: &'static [&'static str] = &[];
     type Core = Core;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::{Core, Members, Node, NodeId, Role, Time};
+use bellwether::protocol::{Core, Members, NodeId};
 
 use crate::wrong::Wrong;
 
@@ -15,12 +15,17 @@ pub use bully::Bully;
 pub use garcia_molina::GarciaMolina;
 pub use quorum::{Quorum, QuorumDwell, QuorumPreemptive};
 
+/// What every member promises, whatever its protocol.
+const OF_THE_MEMBER: &[&str] = &["pause-is-a-loss", "prepared-first", "stalled-disk-is-a-loss"];
+
 /// A protocol with a configuration.
 pub trait Subject: Send + Sync + 'static {
     /// What it is called in a [code](crate::code::Code).
     const NAME: &'static str;
     /// Whether the core makes anything durable.
     const PERSISTS: bool;
+    /// Whether a leader has a lease; without one it leads until it learns of another leader.
+    const LEASES: bool;
     /// The names of the [invariants](crate::invariant::ALL) that it promises whatever the faults.
     const PROMISES: &'static [&'static [&'static str]];
     /// The names of those that it promises if one other node than the leader flaps.
@@ -30,12 +35,6 @@ pub trait Subject: Send + Sync + 'static {
 
     /// The configuration of one node.
     fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> <Self::Core as Core>::Config;
-
-    /// The leadership that a node believes to have. Without a word of the subject's own it has
-    /// neither an epoch nor an end.
-    fn leadership(node: &Node<Self::Core>) -> Option<Leadership> {
-        (node.status().role == Role::Leader).then_some(Leadership { epoch: None, until: None })
-    }
 
     /// What a message says to an observer: of grants and epochs, nothing.
     fn says(_: &<Self::Core as Core>::Message) -> Says {
@@ -55,15 +54,6 @@ pub trait Subject: Send + Sync + 'static {
     /// How long after the last fault all nodes agree on one leader, at the latest, if no message
     /// takes longer than `delay` and no sync.
     fn bound(nodes: usize, delay: Duration) -> Duration;
-}
-
-/// A node believes that it leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leadership {
-    /// In this epoch, if the protocol has epochs.
-    pub epoch: Option<u64>,
-    /// Until its lease is over by its own clock, if the protocol has leases.
-    pub until: Option<Time>,
 }
 
 /// A grant of an epoch.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use bellwether::protocol::quorum::{Config, Durable, Message, Preemption, Quorum as Core, Timing};
-use bellwether::protocol::{Members, Node, NodeId};
+use bellwether::protocol::{Members, NodeId};
 
-use super::{Granted, Leadership, Says, Subject};
+use super::{Granted, OF_THE_MEMBER, Says, Subject};
 use crate::wrong::Wrong;
 
 const ALWAYS: &[&str] = &[
@@ -15,6 +15,7 @@ const ALWAYS: &[&str] = &[
     "epochs-in-order",
     "grants-stand",
     "lease-before-word",
+    "loss-before-word",
 ];
 
 macro_rules! subjects {
@@ -26,17 +27,13 @@ macro_rules! subjects {
         impl Subject for $subject {
             const NAME: &'static str = $name;
             const PERSISTS: bool = true;
-            const PROMISES: &'static [&'static [&'static str]] = &[ALWAYS, &[$end]];
+            const LEASES: bool = true;
+            const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, ALWAYS, &[$end]];
             const PROMISES_IN_PEACE: &'static [&'static str] = &["first-leader-stays"];
             type Core = Core;
 
             fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> Config {
                 config($timing, members, id, wrong)
-            }
-
-            fn leadership(node: &Node<Core>) -> Option<Leadership> {
-                let lease = node.lease()?;
-                Some(Leadership { epoch: Some(lease.epoch.number()), until: Some(lease.until) })
             }
 
             fn says(message: &Message) -> Says {

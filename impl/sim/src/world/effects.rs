@@ -1,202 +1,187 @@
-//! What a node handles, and what follows from it. As in the driver, what depends on a state waits
-//! until that is durable, and the node goes on meanwhile: the same code decides what waits.
+//! What a node handles, and what its member wants done about it. This is what the driver is in the
+//! daemon: it owns sockets, files and timers, and decides nothing.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use bellwether::driver::unsaved::{Now, Step as Next};
-use bellwether::protocol::{Core, Event, Input, Node, NodeId, Output, Role};
+use bellwether::member::{Action, Ask, Event, Told, What};
+use bellwether::protocol::{Core, Epoch, NodeId, Reason};
 
 use crate::faults::Point;
-use crate::host::{Step, Word};
+use crate::host::{EventOf, MessageOf, Step};
 use crate::invariant::Fact;
+use crate::program;
 use crate::random::Random;
-use crate::subject::Subject;
+use crate::subject::{Says, Subject};
 use crate::wrong::Wrong;
 
-use super::{Happening, MessageOf, World};
+use super::{Happening, World};
 
 /// How long a sync takes.
 const SYNC: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(2));
 
 impl<S: Subject> World<S> {
-    /// A node handles one input; what follows from it is carried out next.
-    pub(super) fn handle(&mut self, node: usize, input: Input<MessageOf<S>>) {
-        self.counts.beside += u64::from(self.hosts[node].unsaved.is_behind());
-        self.open(node, input, false);
-        self.spring(node, Point::Handled);
-    }
-
-    /// A node notices that its disk has answered. Its deadlines come first, then what has waited.
-    pub(super) fn answer(&mut self, node: usize) {
-        let host = &mut self.hosts[node];
-        host.answered = false;
-        host.unsaved.saved();
-        self.open(node, Input::Wake, true);
-        self.spring(node, Point::Synced);
-    }
-
-    /// Opens a step.
-    fn open(&mut self, node: usize, input: Input<MessageOf<S>>, follows: bool) {
-        self.digest_of(node, &input);
-        if self.setting.trace {
-            match &input {
-                Input::Receive { from, message } => {
-                    self.note(node, format_args!("gets {message:?} from n{from}"));
-                }
-                Input::Boot => self.note(node, format_args!("starts")),
-                Input::Wake | Input::Suspect(_) | Input::Request(_) => {}
-            }
-        }
+    /// A member handles one event; what it wants done is done next.
+    pub(super) fn handle(&mut self, node: usize, event: EventOf<S>) {
+        self.note_event(node, &event);
         let now = self.time_of(node);
         let host = &mut self.hosts[node];
-        let Some(core) = &mut host.node else { return };
         let read = host.clock.read(self.now);
-        let leads = |core: &Node<S::Core>| {
-            S::leadership(core)
-                .filter(|leadership| leadership.until.is_none_or(|until| until > read))
-        };
-        let before = leads(core);
-        core.handle(now, input);
-        let pending = core.poll();
-        // It may have sent a round and then, of the same input, made way.
-        let led = leads(core).or(before);
+        let Some(member) = &mut host.member else { return };
+        let (follows, behind) = (matches!(event, Event::Stored(_)), member.is_behind());
+        self.counts.beside += u64::from(behind && !follows);
+        host.led.begin(behind || member.awaits_work());
+        // It may send a round and then, of the same event, make way.
+        let mut leads = vec![member.node().lease()];
+        let actions = member.handle(now, event);
+        leads.push(member.node().lease());
+        for lease in leads.into_iter().flatten().filter(|lease| lease.until > read) {
+            host.led.leads(lease.epoch.number());
+        }
         host.step = Some(Step {
-            sorted: false,
             follows,
-            beside: !follows && host.unsaved.is_behind(),
-            saves: matches!(pending, Some(Output::Persist(_))),
-            sends: matches!(pending, Some(Output::Send { .. })),
+            beside: behind && !follows,
+            saves: actions.iter().any(|action| matches!(action, Action::Save(_))),
+            sends: actions.iter().any(|action| matches!(action, Action::Send(..))),
             sent: 0,
-            led: led.map(|leadership| leadership.epoch),
-            first: VecDeque::new(),
-            pending,
         });
-    }
-
-    /// Carries out one effect of the step that is open, or ends the step.
-    pub(super) fn carry_out(&mut self, node: usize) {
-        let now = self.time_of(node);
-        let host = &mut self.hosts[node];
-        let Some(step) = &mut host.step else { return };
-        if !step.sorted {
-            return self.sort(node);
-        }
-        if let Some((to, word)) = step.first.pop_front() {
-            return self.send(node, to, word);
-        }
-        match host.unsaved.next(now) {
-            Some(Next::Send(to, word)) => return self.send(node, to, word),
-            Some(Next::Lead(event)) => return self.tell(node, event),
-            None => {}
-        }
-        if let Some(durable) = host.unsaved.begin() {
-            return self.write(node, durable);
-        }
-        let follows = step.follows;
-        self.publish(node);
-        self.spring(node, Point::Done);
-        let host = &mut self.hosts[node];
-        host.step = None;
-        if !follows && host.answered && host.runs() {
-            self.answer(node);
-        }
-    }
-
-    /// Sorts what a node wants done into what waits and what is done at once, and does that.
-    fn sort(&mut self, node: usize) {
-        let now = self.time_of(node);
-        let wrong = self.setting.wrong;
-        let host = &mut self.hosts[node];
-        let (Some(step), Some(core)) = (&mut host.step, &mut host.node) else { return };
-        step.sorted = true;
-        let passes = match wrong {
-            Some(Wrong::SendsFirst) => true,
-            Some(Wrong::Overtakes) => !step.saves,
-            _ => false,
+        let actions = match self.setting.wrong {
+            Some(Wrong::TellsLate) => host.tell_late(actions),
+            _ => actions,
         };
-        let mut told = Vec::new();
-        while let Some(output) = step.pending.take().or_else(|| core.poll()) {
-            let output = match output {
-                Output::Send { to, message } => {
-                    let word = Word { message, led: step.led };
-                    if passes {
-                        step.first.push_back((to, word));
-                        continue;
-                    }
-                    Output::Send { to, message: word }
-                }
-                Output::Event(event) if wrong == Some(Wrong::LeadsFirst) => {
-                    told.push(event);
-                    continue;
-                }
-                Output::Persist(durable) => Output::Persist(durable),
-                Output::Event(event) => Output::Event(event),
-                Output::WakeAt(wake) => Output::WakeAt(wake),
-            };
-            match host.unsaved.sort(now, output) {
-                Some(Now::Tell(event)) => told.push(event),
-                Some(Now::WakeAt(wake)) => host.wake = wake,
-                None => {}
+        host.actions.extend(actions);
+        if !host.leads() {
+            host.suspended = None;
+        }
+        self.observe(node);
+        self.spring(node, if follows { Point::Synced } else { Point::Handled });
+    }
+
+    /// Does the next thing that the member wants done, or ends the step.
+    pub(super) fn carry_out(&mut self, node: usize) {
+        let host = &mut self.hosts[node];
+        let Some(action) = host.actions.pop_front() else {
+            self.spring(node, Point::Done);
+            self.hosts[node].step = None;
+            return;
+        };
+        match action {
+            Action::Send(to, message) => self.send(node, to, message),
+            // No protocol that is simulated has failures detected for it.
+            Action::Beat => {}
+            Action::Save(durable) => {
+                self.note(node, format_args!("writes {durable:?}"));
+                self.ask_disk(node, Some(durable));
+                self.spring(node, Point::Written);
+            }
+            Action::Probe => self.ask_disk(node, None),
+            Action::Tell(told) => self.tell(node, told),
+            Action::Renew(lease) => {
+                host.program.renew(lease);
+                self.observe(node);
+            }
+            Action::Prepare(ask) => self.prepare(node, ask),
+            Action::EndWork(epoch) => self.end_work(node, epoch),
+            Action::Answer(_, answer) => self.note(node, format_args!("answers {answer:?}")),
+            Action::Stalled(problem) => self.note(node, format_args!("its disk: {problem:?}")),
+            Action::Log(line) => self.note(node, format_args!("{line:?}")),
+            Action::End(end) => {
+                self.note(node, format_args!("ends: {end:?}"));
+                let restarts = self.hosts[node].restarts.unwrap_or(self.now);
+                self.crash(node, restarts);
             }
         }
-        host.hold(wrong == Some(Wrong::LeadsFirst));
-        told.into_iter().for_each(|event| self.tell(node, event));
-        self.observe(node);
     }
 
-    /// The program is told something.
-    fn tell(&mut self, node: usize, event: Event) {
-        self.note(node, format_args!("{event}"));
-        let Event::RoleChanged { to, leader, .. } = event else { return };
-        let host = &mut self.hosts[node];
-        (host.told.role, host.told.leader) = (to, leader);
-        host.told.epoch = host.epoch(leader);
-        host.hold(self.setting.wrong == Some(Wrong::LeadsFirst));
-        self.observe(node);
-    }
-
-    /// The program knows what it may of the epoch and the lease.
-    fn publish(&mut self, node: usize) {
-        let host = &mut self.hosts[node];
-        let leads = |core: &Node<S::Core>| core.status().role == Role::Leader;
-        // Of its own epoch it is told when that is durable.
-        if !host.unsaved.is_behind() || !host.node.as_ref().is_some_and(leads) {
-            host.told.epoch = host.epoch(host.told.leader);
+    /// The program is told which node leads.
+    fn tell(&mut self, node: usize, told: Told) {
+        let (role, reason) = (told.role(), told.reason());
+        self.note(node, format_args!("is {role} for its program: {reason:?}"));
+        let wrong = self.setting.wrong;
+        if wrong == Some(Wrong::HidesStall) && reason == Some(Reason::STORAGE_STALLED) {
+            return;
         }
-        host.hold(self.setting.wrong == Some(Wrong::LeadsFirst));
+        self.hosts[node].program.tell(told, wrong == Some(Wrong::KeepsLease));
         self.observe(node);
     }
 
-    /// Begins a write.
-    fn write(&mut self, node: usize, durable: <S::Core as Core>::Durable) {
-        self.note(node, format_args!("writes {durable:?}"));
+    /// The program is asked to prepare itself. Now and then it cannot, while there are faults; a
+    /// leader of a protocol that cannot step down would then lead without it for good.
+    fn prepare(&mut self, node: usize, ask: Option<Ask>) {
+        let Some(Ask { number, .. }) = ask else { return };
+        let host = &mut self.hosts[node];
+        host.program.ask(number);
+        host.asked += 1;
+        let (life, ticket) = (host.life, host.asked);
+        let seeds = [self.setting.seed, 0x009a_7e00, node as u64, self.now.0];
+        let mut random = Random::of(&seeds);
+        let (low, high) = program::PREPARES;
+        let long = random.duration(low, high);
+        let refuses = S::Core::REQUESTS && random.chance(125) && self.now < self.setting.terms.calm;
+        let what = match refuses {
+            true => What::Unprepared(number, program::REFUSES_FOR),
+            false => What::Prepared(number),
+        };
+        let event = Event::Asked { ticket, what };
+        if self.setting.wrong == Some(Wrong::SkipsGate) {
+            return self.hosts[node].inbox.push_front(event);
+        }
+        self.push(self.now + long, Happening::Happens { node, life, event });
+    }
+
+    /// The program is asked to end its work. Now and then that takes longer than the lease lasts.
+    fn end_work(&mut self, node: usize, epoch: Epoch) {
+        let host = &mut self.hosts[node];
+        if !host.program.end(epoch) {
+            return host.inbox.push_front(Event::WorkEnded);
+        }
+        let seeds = [self.setting.seed, 0x0e2d_3042, node as u64, self.now.0];
+        let mut random = Random::of(&seeds);
+        let (usual, longest) = program::ENDS;
+        let most = if random.chance(100) { longest } else { usual };
+        let (life, long) = (host.life, random.duration(Duration::ZERO, most));
+        if self.setting.wrong == Some(Wrong::LeavesWork) {
+            host.inbox.push_front(Event::WorkEnded);
+        }
+        let event = Event::WorkEnded;
+        self.push(self.now + long, Happening::Happens { node, life, event });
+    }
+
+    /// The disk is asked to save something, or whether it could.
+    fn ask_disk(&mut self, node: usize, durable: Option<<S::Core as Core>::Durable>) {
         let mut random = Random::of(&[self.setting.seed, 0xd15c, node as u64, self.now.0]);
-        let waits = self.setting.wrong != Some(Wrong::SaysSynced);
-        let long = random.duration(SYNC.0, SYNC.1) * if waits { 1 } else { 20 };
+        let early = self.setting.wrong == Some(Wrong::SaysSynced);
+        let long = random.duration(SYNC.0, SYNC.1) * if early { 20 } else { 1 };
         let (at, host) = (self.now + long, &mut self.hosts[node]);
-        host.disk.writing = Some(durable);
-        host.disk.write += 1;
-        if !waits {
-            host.unsaved.saved();
-        }
-        let (life, write) = (host.life, host.disk.write);
-        self.push(at, Happening::Synced { node, life, write });
-        self.spring(node, Point::Written);
+        host.disk.writing = durable;
+        host.disk.request += 1;
+        host.disk.since = Some(self.now);
+        host.answered = early;
+        let (life, request) = (host.life, host.disk.request);
+        self.push(at, Happening::Synced { node, life, request });
     }
 
-    pub(super) fn synced(&mut self, node: usize, life: u64, write: u64) {
+    pub(super) fn synced(&mut self, node: usize, life: u64, request: u64) {
         let host = &mut self.hosts[node];
-        if host.life != life || host.disk.write != write {
+        if host.life != life || host.disk.request != request {
             return;
         }
         if host.stalled > 0 {
             host.held = true;
             return;
         }
+        let early = self.setting.wrong == Some(Wrong::SaysSynced);
+        let read = host.clock.read(self.now);
+        let busy = host.disk.since.take().map(|since| read.since(host.clock.read(since)));
+        if let (Some(setup), Some(busy)) = (&host.setup, busy)
+            && busy >= setup.bound
+            && host.is_behind()
+            && host.leads()
+        {
+            host.suspended = Some(read + setup.bound);
+        }
         host.disk.sync();
         host.held = false;
-        host.answered = self.setting.wrong != Some(Wrong::SaysSynced);
+        host.answered |= !early;
         self.counts.syncs += 1;
         self.note(node, format_args!("has synced"));
         self.observe(node);
@@ -204,8 +189,7 @@ impl<S: Subject> World<S> {
     }
 
     /// A message leaves a node.
-    fn send(&mut self, node: usize, to: NodeId, word: Word<MessageOf<S>>) {
-        let Word { message, led } = word;
+    fn send(&mut self, node: usize, to: NodeId, message: MessageOf<S>) {
         let host = &mut self.hosts[node];
         host.sent += 1;
         let (from, at) = (host.id, usize::from(to.get()) - 1);
@@ -220,7 +204,9 @@ impl<S: Subject> World<S> {
         for arrival in arrivals.into_iter().flatten() {
             self.push(arrival, Happening::Arrives { from, to: at, message });
         }
-        self.look(Fact::Sent { from: node, to, says: S::says(&message), led });
+        let says = S::says(&message);
+        let led = matches!(says, Says::Leads(epoch) if self.hosts[node].led.led(epoch));
+        self.look(Fact::Sent { from: node, to, says, led });
         let Some(step) = &mut self.hosts[node].step else { return };
         step.sent += 1;
         if step.sent == 1 {

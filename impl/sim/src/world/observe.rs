@@ -2,29 +2,45 @@
 
 use std::fmt;
 
-use bellwether::protocol::{Input, NodeId, Role};
+use bellwether::member::Event;
+use bellwether::protocol::{Epoch, Lease, NodeId, Role};
 
 use crate::clock::Moment;
+use crate::host::EventOf;
 use crate::invariant::{Face, Fact, Term, View};
 use crate::subject::Subject;
+use crate::wrong::Wrong;
 
-use super::{Broken, MessageOf, World, mix, outcome};
+use super::{Broken, World, mix, outcome};
 
 impl<S: Subject> World<S> {
     /// Looks at a node anew, and lets the invariants look if anything changed.
     pub(super) fn observe(&mut self, node: usize) {
         let host = &self.hosts[node];
-        let told = host.told;
-        let until = |until| host.clock.when(until);
+        let program = &host.program;
+        let lasts = |lease: Lease| Term {
+            epoch: Some(lease.epoch.number()),
+            until: host.clock.when(lease.until),
+        };
+        let believes = host.member.as_ref().map(|member| member.node());
+        let leads_first = self.setting.wrong == Some(Wrong::LeadsFirst);
+        let lease = match believes.filter(|_| leads_first) {
+            Some(node) => node.lease(),
+            None => program.lease(),
+        };
+        let for_ever =
+            || Term { epoch: program.epoch().map(Epoch::number), until: Moment(u64::MAX) };
         let face = Face {
             id: host.id,
-            up: host.node.is_some(),
-            role: told.role,
-            leader: told.leader,
-            term: told.leadership.map(|leadership| Term {
-                epoch: leadership.epoch,
-                until: leadership.until.map_or(Moment(u64::MAX), until),
-            }),
+            up: host.member.is_some(),
+            role: program.role(),
+            leader: program.leader(),
+            term: match S::LEASES {
+                true => lease.map(lasts),
+                false => program.leads().then(for_ever),
+            },
+            work: program.work().map(lasts),
+            prepared: !program.is_unprepared(),
             durable: host.disk.synced.as_ref().and_then(S::granted),
         };
         let before = &self.faces[node];
@@ -42,6 +58,20 @@ impl<S: Subject> World<S> {
             self.agreed = since.or(leader.map(|leader| (self.now, leader)));
         }
         self.look(Fact::Changed(node));
+    }
+
+    /// A process waits for something to happen.
+    pub(super) fn waits(&mut self, node: usize) {
+        let host = &self.hosts[node];
+        let now = host.clock.read(self.now);
+        if host.stale.is_some() {
+            return;
+        }
+        let (Some(setup), since) = (&host.setup, host.disk.since) else { return };
+        let busy = since.map(|since| now.since(host.clock.read(since)));
+        let stalled = host.is_behind() && busy.is_some_and(|busy| busy >= setup.bound);
+        let paused = host.suspended.is_some_and(|until| now < until);
+        self.look(Fact::Waits { node, paused, stalled });
     }
 
     /// The leader on which all nodes that are up agree.
@@ -72,12 +102,29 @@ impl<S: Subject> World<S> {
         }
     }
 
-    pub(super) fn digest_of(&mut self, node: usize, input: &Input<MessageOf<S>>) {
+    /// Something happens to a node: for the digest and the trace.
+    pub(super) fn note_event(&mut self, node: usize, event: &EventOf<S>) {
         use std::hash::{Hash, Hasher};
         let mut hasher = outcome::Fold(self.digest ^ self.now.0);
         (node as u64).hash(&mut hasher);
-        input.hash(&mut hasher);
+        std::mem::discriminant(event).hash(&mut hasher);
+        if let Event::Received { from, message } = event {
+            (from, message).hash(&mut hasher);
+        }
         self.digest = mix(hasher.finish());
+        if !self.setting.trace {
+            return;
+        }
+        match event {
+            Event::Received { from, message } => {
+                self.note(node, format_args!("gets {message:?} from n{from}"));
+            }
+            Event::Boot => self.note(node, format_args!("starts")),
+            Event::Asked { what, .. } => self.note(node, format_args!("is asked: {what:?}")),
+            Event::Stop => self.note(node, format_args!("is told to leave")),
+            Event::WorkEnded => self.note(node, format_args!("has ended its work")),
+            Event::Woke | Event::Stored(_) | Event::Heard { .. } | Event::Idle { .. } => {}
+        }
     }
 
     pub(super) fn note(&mut self, node: usize, what: fmt::Arguments<'_>) {

@@ -1,9 +1,12 @@
 //! How faults strike, and how they end.
 
-use bellwether::protocol::{Input, Request};
+use std::time::Duration;
+
+use bellwether::member::{Event, LONGEST_SLEEP, What};
+use bellwether::protocol::NodeId;
 
 use crate::clock::Moment;
-use crate::faults::{Blow, Fault, Hit, Point, Target};
+use crate::faults::{Blow, Fault, Hit, Point, Request, Target};
 use crate::host::Trap;
 use crate::network::Weather;
 use crate::random::Random;
@@ -28,7 +31,7 @@ impl<S: Subject> World<S> {
             }
             Blow::Pause(target) => {
                 let node = self.find(target);
-                if self.hosts[node].node.is_some() {
+                if self.hosts[node].member.is_some() {
                     self.struck[place] = Some((node, self.hosts[node].life));
                     self.stop(node);
                 }
@@ -46,6 +49,18 @@ impl<S: Subject> World<S> {
                 let node = self.find(target);
                 self.struck[place] = Some((node, 0));
                 self.hosts[node].stalled += 1;
+            }
+            Blow::Ask(target, request) => {
+                let node = self.find(target);
+                self.struck[place] = Some((node, self.hosts[node].life));
+                self.ask(node, what(request, until.since(self.now)));
+            }
+            Blow::Leave(target) => {
+                let node = self.find(target);
+                self.hosts[node].restarts = Some(until);
+                if self.hosts[node].member.is_some() {
+                    self.happens(node, Event::Stop);
+                }
             }
             Blow::Rate(target, ppm) => {
                 let node = self.find(target);
@@ -79,6 +94,9 @@ impl<S: Subject> World<S> {
                 }
             }
             (Blow::Stall(_), Some((node, _))) => self.unstall(node),
+            (Blow::Ask(_, Request::Unfit), Some((node, life))) if self.hosts[node].life == life => {
+                self.ask(node, What::Healthy(true));
+            }
             // At a rate that is right the clocks would agree again; they keep what they have until
             // another fault changes it, unless all faults are over.
             (Blow::Rate(..), Some((node, _))) if self.now >= self.setting.terms.calm => {
@@ -140,8 +158,8 @@ impl<S: Subject> World<S> {
         let host = &mut self.hosts[node];
         host.stalled -= 1;
         if host.stalled == 0 && host.held {
-            let (life, write) = (host.life, host.disk.write);
-            self.synced(node, life, write);
+            let (life, request) = (host.life, host.disk.request);
+            self.synced(node, life, request);
         }
     }
 
@@ -158,14 +176,22 @@ impl<S: Subject> World<S> {
     pub(super) fn resume(&mut self, node: usize) {
         let (now, host) = (self.now, &mut self.hosts[node]);
         host.stopped = host.stopped.saturating_sub(1);
-        if host.stopped > 0 || host.node.is_none() {
+        if host.stopped > 0 || host.member.is_none() {
             return;
         }
         let long = now.since(host.stopped_at);
+        let slept = host.clock.read(now).since(host.clock.read(host.stopped_at));
         match self.setting.wrong {
             Some(Wrong::ClockStops) => host.clock.lose(now, long),
             Some(Wrong::StaleTime) => host.stale = Some(host.clock.read(host.stopped_at)),
             _ => {}
+        }
+        // A wait that the member chose itself is no pause, and takes no longer than that.
+        if let Some(setup) = &host.setup
+            && slept >= setup.silence + LONGEST_SLEEP
+            && host.leads()
+        {
+            host.suspended = Some(host.clock.read(now) + setup.silence);
         }
         self.note(node, format_args!("goes on"));
         self.observe(node);
@@ -174,25 +200,23 @@ impl<S: Subject> World<S> {
         self.pump(node);
     }
 
-    /// A process crashes, and restarts then.
-    fn crash(&mut self, node: usize, restarts: Moment) {
-        if self.hosts[node].node.is_none() {
+    /// A process crashes, or ends, and restarts then.
+    pub(super) fn crash(&mut self, node: usize, restarts: Moment) {
+        if self.hosts[node].member.is_none() {
             return;
         }
         self.note(node, format_args!("crashes"));
         let mut random = Random::of(&[self.setting.seed, 0xc4a5, node as u64, self.now.0]);
-        let waits = self.setting.wrong != Some(Wrong::SaysSynced);
+        let early = self.setting.wrong == Some(Wrong::SaysSynced);
         let host = &mut self.hosts[node];
-        self.counts.unseen += host.unsaved.waiting() as u64;
+        self.counts.unseen += host.member.as_ref().map_or(0, |member| member.waiting() as u64);
         // What was written and not synced may be there or not.
-        if host.disk.writing.is_some() && waits && random.chance(500) {
+        if host.disk.writing.is_some() && !early && random.chance(500) {
             host.disk.sync();
         }
-        host.disk.writing = None;
         if self.setting.wrong == Some(Wrong::Forgets) && random.chance(500) {
             host.disk.synced = host.disk.older.take();
         }
-        host.stopped = 0;
         host.fall();
         let life = host.life;
         self.push(restarts.max(self.now), Happening::Starts { node, life });
@@ -213,14 +237,30 @@ impl<S: Subject> World<S> {
         }
     }
 
-    /// A node is asked for something; for measurements.
-    pub fn ask(&mut self, node: usize, request: Request) {
-        self.handle(node, Input::Request(request));
-        self.pump(node);
+    /// A node is asked for something.
+    pub fn ask(&mut self, node: usize, what: What) {
+        let host = &mut self.hosts[node];
+        if host.member.is_none() {
+            return;
+        }
+        host.asked += 1;
+        let ticket = host.asked;
+        self.happens(node, Event::Asked { ticket, what });
     }
 
     /// A node crashes for good; for measurements.
     pub fn remove(&mut self, node: usize) {
         self.crash(node, Moment(u64::MAX));
+    }
+}
+
+/// What a node is asked, for so long.
+fn what(request: Request, long: Duration) -> What {
+    let id = |place: usize| NodeId::new(u16::try_from(place + 1).unwrap_or(u16::MAX));
+    match request {
+        Request::HandOver(place) => What::HandOver(place.and_then(id)),
+        Request::StepDown => What::StepDown(long),
+        Request::Freeze => What::Freeze(long),
+        Request::Unfit => What::Healthy(false),
     }
 }

@@ -10,8 +10,9 @@ use super::*;
 use crate::clock::Clock as _;
 use crate::clock::tests::ManualClock;
 use crate::driver::guard::Lessee;
-use crate::driver::leadership::{News, Publisher};
+use crate::driver::leadership::Publisher;
 use crate::driver::order;
+use crate::member::News;
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
 struct Node {
@@ -47,7 +48,7 @@ impl Node {
         let role = if lease.is_some() { Role::Leader } else { Role::Follower };
         self.lessee.hold(lease);
         if (before.leader, before.epoch) != (leader, epoch) {
-            self.publisher.publish(News { role, leader, epoch, lease, reason: Reason::BOOTED });
+            self.publisher.change(News { role, leader, epoch, lease, reason: Reason::BOOTED });
         }
     }
 }

@@ -26,14 +26,16 @@ pub(super) async fn leader() -> Leader {
     leader_behind(None).await
 }
 
-async fn leader_behind(gate: Option<Gate>) -> Leader {
+async fn leader_behind(asks: Option<Asks>) -> Leader {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
-    let (mut actor, leadership, lessor) = around(node, Timing::DEFAULT.lease, &clock);
-    actor.disk = Disk::new(Some(Box::new(Memory::default())), ms(60_000), clock.now());
-    actor.gate = gate;
+    let setup = may_take(Timing::DEFAULT.lease, ms(60_000));
+    let setup = Setup { prepares: asks.is_some(), ..setup };
+    let (mut actor, leadership, lessor) =
+        around(node, setup, Some(Box::new(Memory::default())), &clock);
+    actor.asks = asks;
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);
     let inputs = [
@@ -49,15 +51,17 @@ async fn leader_behind(gate: Option<Gate>) -> Leader {
         actor.step(input).await.expect("it is in memory");
         actor.save_all().await.expect("it is in memory");
     }
-    // It has run all the time.
-    actor.awake.waits(clock.now(), ms(200));
-    actor.awake.runs(clock.now());
     Leader { actor, leadership, lessor, clock }
 }
 
 impl Leader {
     fn until(&self) -> Option<Time> {
         self.lessor.guard().and_then(|guard| guard.until())
+    }
+
+    async fn ask(&mut self, order: Order) {
+        let event = self.actor.ask(order);
+        self.actor.take(event).await;
     }
 
     /// Asks, and lets this node answer the invitation, if there is one.
@@ -67,13 +71,12 @@ impl Leader {
         invited: Option<u16>,
     ) -> Result<Option<NodeId>, RequestError> {
         let (answer, mut answered) = oneshot::channel();
-        self.actor.obey(Order { what, answer }).await.expect("it is in memory");
+        self.ask(Order { what, answer }).await;
         if let Some(from) = invited {
             assert!(answered.try_recv().is_err() && self.lessor.guard().is_some(), "it leads on");
             let challenge = Message::Challenge(Epoch::new(1));
             let input = Input::Receive { from: id(from), message: challenge };
             self.actor.step(input).await.expect("it is in memory");
-            self.actor.answer();
         }
         answered.try_recv().expect("answered")
     }
@@ -93,12 +96,12 @@ async fn a_leader_that_hands_over_does_not_lead_when_it_answers() {
 }
 
 /// Asks at each line of the log whether the guard is valid.
-struct Asks {
+struct WatchesGuard {
     guard: Guard,
     answers: Arc<Mutex<Vec<bool>>>,
 }
 
-impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Asks {
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for WatchesGuard {
     fn on_event(&self, _: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
         self.answers.lock().expect("no panic").push(self.guard.is_valid_now());
     }
@@ -109,7 +112,7 @@ async fn no_guard_is_valid_when_a_leadership_is_said_to_be_over() {
     let mut leader = leader().await;
     let answers = Arc::<Mutex<Vec<bool>>>::default();
     let guard = leader.lessor.guard().expect("it leads");
-    let asks = Asks { guard, answers: answers.clone() };
+    let asks = WatchesGuard { guard, answers: answers.clone() };
     let log = tracing::subscriber::set_default(tracing_subscriber::registry().with(asks));
     assert_eq!(leader.asked(What::HandOver(None), Some(2)).await, Ok(Some(id(2))), "it followed");
     drop(log);
@@ -121,11 +124,10 @@ async fn a_leader_waits_for_a_successor_for_no_longer_than_a_round() {
     let mut leader = leader().await;
     let (answer, mut answered) = oneshot::channel();
     let what = What::HandOver(Some(id(1)));
-    leader.actor.obey(Order { what, answer }).await.expect("it is in memory");
+    leader.ask(Order { what, answer }).await;
     assert!(answered.try_recv().is_err());
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
-    leader.actor.answer();
     assert_eq!(answered.try_recv().expect("answered"), Ok(Some(id(1))));
     assert!(leader.lessor.guard().is_none());
 }
@@ -209,15 +211,17 @@ async fn a_leader_that_was_frozen_and_steps_down_for_longer_does_not_run_before(
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_was_paused_has_lost_before_anything_else_happens() {
     let mut leader = leader().await;
+    let mut own = leader.leadership.clone().own_changes();
+    assert!(matches!(own.next().await, Some(OwnChange::Acquired(_))));
     let before = leader.leadership.now();
     assert_eq!((before.epoch, before.lease_until), (Some(Epoch::new(1)), leader.until()));
     leader.clock.sleep(ms(1_500));
-    leader.actor.look();
-    let lost = leader.leadership.now();
-    assert_eq!((lost.leader, lost.reason), (None, Some(Reason::PAUSED)));
-    assert_eq!((lost.seq, lost.epoch, lost.lease_until), (before.seq + 1, None, None));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
+    let lost = own.next().await;
+    assert!(matches!(lost, Some(OwnChange::Lost { reason: Some(Reason::PAUSED), .. })), "{lost:?}");
     let after = leader.leadership.now();
+    assert_eq!((after.seq, after.leader), (before.seq + 2, None));
+    assert_eq!((after.epoch, after.lease_until), (None, None));
     assert_eq!(after.reason.map(Reason::name), Some("lease_over"), "what the node says follows");
 }
 
@@ -255,8 +259,8 @@ async fn a_renewed_lease_is_seen_and_wakes_no_reader() {
 /// The leader, whose program prepares itself, and what the program is asked.
 async fn unprepared() -> (Leader, Preparation) {
     let (orders, _) = order::channel();
-    let (gate, preparation) = Gate::new(orders);
-    (leader_behind(Some(gate)).await, preparation)
+    let (asks, preparation) = Asks::new(orders);
+    (leader_behind(Some(asks)).await, preparation)
 }
 
 #[tokio::test(start_paused = true)]
@@ -265,7 +269,7 @@ async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
     let waits = leader.leadership.now();
     assert_eq!((waits.role, waits.leader), (Role::Waiting, None));
     assert_eq!(waits.reason, Some(Reason::PREPARING));
-    assert_eq!(leader.actor.node.status().role, Role::Leader, "the others know");
+    assert_eq!(leader.actor.member.node().status().role, Role::Leader, "the others know");
     assert!(leader.lessor.guard().is_none());
     let approach = preparation.next().await.expect("it leads");
     assert_eq!(approach.epoch(), Some(Epoch::new(1)));
@@ -289,7 +293,7 @@ async fn a_program_that_cannot_prepare_itself_never_leads_and_its_node_steps_dow
     // The one that is to lead instead does not answer.
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
-    assert_ne!(leader.actor.node.status().role, Role::Leader);
+    assert_ne!(leader.actor.member.node().status().role, Role::Leader);
     assert!(leader.lessor.guard().is_none());
 }
 
@@ -300,7 +304,7 @@ async fn a_preparation_ends_with_the_lease() {
     // No node acknowledges its rounds.
     leader.clock.sleep(ms(1_500));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
-    assert_ne!(leader.actor.node.status().role, Role::Leader);
+    assert_ne!(leader.actor.member.node().status().role, Role::Leader);
     approach.withdrawn().await;
     assert_eq!(leader.asked(What::Prepared(1), None).await, Ok(None));
     assert!(leader.lessor.guard().is_none() && !leader.leadership.now().is_self());

@@ -14,7 +14,7 @@ fn leader() -> (Actor<Bully, ManualClock>, LeadershipWatch, ManualClock) {
     assert_eq!(silence, ms(400));
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
-    let (actor, leadership, _) = around(node, silence, &clock);
+    let (actor, leadership, _) = around(node, may_take(silence, ms(60_000)), None, &clock);
     (actor, leadership, clock)
 }
 
@@ -60,25 +60,24 @@ async fn a_leader_without_a_lease_that_was_paused_has_lost_and_leads_again() {
 async fn a_short_pause_and_the_pause_of_a_follower_are_no_change() {
     let (mut actor, leadership, clock) = leader();
     actor.step(Input::Boot).await.expect("no disk");
-    actor.look();
     let before = leadership.now();
     clock.sleep(ms(350));
-    actor.look();
+    actor.step(Input::Wake).await.expect("no disk");
     assert_eq!(leadership.now(), before);
 
     clock.sleep(ms(600));
-    actor.look();
+    actor.step(Input::Wake).await.expect("no disk");
     let lost = leadership.now();
     assert_eq!(lost.reason, Some(Reason::PAUSED));
     // Paused again before it leads again: it is told once, and waits anew.
     clock.sleep(ms(600));
-    actor.look();
+    actor.step(Input::Wake).await.expect("no disk");
     assert_eq!(leadership.now(), lost);
     clock.sleep(ms(399));
-    actor.look();
+    actor.step(Input::Wake).await.expect("no disk");
     assert_eq!(leadership.now(), lost);
     clock.sleep(ms(1));
-    actor.look();
+    actor.step(Input::Wake).await.expect("no disk");
     assert!(leadership.now().is_self());
     assert!(leadership.clone().changed().now_or_never().is_some());
 }

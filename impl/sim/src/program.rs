@@ -1,0 +1,102 @@
+//! The program on a node: what it was told of the leadership, how it prepares itself, and its work
+//! that only a leader may do.
+
+use std::time::Duration;
+
+use bellwether::member::Told;
+use bellwether::protocol::{Epoch, Lease, NodeId, Role};
+
+/// How long a program takes to prepare itself.
+pub(crate) const PREPARES: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(300));
+
+/// For how long the node of a program that cannot prepare itself is not to run.
+pub(crate) const REFUSES_FOR: Duration = Duration::from_millis(500);
+
+/// How long work takes to end, most of the time, and now and then.
+pub(crate) const ENDS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
+
+/// A program.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    told: Option<Told>,
+    /// Until when it may do what only a leader may.
+    lease: Option<Lease>,
+    /// The number of the question for which it has prepared itself, and of the last one.
+    prepared: u64,
+    number: u64,
+    unprepared: bool,
+    /// Its work, and whether it was asked to end it.
+    work: Option<Lease>,
+    ends: bool,
+}
+
+impl Program {
+    /// It is told which node leads. If it may go on by a mistake of the driver, it does.
+    pub(crate) fn tell(&mut self, told: Told, keeps_lease: bool) {
+        self.told = Some(told);
+        self.unprepared = told.leads() && self.prepared != self.number;
+        if told.leads() || !keeps_lease {
+            self.renew(told.lease());
+        }
+    }
+
+    /// It is told until when it leads. Without a lease it drops its work, unless that has to end in
+    /// order. With one it works.
+    pub(crate) fn renew(&mut self, lease: Option<Lease>) {
+        self.lease = lease;
+        if !self.ends {
+            self.work = lease;
+        }
+    }
+
+    /// It is asked to prepare itself.
+    pub(crate) fn ask(&mut self, number: u64) {
+        self.number = number;
+    }
+
+    /// It has prepared itself for what it was asked by this number.
+    pub(crate) fn prepare(&mut self, number: u64) {
+        self.prepared = number;
+    }
+
+    /// Whether it was told that it leads before it had prepared itself for that.
+    pub(crate) fn is_unprepared(&self) -> bool {
+        self.unprepared
+    }
+
+    /// It is asked to end its work of this epoch. Returns whether it has any.
+    pub(crate) fn end(&mut self, epoch: Epoch) -> bool {
+        self.ends = self.work.is_some_and(|work| work.epoch == epoch);
+        self.ends
+    }
+
+    /// Its work has ended.
+    pub(crate) fn ended(&mut self) {
+        self.ends = false;
+        self.work = None;
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        self.told.map_or(Role::NotStarted, |told| told.role())
+    }
+
+    pub(crate) fn leader(&self) -> Option<NodeId> {
+        self.told.and_then(|told| told.leader())
+    }
+
+    pub(crate) fn leads(&self) -> bool {
+        self.told.is_some_and(|told| told.leads())
+    }
+
+    pub(crate) fn epoch(&self) -> Option<Epoch> {
+        self.told.and_then(|told| told.epoch())
+    }
+
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        self.lease
+    }
+
+    pub(crate) fn work(&self) -> Option<Lease> {
+        self.work
+    }
+}

@@ -1,0 +1,177 @@
+//! The storage of a member, as far as it matters to it: what is being saved, whether there is an
+//! answer in time, and what follows if there is none. It saves beside the member, which goes on
+//! meanwhile; only [what depends](super::unsaved) on the state waits. A leader asks now and then
+//! whether anything could be saved.
+
+use std::time::Duration;
+
+use super::Member;
+use super::event::{Action, Answer, End};
+use super::steps::Task;
+use crate::protocol::{Core, Input, Reason, Request, Role, Time};
+
+/// What is known of a storage.
+#[derive(Debug)]
+pub(super) struct Disk {
+    /// Whether there is one.
+    stores: bool,
+    /// What it does.
+    under_way: Option<UnderWay>,
+    /// How long it may take.
+    bound: Duration,
+    /// When a leader asks next.
+    next: Time,
+    /// Why it could not answer last time.
+    failure: Option<String>,
+    /// Whether it is taken for stalled.
+    stalled: bool,
+    /// Whether the node leads, and can say nothing, as a save takes too long.
+    pub(super) withdrawn: bool,
+}
+
+/// What a storage does.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    since: Time,
+    /// It saves a state, or else only says whether it could.
+    saves: bool,
+}
+
+impl Disk {
+    /// A storage, if there is one, that is taken for stalled when it has not answered for `bound`.
+    pub(super) fn new(stores: bool, bound: Duration, now: Time) -> Self {
+        Self {
+            stores,
+            under_way: None,
+            bound,
+            next: now + bound,
+            failure: None,
+            stalled: false,
+            withdrawn: false,
+        }
+    }
+
+    /// What is wrong with it, if it does not answer in time, or has failed to.
+    fn problem(&self, now: Time) -> Option<String> {
+        match &self.under_way {
+            Some(work) if now.since(work.since) >= self.bound => {
+                Some(format!("no answer for {:?}", self.bound))
+            }
+            _ => self.failure.clone(),
+        }
+    }
+
+    /// Whether it is asked now, if it is asked at all.
+    fn asks(&mut self, now: Time) -> bool {
+        let asks = self.stores && self.under_way.is_none() && now >= self.next;
+        if asks {
+            self.under_way = Some(UnderWay { since: now, saves: false });
+            self.next = now + self.bound * 2;
+        }
+        asks
+    }
+}
+
+impl<C: Core> Member<C> {
+    /// Whether a state of the node is not durable yet.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.unsaved.is_behind()
+    }
+
+    /// The storage has answered. What waited for that is done with the next input. A leader that was
+    /// silent, as the storage did not answer, and has caught up, is to be told so once the others can
+    /// have heard of it: they may have another. Whether the member goes on: not if a state is not
+    /// durable.
+    pub(super) fn stored(&mut self, now: Time, answer: Answer) -> bool {
+        let Some(UnderWay { saves, .. }) = self.disk.under_way.take() else { return true };
+        match answer {
+            Answer::Failed(error) if !saves => self.disk.failure = Some(error),
+            Answer::Failed(_) | Answer::Gone => {
+                self.end(End::Failed);
+                return false;
+            }
+            Answer::Done => {
+                self.disk.failure = None;
+                if saves {
+                    self.unsaved.saved();
+                }
+                if !self.is_behind() && std::mem::take(&mut self.disk.withdrawn) {
+                    self.resume = Some(now + self.disk.bound);
+                }
+            }
+        }
+        true
+    }
+
+    /// Begins the next save, if the storage has nothing else to do.
+    pub(super) fn save_next(&mut self, now: Time) {
+        if self.disk.under_way.is_none()
+            && let Some(state) = self.unsaved.begin()
+        {
+            self.disk.under_way = Some(UnderWay { since: now, saves: true });
+            self.actions.push(Action::Save(state));
+        }
+    }
+
+    /// When the storage is to be looked at next.
+    pub(super) fn disk_deadline(&self, now: Time) -> Option<Time> {
+        match self.disk.under_way {
+            Some(work) => Some(work.since + self.disk.bound).filter(|&late| late > now),
+            None => (self.asks_disk() && self.disk.stores).then_some(self.disk.next),
+        }
+    }
+
+    fn asks_disk(&self) -> bool {
+        C::REQUESTS && (self.disk.stalled || self.leads())
+    }
+
+    /// A node whose storage does not answer in time, or fails, is not fit to lead: it could not
+    /// even hand over durably. A leader yields at its next round if its protocol can. The node does
+    /// not run until there is an answer.
+    pub(super) fn look_at_disk(&mut self, now: Time) {
+        self.todo.push_front(Task::Silence);
+        let problem = self.disk.problem(now);
+        if problem.is_some() != self.disk.stalled {
+            self.disk.stalled = problem.is_some();
+            self.actions.push(Action::Stalled(problem));
+            if C::REQUESTS {
+                let fitness = self.fitness();
+                self.todo.push_front(Task::Step(fitness));
+            }
+        }
+    }
+
+    /// The program of a leader is told at once if what the node says waits for a storage that does
+    /// not answer. And it is time to ask the storage, or not.
+    pub(super) fn look_at_silence(&mut self, now: Time) {
+        if self.is_silenced() && self.leads() {
+            if self.told.leads() {
+                self.announce(Role::Waiting, None, Reason::STORAGE_STALLED);
+            }
+            self.disk.withdrawn = true;
+        }
+        if self.asks_disk() && self.disk.asks(now) {
+            self.actions.push(Action::Probe);
+        }
+    }
+
+    /// Whether the storage keeps the node from sending anything for longer than a leader may be
+    /// silent.
+    pub(super) fn is_silenced(&self) -> bool {
+        self.disk.stalled && self.is_behind()
+    }
+
+    /// Whether the machine is fit to lead, as far as the program and the storage say.
+    pub(super) fn fitness(&self) -> Input<C::Message> {
+        Input::Request(Request::Healthy(self.healthy && !self.disk.stalled))
+    }
+
+    /// Why the node is not fit to lead.
+    pub(super) fn unfit(&self, reason: Reason) -> Reason {
+        match reason {
+            Reason::UNFIT if self.disk.stalled => Reason::STORAGE_STALLED,
+            reason => reason,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What a program does before it is told that its node leads.
+//!
+//! With a gate, a member that has come to lead says so to the other nodes, and not to its own
+//! program: that sees it waiting until it has prepared itself. The lease is renewed meanwhile, so
+//! no other node leads. A program that cannot prepare itself refuses, and the node steps down.
+
+use super::Member;
+use super::event::{Action, Line};
+use crate::protocol::{Core, Epoch, Reason};
+
+/// What a program is asked: to prepare itself for a leadership.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// How often the program was asked, with this one.
+    pub number: u64,
+    /// The epoch that the node leads, if its protocol has epochs.
+    pub epoch: Option<Epoch>,
+    /// Why the node has come to lead.
+    pub reason: Reason,
+}
+
+/// What stands between a leader and its program.
+#[derive(Debug)]
+pub(super) struct Gate {
+    /// How often the node has come to lead.
+    number: u64,
+    state: State,
+    /// What the program is asked now.
+    ask: Option<Ask>,
+}
+
+/// What the program was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The node does not lead.
+    Away,
+    /// It does, for this reason, and the program prepares itself.
+    Held(Reason),
+    /// The program is prepared.
+    Open,
+}
+
+impl Gate {
+    pub(super) fn new() -> Self {
+        Self { number: 0, state: State::Away, ask: None }
+    }
+
+    /// The node has come to lead, or leads the next epoch. Returns what the program is asked.
+    pub(super) fn approach(&mut self, epoch: Option<Epoch>, reason: Reason) -> Ask {
+        self.number += 1;
+        self.state = State::Held(reason);
+        let ask = Ask { number: self.number, epoch, reason };
+        self.ask = Some(ask);
+        ask
+    }
+
+    /// The node leads no longer. Whether the program was asked for something.
+    pub(super) fn withdraw(&mut self) -> bool {
+        self.state = State::Away;
+        self.ask.take().is_some()
+    }
+
+    /// Whether the program is prepared.
+    pub(super) fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// Whether the program prepares itself for what it was asked by this number.
+    fn is_held(&self, number: u64) -> bool {
+        matches!(self.state, State::Held(_)) && self.number == number
+    }
+
+    /// The program is prepared. Returns why the node has come to lead.
+    fn open(&mut self) -> Option<Reason> {
+        let State::Held(reason) = self.state else { return None };
+        self.state = State::Open;
+        self.ask = None;
+        Some(reason)
+    }
+
+    /// Whether this is the epoch for which the program was asked.
+    pub(super) fn is_for(&self, epoch: Option<Epoch>) -> bool {
+        self.ask.is_none_or(|ask| ask.epoch == epoch)
+    }
+}
+
+impl<C: Core> Member<C> {
+    /// The program is prepared for what it was asked by this number. Returns why the node leads, if
+    /// that is what it was asked last.
+    pub(super) fn open(&mut self, number: u64) -> Option<Reason> {
+        let gate = self.gate.as_mut().filter(|gate| gate.is_held(number));
+        let reason = gate.and_then(Gate::open)?;
+        self.actions.push(Action::Prepare(None));
+        Some(reason)
+    }
+
+    /// The program cannot prepare itself. Whether the node steps down.
+    pub(super) fn gives_up(&mut self, number: u64) -> bool {
+        let Some(gate) = self.gate.as_mut().filter(|gate| gate.is_held(number)) else {
+            return false;
+        };
+        gate.ask = None;
+        self.actions.push(Action::Prepare(None));
+        if !C::REQUESTS {
+            self.actions.push(Action::Log(Line::Unprepared));
+        }
+        C::REQUESTS
+    }
+
+    /// Whether nothing keeps the program from knowing that its node leads.
+    pub(super) fn is_prepared(&self) -> bool {
+        self.gate.as_ref().is_none_or(Gate::is_open)
+    }
+}

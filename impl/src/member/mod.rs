@@ -1,0 +1,230 @@
+//! A member of a cluster: a node, and everything that decides whether its program believes that it
+//! leads.
+//!
+//! Pure, as the [cores](crate::protocol) are: it owns no socket, clock, thread, file or channel. A
+//! loop around it
+//!
+//! 1. calls [`Member::handle`] with everything that happens, `now` never going backwards;
+//! 2. does what that returns, one thing after the other;
+//! 3. [waits](Member::wait) for the next thing, and for no longer than it is told.
+//!
+//! What a member promises in return:
+//!
+//! - **A pause comes first.** For every event, the member first compares the time with the wait
+//!   that it chose. If its process stood still for longer than a leader may, its program is told
+//!   that the node leads no longer, before anything else is handled; and it is not told that the
+//!   node leads before the others can have heard so, whatever had to wait meanwhile.
+//! - **Deadlines come next**, as for every [node](crate::protocol::Node).
+//! - **One leadership after the other.** The program is [told](Told) that its node leads, then that
+//!   it does not, then again that it does. Until when it may do what only a leader may is a part of
+//!   the same value, so that nothing else says so.
+//! - **Nothing leaves before it is durable**, and the program is not told before either that its
+//!   node leads. That it leads no longer waits for nothing.
+//! - **Work ends first.** A leadership that is given up before its lease is over is said to have
+//!   ended once the work of the program has.
+
+mod disk;
+mod ends;
+mod event;
+mod gate;
+mod leading;
+mod orders;
+mod pause;
+mod peers;
+mod steps;
+mod told;
+mod unsaved;
+mod watch;
+mod work;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use self::disk::Disk;
+use self::ends::Stage;
+pub use self::event::{Action, Actions, Answer, End, Event, Line};
+pub use self::gate::Ask;
+use self::gate::Gate;
+use self::orders::Waiting;
+pub use self::orders::{RequestError, What};
+use self::pause::Awake;
+use self::steps::Task;
+pub(crate) use self::told::News;
+pub use self::told::Told;
+use self::unsaved::Unsaved;
+use self::watch::Watch;
+use crate::config::Detection;
+use crate::detector::Parameters;
+use crate::protocol::{Core, Epoch, Lease, Node, NodeId, Reason, Time};
+
+/// The longest wait. The timers of a runtime may stop while the machine sleeps, the deadlines of a
+/// core do not: after a sleep a passed deadline is noticed at most this much later.
+pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// What a member is told before it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// For how long a leader may do nothing at all.
+    pub silence: Duration,
+    /// How long a message is worth sending.
+    pub lifetime: Duration,
+    /// How many members the cluster has.
+    pub members: usize,
+    /// Whether there is a storage.
+    pub stores: bool,
+    /// How long the storage may take.
+    pub bound: Duration,
+    /// Whether its program prepares itself before it is told that the node leads.
+    pub prepares: bool,
+    /// How the members watch each other, if the protocol has that.
+    pub detection: Option<(Detection, Parameters)>,
+}
+
+impl Setup {
+    /// Returns the setup of a member of a cluster of `members`, as its core is configured: without a
+    /// storage and detectors, and for a program that does not prepare itself.
+    #[must_use]
+    pub fn of<C: Core>(config: &C::Config, members: usize) -> Self {
+        let silence = C::silence(config);
+        Self {
+            silence,
+            lifetime: C::message_lifetime(config),
+            members,
+            stores: false,
+            bound: silence,
+            prepares: false,
+            detection: None,
+        }
+    }
+}
+
+/// A node that takes part, and what surrounds it.
+pub struct Member<C: Core> {
+    node: Node<C>,
+    /// What waits for the storage.
+    unsaved: Unsaved<C::Durable, C::Message>,
+    disk: Disk,
+    /// What the program was told last.
+    told: Told,
+    /// What keeps the program from knowing that the node leads before it is prepared.
+    gate: Option<Gate>,
+    awake: Awake,
+    /// It leads, and its program is not told so before then.
+    resume: Option<Time>,
+    /// Why it leads, if its program has not been told that yet for this reason alone.
+    untold: Option<Reason>,
+    /// Whether the program says that the machine is fit to lead.
+    healthy: bool,
+    /// It leads, and is not to run again before that once it does not.
+    frozen: Option<Time>,
+    /// None for protocols that detect failures by themselves.
+    watch: Option<Watch>,
+    /// The nodes whose processes are gone.
+    gone: BTreeSet<NodeId>,
+    wake: Option<Time>,
+    /// The epoch of the last lease that the program knew.
+    lent: Option<Epoch>,
+    /// The node gives up this lease, and waits until the work under it has ended.
+    ending: Option<Lease>,
+    waiting: Waiting,
+    stage: Stage,
+    /// What is to be done about what has happened.
+    todo: VecDeque<Task<C::Message>>,
+    /// What has happened while the member waited for work.
+    later: VecDeque<Event<C::Message>>,
+    actions: Actions<C>,
+}
+
+impl<C: Core> Member<C> {
+    /// Returns a member that has not started yet.
+    #[must_use]
+    pub fn new(node: Node<C>, setup: &Setup, now: Time) -> Self {
+        let detection = setup.detection.as_ref();
+        let watch =
+            detection.map(|(detection, parameters)| Watch::new(detection, *parameters, now));
+        Self {
+            told: Told::nothing(node.status().id),
+            node,
+            unsaved: Unsaved::new(setup.lifetime, setup.members),
+            disk: Disk::new(setup.stores, setup.bound, now),
+            gate: setup.prepares.then(Gate::new),
+            awake: Awake::new(setup.silence, now),
+            resume: None,
+            untold: None,
+            healthy: true,
+            frozen: None,
+            watch,
+            gone: BTreeSet::new(),
+            wake: None,
+            lent: None,
+            ending: None,
+            waiting: Waiting::default(),
+            stage: Stage::TakesPart,
+            todo: VecDeque::new(),
+            later: VecDeque::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// Decides what follows from something that happens at `now`.
+    #[must_use]
+    pub fn handle(&mut self, now: Time, event: Event<C::Message>) -> Actions<C> {
+        match self.stage {
+            Stage::TakesPart | Stage::HandsOver => {
+                // Before anything else: this is where a pause of the process is noticed.
+                self.look(now);
+                if self.awaits_work() {
+                    self.wait_for_work(now, event);
+                } else {
+                    self.beat(now);
+                    self.plan(now, event);
+                }
+                self.go_on(now);
+            }
+            Stage::Closes { .. } => self.close_on(now, event),
+            Stage::Over => {}
+        }
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Decides for how long to wait at most for the next thing that happens, if the wait begins at
+    /// `now`; not at all if that is late.
+    #[must_use]
+    pub fn wait(&mut self, now: Time) -> Duration {
+        self.awake.waits(self.deadline(now)).since(now)
+    }
+
+    fn deadline(&self, now: Time) -> Option<Time> {
+        match (self.stage, self.ending) {
+            (Stage::Over, _) => None,
+            (Stage::Closes { until, .. }, _) => Some(until),
+            (_, Some(lease)) => Some(lease.until),
+            (_, None) => {
+                let watch = self.watch.as_ref().map(Watch::deadline);
+                let next = self.wake.into_iter().chain(watch).chain(self.resumes());
+                next.chain(self.disk_deadline(now)).min()
+            }
+        }
+    }
+
+    /// Returns the number of messages and changes of leadership that wait for the storage.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.unsaved.waiting()
+    }
+
+    /// Returns the node.
+    #[must_use]
+    pub fn node(&self) -> &Node<C> {
+        &self.node
+    }
+
+    /// Returns what the program was told last.
+    #[must_use]
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! What must not leave a node before its storage has the state that comes before it.
+//!
+//! A member goes on while a state is saved, and so does its core: timers expire, messages reach it,
+//! and its program is told whatever is no promise. What it wants sent meanwhile waits here in its
+//! order, and so does the news that it leads. A crash loses all of it, as if the node had crashed
+//! before it began to save, and whatever reached it since had been lost.
+//!
+//! Pure: the time comes in. At most one state is under way and one waits: a later one says all that
+//! an earlier one said.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::protocol::{Event, NodeId, Output, Role, Time};
+
+/// How many steps wait for one state at most, in a group of the usual size; the oldest message goes
+/// first.
+const LONGEST: usize = 1_024;
+
+/// Something that comes after a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step<M> {
+    /// To send a message.
+    Send(NodeId, M),
+    /// To tell the program that the node leads.
+    Lead(Event),
+}
+
+/// Something that waits for no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Now {
+    /// To tell the program what is no promise.
+    Tell(Event),
+    /// To wake the node then, as [`Output::WakeAt`] says.
+    WakeAt(Option<Time>),
+}
+
+/// Steps in their order, and since when each waits.
+type Steps<M> = VecDeque<(Time, Step<M>)>;
+
+/// What waits for the storage. A loop around a [node](crate::protocol::Node)
+///
+/// 1. hands [everything that it puts out](Unsaved::sort) over, and does at once what is due at
+///    once;
+/// 2. then does what is [next](Unsaved::next), one step after the other, until there is none;
+/// 3. then [begins](Unsaved::begin) to save a state, if there is one;
+/// 4. and when that [is saved](Unsaved::saved), lets the node look at its deadlines, and goes on at
+///    1.
+#[derive(Debug)]
+pub(super) struct Unsaved<D, M> {
+    /// Whether a state is being saved.
+    under_way: bool,
+    /// What waits for that one, or for nothing.
+    ready: Steps<M>,
+    /// The state to save next.
+    state: Option<D>,
+    /// What waits for that one.
+    behind: Steps<M>,
+    /// How long a message is worth sending.
+    lifetime: Duration,
+    /// How many steps wait for one state at most.
+    longest: usize,
+}
+
+impl<D, M> Unsaved<D, M> {
+    /// Nothing waits yet. A message is worth sending for `lifetime`, and the group has so many
+    /// members.
+    pub(super) fn new(lifetime: Duration, members: usize) -> Self {
+        let (ready, behind) = (Steps::new(), Steps::new());
+        let longest = LONGEST.max(4 * members);
+        Self { under_way: false, ready, state: None, behind, lifetime, longest }
+    }
+
+    /// The node wants this done, after all that it wanted before. What is to be done at once is
+    /// returned. Nothing has to be durable for the loss of a leadership, and a disk may take its
+    /// time; that the node leads is told when all before it is durable.
+    pub(super) fn sort(&mut self, now: Time, output: Output<D, M>) -> Option<Now> {
+        match output {
+            Output::Persist(state) => self.state = Some(state),
+            Output::Send { to, message } => self.add(now, Step::Send(to, message)),
+            Output::Event(event @ Event::RoleChanged { to: Role::Leader, .. }) => {
+                self.add(now, Step::Lead(event));
+            }
+            Output::Event(event) => {
+                if matches!(event, Event::RoleChanged { .. }) {
+                    self.lost();
+                }
+                return Some(Now::Tell(event));
+            }
+            Output::WakeAt(wake) => return Some(Now::WakeAt(wake)),
+        }
+        None
+    }
+
+    fn add(&mut self, now: Time, step: Step<M>) {
+        let steps = if self.state.is_some() { &mut self.behind } else { &mut self.ready };
+        let is_message = |(_, step): &(Time, Step<M>)| matches!(step, Step::Send(..));
+        while let Some(oldest) = steps.iter().position(is_message)
+            && (steps.len() >= self.longest || now.since(steps[oldest].0) > self.lifetime)
+        {
+            steps.remove(oldest);
+        }
+        steps.push_back((now, step));
+    }
+
+    /// The node leads no longer: its program is not told that it came to.
+    pub(super) fn lost(&mut self) {
+        for steps in [&mut self.ready, &mut self.behind] {
+            steps.retain(|(_, step)| !matches!(step, Step::Lead(_)));
+        }
+    }
+
+    /// What is to be done next; nothing while a state is under way. A message that is too old to be
+    /// of use is left out.
+    pub(super) fn next(&mut self, now: Time) -> Option<Step<M>> {
+        if self.under_way {
+            return None;
+        }
+        loop {
+            match self.ready.pop_front()? {
+                (since, Step::Send(..)) if now.since(since) > self.lifetime => {}
+                (_, step) => return Some(step),
+            }
+        }
+    }
+
+    /// The state to save now, if one waits and none is under way. Nothing may be left to do
+    /// [next](Unsaved::next) before that.
+    pub(super) fn begin(&mut self) -> Option<D> {
+        let state = self.state.take_if(|_| !self.under_way)?;
+        self.under_way = true;
+        self.ready.append(&mut self.behind);
+        Some(state)
+    }
+
+    /// The state that was under way is durable.
+    pub(super) fn saved(&mut self) {
+        self.under_way = false;
+    }
+
+    /// Whether a state of the node is not durable yet.
+    pub(super) fn is_behind(&self) -> bool {
+        self.under_way || self.state.is_some()
+    }
+
+    /// How many steps wait for a state.
+    pub(super) fn waiting(&self) -> usize {
+        self.ready.len() + self.behind.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
