@@ -20,6 +20,7 @@ mod rings;
 mod roll_call;
 mod stoller;
 mod style;
+mod wrapper;
 mod wrong_anywhere;
 mod wrong_commits;
 mod wrong_durations;

@@ -7,9 +7,10 @@ use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_model::world::{Faults, Network, Scenario, Start, Timing};
-use wrong::{Mistake, WrongMapping};
+use wrong::{Mistake, Wrong};
 
 use crate::compared;
+use crate::wrapper::WrongMapping;
 
 fn conforms(scenario: Scenario) -> Summary {
     compared::conforms(&GarciaMolinaMapping, scenario)
@@ -62,14 +63,19 @@ fn four_nodes_and_a_crash() {
     conforms(Scenario::calm(4).with_crashes(1, 0));
 }
 
+/// The core with this mistake.
+fn wrong(mistake: Mistake) -> WrongMapping<GarciaMolinaMapping, Wrong> {
+    WrongMapping(GarciaMolinaMapping, Wrong::new(mistake))
+}
+
 fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mistake), CRASH_AND_RECOVERY)
+    compared::first_difference(&wrong(mistake), CRASH_AND_RECOVERY)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    compared::caught(&WrongMapping(mistake), CRASH_AND_RECOVERY, kind, about)
+    compared::caught(&wrong(mistake), CRASH_AND_RECOVERY, kind, about)
 }
 
 #[test]

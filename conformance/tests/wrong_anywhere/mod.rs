@@ -17,9 +17,10 @@ use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Scenario, World};
-use wrong::{Mistake, WrongMapping};
+use wrong::{Mistake, Wrong};
 
 use crate::compared;
+use crate::wrapper::WrongMapping;
 
 /// Without a service that the protocol may need besides.
 fn scenario<M: Mapping>() -> Scenario {
@@ -28,18 +29,18 @@ fn scenario<M: Mapping>() -> Scenario {
 
 fn walk<M: Mapping>(mapping: M, mistake: Mistake, limits: &Limits) -> Outcome {
     let world = World::new(M::RULES, scenario::<M>()).expect("possible");
-    let wrong = WrongMapping(mapping, mistake);
+    let wrong = WrongMapping(mapping, Wrong::new(mistake));
     lockstep(&world, &wrong, limits, &mut |_| {}).expect("comparable")
 }
 
 fn first_difference<M: Mapping>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mapping, mistake), scenario::<M>())
+    compared::first_difference(&WrongMapping(mapping, Wrong::new(mistake)), scenario::<M>())
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught<M: Mapping>(mapping: M, mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    compared::caught(&WrongMapping(mapping, mistake), scenario::<M>(), kind, about)
+    compared::caught(&WrongMapping(mapping, Wrong::new(mistake)), scenario::<M>(), kind, about)
 }
 
 /// Calls a function with each mapping, and with these arguments.
@@ -133,7 +134,7 @@ fn ids_are_kept_in_a_byte() {
 fn fails_in_a_large_group<M: Mapping>(mapping: M) {
     let right = large_group(&mapping);
     assert!(right.wrong.is_none() && right.size >= 8, "{right:?}");
-    let wrong = large_group(&WrongMapping(mapping, Mistake::KeepsIdsInAByte));
+    let wrong = large_group(&WrongMapping(mapping, Wrong::new(Mistake::KeepsIdsInAByte)));
     assert!(wrong.wrong.is_some(), "{}: {wrong:?}", M::Spec::NAME);
 }
 

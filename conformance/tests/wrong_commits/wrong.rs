@@ -1,13 +1,10 @@
-//! The core of three-phase commit with one mistake around it, and its mapping.
+//! The core of three-phase commit with one mistake around it.
 
 use bellwether::protocol::commit::{Message, Outcome, Record, Three, ThreePhaseCommit, Timer};
-use bellwether::protocol::{Core, Input, Members, Node, NodeId, Output, Status, Time};
-use bellwether_conformance::mapping::commit::{CommitMapping, Pair};
-use bellwether_conformance::mapping::{Happening, Mapping, Step};
-use bellwether_conformance::program::{Program, Refusal, Remembered};
-use bellwether_model::protocol::commit as spec;
-use bellwether_model::protocol::three_phase_commit as rules;
-use std::time::Duration;
+use bellwether::protocol::{Input, Node, NodeId, Output, Time};
+use bellwether_conformance::mapping::commit::CommitMapping;
+
+use crate::wrapper::{Hooks, Wrapped};
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,20 +20,13 @@ pub(crate) enum Mistake {
     DoesNotPoll,
 }
 
-type Out = Output<Record, Message>;
+type Wrapping = Wrapped<Node<ThreePhaseCommit>>;
 
-/// A core with a mistake.
-#[derive(Clone)]
-pub(crate) struct Wrong {
-    core: Node<ThreePhaseCommit>,
-    mistake: Mistake,
-}
-
-impl Wrong {
+impl Mistake {
     /// What the core is told instead of the truth.
-    fn told(&self, from: NodeId, message: Message) -> Input<Message> {
-        let heeds = self.core.core().and_then(ThreePhaseCommit::heeds);
-        match (self.mistake, message, heeds) {
+    fn told(self, node: &Wrapping, from: NodeId, message: Message) -> Input<Message> {
+        let heeds = node.core.core().and_then(ThreePhaseCommit::heeds);
+        match (self, message, heeds) {
             (Mistake::CountsEveryVote, Message::Vote(_), _) => {
                 Input::Receive { from, message: Message::Vote(Outcome::Commit) }
             }
@@ -49,8 +39,8 @@ impl Wrong {
     }
 
     /// Whether this output does not come.
-    fn hides(&self, output: &Out) -> bool {
-        match (self.mistake, output) {
+    fn hides(self, output: &Output<Record, Message>) -> bool {
+        match (self, output) {
             (Mistake::DoesNotLog, Output::Persist(Record::Voted))
             | (Mistake::DoesNotPoll, Output::Send { message: Message::Poll, .. }) => true,
             (Mistake::TellsOne, Output::Send { to, message: Message::Decision(_) }) => to.get() > 1,
@@ -59,120 +49,26 @@ impl Wrong {
     }
 }
 
-impl Program for Wrong {
-    const NAME: &'static str = <ThreePhaseCommit as Core>::NAME;
-    type Durable = Record;
-    type Message = Message;
-    type Timer = Timer;
-
-    fn handle(&mut self, now: Time, input: Input<Message>) {
-        let input = match input {
-            Input::Receive { from, message } => self.told(from, message),
-            other => other,
-        };
-        self.core.handle(now, input);
-    }
-
-    fn poll(&mut self) -> Option<Out> {
-        loop {
-            let output = self.core.poll()?;
-            if !self.hides(&output) {
-                return Some(output);
-            }
-        }
-    }
-
-    fn status(&self) -> Status {
-        self.core.status()
-    }
-
-    fn remembers(&self) -> impl Remembered {
-        self.core.core()
-    }
-
-    fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
-        let hides = self.mistake == Mistake::DoesNotAsk;
-        self.core.armed().filter(move |&(timer, _)| !(hides && timer == Timer::Word))
-    }
-
-    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
-        self.core.bring_forward(timer, deadline);
-    }
-}
-
-/// The mapping of three-phase commit, for a program with a mistake.
-pub(crate) struct WrongMapping(pub(crate) Mistake);
-
-const RIGHT: CommitMapping<Three> = CommitMapping::new();
-
-impl Mapping for WrongMapping {
-    type Spec = rules::ThreePhaseCommit;
-    type Program = Wrong;
-    type Memory = ();
-
-    const RULES: rules::ThreePhaseCommit = <Three as Pair>::RULES;
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&Record>,
-    ) -> Result<Wrong, Refusal> {
-        let forgets = self.0 == Mistake::ForgetsPreparation;
-        let kept = durable.map(|&durable| match durable {
+impl Hooks<CommitMapping<Three>> for Mistake {
+    fn kept(&self, right: Option<Record>) -> Option<Record> {
+        let forgets = *self == Mistake::ForgetsPreparation;
+        right.map(|record| match record {
             Record::Prepared(_) if forgets => Record::Voted,
             kept => kept,
-        });
-        Ok(Wrong { core: RIGHT.program(id, members, kept.as_ref())?, mistake: self.0 })
+        })
     }
 
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<Message>)> {
-        RIGHT.settle(id, members)
+    fn handle(&mut self, node: &mut Wrapping, now: Time, input: Input<Message>) {
+        let input = match input {
+            Input::Receive { from, message } => self.told(node, from, message),
+            other => other,
+        };
+        node.feed(now, input);
+        node.outputs.retain(|output| !self.hides(output));
     }
 
-    fn to_program(&self, message: spec::Message) -> Option<Message> {
-        RIGHT.to_program(message)
-    }
-
-    fn to_model(&self, message: Message) -> spec::Message {
-        RIGHT.to_model(message)
-    }
-
-    fn timer(&self, timer: Timer) -> spec::Timer {
-        RIGHT.timer(timer)
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        RIGHT.period(id, members, timer)
-    }
-
-    fn process(&self, program: &Wrong) -> spec::Process {
-        CommitMapping::<Three>::stands_for(&program.core)
-    }
-
-    fn stable(&self, durable: &Record) -> spec::Record {
-        RIGHT.stable(durable)
-    }
-
-    fn memory(&self, _: &Wrong) {}
-
-    fn messages(&self) -> Vec<spec::Message> {
-        RIGHT.messages()
-    }
-
-    fn reason(&self, step: &Step<'_, rules::ThreePhaseCommit>) -> Option<&'static str> {
-        RIGHT.reason(step)
-    }
-
-    fn ignores(&self, step: &Step<'_, rules::ThreePhaseCommit>) -> Option<&'static str> {
-        RIGHT.ignores(step)
-    }
-
-    fn rules(&self, happening: &Happening<rules::ThreePhaseCommit>) -> &'static [&'static str] {
-        RIGHT.rules(happening)
-    }
-
-    fn never(&self) -> &'static [(&'static str, &'static str)] {
-        RIGHT.never()
+    fn armed(&self, node: &Wrapping) -> impl Iterator<Item = (Timer, Time)> {
+        let hides = *self == Mistake::DoesNotAsk;
+        node.core.armed().filter(move |&(timer, _)| !(hides && timer == Timer::Word))
     }
 }

@@ -17,16 +17,17 @@ use bellwether_model::check::Limits;
 use bellwether_model::protocol::{bully, lease};
 use bellwether_model::world::{Scenario, Start, World};
 use std::time::Duration;
-use wrong::{Arming, Mistake, WrongMapping};
+use wrong::{Arming, Mistake, Wrong};
 
 use crate::compared;
+use crate::wrapper::WrongMapping;
 
 fn first_difference<M: Mapping + Copy>(
     mapping: M,
     mistake: Mistake<M>,
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
-    let wrong = WrongMapping { right: mapping, mistake, period: None };
+    let wrong = WrongMapping(mapping, Wrong::new(mapping, mistake, None));
     compared::first_difference(&wrong, scenario)
 }
 
@@ -113,7 +114,8 @@ fn a_timer_counts_from_its_old_deadline() {
 fn a_mapping_that_gives_two_durations_one_period_is_refused() {
     let world = World::new(LeaseMapping::RULES, Scenario::calm(2)).expect("possible");
     let period = Some(Duration::from_secs(1));
-    let wrong = WrongMapping { right: LeaseMapping, mistake: |arming| arming.right, period };
+    let wrong = Wrong::new(LeaseMapping, |arming| arming.right, period);
+    let wrong = WrongMapping(LeaseMapping, wrong);
     let refused = lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect_err("refused");
     let words = refused.to_string();
     assert!(words.contains("gives 'renew' the period of 'asked'"), "{words}");

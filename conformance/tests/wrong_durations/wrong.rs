@@ -1,13 +1,11 @@
-//! Any core with deadlines that are wrong, and its mapping.
+//! Any core with deadlines that are wrong.
 
-use bellwether::protocol::{Input, Members, NodeId, Output, Status, Time};
-use bellwether_conformance::mapping::{
-    Durable, Happening, Mapping, Process, ProgramInput, ProgramMessage, ProgramOutput,
-    ProgramTimer, SpecMessage, SpecTimer, Stable, Step,
-};
-use bellwether_conformance::program::{Program, Refusal, Remembered};
-use std::collections::VecDeque;
+use bellwether::protocol::{Output, Time};
+use bellwether_conformance::mapping::{Mapping, ProgramInput, ProgramTimer, SpecTimer};
+use bellwether_conformance::program::Program;
 use std::time::Duration;
+
+use crate::wrapper::{Hooks, Wrapped};
 
 /// An arming of a timer, as the right core does it.
 pub(crate) struct Arming<M: Mapping> {
@@ -24,48 +22,35 @@ pub(crate) type Mistake<M> = fn(&Arming<M>) -> Time;
 
 type Deadlines<M> = Vec<(ProgramTimer<M>, Time)>;
 
-/// A node of the right program with wrong deadlines.
-pub(crate) struct Wrong<M: Mapping + Copy> {
-    core: M::Program,
+/// The deadlines of a node, as they are in the core, and as they are told.
+#[derive(Clone)]
+pub(crate) struct Wrong<M: Mapping> {
     mapping: M,
     mistake: Mistake<M>,
-    /// As they are in the core, and as they are told.
+    /// The period of every timer, if the mapping does not give each its own.
+    period: Option<Duration>,
     right: Deadlines<M>,
     told: Deadlines<M>,
     wake: Option<Time>,
-    outputs: VecDeque<ProgramOutput<M>>,
 }
 
-impl<M: Mapping + Copy> Clone for Wrong<M> {
-    fn clone(&self) -> Self {
-        Wrong {
-            core: self.core.clone(),
-            right: self.right.clone(),
-            told: self.told.clone(),
-            outputs: self.outputs.clone(),
-            ..*self
-        }
+impl<M: Mapping> Wrong<M> {
+    pub(crate) fn new(mapping: M, mistake: Mistake<M>, period: Option<Duration>) -> Self {
+        Wrong { mapping, mistake, period, right: Vec::new(), told: Vec::new(), wake: None }
     }
-}
 
-impl<M: Mapping + Copy> Wrong<M> {
     fn due(&self, of: &Deadlines<M>, timer: ProgramTimer<M>) -> Option<Time> {
         let same = |&(other, _): &(_, _)| self.mapping.timer(other) == self.mapping.timer(timer);
         of.iter().copied().find(same).map(|(_, due)| due)
     }
 }
 
-impl<M: Mapping + Copy> Program for Wrong<M> {
-    const NAME: &'static str = <M::Program as Program>::NAME;
-    type Durable = Durable<M>;
-    type Message = ProgramMessage<M>;
-    type Timer = ProgramTimer<M>;
-
+impl<M: Mapping + Copy> Hooks<M> for Wrong<M> {
     /// A deadline that is too early is so in the core too. One that is too late is only told: that
     /// must be enough.
-    fn handle(&mut self, now: Time, input: Input<ProgramMessage<M>>) {
-        self.core.handle(now, input);
-        let armed: Deadlines<M> = self.core.armed().collect();
+    fn handle(&mut self, node: &mut Wrapped<M::Program>, now: Time, input: ProgramInput<M>) {
+        node.core.handle(now, input);
+        let armed: Deadlines<M> = node.core.armed().collect();
         let mut told = Deadlines::<M>::new();
         for (timer, right) in &armed {
             let before = self.due(&self.right, *timer);
@@ -75,37 +60,30 @@ impl<M: Mapping + Copy> Program for Wrong<M> {
                 let timer = self.mapping.timer(*timer);
                 (self.mistake)(&Arming { timer, now, right: *right, before })
             };
-            self.core.bring_forward(*timer, due);
+            node.core.bring_forward(*timer, due);
             told.push((*timer, due));
         }
-        (self.right, self.told) = (self.core.armed().collect(), told);
-        let outputs = std::iter::from_fn(|| self.core.poll());
-        self.outputs.extend(outputs.filter(|output| !matches!(output, Output::WakeAt(_))));
+        (self.right, self.told) = (node.core.armed().collect(), told);
+        node.drain();
+        node.outputs.retain(|output| !matches!(output, Output::WakeAt(_)));
         let wake = self.told.iter().map(|&(_, due)| due).min();
         if wake != self.wake {
             self.wake = wake;
-            self.outputs.push_back(Output::WakeAt(wake));
+            node.outputs.push_back(Output::WakeAt(wake));
         }
     }
 
-    fn poll(&mut self) -> Option<ProgramOutput<M>> {
-        self.outputs.pop_front()
-    }
-
-    fn remembers(&self) -> impl Remembered {
-        self.core.remembers()
-    }
-
-    fn status(&self) -> Status {
-        self.core.status()
-    }
-
-    fn armed(&self) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
+    fn armed(&self, _: &Wrapped<M::Program>) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
         self.told.iter().copied()
     }
 
-    fn bring_forward(&mut self, timer: ProgramTimer<M>, deadline: Time) {
-        self.core.bring_forward(timer, deadline);
+    fn bring_forward(
+        &mut self,
+        node: &mut Wrapped<M::Program>,
+        timer: ProgramTimer<M>,
+        deadline: Time,
+    ) {
+        node.core.bring_forward(timer, deadline);
         let same = self.mapping.timer(timer);
         for (other, due) in self.right.iter_mut().chain(&mut self.told) {
             if self.mapping.timer(*other) == same {
@@ -114,100 +92,7 @@ impl<M: Mapping + Copy> Program for Wrong<M> {
         }
     }
 
-    fn watched(&self) -> impl Iterator<Item = NodeId> {
-        self.core.watched()
-    }
-}
-
-/// The mapping of the right program, for one with wrong deadlines.
-pub(crate) struct WrongMapping<M: Mapping> {
-    pub(crate) right: M,
-    pub(crate) mistake: Mistake<M>,
-    /// The period of every timer, if it does not give each its own.
-    pub(crate) period: Option<Duration>,
-}
-
-impl<M: Mapping + Copy> Mapping for WrongMapping<M> {
-    type Spec = M::Spec;
-    type Program = Wrong<M>;
-    type Memory = M::Memory;
-
-    const RULES: M::Spec = M::RULES;
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&Durable<M>>,
-    ) -> Result<Wrong<M>, Refusal> {
-        Ok(Wrong {
-            core: self.right.program(id, members, durable)?,
-            mapping: self.right,
-            mistake: self.mistake,
-            right: Vec::new(),
-            told: Vec::new(),
-            wake: None,
-            outputs: VecDeque::new(),
-        })
-    }
-
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
-        self.right.settle(id, members)
-    }
-
-    fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
-        self.right.to_program(message)
-    }
-
-    fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.right.to_model(message)
-    }
-
-    fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
-        self.right.timer(timer)
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
-        self.period.or_else(|| self.right.period(id, members, timer))
-    }
-
-    fn checked_first(&self) -> &'static [SpecTimer<M>] {
-        self.right.checked_first()
-    }
-
-    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
-        self.right.detects(timer)
-    }
-
-    fn process(&self, program: &Wrong<M>) -> Process<M> {
-        self.right.process(&program.core)
-    }
-
-    fn stable(&self, durable: &Durable<M>) -> Stable<M> {
-        self.right.stable(durable)
-    }
-
-    fn memory(&self, program: &Wrong<M>) -> M::Memory {
-        self.right.memory(&program.core)
-    }
-
-    fn messages(&self) -> Vec<SpecMessage<M>> {
-        self.right.messages()
-    }
-
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
-        self.right.messages_among(nodes)
-    }
-
-    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.right.reason(step)
-    }
-
-    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.right.ignores(step)
-    }
-
-    fn rules(&self, happening: &Happening<M::Spec>) -> &'static [&'static str] {
-        self.right.rules(happening)
+    fn period(&self, right: Option<Duration>) -> Option<Duration> {
+        self.period.or(right)
     }
 }

@@ -6,9 +6,10 @@ mod wrong;
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_model::world::{Faults, Scenario, Start};
-use wrong::{Mistake, WrongMapping};
+use wrong::Mistake;
 
 use crate::compared::{self, conforms_by};
+use crate::wrapper::WrongMapping;
 
 fn cold(nodes: usize) -> Scenario {
     Scenario { start: Start::Cold, ..Scenario::calm(nodes) }
@@ -56,13 +57,13 @@ fn lost_doubled_and_suspected() {
 }
 
 fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mistake), scenario)
+    compared::first_difference(&WrongMapping(InvitationMapping, mistake), scenario)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, scenario: Scenario, kind: Kind, about: &str) -> Box<Divergence> {
-    compared::caught(&WrongMapping(mistake), scenario, kind, about)
+    compared::caught(&WrongMapping(InvitationMapping, mistake), scenario, kind, about)
 }
 
 #[test]

@@ -5,22 +5,29 @@
 mod wrong;
 
 use bellwether_conformance::divergence::Kind;
+use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_model::world::Scenario;
-use wrong::{Mistake, WrongMapping};
+use wrong::{Mistake, Wrong};
 
 use crate::compared;
+use crate::wrapper::WrongMapping;
 
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
+
+/// The lease with this mistake.
+fn wrong(mistake: Mistake) -> WrongMapping<LeaseMapping, Wrong> {
+    WrongMapping(LeaseMapping, Wrong::new(mistake))
+}
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
-    compared::caught(&WrongMapping(mistake), WORLD, kind, about);
+    compared::caught(&wrong(mistake), WORLD, kind, about);
 }
 
 #[test]
 fn without_a_mistake_the_wrapper_conforms() {
-    assert_eq!(compared::first_difference(&WrongMapping(Mistake::None), WORLD), None);
+    assert_eq!(compared::first_difference(&wrong(Mistake::None), WORLD), None);
 }
 
 #[test]

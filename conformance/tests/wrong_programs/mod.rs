@@ -4,17 +4,17 @@
 //! production core, so the program differs from it in that one thing; the wrapper without a
 //! mistake must conform, or it would be the wrapper that is caught.
 
-mod mapping;
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::replay::replay;
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{Faults, Scenario, Start};
-use mapping::WrongMapping;
-use wrong::Mistake;
+use wrong::{Mistake, Wrong};
 
 use crate::compared;
+use crate::wrapper::WrongMapping;
 
 /// A crash and a recovery: enough for every mistake that has a path at all.
 fn scenario() -> Scenario {
@@ -22,14 +22,19 @@ fn scenario() -> Scenario {
     Scenario { faults, ..Scenario::calm(3) }
 }
 
+/// The bully with this mistake.
+fn wrong(mistake: Mistake) -> WrongMapping<BullyMapping, Wrong> {
+    WrongMapping(BullyMapping, Wrong::new(mistake))
+}
+
 fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mistake), scenario)
+    compared::first_difference(&wrong(mistake), scenario)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    compared::caught(&WrongMapping(mistake), scenario(), kind, about)
+    compared::caught(&wrong(mistake), scenario(), kind, about)
 }
 
 #[test]
@@ -59,9 +64,9 @@ fn a_difference_is_told_drawn_and_saved_and_the_replay_shows_it_again() {
     let mut file = Vec::new();
     found.trace.write(&mut file).expect("written");
     let trace = Trace::read(&file[..]).expect("read");
-    let again = replay(&WrongMapping(Mistake::IgnoresOk), &trace).expect("comparable");
+    let again = replay(&wrong(Mistake::IgnoresOk), &trace).expect("comparable");
     assert_eq!(again.divergence, Some(found));
-    let healthy = replay(&WrongMapping(Mistake::None), &trace).expect("comparable");
+    let healthy = replay(&wrong(Mistake::None), &trace).expect("comparable");
     assert_eq!(healthy.divergence, None);
 }
 

@@ -1,12 +1,14 @@
 //! The production core with one mistake around it.
 
-use bellwether::protocol::bully::{Bully, Config, Message, Timer};
+use bellwether::protocol::bully::{Bully, Message, Timer};
 use bellwether::protocol::{
-    Core, Event, Input, Members, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
+    Event, Input, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
 };
-use bellwether_conformance::program::{Program, Refusal, Remembered};
-use std::collections::VecDeque;
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_model::protocol::bully as spec;
 use std::time::Duration;
+
+use crate::wrapper::{Hooks, Wrapped};
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,79 +46,36 @@ pub(crate) enum Mistake {
 }
 
 type Out = Output<Nothing, Message>;
+type Wrapping = Wrapped<Node<Bully>>;
 
-/// A core with a mistake.
+/// A mistake, and what a node remembers of it.
 #[derive(Clone)]
 pub(crate) struct Wrong {
-    core: Node<Bully>,
     mistake: Mistake,
-    members: Members,
     now: Time,
-    outputs: VecDeque<Out>,
     /// What it tells of itself instead of the truth.
-    pub(crate) believes: Option<Status>,
+    believes: Option<Status>,
     /// A timer that it shows although the core does not have it, with its deadline.
-    pub(crate) extra: Option<(Timer, Time)>,
+    extra: Option<(Timer, Time)>,
     /// A timer of the core that it hides.
-    pub(crate) hidden: Option<Timer>,
+    hidden: Option<Timer>,
     /// When a timer that it should have forgotten will fire nevertheless.
-    pub(crate) stale: Option<Time>,
+    stale: Option<Time>,
 }
 
 impl Wrong {
-    pub(crate) fn new(config: Config, mistake: Mistake) -> Result<Self, Refusal> {
-        let members = config.members.clone();
-        let core = Node::new(config, None, 0)?;
-        let mut wrong = Wrong {
-            core,
-            mistake,
-            members,
-            now: Time::ZERO,
-            outputs: VecDeque::new(),
-            believes: None,
-            extra: None,
-            hidden: None,
-            stale: None,
-        };
-        if mistake == Mistake::SpeaksBeforeBoot {
-            let others: Vec<_> = wrong.members.below(wrong.id()).to_vec();
-            wrong.say(&others, Message::Coordinator);
-        }
-        Ok(wrong)
+    pub(crate) fn new(mistake: Mistake) -> Self {
+        let (believes, extra, hidden, stale) = (None, None, None, None);
+        Wrong { mistake, now: Time::ZERO, believes, extra, hidden, stale }
     }
 
     fn is(&self, mistake: Mistake) -> bool {
         self.mistake == mistake
     }
 
-    fn id(&self) -> NodeId {
-        self.core.status().id
-    }
-
-    fn role(&self) -> Role {
-        self.core.status().role
-    }
-
-    fn deadline(&self, timer: Timer) -> Option<Time> {
-        self.core.armed().find(|(armed, _)| *armed == timer).map(|(_, deadline)| deadline)
-    }
-
-    fn say(&mut self, to: &[NodeId], message: Message) {
-        // Messages come before events and the wake-up, as they should.
-        let at = self.outputs.iter().take_while(|o| matches!(o, Output::Send { .. })).count();
-        for &to in to.iter().rev() {
-            self.outputs.insert(at, Output::Send { to, message });
-        }
-    }
-
-    fn core(&mut self, now: Time, input: Input<Message>) {
-        self.core.handle(now, input);
-        self.outputs.extend(std::iter::from_fn(|| self.core.poll()));
-    }
-
     /// Whether the input is kept from the core, which then only learns what time it is.
-    fn swallows(&self, now: Time, input: Input<Message>) -> bool {
-        let Status { role, leader, .. } = self.core.status();
+    fn swallows(&self, node: &Wrapping, now: Time, input: Input<Message>) -> bool {
+        let Status { role, leader, .. } = node.core.status();
         match (self.mistake, input) {
             (Mistake::IgnoresOk, Input::Receive { message: Message::Ok, .. }) => true,
             (Mistake::NoRestart, Input::Boot) => now > Time::ZERO,
@@ -133,72 +92,73 @@ impl Wrong {
     }
 }
 
-impl Program for Wrong {
-    const NAME: &'static str = <Bully as Core>::NAME;
-    type Durable = Nothing;
-    type Message = Message;
-    type Timer = Timer;
+impl Hooks<BullyMapping> for Wrong {
+    fn begin(&self, node: &mut Wrapping) {
+        if self.is(Mistake::SpeaksBeforeBoot) {
+            node.say(below(node), Message::Coordinator);
+        }
+    }
 
-    fn handle(&mut self, now: Time, input: Input<Message>) {
-        let before = self.role();
-        let elec = self.deadline(Timer::Elec);
-        let earlier = self.now;
-        self.now = now;
+    fn handle(&mut self, node: &mut Wrapping, now: Time, input: Input<Message>) {
+        let before = node.role();
+        let elec = node.due(Timer::Elec);
+        let earlier = std::mem::replace(&mut self.now, now);
         if self.is(Mistake::Panics) && before == Role::Waiting {
             panic!("not today");
         }
-        self.fires_stale(now);
+        self.fires_stale(node, now);
         match input {
-            _ if self.swallows(now, input) => self.core(now, Input::Wake),
+            _ if self.swallows(node, now, input) => node.feed(now, Input::Wake),
             Input::Wake if self.is(Mistake::ExpiresEarly) => {
-                self.core(now + Duration::from_millis(1), input);
+                node.feed(now + Duration::from_millis(1), input);
             }
             Input::Receive { .. }
-                if self.is(Mistake::MessageBeforeDeadline)
-                    && self.core.armed().any(|(_, due)| due <= now) =>
+                if self.is(Mistake::MessageBeforeDeadline) && node.is_late(now) =>
             {
-                self.core.handle(earlier, input);
-                self.core(now, Input::Wake);
+                node.core.handle(earlier, input);
+                node.feed(now, Input::Wake);
             }
             Input::Boot if self.is(Mistake::HighestWaits) && before == Role::NotStarted => {
-                self.boot_waiting(now);
+                self.boot_waiting(node, now);
             }
-            _ => self.core(now, input),
+            _ => node.feed(now, input),
         }
         match input {
-            Input::Receive { from, message } => self.received(now, from, message, before, elec),
-            Input::Wake => self.woken(before),
+            Input::Receive { from, message } => {
+                self.received(node, now, from, message, before, elec);
+            }
+            Input::Wake => self.woken(node, before),
             Input::Boot if self.is(Mistake::BootsTwice) && before != Role::NotStarted => {
-                let others: Vec<_> = self.members.above(self.id()).to_vec();
-                self.say(&others, Message::Election);
+                node.say(above(node), Message::Election);
             }
             Input::Boot | Input::Suspect(_) | Input::Request(_) => {}
         }
-        self.falsify();
+        self.falsify(node);
     }
 
-    fn poll(&mut self) -> Option<Out> {
-        if self.is(Mistake::Endless) && self.role() == Role::Waiting {
+    fn poll(&self, node: &mut Wrapping) -> Option<Out> {
+        if self.is(Mistake::Endless) && node.role() == Role::Waiting {
             return Some(Output::WakeAt(None));
         }
-        self.outputs.pop_front()
+        node.outputs.pop_front()
     }
 
-    fn remembers(&self) -> impl Remembered {
-        (self.core.core(), self.believes, self.extra.map(|(timer, _)| timer), self.hidden)
+    fn status(&self, right: Status) -> Status {
+        self.believes.unwrap_or(right)
     }
 
-    fn status(&self) -> Status {
-        self.believes.unwrap_or_else(|| self.core.status())
-    }
-
-    fn bring_forward(&mut self, timer: Timer, deadline: Time) {
-        self.core.bring_forward(timer, deadline);
-    }
-
-    fn armed(&self) -> impl Iterator<Item = (Timer, Time)> {
+    fn armed(&self, node: &Wrapping) -> impl Iterator<Item = (Timer, Time)> {
         let hidden = self.hidden;
-        self.core.armed().filter(move |(timer, _)| Some(*timer) != hidden).chain(self.extra)
+        node.core.armed().filter(move |(timer, _)| Some(*timer) != hidden).chain(self.extra)
+    }
+
+    fn process(&self, right: spec::Process) -> spec::Process {
+        self.believes.map_or(right, BullyMapping::stands_for)
+    }
+
+    fn memory(&self) -> String {
+        let extra = self.extra.map(|(timer, _)| timer);
+        format!("{:?}", (self.believes, extra, self.hidden, self.stale.is_some()))
     }
 }
 
@@ -206,36 +166,36 @@ impl Program for Wrong {
 impl Wrong {
     fn received(
         &mut self,
+        node: &mut Wrapping,
         now: Time,
         from: NodeId,
         message: Message,
         before: Role,
         elec: Option<Time>,
     ) {
-        let me = self.id();
-        let member = self.members.contains(from);
+        let me = node.id();
+        let member = node.core.config().members.contains(from);
         match (self.mistake, message) {
             (Mistake::NoGuard, Message::Election)
                 if from < me && matches!(before, Role::Candidate | Role::Waiting) =>
             {
-                let higher: Vec<_> = self.members.above(me).to_vec();
-                self.say(&higher, Message::Election);
+                node.say(above(node), Message::Election);
             }
             (Mistake::AcceptsFromBelow, Message::Coordinator)
                 if from < me && member && before != Role::NotStarted =>
             {
-                self.follow(from, before);
+                self.follow(node, from, before);
             }
             (Mistake::FollowsLower, Message::Coordinator)
-                if from > me && self.core.status().leader.is_some_and(|known| known > from) =>
+                if from > me && node.core.status().leader.is_some_and(|known| known > from) =>
             {
-                self.follow(from, before);
+                self.follow(node, from, before);
             }
             (Mistake::AnswersBeforeBoot, Message::Election) if before == Role::NotStarted => {
-                self.say(&[from], Message::Ok);
+                node.say([from], Message::Ok);
             }
             (Mistake::AnswersStrangers, Message::Election) if !member => {
-                self.say(&[from], Message::Ok);
+                node.say([from], Message::Ok);
             }
             (Mistake::StaleElectionTimer, Message::Ok) if before == Role::Candidate => {
                 self.stale = elec;
@@ -247,22 +207,21 @@ impl Wrong {
         }
     }
 
-    fn follow(&mut self, leader: NodeId, from: Role) {
+    fn follow(&mut self, node: &mut Wrapping, leader: NodeId, from: Role) {
         let (to, leader) = (Role::Follower, Some(leader));
-        self.believes = Some(Status { id: self.id(), role: to, leader });
+        self.believes = Some(Status { id: node.id(), role: to, leader });
         let told = Event::RoleChanged {
             from,
             to,
             leader,
             reason: Reason::new("claimed", "a node claims to lead"),
         };
-        self.outputs = [Output::Event(told)].into();
+        node.outputs = [Output::Event(told)].into();
     }
 
-    fn woken(&mut self, before: Role) {
+    fn woken(&mut self, node: &mut Wrapping, before: Role) {
         if self.is(Mistake::AnnouncesToAll) && before == Role::Candidate {
-            let higher: Vec<_> = self.members.above(self.id()).to_vec();
-            self.say(&higher, Message::Coordinator);
+            node.say(above(node), Message::Coordinator);
         }
         if self.is(Mistake::OneHeartbeat) && before == Role::Leader {
             self.hidden = Some(Timer::Beat);
@@ -270,23 +229,19 @@ impl Wrong {
     }
 
     /// The election timer of a candidate that had its OK fires nevertheless.
-    fn fires_stale(&mut self, now: Time) {
-        if !self.is(Mistake::StaleElectionTimer) {
-            return;
-        }
+    fn fires_stale(&mut self, node: &mut Wrapping, now: Time) {
         if self.stale.is_some_and(|due| due <= now) {
             self.stale = None;
-            let lower: Vec<_> = self.members.below(self.id()).to_vec();
-            self.say(&lower, Message::Coordinator);
+            node.say(below(node), Message::Coordinator);
         }
     }
 
-    fn boot_waiting(&mut self, now: Time) {
-        self.core(now, Input::Boot);
-        if self.role() != Role::Leader {
+    fn boot_waiting(&mut self, node: &mut Wrapping, now: Time) {
+        node.feed(now, Input::Boot);
+        if node.role() != Role::Leader {
             return;
         }
-        let status = Status { role: Role::Candidate, leader: None, ..self.core.status() };
+        let status = Status { role: Role::Candidate, leader: None, ..node.core.status() };
         self.believes = Some(status);
         let told = Event::RoleChanged {
             from: Role::NotStarted,
@@ -297,54 +252,50 @@ impl Wrong {
         self.hidden = Some(Timer::Beat);
         let due = now + Duration::from_millis(300);
         self.extra = Some((Timer::Elec, due));
-        self.outputs = [Output::Event(told), Output::WakeAt(Some(due))].into();
+        node.outputs = [Output::Event(told), Output::WakeAt(Some(due))].into();
     }
 
     /// The mistakes in what is put out, whatever it follows from.
-    fn falsify(&mut self) {
-        let role = self.role();
-        let keep = |output: &Out| match (self.mistake, output) {
-            (Mistake::LeaderKeepsQuiet, Output::Send { message: Message::Coordinator, .. }) => {
-                role != Role::Leader || !self.outputs.iter().any(is_ok)
-            }
-            (Mistake::NeverWakes, Output::WakeAt(_)) | (Mistake::NoEvents, Output::Event(_)) => {
-                false
-            }
-            _ => true,
-        };
-        let mut kept: VecDeque<Out> = self.outputs.iter().copied().filter(keep).collect();
+    fn falsify(&mut self, node: &mut Wrapping) {
+        let role = node.role();
+        let outputs = &mut node.outputs;
         match self.mistake {
-            Mistake::OkLast => {
-                let sends = kept.iter().filter(|o| matches!(o, Output::Send { .. })).count();
-                if sends > 1 && kept.front().is_some_and(is_ok) {
-                    kept.make_contiguous()[..sends].rotate_left(1);
-                }
+            Mistake::LeaderKeepsQuiet if role == Role::Leader && outputs.iter().any(is_ok) => {
+                outputs.retain(|o| !is_claim(o));
             }
+            Mistake::NeverWakes => outputs.retain(|o| !matches!(o, Output::WakeAt(_))),
+            Mistake::NoEvents => outputs.retain(|o| !matches!(o, Output::Event(_))),
+            Mistake::OkLast if outputs.front().is_some_and(is_ok) => node.send_first_last(),
             Mistake::EventFirst => {
-                kept.make_contiguous().sort_by_key(|o| !matches!(o, Output::Event(_)));
+                outputs.make_contiguous().sort_by_key(|o| !matches!(o, Output::Event(_)));
             }
-            Mistake::WakesLate => {
-                for output in &mut kept {
-                    if let Output::WakeAt(Some(at)) = output {
-                        *at = *at + Duration::from_millis(1);
-                    }
-                }
-            }
+            Mistake::WakesLate => node.wake_late(),
             Mistake::WakesTwice => {
-                if let Some(&last @ Output::WakeAt(_)) = kept.back() {
-                    kept.push_back(last);
+                if let Some(&last @ Output::WakeAt(_)) = outputs.back() {
+                    outputs.push_back(last);
                 }
             }
             Mistake::NoTCoord if role == Role::Waiting => {
                 self.hidden = Some(Timer::Coord);
-                kept.retain(|o| !matches!(o, Output::WakeAt(_)));
-                kept.push_back(Output::WakeAt(None));
+                outputs.retain(|o| !matches!(o, Output::WakeAt(_)));
+                outputs.push_back(Output::WakeAt(None));
             }
             Mistake::NoTCoord => self.hidden = None,
             _ => {}
         }
-        self.outputs = kept;
     }
+}
+
+fn above(node: &Wrapping) -> Vec<NodeId> {
+    node.core.config().members.above(node.id()).to_vec()
+}
+
+fn below(node: &Wrapping) -> Vec<NodeId> {
+    node.core.config().members.below(node.id()).to_vec()
+}
+
+fn is_claim(output: &Out) -> bool {
+    matches!(output, Output::Send { message: Message::Coordinator, .. })
 }
 
 fn is_ok(output: &Out) -> bool {

@@ -6,22 +6,25 @@ use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_model::world::Scenario;
-use wrong::{Mistake, Ring, WrongMapping};
+use wrong::{Mistake, Ring, Wrong};
 
 use crate::compared;
+use crate::wrapper::WrongMapping;
 
 /// A crash and a recovery: enough for every mistake.
 const WORLD: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 fn first_difference<M: Ring>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mapping, mistake), WORLD)
+    compared::first_difference(&WrongMapping(mapping, Wrong::new(mistake)), WORLD)
 }
 
 /// Both rings are caught with this mistake; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
-    compared::caught(&WrongMapping(ChangRobertsMapping, mistake), WORLD, kind, about);
-    compared::caught(&WrongMapping(ListRingMapping, mistake), WORLD, kind, about);
+    let wrong = Wrong::new(mistake);
+    let chang_roberts = WrongMapping(ChangRobertsMapping, wrong.clone());
+    compared::caught(&chang_roberts, WORLD, kind, about);
+    compared::caught(&WrongMapping(ListRingMapping, wrong), WORLD, kind, about);
 }
 
 #[test]

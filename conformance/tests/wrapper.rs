@@ -1,0 +1,325 @@
+//! A right program with a mistake around it, and its mapping: what all wrong programs share.
+//!
+//! [`Hooks`] says in what a wrong program departs from the right one. All else is forwarded, so the
+//! wrapper itself makes no difference.
+
+use bellwether::protocol::{Input, Members, NodeId, Output, Request, Role, Status, Time};
+use bellwether_conformance::mapping::{
+    Absurd, Durable, Happening, Mapping, Process, ProgramInput, ProgramMessage, ProgramOutput,
+    ProgramTimer, SpecMessage, SpecTimer, Stable, Step,
+};
+use bellwether_conformance::program::{Program, Refusal, Remembered};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A mistake: in what a program and its mapping depart from those of `M`. By default that is in
+/// nothing. The mapping has the value of a node that has not started. Each node has a copy of its
+/// own, and keeps in it what the mistake makes it remember.
+pub(crate) trait Hooks<M: Mapping>: Clone {
+    /// Whether probes also send what no correct node sends. Most mistakes must show without it.
+    const ABSURD: bool = false;
+
+    /// Returns what a node is given of what it kept through its last crash.
+    fn kept(&self, right: Option<Durable<M>>) -> Option<Durable<M>> {
+        right
+    }
+
+    /// Prepares a node that has not booted.
+    fn begin(&self, node: &mut Wrapped<M::Program>) {
+        let _ = node;
+    }
+
+    /// Handles what happens to a node.
+    fn handle(&mut self, node: &mut Wrapped<M::Program>, now: Time, input: ProgramInput<M>) {
+        node.feed(now, input);
+    }
+
+    /// Returns the next output.
+    fn poll(&self, node: &mut Wrapped<M::Program>) -> Option<ProgramOutput<M>> {
+        node.outputs.pop_front()
+    }
+
+    /// Returns what the node tells of itself.
+    fn status(&self, right: Status) -> Status {
+        right
+    }
+
+    /// Returns what the node remembers, of this mistake too.
+    fn remembers(&self, node: &Wrapped<M::Program>) -> impl Remembered {
+        node.core.remembers()
+    }
+
+    /// Returns the timers that the node shows as armed.
+    fn armed(&self, node: &Wrapped<M::Program>) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
+        node.core.armed()
+    }
+
+    /// See [`Program::bring_forward`].
+    fn bring_forward(
+        &mut self,
+        node: &mut Wrapped<M::Program>,
+        timer: ProgramTimer<M>,
+        deadline: Time,
+    ) {
+        node.core.bring_forward(timer, deadline);
+    }
+
+    /// Returns the nodes that the node shows as watched.
+    fn watched(&self, node: &Wrapped<M::Program>) -> impl Iterator<Item = NodeId> {
+        node.core.watched()
+    }
+
+    /// Returns the process that the node stands for.
+    fn process(&self, right: Process<M>) -> Process<M> {
+        right
+    }
+
+    /// Returns, as text, what of this mistake belongs to the [memory](Mapping::memory).
+    fn memory(&self) -> String {
+        String::new()
+    }
+
+    /// See [`Mapping::unread`].
+    fn unread(
+        &self,
+        right: &'static [(&'static str, &'static str)],
+    ) -> &'static [(&'static str, &'static str)] {
+        right
+    }
+
+    /// Returns the period that the mapping gives a timer.
+    fn period(&self, right: Option<Duration>) -> Option<Duration> {
+        right
+    }
+}
+
+/// What a program puts out.
+pub(crate) type Out<P> = Output<<P as Program>::Durable, <P as Program>::Message>;
+
+/// The right program, and what is put out in its place.
+#[derive(Clone)]
+pub(crate) struct Wrapped<P: Program> {
+    pub(crate) core: P,
+    pub(crate) outputs: VecDeque<Out<P>>,
+}
+
+impl<P: Program> Wrapped<P> {
+    pub(crate) fn id(&self) -> NodeId {
+        self.core.status().id
+    }
+
+    pub(crate) fn role(&self) -> Role {
+        self.core.status().role
+    }
+
+    /// Returns when this timer is due, if it is armed.
+    pub(crate) fn due(&self, timer: P::Timer) -> Option<Time>
+    where
+        P::Timer: PartialEq,
+    {
+        self.core.armed().find(|(armed, _)| *armed == timer).map(|(_, due)| due)
+    }
+
+    /// Whether a deadline has passed.
+    pub(crate) fn is_late(&self, now: Time) -> bool {
+        self.core.armed().any(|(_, due)| due <= now)
+    }
+
+    /// Gives the right program an input, and takes over all that it puts out.
+    pub(crate) fn feed(&mut self, now: Time, input: Input<P::Message>) {
+        self.core.handle(now, input);
+        self.drain();
+    }
+
+    /// Takes over all that the right program has to put out.
+    pub(crate) fn drain(&mut self) {
+        self.outputs.extend(std::iter::from_fn(|| self.core.poll()));
+    }
+
+    /// Sends a message before all events and the wake-up, as it should be.
+    pub(crate) fn say(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message) {
+        let later = |output: &_| matches!(output, Output::Event(_) | Output::WakeAt(_));
+        let end = self.outputs.iter().position(later).unwrap_or(self.outputs.len());
+        for (at, to) in (end..).zip(to) {
+            self.outputs.insert(at, Output::Send { to, message });
+        }
+    }
+
+    /// Puts something else out for each output, or nothing.
+    pub(crate) fn change(&mut self, mut to: impl FnMut(&P, Out<P>) -> Option<Out<P>>) {
+        let right = std::mem::take(&mut self.outputs);
+        self.outputs = right.into_iter().filter_map(|output| to(&self.core, output)).collect();
+    }
+
+    /// Sends the first message last. Messages are all that is put out before events.
+    pub(crate) fn send_first_last(&mut self) {
+        let sends = self.outputs.iter().filter(|o| matches!(o, Output::Send { .. })).count();
+        if sends > 0 {
+            self.outputs.make_contiguous()[..sends].rotate_left(1);
+        }
+    }
+
+    /// Asks to be woken a millisecond later.
+    pub(crate) fn wake_late(&mut self) {
+        for output in &mut self.outputs {
+            if let Output::WakeAt(Some(at)) = output {
+                *at = *at + Duration::from_millis(1);
+            }
+        }
+    }
+}
+
+/// A node of a wrong program.
+pub(crate) struct WrongProgram<M: Mapping, H> {
+    node: Wrapped<M::Program>,
+    hooks: H,
+}
+
+impl<M: Mapping, H: Clone> Clone for WrongProgram<M, H> {
+    fn clone(&self) -> Self {
+        WrongProgram { node: self.node.clone(), hooks: self.hooks.clone() }
+    }
+}
+
+impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
+    const NAME: &'static str = <M::Program as Program>::NAME;
+    type Durable = Durable<M>;
+    type Message = ProgramMessage<M>;
+    type Timer = ProgramTimer<M>;
+
+    fn handle(&mut self, now: Time, input: ProgramInput<M>) {
+        self.hooks.handle(&mut self.node, now, input);
+    }
+
+    fn poll(&mut self) -> Option<ProgramOutput<M>> {
+        self.hooks.poll(&mut self.node)
+    }
+
+    fn status(&self) -> Status {
+        self.hooks.status(self.node.core.status())
+    }
+
+    fn remembers(&self) -> impl Remembered {
+        self.hooks.remembers(&self.node)
+    }
+
+    fn armed(&self) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
+        self.hooks.armed(&self.node)
+    }
+
+    fn bring_forward(&mut self, timer: ProgramTimer<M>, deadline: Time) {
+        self.hooks.bring_forward(&mut self.node, timer, deadline);
+    }
+
+    fn watched(&self) -> impl Iterator<Item = NodeId> {
+        self.hooks.watched(&self.node)
+    }
+}
+
+/// The mapping of a right program, for one with a mistake.
+pub(crate) struct WrongMapping<M, H>(pub(crate) M, pub(crate) H);
+
+impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
+    type Spec = M::Spec;
+    type Program = WrongProgram<M, H>;
+    type Memory = (M::Memory, String);
+
+    const RULES: M::Spec = M::RULES;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&Durable<M>>,
+    ) -> Result<WrongProgram<M, H>, Refusal> {
+        let kept = self.1.kept(durable.cloned());
+        let core = self.0.program(id, members, kept.as_ref())?;
+        let mut node = Wrapped { core, outputs: VecDeque::new() };
+        self.1.begin(&mut node);
+        Ok(WrongProgram { node, hooks: self.1.clone() })
+    }
+
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
+        self.0.settle(id, members)
+    }
+
+    fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
+        self.0.to_program(message)
+    }
+
+    fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
+        self.0.to_model(message)
+    }
+
+    fn said(&self, program: &WrongProgram<M, H>, message: ProgramMessage<M>) -> SpecMessage<M> {
+        self.0.said(&program.node.core, message)
+    }
+
+    fn reaches(&self, program: &WrongProgram<M, H>, message: SpecMessage<M>) -> bool {
+        self.0.reaches(&program.node.core, message)
+    }
+
+    fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
+        self.0.timer(timer)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
+        self.1.period(self.0.period(id, members, timer))
+    }
+
+    fn checked_first(&self) -> &'static [SpecTimer<M>] {
+        self.0.checked_first()
+    }
+
+    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
+        self.0.detects(timer)
+    }
+
+    fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
+        self.0.asks(timer)
+    }
+
+    fn process(&self, program: &WrongProgram<M, H>) -> Process<M> {
+        program.hooks.process(self.0.process(&program.node.core))
+    }
+
+    fn stable(&self, durable: &Durable<M>) -> Stable<M> {
+        self.0.stable(durable)
+    }
+
+    fn memory(&self, program: &WrongProgram<M, H>) -> (M::Memory, String) {
+        (self.0.memory(&program.node.core), program.hooks.memory())
+    }
+
+    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+        self.1.unread(self.0.unread())
+    }
+
+    fn messages(&self) -> Vec<SpecMessage<M>> {
+        self.0.messages()
+    }
+
+    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
+        self.0.messages_among(nodes)
+    }
+
+    fn never(&self) -> &'static [(&'static str, &'static str)] {
+        self.0.never()
+    }
+
+    fn absurd(&self, members: &Members) -> Vec<(ProgramMessage<M>, Absurd<M::Spec>)> {
+        if H::ABSURD { self.0.absurd(members) } else { Vec::new() }
+    }
+
+    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.0.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.0.ignores(step)
+    }
+
+    fn rules(&self, happening: &Happening<M::Spec>) -> &'static [&'static str] {
+        self.0.rules(happening)
+    }
+}
