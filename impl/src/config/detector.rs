@@ -116,7 +116,7 @@ impl Detection {
         };
         detection.detector = Settings::of(chosen, detection.heartbeat).ok_or_else(|| {
             let place = kind.as_ref().map(toml::Spanned::span).unwrap_or_default();
-            Mistake::Here(place, fields::unknown("detector", chosen, "", &KINDS))
+            Mistake::here(place, fields::unknown("detector", chosen, "", &KINDS))
         })?;
         for (name, section) in kinds {
             let section_of = format!("detector.{name}");
@@ -129,7 +129,7 @@ impl Detection {
                 (Some(settings), toml::de::DeValue::Table(table)) => {
                     fields::read(table, &section_of, settings.fields())?;
                 }
-                _ => return Err(Mistake::Here(span, format!("[{section_of}] must be a table"))),
+                _ => return Err(Mistake::no_table(span, &section_of)),
             }
         }
         Ok(detection)

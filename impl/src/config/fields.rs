@@ -4,9 +4,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use humantime_serde::re::humantime::format_duration;
-use serde::Deserialize;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use serde::{Deserialize, Deserializer};
+use toml::de::{DeTable, ValueDeserializer};
 
 use crate::protocol::quorum::Preemption;
 use crate::protocol::{MemberError, NodeId};
@@ -46,16 +45,14 @@ impl Field<'_> {
     }
 
     /// Takes the value from a file.
-    fn read(self, value: Spanned<DeValue<'_>>) -> Result<(), Mistake> {
-        let place = value.span();
-        let value = ValueDeserializer::from(value);
+    fn read(self, value: ValueDeserializer<'_>) -> Result<(), toml::de::Error> {
         match self {
-            Self::Time(time) => *time = humantime_serde::deserialize(value)?,
+            Self::Time(length) => *length = time(value)?,
             Self::Number(number) => *number = f64::deserialize(value)?,
             Self::Count(count) => *count = usize::deserialize(value)?,
             Self::Node(node) => *node = Some(super::file::NodeNumber::deserialize(value)?.0),
             Self::Preemption(preempts) => {
-                let wrong = |problem| Mistake::Here(place, problem);
+                let wrong = <toml::de::Error as serde::de::Error>::custom;
                 *preempts = preemption(&String::deserialize(value)?).map_err(wrong)?;
             }
         }
@@ -83,87 +80,68 @@ fn preemption(text: &str) -> Result<Preemption, String> {
     named.map(|&(_, value)| value).ok_or_else(|| unknown("value", text, "", &known))
 }
 
+/// Reads a length of time from a file.
+pub(super) fn time<'de, D, T>(value: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: From<Duration>,
+{
+    let time = super::duration(&String::deserialize(value)?);
+    time.map(T::from).map_err(serde::de::Error::custom)
+}
+
 fn no_number(text: &str) -> String {
     format!("`{text}` is not a number that fits here")
 }
 
 /// What is wrong with a file, and where.
 #[derive(Debug)]
-pub(super) enum Mistake {
-    /// Found here: what stands at this place is wrong.
-    Here(Range<usize>, String),
-    /// What is read is no TOML.
-    Syntax(toml::de::Error),
-    /// A value is missing, or not what it should be.
-    Value(toml::de::Error),
-}
-
-impl From<toml::de::Error> for Mistake {
-    fn from(error: toml::de::Error) -> Self {
-        Self::Value(error)
-    }
+pub(super) struct Mistake {
+    place: Range<usize>,
+    problem: String,
 }
 
 impl Mistake {
+    /// Returns the mistake that what stands at this place is wrong.
+    pub(super) fn here(place: Range<usize>, problem: String) -> Self {
+        Self { place, problem }
+    }
+
+    /// Returns the mistake that the text is no TOML. The error has no kind, so the remedy depends
+    /// on the section alone.
+    pub(super) fn syntax(text: &str, error: &toml::de::Error) -> Self {
+        let place = error.span().unwrap_or_default();
+        let before = text.get(..place.start).unwrap_or(text);
+        let header = before.lines().rev().map(str::trim).find(|line| line.starts_with('['));
+        let remedy = match header {
+            Some(header) if header.starts_with("[members]") => {
+                "write `ID = \"HOST:PORT\"` for each node, and give each its own id"
+            }
+            _ => {
+                "write `key = value`, each key once and texts in quotation marks, below the \
+                 [section] that the key belongs to"
+            }
+        };
+        let line = text.lines().nth(before.matches('\n').count()).unwrap_or_default().trim();
+        Self::here(place, format!("`{line}`: {}; {remedy}", error.message()))
+    }
+
+    /// Returns the mistake that the key with this path has a wrong value.
+    pub(super) fn value(place: Range<usize>, path: &str, error: &toml::de::Error) -> Self {
+        Self::here(place, format!("`{path}`: {}", error.message()))
+    }
+
+    /// Returns the mistake that a value stands where the section with this name should.
+    pub(super) fn no_table(place: Range<usize>, name: &str) -> Self {
+        let remedy = "write a section, with a line for each key";
+        Self::here(place, format!("[{name}] must be a table: {remedy}"))
+    }
+
     /// The message, with the line of the `text` that it is about.
     pub(super) fn tell(self, text: &str) -> String {
-        let at = |place: usize| 1 + text[..place.min(text.len())].matches('\n').count();
-        let shown = |error: &toml::de::Error, problem: String| {
-            let Some(place) = error.span() else { return problem };
-            let line = at(place.start);
-            let stands = text.lines().nth(line - 1).unwrap_or_default().trim();
-            format!("line {line}, `{stands}`: {problem}")
-        };
-        match self {
-            Self::Here(place, problem) => format!("line {}: {problem}", at(place.start)),
-            Self::Syntax(error) => shown(&error, syntax(error.message())),
-            Self::Value(error) => match missing(error.message()) {
-                Some(problem) => problem,
-                None => shown(&error, value(error.message())),
-            },
-        }
-    }
-}
-
-/// Why a line is no TOML, and how to write it.
-fn syntax(message: &str) -> String {
-    if message.contains("duplicate key") {
-        return "duplicate key: every key may stand once, so leave one of them out".to_owned();
-    }
-    if message.contains("string") {
-        return "a text in quotation marks does not end: close it in the same line".to_owned();
-    }
-    format!(
-        "this is no TOML ({message}): write `key = value`, texts in quotation marks, below the \
-         [section] that the key belongs to"
-    )
-}
-
-/// What a key that is missing says, and how to write it.
-fn missing(message: &str) -> Option<String> {
-    let key = message.strip_prefix("missing field `")?.strip_suffix('`')?;
-    Some(match key {
-        "cluster" => "the key `cluster` is missing: write `cluster = \"NAME\"` at the top, the \
-                      same on every node"
-            .to_owned(),
-        "members" => "the section [members] is missing: write it with a line `ID = \
-                      \"HOST:PORT\"` for each node, this one included"
-            .to_owned(),
-        _ => format!("the key `{key}` is missing: add it"),
-    })
-}
-
-/// Why a value cannot be, and what can.
-fn value(message: &str) -> String {
-    let wrong =
-        message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "));
-    match wrong {
-        Some((found, "a map")) => {
-            format!("found {found}: write a section, with a line for each key")
-        }
-        Some((found, "a string")) => format!("found {found}: write a text in quotation marks"),
-        Some((found, wanted)) => format!("found {found}: write {wanted}"),
-        None => message.to_owned(),
+        let before = text.bytes().take(self.place.start);
+        let line = 1 + before.filter(|&byte| byte == b'\n').count();
+        format!("line {line}: {}", self.problem)
     }
 }
 
@@ -172,7 +150,7 @@ pub(super) fn check(table: &DeTable<'_>, section: &str, known: &[&str]) -> Resul
     let wrong = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
     wrong.map_or(Ok(()), |key| {
         let problem = unknown("key", key.get_ref(), &place(section), known);
-        Err(Mistake::Here(key.span(), problem))
+        Err(Mistake::here(key.span(), problem))
     })
 }
 
@@ -185,7 +163,10 @@ pub(super) fn read(
     check(&table, section, &names(&fields))?;
     for (key, value) in table {
         if let Some(at) = fields.iter().position(|&(known, _)| known == key.get_ref()) {
-            fields.swap_remove(at).1.read(value)?;
+            let (name, field) = fields.swap_remove(at);
+            let (place, path) = (value.span(), format!("{section}.{name}"));
+            let wrong = |error: toml::de::Error| Mistake::value(place, &path, &error);
+            field.read(ValueDeserializer::from(value)).map_err(wrong)?;
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -39,6 +40,11 @@ const TOP: [&str; 14] = [
     "hooks",
     "log",
 ];
+
+/// The remedy for a file that lacks a key.
+const NEEDED: &str = "write `cluster = \"NAME\"` at the top, the same on every node, and the \
+                      section [members] with a line `ID = \"HOST:PORT\"` for each node, this one \
+                      included";
 
 /// The keys of `[storage]`.
 const STORAGE: [&str; 1] = ["directory"];
@@ -126,7 +132,7 @@ pub struct Source {
 #[derive(Debug, Deserialize)]
 struct File {
     cluster: ClusterId,
-    protocol: Option<Spanned<String>>,
+    protocol: Option<String>,
     node: Option<NodeNumber>,
     listen: Option<Address>,
     #[serde(default)]
@@ -202,6 +208,8 @@ impl TryFrom<String> for MemberKey {
 /// The parts of a file: what every protocol needs, and the sections that only some need.
 struct Sections<'t> {
     file: File,
+    /// Where the name of the protocol stands.
+    protocol_place: Option<Range<usize>>,
     detection: Detection,
     protocols: BTreeMap<&'static str, DeTable<'t>>,
 }
@@ -234,17 +242,17 @@ impl Source {
     /// [`Error::Parse`] when the file makes no sense or names no protocol that there is,
     /// [`Error::Setting`] when a flag does.
     pub fn protocol(&self) -> Result<&'static str, Error> {
-        let Sections { file, .. } = self.sections()?;
+        let Sections { file, protocol_place, .. } = self.sections()?;
         let (name, place) = match (&self.overrides.protocol, &file.protocol) {
             (Some(name), _) => (name.as_str(), None),
-            (None, Some(name)) => (name.get_ref().as_str(), Some(name.span())),
+            (None, Some(name)) => (name.as_str(), protocol_place),
             (None, None) => return Ok(Recommended::NAME),
         };
         let known = NAMES.iter().find(|&&known| known == name);
         known.copied().ok_or_else(|| {
             let problem = fields::unknown("protocol", name, "", NAMES);
             match place {
-                Some(place) => self.wrong(Mistake::Here(place, problem)),
+                Some(place) => self.wrong(Mistake::here(place, problem)),
                 None => Error::Setting { problem },
             }
         })
@@ -303,9 +311,8 @@ impl Source {
     ///
     /// The first thing that is wrong, with the place and the remedy.
     pub fn config<C: Runnable>(&self) -> Result<(Config<C>, Log), Error> {
-        let Sections { file, detection, mut protocols } = self.sections()?;
-        let asked =
-            self.overrides.protocol.as_ref().or(file.protocol.as_ref().map(Spanned::get_ref));
+        let Sections { file, detection, mut protocols, .. } = self.sections()?;
+        let asked = self.overrides.protocol.as_ref().or(file.protocol.as_ref());
         if let Some(asked) = asked.filter(|&asked| asked != C::NAME) {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
@@ -349,7 +356,8 @@ impl Source {
     }
 
     fn take_apart(&self) -> Result<Sections<'_>, Mistake> {
-        let root = DeTable::parse(&self.text).map_err(Mistake::Syntax)?;
+        let root = DeTable::parse(&self.text);
+        let root = root.map_err(|error| Mistake::syntax(&self.text, &error))?;
         let span = root.span();
         let mut root = root.into_inner();
         if let Some((key, _)) = root.get_key_value("timing") {
@@ -358,7 +366,7 @@ impl Source {
                 "[timing] has become the section of the protocol that it is for: rename it to \
                  that of the protocol, one of [{names}]"
             );
-            return Err(Mistake::Here(key.span(), problem));
+            return Err(Mistake::here(key.span(), problem));
         }
         fields::check(&root, "", &[&TOP[..], NAMES].concat())?;
         let mut protocols = BTreeMap::new();
@@ -370,6 +378,7 @@ impl Source {
             }
         }
         let detection = take_table(&mut root, "detector")?.map(Detection::read).transpose()?;
+        table(&root, "members")?;
         for (section, known) in [
             ("storage", &STORAGE[..]),
             ("security", &security::KEYS),
@@ -378,31 +387,44 @@ impl Source {
             ("hooks", &hooks::KEYS),
             ("log", &LOG),
         ] {
-            if let Some(DeValue::Table(table)) = root.get(section).map(Spanned::get_ref) {
+            if let Some(table) = table(&root, section)? {
                 fields::check(table, section, known)?;
             }
         }
-        let file = File::deserialize(toml::Deserializer::from(Spanned::new(span, root)))?;
-        Ok(Sections { file, detection: detection.unwrap_or_default(), protocols })
+        let protocol_place = root.get("protocol").map(Spanned::span);
+        let file = toml::Deserializer::from(Spanned::new(span, root));
+        let file: File = serde_path_to_error::deserialize(file).map_err(|error| {
+            let place = error.inner().span().unwrap_or_default();
+            match error.path().iter().next() {
+                Some(_) => Mistake::value(place, &error.path().to_string(), error.inner()),
+                // A key that is missing has no path of its own.
+                None => Mistake::here(place, format!("{}; {NEEDED}", error.inner().message())),
+            }
+        })?;
+        let detection = detection.unwrap_or_default();
+        Ok(Sections { file, protocol_place, detection, protocols })
     }
 
     fn wrong(&self, mistake: Mistake) -> Error {
-        let mut problem = mistake.tell(&self.text);
-        if problem.contains("duplicate key") {
-            problem
-                .push_str("; under [members] this means two nodes with one id: give each its own");
-        }
-        Error::Parse { path: self.path.clone(), problem }
+        Error::Parse { path: self.path.clone(), problem: mistake.tell(&self.text) }
+    }
+}
+
+/// Returns the table with this name, if there is one.
+fn table<'t, 'd>(of: &'t DeTable<'d>, name: &str) -> Result<Option<&'t DeTable<'d>>, Mistake> {
+    let Some(value) = of.get(name) else { return Ok(None) };
+    match value.get_ref() {
+        DeValue::Table(table) => Ok(Some(table)),
+        _ => Err(Mistake::no_table(value.span(), name)),
     }
 }
 
 /// Takes the table with this name out of another.
-fn take_table<'t>(from: &mut DeTable<'t>, name: &str) -> Result<Option<DeTable<'t>>, Mistake> {
-    let Some(value) = from.remove(name) else { return Ok(None) };
-    let place = value.span();
-    match value.into_inner() {
-        DeValue::Table(table) => Ok(Some(table)),
-        _ => Err(Mistake::Here(place, format!("[{name}] must be a table"))),
+fn take_table<'d>(from: &mut DeTable<'d>, name: &str) -> Result<Option<DeTable<'d>>, Mistake> {
+    table(from, name)?;
+    match from.remove(name).map(Spanned::into_inner) {
+        Some(DeValue::Table(table)) => Ok(Some(table)),
+        _ => Ok(None),
     }
 }
 

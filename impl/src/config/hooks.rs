@@ -20,10 +20,10 @@ pub struct Hooks {
     /// What runs after each change; none if empty.
     pub on_change: Vec<String>,
     /// How long each may take before it is killed.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "super::fields::time")]
     pub timeout: Duration,
     /// How long a node does not run for which `before_leading` has failed.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "super::fields::time")]
     pub retry: Duration,
 }
 

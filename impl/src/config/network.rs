@@ -20,7 +20,7 @@ const LONGEST_USUAL: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct NetworkSettings {
     /// How long a connection may take until it stands.
-    #[serde(default, with = "humantime_serde")]
+    #[serde(default, deserialize_with = "super::fields::time")]
     pub timeout: Option<Duration>,
     /// Whether a member that has hung up, and whose address refuses connections, is waited for no
     /// longer.

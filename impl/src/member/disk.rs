@@ -79,10 +79,10 @@ impl<C: Core> Member<C> {
         self.unsaved.is_behind()
     }
 
-    /// The storage has answered. What waited for that is done with the next input. A leader that was
-    /// silent, as the storage did not answer, and has caught up, is to be told so once the others can
-    /// have heard of it: they may have another. Whether the member goes on: not if a state is not
-    /// durable.
+    /// The storage has answered. What waited for that is done with the next input. A leader that
+    /// was silent, as the storage did not answer, and has caught up, is to be told so once the
+    /// others can have heard of it: they may have another. Whether the member goes on: not if a
+    /// state is not durable.
     pub(super) fn stored(&mut self, now: Time, answer: Answer) -> bool {
         let Some(UnderWay { saves, .. }) = self.disk.under_way.take() else { return true };
         match answer {

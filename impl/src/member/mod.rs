@@ -81,8 +81,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Returns the setup of a member of a cluster of `members`, as its core is configured: without a
-    /// storage and detectors, and for a program that does not prepare itself.
+    /// Returns the setup of a member of a cluster of `members`, as its core is configured: without
+    /// a storage and detectors, and for a program that does not prepare itself.
     #[must_use]
     pub fn of<C: Core>(config: &C::Config, members: usize) -> Self {
         let silence = C::silence(config);

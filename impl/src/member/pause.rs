@@ -26,9 +26,9 @@ impl Awake {
         self.silence
     }
 
-    /// The member waits until its deadline, and for no longer than a process sleeps. That counts from
-    /// when it ran last: a process may stand still before it begins to wait as well. Returns when the
-    /// wait is over.
+    /// The member waits until its deadline, and for no longer than a process sleeps. That counts
+    /// from when it ran last: a process may stand still before it begins to wait as well. Returns
+    /// when the wait is over.
     pub(super) fn waits(&mut self, deadline: Option<Time>) -> Time {
         let longest = self.looked + LONGEST_SLEEP;
         self.due = deadline.map_or(longest, |deadline| deadline.min(longest));

@@ -85,7 +85,7 @@ fn configurations_that_cannot_be_are_refused() {
     run(&["--node", "1"], &["line ", "[timing]", "one of [bully], "]);
     let twice = cluster.text("test").replace("[members]", "[members]\n2 = \"127.0.0.1:1\"");
     std::fs::write(&path, twice).expect("writable");
-    run(&["--node", "1"], &["duplicate key", "two nodes with one id", "give each its own"]);
+    run(&["--node", "1"], &["line ", "`2 = \"127.0.0.1:", "give each its own id"]);
 }
 
 #[test]

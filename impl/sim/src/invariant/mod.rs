@@ -97,8 +97,8 @@ pub enum Fact {
         to: NodeId,
         /// What it says.
         says: Says,
-        /// Whether the sender led the epoch that it speaks of, by its own clock, when it handled what
-        /// this may follow from.
+        /// Whether the sender led the epoch that it speaks of, by its own clock, when it handled
+        /// what this may follow from.
         led: bool,
     },
     /// The process of the node at this place waits for something to happen.

@@ -178,6 +178,15 @@ fn detectors_follow_the_interval_of_the_heartbeats() {
     assert_eq!((phi.interval, phi.pause), (heartbeat, heartbeat));
 }
 
+/// Refuses a message that lacks a part of what is expected.
+fn tells(cases: &[(String, &[&str])]) {
+    for (found, expected) in cases {
+        for part in *expected {
+            assert!(found.contains(part), "`{part}` is missing in: {found}");
+        }
+    }
+}
+
 #[test]
 fn every_mistake_has_its_place_and_remedy() {
     let with = |more: &str| problem(&format!("{GOOD}{more}"));
@@ -185,8 +194,8 @@ fn every_mistake_has_its_place_and_remedy() {
     let quorum = |more: &str| problem(&format!("{GOOD}[quorum]\n{more}"));
     let stoller = |more: &str| problem(&format!("protocol = \"stoller\"\n{GOOD}{more}"));
     let lease = |more: &str| problem(&format!("protocol = \"lease\"\n{GOOD}{more}"));
-    for (found, expected) in [
-        (with("[bully]\nwach = \"1s\"\n"), &["line 8", "`wach` in [bully]", "is `watch`"][..]),
+    tells(&[
+        (with("[bully]\nwach = \"1s\"\n"), &["line 8", "`wach` in [bully]", "is `watch`"]),
         (with("[stoller]\nasc = \"1s\"\n"), &["line 8", "`asc` in [stoller]", "is `ask`"]),
         (
             with("[timing]\nwatch = \"1s\"\n"),
@@ -194,26 +203,18 @@ fn every_mistake_has_its_place_and_remedy() {
         ),
         (with("[storage]\ndir = \"x\"\n"), &["line 8", "`dir` in [storage]", "`directory`"]),
         (with("[log]\nlevle = \"info\"\n"), &["line 8", "`levle` in [log]", "is `level`"]),
-        (with("bully = 1\n"), &["line 7"]),
         (problem(&format!("bully = 1\n{GOOD}")), &["line 1", "[bully] must be a table"]),
         (problem(&format!("colour = 1\n{GOOD}")), &["line 1", "unknown key `colour`", "`node`"]),
         (problem(&format!("nodes = 1\n{GOOD}")), &["line 1", "the nearest is `node`"]),
         (problem(&format!("protocol = \"buly\"\n{GOOD}")), &["line 1", "`buly`", "is `bully`"]),
-        (with("2 = \"127.0.0.1:7009\"\n"), &["line 7", "two nodes with one id"]),
-        (with("02 = \"127.0.0.1:7009\"\n"), &["`02` is not a node id", "1 to 65535"]),
-        (with("0 = \"127.0.0.1:7009\"\n"), &["`0` is not a node id"]),
-        (with("3 = \"127.0.0.1\"\n"), &["line 7", "is not an address", "HOST:PORT"]),
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
         (problem(&format!("observers = [9]\n{GOOD}")), &["node 9 is to observe", "[members]"]),
         (problem(&format!("observers = [1, 2]\n{GOOD}")), &["1 member(s) vote", "at least 2"]),
-        (problem(&format!("observers = 10\n{GOOD}")), &["line 1, `observers = 10`", "sequence"]),
         (
             problem(&format!("protocol = \"bully\"\nobservers = [10]\n{GOOD}")),
             &["protocol bully has no observers", "the protocol quorum"],
         ),
-        (quorum("preemption = \"dwel\"\n"), &["line 8", "unknown value `dwel`", "is `dwell`"]),
         (quorum("promise = \"1s\"\n"), &["quorum.promise (1s)", "quorum.lease (1s)", "try 1.02"]),
-        (bully("[bully]\nwatch = \"soon\"\n"), &["line 9"]),
         (bully("[bully]\nwatch = \"150ms\"\n"), &["bully.heartbeat (100ms)", "try 30ms"]),
         (stoller("[stoller]\nask = \"0s\"\n"), &["stoller.ask is 0ns", "more than 0s"]),
         (stoller("[detector]\nkind = \"fi\"\n"), &["line 9", "detector `fi`", "is `phi`"]),
@@ -231,20 +232,66 @@ fn every_mistake_has_its_place_and_remedy() {
         (lease(""), &["needs a store", "`store` under [lease]", "(1, 2, 10)", "--store"]),
         (lease("[lease]\nstore = 3\n"), &["needs a store", "1, 2, 10"]),
         (lease("[lease]\nstore = 1\nhold = \"1h\"\n"), &["lease.hold (3600s)", "lease.keep"]),
-        (with("[log]\nlevel = \"loud\"\n"), &["unknown level `loud`", "debug"]),
-        (with("[log]\nformat = \"xml\"\n"), &["`xml`", "`json`"]),
         (GOOD.replace("node = 2", "node = 3").pipe(problem), &["node 3 is not among", "1, 2, 10"]),
-        (GOOD.replace("node = 2", "node = 70000").pipe(problem), &["`70000` is not a node id"]),
         (GOOD.replace("node = 2\n", "").pipe(problem), &["--node", "BELLWETHER_NODE"]),
-        (GOOD.replace("orders", "or ders").pipe(problem), &["line 1", "is not a cluster name"]),
-        (problem(""), &["`cluster` is missing", "cluster = \"NAME\""]),
-        (problem("\u{0}"), &["line 1"]),
         (problem(&"#".repeat(300_000)), &["larger than 262144 bytes"]),
-    ] {
-        for part in expected {
-            assert!(found.contains(part), "`{part}` is missing in: {found}");
-        }
-    }
+    ]);
+}
+
+#[test]
+fn a_wrong_value_has_its_line_and_the_path_of_its_key() {
+    let with = |more: &str| problem(&format!("{GOOD}{more}"));
+    let bully = |more: &str| problem(&format!("protocol = \"bully\"\n{GOOD}{more}"));
+    let quorum = |more: &str| problem(&format!("{GOOD}[quorum]\n{more}"));
+    let stoller = |more: &str| problem(&format!("protocol = \"stoller\"\n{GOOD}{more}"));
+    tells(&[
+        (with("bully = 1\n"), &["line 7: `members.bully`", "is not a node id"]),
+        (
+            with("2 = \"127.0.0.1:7009\"\n"),
+            &["line 7: `2 = \"127.0.0.1:7009\"`", "give each its own id"],
+        ),
+        (
+            with("02 = \"127.0.0.1:7009\"\n"),
+            &["line 7: `members.02`", "`02` is not a node id", "1 to 65535"],
+        ),
+        (with("0 = \"127.0.0.1:7009\"\n"), &["line 7", "`0` is not a node id"]),
+        (with("3 = \"127.0.0.1\"\n"), &["line 7: `members.3`", "is not an address", "HOST:PORT"]),
+        (with("3 = 7003\n"), &["line 7: `members.3`", "7003"]),
+        (
+            with("[bully]\nwatch = 2\n[members]\n"),
+            &["line 9: `[members]`", "each key once", "texts in quotation marks"],
+        ),
+        (problem(&format!("observers = 10\n{GOOD}")), &["line 1: `observers`", "10"]),
+        (problem(&format!("observers = [1, \"x\"]\n{GOOD}")), &["line 1: `observers[1]`"]),
+        (
+            quorum("preemption = \"dwel\"\n"),
+            &["line 8: `quorum.preemption`", "unknown value `dwel`", "is `dwell`"],
+        ),
+        (quorum("drift_ppm = -1\n"), &["line 8: `quorum.drift_ppm`"]),
+        (bully("[bully]\nwatch = \"soon\"\n"), &["line 9: `bully.watch`", "as in 300ms or 2s"]),
+        (with("[hooks]\nretry = \"soon\"\n"), &["line 8: `hooks.retry`", "as in 300ms or 2s"]),
+        (with("[network]\ntimeout = 1\n"), &["line 8: `network.timeout`"]),
+        (stoller("[detector.phi]\nwindow = []\n"), &["line 9: `detector.phi.window`"]),
+        (
+            with("[log]\nlevel = \"loud\"\n"),
+            &["line 8: `log.level`", "unknown level `loud`", "debug"],
+        ),
+        (with("[log]\nformat = \"xml\"\n"), &["line 8: `log.format`", "`xml`", "`json`"]),
+        (problem(&format!("storage = 1\n{GOOD}")), &["line 1", "[storage] must be a table"]),
+        (problem("cluster = \"orders\"\nmembers = 3\n"), &["line 2", "[members] must be a table"]),
+        (
+            GOOD.replace("node = 2", "node = 70000").pipe(problem),
+            &["line 2: `node`", "`70000` is not a node id"],
+        ),
+        (
+            GOOD.replace("orders", "or ders").pipe(problem),
+            &["line 1: `cluster`", "is not a cluster name"],
+        ),
+        (problem(""), &["`cluster`", "write `cluster = \"NAME\"`"]),
+        (problem("cluster = \"orders\"\n"), &["`members`", "[members]", "`ID = \"HOST:PORT\"`"]),
+        (problem("cluster = \"orders\n"), &["line 1: `cluster = \"orders`", "quotation marks"]),
+        (problem("\u{0}"), &["line 1"]),
+    ]);
 }
 
 #[test]
