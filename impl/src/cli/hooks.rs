@@ -12,7 +12,7 @@ use bellwether::config::{Hooks, Runnable};
 use bellwether::driver::Change;
 use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Reason, Role};
 use futures::FutureExt as _;
-use humantime_serde::re::humantime::format_duration;
+use humantime::format_duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use bellwether::NodeId;
 use bellwether::config::{self, Address, Credentials, Overrides, SecuritySettings, Source};
 use bellwether::status::{MemberReport, QueryError, StatusReport, query};
-use humantime_serde::re::humantime::format_duration;
+use humantime::format_duration;
 
 use super::overrides::SecurityArgs;
 use super::{Failure, print, put};

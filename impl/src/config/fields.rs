@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use humantime_serde::re::humantime::format_duration;
+use humantime::format_duration;
 use serde::{Deserialize, Deserializer};
 use toml::de::{DeTable, ValueDeserializer};
 

@@ -50,7 +50,7 @@ impl Hooks {
 
     fn values(&self) -> [String; 4] {
         let list = |words: &[String]| toml::Value::from(words.to_vec()).to_string();
-        let time = |time| format!("\"{}\"", super::humantime::format_duration(time));
+        let time = |time| format!("\"{}\"", humantime::format_duration(time));
         let Self { before_leading, on_change, timeout, retry } = self;
         [list(before_leading), list(on_change), time(*timeout), time(*retry)]
     }

@@ -40,7 +40,6 @@ pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySetting
 pub(crate) use self::security::{Current, Kind, Mode, Secret};
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
-use humantime_serde::re::humantime;
 
 /// Everything a node must know before it can take part in elections by the protocol `C`.
 #[derive(Clone, Debug, PartialEq)]

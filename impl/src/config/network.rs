@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Error, humantime};
+use super::Error;
 
 /// The keys of the section.
 pub(super) const KEYS: [&str; 2] = ["timeout", "suspect_refused"];

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use humantime_serde::re::humantime::format_rfc3339_millis;
+use humantime::format_rfc3339_millis;
 use serde::{Serialize, Serializer};
 
 use crate::protocol::{Epoch, NodeId, Reason, Role};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use humantime_serde::re::humantime::format_duration;
+use humantime::format_duration;
 use thiserror::Error;
 
 use super::{Members, NodeId};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use humantime_serde::re::humantime::format_duration;
+use humantime::format_duration;
 use serde::{Deserialize, Serialize};
 
 /// How long a node counts a lease that others promise it, and how long it keeps a promise. Two

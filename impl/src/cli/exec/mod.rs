@@ -23,7 +23,7 @@ use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 use bellwether::{Config, Election, Work};
 use clap::ValueEnum;
 use futures::FutureExt as _;
-use humantime_serde::re::humantime::format_duration;
+use humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::running::{Ended, Running};
