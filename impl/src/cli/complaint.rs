@@ -1,4 +1,5 @@
-//! What is wrong with a command line, where, and what to do about it, in our own words.
+//! What is wrong with a command line, where, and what to do about it, in one line. Messages of clap
+//! list no commands, and name no variable that can be set instead of a flag that is missing.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command};
