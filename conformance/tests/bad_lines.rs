@@ -1,7 +1,8 @@
 //! Command lines that cannot be run: each message names what is wrong, where, and what to do.
 
-use assert_cmd::Command;
+use bellwether_docs_runner::refused;
 use std::fmt::Write as _;
+use std::process::Command;
 
 const LINES: &[&str] = &[
     "frobnicate",
@@ -52,13 +53,9 @@ fn every_bad_command_line_is_told_what_is_wrong_and_what_to_do() {
     assert!(LINES.len() >= 40, "only {}", LINES.len());
     let mut told = String::new();
     for line in LINES {
-        let mut command = Command::cargo_bin("bellwether-conformance").expect("it is built");
-        let output = command.args(line.split_whitespace()).output().expect("it runs");
-        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(stderr.starts_with("error: "), "{line}: {stderr}");
-        assert!(output.stdout.is_empty(), "{line} prints something else");
-        let message = stderr.trim_end();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
+        let (status, message) = refused(&mut command, line);
+        assert_eq!(status, 2, "{line}: {message}");
         let _ = writeln!(told, "$ bellwether-conformance {line}\n{message}\n");
     }
     insta::assert_snapshot!(told);

@@ -4,6 +4,7 @@
 //! Headings have the anchors that GitHub gives them, which are those of mdbook too. No link to
 //! another site is followed.
 
+use bellwether_docs_runner::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,6 @@ const COPIED: [(&str, &str, &str); 2] = [
     ("docs/ci.md", "sh", "packaging/ci/election.sh"),
     ("docs/ci.md", "yaml", "packaging/ci/github.yml"),
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn read(document: &Path) -> String {
     fs::read_to_string(document).expect("a document that can be read")

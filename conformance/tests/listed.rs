@@ -1,13 +1,13 @@
 //! The README lists every protocol, and says as what it is here.
 
 use bellwether_conformance::mapping;
+use bellwether_docs_runner::root;
 use bellwether_model::protocol::REGISTRY;
 use std::fs;
-use std::path::Path;
 
 #[test]
 fn the_readme_lists_every_protocol_with_its_page_and_as_what_it_is_here() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root();
     let readme = fs::read_to_string(root.join("README.md")).expect("the README");
     let row = |name: &str| {
         let link = format!("| [`{name}`](docs/protocols/{name}.md) | ");

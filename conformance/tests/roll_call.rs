@@ -11,6 +11,7 @@ mod spec;
 
 use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::Mapping;
+use bellwether_docs_runner::{Block, blocks};
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::world::{Network, Scenario, Start, Timing, World};
@@ -75,13 +76,11 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
         include_str!("../examples/roll-call/src/mapping.rs"),
         include_str!("../examples/roll-call/src/main.rs"),
     ];
-    let blocks = page.split("```rust\n").skip(1).map(|rest| rest.split("```").next());
-    let mut shown = 0;
-    for block in blocks.flatten() {
-        assert!(files.iter().any(|file| file.contains(block)), "not in the example:\n{block}");
-        shown += 1;
+    let blocks = blocks(page, "rust");
+    for Block { text, .. } in &blocks {
+        assert!(files.iter().any(|file| file.contains(text)), "not in the example:\n{text}");
     }
-    assert!(shown > 5, "only {shown} pieces of code");
+    assert!(blocks.len() > 5, "only {} pieces of code", blocks.len());
 }
 
 /// A user builds it like this, in a repository of their own: with a command line of its own, and

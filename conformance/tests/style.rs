@@ -3,8 +3,9 @@
 //! Code is formatted by rustfmt, and clippy counts the lines of functions (`clippy.toml`). What
 //! neither of them looks at is here: comments, documents, the length of files, the vocabulary.
 
+use bellwether_docs_runner::root;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The width of code, comments and prose, in characters.
 const WIDTH: usize = 100;
@@ -97,11 +98,11 @@ fn a_word_is_found_only_as_a_word() {
 
 /// The files of the project with this ending: their paths from the root, and what they say.
 fn files(ending: &str) -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    const FOLDERS: [&str; 8] =
+        ["model", "impl", "conformance", "browser", "docs-runner", "examples", "fuzz", "docs"];
+    let root = root();
     let mut found = Vec::new();
-    let mut left: Vec<PathBuf> = ["model", "impl", "conformance", "examples", "fuzz", "docs"]
-        .map(|folder| root.join(folder))
-        .to_vec();
+    let mut left: Vec<PathBuf> = FOLDERS.map(|folder| root.join(folder)).to_vec();
     left.extend(["README.md", "CHANGELOG.md"].map(|file| root.join(file)));
     while let Some(path) = left.pop() {
         if path.is_dir() {

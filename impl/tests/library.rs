@@ -9,6 +9,7 @@ use bellwether::{
     Config, Election, Guard, JoinError, LeadError, Leadership, NodeId, Reason, RequestError, Role,
     Timing,
 };
+use bellwether_docs_runner::blocks;
 use futures::StreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -304,10 +305,9 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let trimmed = |text: &str| text.lines().map(|line| line.trim().to_owned() + "\n").collect();
     let example: String = trimmed(include_str!("../../examples/embedding/src/bin/library.rs"));
     let page = include_str!("../../docs/library.md");
-    let blocks = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let blocks: Vec<String> = blocks.map(trimmed).collect();
+    let blocks = blocks(page, "rust");
     assert_eq!(blocks.len(), 5);
-    for block in blocks {
+    for block in blocks.iter().map(|block| trimmed(block.text)) {
         assert!(example.contains(&block), "not in the example:\n{block}");
     }
 }

@@ -1,9 +1,11 @@
 //! Command lines that cannot be run: each message names what is wrong, where, and what to do.
 
-use assert_cmd::Command;
 use std::fmt::Write as _;
 use std::fs;
+use std::process::Command;
 use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bellwether-model");
 
 const LINES: &[&str] = &[
     "check",
@@ -203,21 +205,14 @@ fn has_a_place(message: &str, line: &str) -> bool {
     named || message.replace("--help", "").contains("--")
 }
 
-/// What the checker says of a line that it refuses. It is installed, so that what it gives as the
-/// next command begins with the name it was called by, which is shortened here.
+/// What the checker says of a line that it refuses, as if it were installed.
 #[track_caller]
 fn refused(line: &str) -> String {
-    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
-    let program = command.get_program().to_string_lossy().into_owned();
-    command.env_remove("CARGO").args(line.split_whitespace());
-    let output = command.output().expect("it runs");
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-    assert!(stderr.starts_with("error: "), "{line}: {stderr}");
-    assert!(output.stdout.is_empty(), "{line} prints something else");
-    assert!(!line.contains("--ascii") || stderr.is_ascii(), "{line}: {stderr}");
-    let message = stderr.trim_end().trim_end_matches("For more information, try '--help'.");
-    message.trim_end().replace(&program, "bellwether-model")
+    let mut command = Command::new(PROGRAM);
+    let (status, message) = bellwether_docs_runner::refused(command.env_remove("CARGO"), line);
+    assert_eq!(status, 2, "{line}: {message}");
+    assert!(!line.contains("--ascii") || message.is_ascii(), "{line}: {message}");
+    message
 }
 
 #[test]
@@ -244,7 +239,7 @@ fn the_remedy_of_an_error_is_one_of_cargo_where_cargo_runs_the_program() {
         ("trace /dev/null", "'cargo run --release -- check PROTOCOL --out DIR'"),
         ("tune queue", "'cargo run --release -- check queue --timing timed --delay TICKS"),
     ] {
-        let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
+        let mut command = Command::new(PROGRAM);
         let output = command.env("CARGO", "cargo").args(line.split_whitespace()).output();
         let stderr = String::from_utf8(output.expect("it runs").stderr).expect("UTF-8");
         assert!(stderr.contains(next), "{line}: {stderr}");
@@ -257,7 +252,7 @@ fn every_bad_trace_is_told_its_line_its_key_and_what_should_stand_there() {
     let dir = TempDir::new().expect("a folder");
     let out = dir.path().to_str().expect("UTF-8");
     let line = format!("check bully --recoveries 1 --property at-most-one-leader --out {out}");
-    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
+    let mut command = Command::new(PROGRAM);
     let found = command.args(line.split(' ')).output().expect("it runs");
     assert_eq!(found.status.code(), Some(1));
     let good = dir.path().join("bully-at-most-one-leader.ndjson");

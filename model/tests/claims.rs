@@ -2,16 +2,12 @@
 //! the one in `docs`, and the commands that it prints find the same again.
 
 use assert_cmd::Command;
+use bellwether_docs_runner::root;
 use bellwether_model::check::Limits;
 use bellwether_model::claims::{Check, Demand, Ledger, Open, Runner, rules_apart};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 /// What a run printed and returned.
 struct Ran {

@@ -1,70 +1,43 @@
 //! The documents are true: every command of the checker that one of them shows is run, and what it
 //! prints is compared with what stands under it.
 
-mod examples;
-
 use crate::prove::has_a_solver;
 use assert_cmd::Command;
-use examples::{Example, compare, examples};
+use bellwether_docs_runner::{Console, blocks, is_shown, pages, root};
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::thread;
+use std::path::Path;
 
-const PROMPT: &str = "$ cargo run --release -- ";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn documents() -> Vec<PathBuf> {
-    let mut found = vec![root().join("README.md")];
-    for folder in ["docs", "docs/protocols"] {
-        let entries = fs::read_dir(root().join(folder)).expect("the folder can be read");
-        let paths = entries.map(|entry| entry.expect("the entry can be read").path());
-        found.extend(paths.filter(|path| path.extension().is_some_and(|e| e == "md")));
-    }
-    found.sort();
-    found
-}
-
-/// Runs what a document shows; how many commands that were.
-fn run(document: &Path) -> usize {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let examples = examples(document, PROMPT);
-    // `explore` never ends; tests/explorer.rs tries it.
-    let ends = |example: &&Example| !example.args.starts_with("explore");
+/// Runs what is shown in slow blocks, or in all others; how many commands that were.
+fn run(pages: &BTreeMap<String, String>, slow: bool) -> usize {
     // Proofs need a solver.
-    let solver = !examples.iter().any(|one| one.args.starts_with("prove")) || has_a_solver();
-    let ends = |one: &&Example| ends(one) && (solver || !one.args.starts_with("prove"));
-    for example in examples.iter().filter(ends) {
-        let mut command = Command::cargo_bin("bellwether-model").expect("the checker is built");
-        // A shell would take the quotes away.
-        let args = example.args.split(' ').map(|arg| arg.trim_matches('\''));
-        let output = command.args(args).env_remove("COLUMNS").current_dir(&folder).output();
-        let output = output.expect("the checker runs");
-        let status = output.status.code();
-        // A limit that a document shows is reached.
-        let limited = status == Some(3) && example.args.contains(" --max-");
-        assert!(
-            matches!(status, Some(0 | 1 | 4)) || limited,
-            "{}: exit status {status:?}: {}",
-            example.place,
-            String::from_utf8_lossy(&output.stderr)
-        );
-        compare(example, &String::from_utf8_lossy(&output.stdout));
-    }
-    examples.iter().filter(ends).count()
+    let solver = has_a_solver();
+    let statuses = |args: &str| -> &'static [i32] {
+        match args.split(' ').next() {
+            // It never ends; tests/explorer.rs tries it.
+            Some("explore") => &[],
+            Some("prove") if !solver => &[],
+            // A limit that a document shows is reached.
+            _ if args.contains(" --max-") => &[0, 1, 3, 4],
+            _ => &[0, 1, 4],
+        }
+    };
+    let program = env!("CARGO_BIN_EXE_bellwether-model");
+    let console = Console { program, prompt: "cargo run --release -- ", statuses: &statuses };
+    console.run(pages, slow)
 }
 
 #[test]
 fn every_command_that_a_document_shows_prints_what_stands_under_it() {
-    let documents = documents();
-    let commands: usize = thread::scope(|scope| {
-        let running: Vec<_> =
-            documents.iter().map(|document| scope.spawn(|| run(document))).collect();
-        running.into_iter().map(|one| one.join().expect("a document is not true")).sum()
-    });
-    assert!(commands >= 12, "only {commands} commands were found in the documents");
+    let commands = run(&pages(), false);
+    assert!(commands >= 200, "only {commands} commands were found in the documents");
+}
+
+#[test]
+#[should_panic(expected = "page.md:3: not printed (here):\nno protocol")]
+fn a_document_that_shows_something_else_is_not_true() {
+    let page = "\n```console\n$ cargo run --release -- list\n...\nno protocol\n```\n";
+    run(&BTreeMap::from([("page.md".to_owned(), page.to_owned())]), false);
 }
 
 /// The page on the checker names every property that `list` names, with its formula.
@@ -103,9 +76,9 @@ fn the_rust_code_in_the_readme_is_compiled_elsewhere() {
         .filter(|line| !line.starts_with('#'))
         .map(str::trim)
         .collect();
-    let blocks = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let shown: Vec<&str> =
-        blocks.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let blocks = blocks(&readme, "rust");
+    let shown = blocks.iter().flat_map(|block| block.text.lines()).map(str::trim);
+    let shown: Vec<&str> = shown.filter(|line| !line.is_empty()).collect();
     assert!(!shown.is_empty(), "the README shows no Rust code");
     let mut rest = compiled.iter();
     for line in shown {
@@ -145,10 +118,5 @@ fn the_picture_of_the_herd_is_what_the_checker_draws() {
 /// Compares a picture of the documents with one that was drawn just now.
 fn is_kept(name: &str, drawn: &Path) {
     let drawn = fs::read_to_string(drawn).expect("it is text");
-    let kept = root().join("docs/images").join(name);
-    if std::env::var_os("UPDATE_PICTURES").is_some() {
-        fs::write(&kept, &drawn).expect("the picture can be written");
-    }
-    let kept = fs::read_to_string(&kept).expect("the picture is there");
-    assert!(kept == drawn, "docs/images/{name} is old: run the tests with UPDATE_PICTURES=1");
+    is_shown(&format!("docs/images/{name}"), None, |_| drawn);
 }

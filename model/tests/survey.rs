@@ -1,6 +1,7 @@
 //! The survey: what it says of a protocol is what `check` says, and `docs/survey.md` shows what it
 //! prints, and the README some of that.
 
+use bellwether_docs_runner::is_shown;
 use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, check};
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
@@ -8,8 +9,6 @@ use bellwether_model::survey::{
     Cell, Finding, How, Most, Row, Standing, matrix, questions, surroundings, survey,
 };
 use bellwether_model::world::World;
-use std::fs;
-use std::path::Path;
 
 const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
@@ -137,14 +136,6 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(printed(1), printed(3));
 }
 
-/// A document before what the survey prints there, that, and the rest.
-fn parted(text: &str) -> (&str, &str, &str) {
-    let (begin, end) = ("<!-- survey -->\n", "<!-- end of survey -->");
-    let from = text.find(begin).expect("where the matrix begins") + begin.len();
-    let to = from + text[from..].find(end).expect("where the matrix ends");
-    (&text[..from], &text[from..to], &text[to..])
-}
-
 fn cells(line: &str) -> Vec<&str> {
     line.trim_matches('|').split('|').map(str::trim).collect()
 }
@@ -169,28 +160,10 @@ fn excerpt(shown: &str, table: &str) -> String {
 /// `UPDATE_DOCS=1 cargo test documents_show_the_matrix` writes the tables and the picture anew.
 #[test]
 fn the_documents_show_the_matrix_and_its_picture() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
-    let (table, drawn) = (matrix::markdown(&worlds, &rows), matrix::svg(&worlds, &rows));
-    let picture = root.join("docs/images/survey.svg");
-    let is_update = std::env::var_os("UPDATE_DOCS").is_some();
-    for (name, is_whole) in [("docs/survey.md", true), ("README.md", false)] {
-        let document = root.join(name);
-        let text = fs::read_to_string(&document).expect("a document");
-        let (before, shown, after) = parted(&text);
-        let printed = if is_whole { table.clone() } else { excerpt(shown, &table) };
-        if is_update {
-            fs::write(&document, format!("{before}{printed}{after}")).expect("written");
-        } else {
-            assert_eq!(
-                shown, printed,
-                "{name}: UPDATE_DOCS=1 cargo test documents_show_the_matrix writes it anew"
-            );
-        }
-    }
-    if is_update {
-        fs::write(&picture, drawn).expect("written");
-    } else {
-        assert_eq!(fs::read_to_string(&picture).expect("the picture"), drawn);
-    }
+    let table = matrix::markdown(&worlds, &rows);
+    let marks = Some(("<!-- survey -->\n", "<!-- end of survey -->"));
+    is_shown("README.md", marks, |shown| excerpt(shown, &table));
+    is_shown("docs/survey.md", marks, |_| table);
+    is_shown("docs/images/survey.svg", None, |_| matrix::svg(&worlds, &rows));
 }

@@ -8,9 +8,6 @@ mod network;
 mod plot;
 mod report;
 #[cfg(test)]
-#[path = "../../tests/support/shown.rs"]
-mod shown;
-#[cfg(test)]
 mod tests;
 mod trial;
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bellwether::protocol::Time;
+use bellwether_docs_runner::is_shown;
 
 use crate::choice::Choice;
 use crate::network::{Heartbeat, INTERVAL, Kind, trace};
 use crate::report::{LENGTH, SEED, tables};
-use crate::shown::is_shown;
 use crate::trial::{self, Outcome};
 use crate::{plot, trial::early_crashes};
 
@@ -22,12 +22,12 @@ fn arrivals(trace: &[Heartbeat]) -> impl Iterator<Item = Time> {
 #[test]
 fn the_document_shows_the_tables() {
     let made = format!("\n\n{}\n", tables().expect("good settings"));
-    is_shown("detectors.md", &made, Some(("<!-- measured -->", "<!-- /measured -->")));
+    is_shown("docs/detectors.md", Some(("<!-- measured -->", "<!-- /measured -->")), |_| made);
 }
 
 #[test]
 fn the_document_shows_the_picture() {
-    is_shown("images/detectors.svg", &plot::draw().expect("it can be drawn"), None);
+    is_shown("docs/images/detectors.svg", None, |_| plot::draw().expect("it can be drawn"));
 }
 
 #[test]

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use bellwether::protocol::bully::Timing;
+use bellwether_docs_runner::is_shown;
 use bellwether_sim::failover::{Cost, SIZES, broken_link, handover, measure, table};
 use bellwether_sim::plot::draw;
 use bellwether_sim::run::flapping_highest;
-
-use crate::shown::is_shown;
 
 /// The longest delay of a message, and the longest sync.
 const DELAY: Duration = Duration::from_millis(5);
@@ -26,8 +25,9 @@ fn costs() -> Vec<Cost> {
 fn the_document_shows_what_failovers_cost() {
     let costs = costs();
     let made = format!("\n\n{}\n", table(&costs));
-    is_shown("performance.md", &made, Some(("<!-- failover -->", "<!-- end of failover -->")));
-    is_shown("images/failover.svg", &draw(&costs).expect("it can be drawn"), None);
+    let marks = ("<!-- failover -->", "<!-- end of failover -->");
+    is_shown("docs/performance.md", Some(marks), |_| made);
+    is_shown("docs/images/failover.svg", None, |_| draw(&costs).expect("it can be drawn"));
 }
 
 #[test]

@@ -3,6 +3,4 @@
 mod cli;
 mod failover;
 mod runs;
-#[path = "../../tests/support/shown.rs"]
-mod shown;
 mod wrong;

@@ -2,7 +2,8 @@
 //! do. Those of configuration files are in [`bad_input`](super::bad_input).
 
 use std::fmt::Write as _;
-use std::process::Output;
+
+use bellwether_docs_runner::refused;
 
 use super::common::bellwether;
 
@@ -140,21 +141,9 @@ fn every_bad_line_is_told_what_is_wrong_and_what_to_do() {
     }
     let mut told = String::new();
     for line in LINES {
-        let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
-        let mut command = bellwether();
-        command.current_dir(folder.path());
-        while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
-            command.env(name, value);
-            words.next();
-        }
-        let Output { status, stdout, stderr } = command.args(words).output().expect("it runs");
-        let stderr = String::from_utf8(stderr).expect("UTF-8");
-        let known = [Some(1), Some(2), Some(3)].contains(&status.code());
-        assert!(known && !stderr.contains("panicked"), "{line}: {status}: {stderr}");
-        assert!(stdout.is_empty(), "{line} prints something else");
-        let message = stderr.trim_end().trim_end_matches("For more information, try '--help'.");
-        let status = status.code().unwrap_or_default();
-        let _ = writeln!(told, "$ {line}\n{}\n[exit status {status}]\n", message.trim_end());
+        let (status, message) = refused(bellwether().current_dir(folder.path()), line);
+        assert!((1..=3).contains(&status), "{line}: {status}: {message}");
+        let _ = writeln!(told, "$ {line}\n{message}\n[exit status {status}]\n");
     }
     insta::assert_snapshot!(without_luck(&told));
 }

@@ -1,6 +1,7 @@
 //! Command lines that cannot be run: each message names what is wrong, where, and what to do.
 
-use assert_cmd::Command;
+use bellwether_docs_runner::refused;
+use std::process::Command;
 
 /// Each line, and what is said of it.
 const LINES: &[(&str, &str)] = &[
@@ -53,22 +54,13 @@ const LINES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the program says of a line that it refuses, as if it were installed.
-fn refused(line: &str) -> String {
-    let mut command = Command::cargo_bin("bellwether-dataflow").expect("it is built");
-    let program = command.get_program().to_string_lossy().into_owned();
-    command.env_remove("CARGO").args(line.split_whitespace());
-    let output = command.output().expect("it runs");
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-    assert!(output.stdout.is_empty(), "{line} prints something else");
-    stderr.trim_end().replace(&program, "bellwether-dataflow")
-}
-
 #[test]
 fn every_bad_command_line_is_told_what_is_wrong_and_what_to_do() {
     for (line, told) in LINES {
-        assert_eq!(refused(line), format!("error: {told}"), "{line}");
+        // As if it were installed.
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-dataflow"));
+        let (status, said) = refused(command.env_remove("CARGO"), line);
+        assert_eq!((status, said), (2, format!("error: {told}")), "{line}");
     }
 }
 
@@ -77,7 +69,7 @@ fn every_bad_command_line_is_told_what_is_wrong_and_what_to_do() {
 fn the_next_command_is_one_of_cargo_where_cargo_runs_the_program() {
     let cargo = "cargo run --release -p bellwether-dataflow --";
     let run = |line: &str| {
-        let mut command = Command::cargo_bin("bellwether-dataflow").expect("it is built");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-dataflow"));
         let output = command
             .env("CARGO", "cargo")
             .env_remove("COLUMNS")

@@ -10,9 +10,6 @@ mod resume;
 /// What draws random worlds is that of the checker's own tests.
 #[path = "../../tests/differential/draw.rs"]
 mod draw;
-/// What reads the commands in a page is too.
-#[path = "../../tests/docs/examples.rs"]
-mod examples;
 #[allow(dead_code, reason = "some of it is for the checker's own tests")]
 #[path = "../../tests/differential/scenario.rs"]
 mod scenario;

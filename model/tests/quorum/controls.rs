@@ -2,11 +2,10 @@
 //! the same table, and each of its commands is run.
 
 use assert_cmd::Command;
+use bellwether_docs_runner::is_shown;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
 /// A rule that is switched off.
 struct Control {
@@ -277,14 +276,6 @@ fn every_rule_is_missed_when_it_is_switched_off() {
             assert!(holds, "{command}: {}: {}", one["name"], one["verdict"]);
         }
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/protocols/quorum.md");
-    let text = fs::read_to_string(&page).expect("the page");
-    let (begin, end) = ("<!-- controls -->\n", "<!-- end of controls -->");
-    let from = text.find(begin).expect("where the table begins") + begin.len();
-    let to = from + text[from..].find(end).expect("where the table ends");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let updated = format!("{}{table}{}", &text[..from], &text[to..]);
-        return fs::write(&page, updated).expect("written");
-    }
-    assert_eq!(&text[from..to], table, "UPDATE_DOCS=1 cargo test rule_is_missed writes it anew");
+    let marks = ("<!-- controls -->\n", "<!-- end of controls -->");
+    is_shown("docs/protocols/quorum.md", Some(marks), |_| table);
 }

@@ -1,13 +1,12 @@
 //! Where not every link works: which of the later rules keep a leader, and which do not.
 
 use super::{RaftElection, chances, decision, report, variant, world};
+use bellwether_docs_runner::is_shown;
 use bellwether_model::check::Verdict;
 use bellwether_model::protocol::raft_election::Logs;
 use bellwether_model::protocol::{MAX_SEARCHED, Protocol};
 use bellwether_model::world::{Missing, Scenario};
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
 /// What becomes of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,17 +103,8 @@ fn the_page_shows_what_becomes_of_a_leader_in_each_network() {
         }
         table += "\n";
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let page = root.join("docs/protocols/raft-election.md");
-    let text = fs::read_to_string(&page).expect("the page");
-    let (begin, end) = ("<!-- networks -->\n", "<!-- end of networks -->");
-    let from = text.find(begin).expect("where the table begins") + begin.len();
-    let to = from + text[from..].find(end).expect("where the table ends");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&page, format!("{}{table}{}", &text[..from], &text[to..])).expect("written");
-    } else {
-        assert_eq!(&text[from..to], table, "UPDATE_DOCS=1 writes it anew");
-    }
+    let marks = ("<!-- networks -->\n", "<!-- end of networks -->");
+    is_shown("docs/protocols/raft-election.md", Some(marks), |_| table);
 }
 
 #[test]

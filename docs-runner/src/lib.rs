@@ -1,0 +1,41 @@
+//! Runs the commands that the README and the pages show, for the tests of several packages.
+//!
+//! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
+//! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
+//! and [`is_shown`] compares a part of a page with what a test has made.
+//!
+//! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
+//! and stops no services.
+
+mod console;
+mod lines;
+mod pages;
+mod shell;
+
+pub use console::Console;
+pub use lines::refused;
+pub use pages::{Block, blocks, is_shown, pages, root};
+pub use shell::{Checkout, How};
+
+use std::io::Write;
+use std::time::Instant;
+
+/// Whether the time of each block is asked for.
+fn is_timed() -> bool {
+    std::env::var_os("BELLWETHER_TIMES").is_some()
+}
+
+/// Says something that is seen although the test passes, other than what `eprintln` writes.
+fn notice(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Runs the block at this place, and says how long that took if that is asked for.
+fn timed<T>(place: &str, block: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let done = block();
+    if is_timed() {
+        notice(&format!("{:8.2} s  {place}", started.elapsed().as_secs_f64()));
+    }
+    done
+}
