@@ -34,6 +34,16 @@ fn every_command_that_a_document_shows_prints_what_stands_under_it() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
+fn every_slow_command_that_a_document_shows_prints_what_stands_under_it() {
+    let commands = run(&pages(), true);
+    assert!(commands >= 12, "only {commands} slow commands were found in the documents");
+}
+
+#[test]
 #[should_panic(expected = "page.md:3: not printed (here):\nno protocol")]
 fn a_document_that_shows_something_else_is_not_true() {
     let page = "\n```console\n$ cargo run --release -- list\n...\nno protocol\n```\n";
