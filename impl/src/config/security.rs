@@ -41,7 +41,7 @@ pub enum Security {
         /// Whether that is wanted with addresses of other machines, too.
         anywhere: bool,
     },
-    /// They prove that they know a secret, and every frame has a code that depends on it.
+    /// They prove that they know a secret, and what they say is encrypted.
     Secret {
         /// Where the secret is.
         file: PathBuf,

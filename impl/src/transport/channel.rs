@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use super::frame::{self, VERSIONS};
-use super::seal::{Seal, TAG};
+use super::seal::{Seal, sealed};
 
 /// What carries bytes in both directions.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -30,7 +30,7 @@ pub(crate) enum Broken {
     /// The system says so, or a frame is announced that is too long.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// A frame has not the code that it should have.
+    /// A frame is not the next one that the other side has sealed.
     #[error("a frame was forged, altered or repeated")]
     Forged,
 }
@@ -63,24 +63,22 @@ impl Channel {
         self.framed.codec_mut().set_max_frame_length(longest);
     }
 
-    /// The handshake is over: what it said is part of every code.
-    pub(crate) fn settle(&mut self) {
-        if let Some(seal) = &mut self.seal {
-            seal.advance();
-        }
+    pub(crate) async fn send(&mut self, frame: Bytes) -> std::io::Result<()> {
+        self.feed(frame).await?;
+        SinkExt::<Bytes>::flush(&mut self.framed).await
     }
 
-    pub(crate) async fn send(&mut self, frame: Bytes) -> std::io::Result<()> {
+    /// Has a frame sent with the next one.
+    pub(crate) async fn feed(&mut self, frame: Bytes) -> std::io::Result<()> {
         let frame = match &mut self.seal {
             Some(seal) => seal.close(&frame),
             None => frame,
         };
         // What may be sent has nothing to do with what is expected.
-        self.framed.codec_mut().set_max_frame_length(frame::MAX_FRAME + TAG);
+        self.framed.codec_mut().set_max_frame_length(sealed(frame::MAX_FRAME));
         let fed = self.framed.feed(frame).await;
         self.framed.codec_mut().set_max_frame_length(self.longest);
-        fed?;
-        SinkExt::<Bytes>::flush(&mut self.framed).await
+        fed
     }
 
     /// The next frame; none at the end. No frame is lost when the future is dropped.
@@ -90,7 +88,7 @@ impl Channel {
             Err(error) => return Some(Err(error.into())),
         };
         Some(match &mut self.seal {
-            Some(seal) => seal.open(frame).ok_or(Broken::Forged),
+            Some(seal) => seal.open(&frame).ok_or(Broken::Forged),
             None => Ok(frame),
         })
     }
@@ -98,20 +96,61 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::super::seal::Offer;
     use super::*;
+    use crate::config::Secret;
+
+    /// One side that expects little, and one that expects all that may be said.
+    fn pair(protected: bool) -> (Channel, Channel) {
+        let (here, there) = tokio::io::duplex(1024);
+        let mut small = Channel::new(Box::new(here), 16);
+        let mut large = Channel::new(Box::new(there), sealed(frame::MAX_FRAME));
+        if protected {
+            let (secret, greetings) = (Secret::new(&[7; 32]), [&b"caller's"[..], b"listener's"]);
+            let (offer, proof) = Offer::new(&secret, greetings);
+            let (seal, proof) = Seal::answer(&secret, greetings, &proof).expect("the same secret");
+            small.protect(seal);
+            large.protect(offer.accept(&proof).expect("the same secret"));
+        }
+        (small, large)
+    }
+
+    /// Sends a frame, and returns what the other side reads.
+    async fn pass(
+        from: &mut Channel,
+        to: &mut Channel,
+        frame: Bytes,
+    ) -> Option<Result<Bytes, Broken>> {
+        let both = async { tokio::join!(from.send(frame), to.next()) };
+        let (sent, read) = timeout(Duration::from_secs(20), both).await.expect("in time");
+        sent.expect("it fits");
+        read
+    }
 
     #[tokio::test]
     async fn a_side_that_expects_little_may_say_much() {
-        let (here, there) = tokio::io::duplex(1024);
-        let mut small = Channel::new(Box::new(here), 16);
-        let mut large = Channel::new(Box::new(there), frame::MAX_FRAME + TAG);
-        let much = Bytes::from(vec![7; frame::MAX_FRAME]);
-        let (sent, read) = tokio::join!(small.send(much.clone()), large.next());
-        sent.expect("it fits");
-        assert_eq!(read.expect("one").expect("whole"), much);
-        // And still reads no more than it expects.
-        let (sent, read) = tokio::join!(large.send(Bytes::from(vec![7; 17])), small.next());
-        sent.expect("it fits");
-        assert!(matches!(read, Some(Err(Broken::Io(_)))), "{read:?}");
+        for protected in [false, true] {
+            let (mut small, mut large) = pair(protected);
+            let much = Bytes::from(vec![7; frame::MAX_FRAME]);
+            let read = pass(&mut small, &mut large, much.clone()).await;
+            assert_eq!(read.expect("one").expect("whole"), much);
+            // And still reads no more than it expects.
+            let read = pass(&mut large, &mut small, Bytes::from(vec![7; 17])).await;
+            assert!(matches!(read, Some(Err(Broken::Io(_)))), "{read:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_protected_side_reads_what_is_sealed_and_nothing_else() {
+        let (mut caller, mut node) = pair(true);
+        let read = pass(&mut caller, &mut node, Bytes::from_static(b"one")).await;
+        assert_eq!(read.expect("one").expect("sealed"), &b"one"[..]);
+        caller.seal = None;
+        let read = pass(&mut caller, &mut node, Bytes::from_static(b"two")).await;
+        assert!(matches!(read, Some(Err(Broken::Forged))), "{read:?}");
     }
 }

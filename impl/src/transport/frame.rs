@@ -9,8 +9,9 @@
 //!
 //! After the greetings the side that has called sends an [`Opening`] and gets one [`Reply`]. After
 //! a pair of `Hello`s the caller sends [`Frame`]s and the other side is silent; after any other
-//! reply both hang up. Where the nodes share a secret, the side that was called sends an empty
-//! frame first, and every frame after the greetings is [sealed](super::seal).
+//! reply both hang up. Where the nodes share a secret, the side that was called sends the first
+//! frame after the greetings and the caller the second, so that each proves itself, and every frame
+//! after these is [sealed](super::seal).
 
 use std::borrow::Cow;
 
@@ -37,11 +38,14 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// The versions of everything in this file that this release speaks. A change of what a frame
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
-/// says how long leases last.
-pub(crate) const VERSIONS: Versions = Versions { newest: 6, oldest: 5 };
+/// says how long leases last. Version 7 encrypts with a secret; without, it is version 6.
+pub(crate) const VERSIONS: Versions = Versions { newest: 7, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
 const LEASES: u16 = 6;
+
+/// The first version that is spoken with a secret: those before it had another handshake then.
+pub(crate) const NOISE: u16 = 7;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -102,7 +106,7 @@ impl Greeting {
     }
 }
 
-/// The second frame of the side that calls.
+/// The first frame after the handshake, of the side that calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Opening {
     /// "I am a node, and messages follow."

@@ -1,8 +1,8 @@
 //! The first frames of a connection: which version is spoken, and that both belong together.
 //!
-//! With certificates, all of it is inside TLS. Each side greets; with a shared secret, the side
-//! that was called then proves that it knows it, and the caller does with its first frame. A caller
-//! that does not is told nothing about the node, or by it.
+//! With certificates, all of it is inside TLS. Each side greets. With a shared secret, the side
+//! that was called then proves that it knows the secret, and after it the caller. Neither says more
+//! than its greeting before the other has proved itself.
 
 use bytes::Bytes;
 use rustls::pki_types::CertificateDer;
@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 use super::channel::{Broken, Channel, Stream};
 use super::frame::{self, FrameError, Greeting, Opening, Reply};
-use super::seal::{Seal, Side, TAG};
+use super::seal::{Offer, Seal, sealed};
 use crate::config::{self, Credentials, Kind, Mode, Tls};
 use crate::protocol::NodeId;
 
@@ -53,6 +53,16 @@ pub(crate) enum Failure {
     /// One does not accept the certificate of the other.
     #[error("{0}")]
     Certificate(String),
+    /// It is of a release that does not encrypt with a secret.
+    #[error(
+        "it speaks version {theirs} of the wire format, and with a secret nodes speak version {} \
+         or later: upgrade it",
+        frame::NOISE
+    )]
+    Old {
+        /// The newest version that it speaks.
+        theirs: u16,
+    },
     /// The two know different secrets.
     #[error("it does not know the secret of this node: give every node the same secret")]
     Secret,
@@ -66,7 +76,7 @@ impl Failure {
 }
 
 /// Greets the node that was called, which must be this one where that can be proved, and lets it
-/// prove itself.
+/// prove itself. The proof of this side is sent when it [asks](ask).
 pub(crate) async fn call(
     credentials: &Credentials,
     node: Option<NodeId>,
@@ -88,14 +98,16 @@ pub(crate) async fn call(
     channel.talk(version);
     same_mode(own.mode, theirs.mode)?;
     if let Kind::Secret(secret, second) = &credentials.kind {
+        encrypts(version)?;
         let proof = receive(&mut channel).await?;
         // The other side may have its new secret already, or not yet. What it has proved to know is
         // what both use.
-        let seal = [Some(secret), second.as_ref()].into_iter().flatten().find_map(|secret| {
-            let mut seal = Seal::new(secret, Side::Caller, [&said, &heard]);
-            seal.open(proof.clone()).map(|_| seal)
-        });
-        channel.protect(seal.ok_or(Failure::Secret)?);
+        let answer = |secret| Seal::answer(secret, [&said, &heard], &proof);
+        let answered = [Some(secret), second.as_ref()].into_iter().flatten().find_map(answer);
+        let (seal, own) = answered.ok_or(Failure::Secret)?;
+        // It goes with the question, in one packet: alone it would be acknowledged late.
+        channel.feed(own).await.map_err(told)?;
+        channel.protect(seal);
     }
     Ok(channel)
 }
@@ -104,7 +116,7 @@ pub(crate) async fn call(
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
     send(channel, opening.encode(channel.version())?).await?;
     // The other side is known, or need not be.
-    channel.expect(frame::MAX_FRAME + TAG);
+    channel.expect(sealed(frame::MAX_FRAME));
     Ok(Reply::decode(&receive(channel).await?, channel.version())?)
 }
 
@@ -171,16 +183,24 @@ pub(crate) async fn accept(
     }
     same_mode(own.mode, theirs.mode)?;
     if let Kind::Secret(secret, _) = &credentials.kind {
-        channel.protect(Seal::new(secret, Side::Listener, [&heard, &said]));
-        send(&mut channel, Bytes::new()).await?;
+        encrypts(version)?;
+        let (offer, own) = Offer::new(secret, [&heard, &said]);
+        send(&mut channel, own).await?;
+        let proof = receive(&mut channel).await?;
+        channel.protect(offer.accept(&proof).ok_or(Failure::Secret)?);
     }
     let opening = Opening::decode(&receive(&mut channel).await?, version)?;
-    channel.expect(frame::MAX_MESSAGE + TAG);
+    channel.expect(sealed(frame::MAX_MESSAGE));
     Ok(Some((channel, caller, opening)))
 }
 
 fn same_mode(own: Mode, theirs: Mode) -> Result<(), Failure> {
     if own == theirs { Ok(()) } else { Err(Failure::Mode { theirs, own }) }
+}
+
+/// Whether nodes with a secret encrypt in this version, which both speak.
+fn encrypts(version: u16) -> Result<(), Failure> {
+    if version < frame::NOISE { Err(Failure::Old { theirs: version }) } else { Ok(()) }
 }
 
 /// What an error says about certificates, if it is one about them.

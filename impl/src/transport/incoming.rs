@@ -179,7 +179,6 @@ async fn admit<M>(
         }
     };
     let told = answer(context, &mut channel, &Reply::Hello(context.introduction())).await;
-    channel.settle();
     told.then(|| (channel, Arc::clone(peer), session, incarnation))
 }
 

@@ -110,7 +110,6 @@ async fn shake_hands<M>(
     let credentials = context.terms.credentials.now();
     let mut channel = handshake::call(&credentials, Some(peer), stream).await?;
     let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello.clone())).await?;
-    channel.settle();
     Ok((channel, reply))
 }
 

@@ -1,212 +1,159 @@
-//! Frames that only one who knows the secret of the cluster can have written, now, to this node.
+//! Frames that only one who knows the secret of the cluster can have written, now, to this node,
+//! and that no other can read.
 //!
-//! Both sides of a connection choose a nonce. The secret, all that was said in the handshake and
-//! the direction give a key, and the key, the number of the frame in its direction and the frame
-//! give its code (HKDF and HMAC with SHA-256). So a frame of another connection, of the other
-//! direction, or out of its order has another code. The handshake has keys of its own; those after
-//! it depend on who the two nodes said they are.
+//! The handshake and the ciphers are `Noise_NNpsk0_25519_ChaChaPoly_SHA256` of the [Noise Protocol
+//! Framework](https://noiseprotocol.org/noise.html), by the crate `snow`. The side that was called
+//! is Noise's initiator. So it proves itself first, and the caller says nothing before that but its
+//! greeting. The prologue is both greetings: if one of them was altered on its way, the two sides
+//! have different keys. Each greeting has a nonce, so a message of a handshake is worth nothing on
+//! another connection. The keys of a connection end with it, and come from keys that both sides
+//! have chosen for it. Who has recorded a connection, and learns the secret later, cannot read it.
 //!
-//! Nothing is encrypted: who listens on the network reads along.
+//! After the handshake each direction has a key, and each message of it a number that is not sent.
+//! A message of another connection, of the other direction or out of its order is not read.
+//!
+//! The key of the pattern is a SHA-256 of the secret. It is as hard to guess as the secret, up to
+//! 256 bits, and no harder: who has heard a proof can try likely secrets, and nothing makes that
+//! slow. So the secret must be random, like those of `bellwether keys secret`. [`Secret`] refuses
+//! what is shorter than 32 bytes; whether something longer is random cannot be seen.
 
 use bytes::Bytes;
-use hkdf::Hkdf;
-use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use snow::params::NoiseParams;
+use snow::{Builder, HandshakeState, TransportState};
 use zeroize::Zeroizing;
 
 use crate::config::Secret;
 
-/// How long the code behind a frame is, in bytes.
-pub(crate) const TAG: usize = 16;
+const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
 
-/// Who of the two a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Caller,
-    Listener,
+/// What stands before the secret where it is hashed, so that no other use of it has this hash.
+const KEY: &[u8] = b"bellwether key of secret\n";
+
+/// What every prologue begins with.
+const PROLOGUE: &[u8] = b"bellwether greetings\n";
+
+/// How much longer a message is than what it says, in bytes.
+const TAG: usize = 16;
+
+/// The longest message of Noise, in bytes.
+const MESSAGE: usize = 65_535;
+
+/// The most that one message says, in bytes.
+const PIECE: usize = MESSAGE - TAG;
+
+/// How long a message of the handshake is, in bytes: a public key, and the tag of nothing.
+const HANDSHAKE: usize = 32 + TAG;
+
+/// The length of a frame of so many bytes when it is sealed.
+pub(crate) const fn sealed(length: usize) -> usize {
+    length + TAG * (length / PIECE + 1)
 }
 
-type Key = Zeroizing<[u8; 32]>;
+/// The side that was called, until the caller has proved itself.
+pub(crate) struct Offer(HandshakeState);
 
-/// The keys of one side of a connection.
-pub(crate) struct Seal {
-    side: Side,
-    /// What the keys of the next stage come from.
-    chain: Key,
-    /// All that was said so far.
-    transcript: Sha256,
-    sent: Direction,
-    received: Direction,
-}
+/// The keys of one side of a connection on which both have proved themselves.
+pub(crate) struct Seal(TransportState);
 
-/// Frames that go one way.
-struct Direction {
-    key: Key,
-    next: u64,
+impl Offer {
+    /// The side that was called, and its proof. The greeting of the caller is the first.
+    pub(crate) fn new(secret: &Secret, greetings: [&[u8]; 2]) -> (Self, Bytes) {
+        let mut state = begin(secret, greetings, true);
+        let proof = write(&mut state);
+        (Self(state), proof)
+    }
+
+    /// The keys, if this is the proof of a caller that knows the secret.
+    pub(crate) fn accept(mut self, proof: &[u8]) -> Option<Seal> {
+        read(&mut self.0, proof)?;
+        Some(Seal::new(self.0))
+    }
 }
 
 impl Seal {
-    /// The keys for the rest of the handshake, after both sides' greetings.
-    pub(crate) fn new(secret: &Secret, side: Side, greetings: [&[u8]; 2]) -> Self {
-        let mut transcript = Sha256::new();
-        greetings.iter().for_each(|greeting| absorb(&mut transcript, greeting));
-        let (chain, [sent, received]) = derive(secret.bytes(), &transcript, b"handshake", side);
-        Self { side, chain, transcript, sent, received }
+    /// The keys of the caller and its own proof, if that of the other side is one of this secret.
+    pub(crate) fn answer(
+        secret: &Secret,
+        greetings: [&[u8]; 2],
+        proof: &[u8],
+    ) -> Option<(Self, Bytes)> {
+        let mut state = begin(secret, greetings, false);
+        read(&mut state, proof)?;
+        let own = write(&mut state);
+        Some((Self::new(state), own))
     }
 
-    /// The keys for what follows the handshake. They depend on all that was said in it.
-    pub(crate) fn advance(&mut self) {
-        let (chain, [sent, received]) =
-            derive(&self.chain[..], &self.transcript, b"session", self.side);
-        (self.chain, self.sent, self.received) = (chain, sent, received);
+    fn new(state: HandshakeState) -> Self {
+        Self(state.into_transport_mode().expect("both have said their part"))
     }
 
-    /// The frame with its code.
+    /// Encrypts the next frame of this side.
     pub(crate) fn close(&mut self, frame: &[u8]) -> Bytes {
-        absorb(&mut self.transcript, frame);
-        let code = self.sent.next(frame).finalize().into_bytes();
-        [frame, &code[..TAG]].concat().into()
+        let (mut all, mut length) = (vec![0; sealed(frame.len())], 0);
+        // Full pieces, and a last one that is not full: it shows where the frame ends.
+        let full = frame.chunks_exact(PIECE);
+        let last = full.remainder();
+        for piece in full.chain([last]) {
+            let written = self.0.write_message(piece, &mut all[length..]);
+            length += written.expect("it fits, and no connection has 2^64 messages");
+        }
+        all.into()
     }
 
-    /// The frame without its code; none if that is not the right one.
-    pub(crate) fn open(&mut self, mut sealed: Bytes) -> Option<Bytes> {
-        let code = sealed.split_off(sealed.len().checked_sub(TAG)?);
-        // In constant time.
-        self.received.next(&sealed).verify_truncated_left(&code).ok()?;
-        absorb(&mut self.transcript, &sealed);
-        Some(sealed)
+    /// Decrypts a frame; none if it is not the next one of the other side.
+    pub(crate) fn open(&mut self, sealed: &[u8]) -> Option<Bytes> {
+        // The length of a frame is not encrypted. Who shortens it to full pieces is noticed here.
+        if sealed.len().is_multiple_of(MESSAGE) {
+            return None;
+        }
+        let (mut frame, mut length) = (vec![0; sealed.len()], 0);
+        for message in sealed.chunks(MESSAGE) {
+            length += self.0.read_message(message, &mut frame[length..]).ok()?;
+        }
+        frame.truncate(length);
+        Some(frame.into())
     }
 }
 
-impl Direction {
-    /// What the code of the next frame is read from.
-    fn next(&mut self, frame: &[u8]) -> Hmac<Sha256> {
-        let mut code = mac(&self.key);
-        code.update(&self.next.to_be_bytes());
-        code.update(frame);
-        self.next += 1;
-        code
+/// A handshake of which nothing was said so far.
+fn begin(secret: &Secret, greetings: [&[u8]; 2], initiates: bool) -> HandshakeState {
+    let (key, said) = (key(secret), prologue(greetings));
+    let pattern: NoiseParams = PATTERN.parse().expect("a pattern of Noise");
+    let builder = Builder::new(pattern).psk(0, &key).and_then(|builder| builder.prologue(&said));
+    let state = builder.and_then(|builder| {
+        if initiates { builder.build_initiator() } else { builder.build_responder() }
+    });
+    state.expect("it has what the pattern needs")
+}
+
+/// The key that both sides have before they talk.
+fn key(secret: &Secret) -> Zeroizing<[u8; 32]> {
+    let hash = Sha256::new_with_prefix(KEY).chain_update(secret.bytes()).finalize();
+    Zeroizing::new(hash.into())
+}
+
+/// What both sides must have heard alike. The length of a greeting tells it from the next one.
+fn prologue(greetings: [&[u8]; 2]) -> Vec<u8> {
+    let mut said = PROLOGUE.to_vec();
+    for greeting in greetings {
+        said.extend_from_slice(&(greeting.len() as u64).to_be_bytes());
+        said.extend_from_slice(greeting);
     }
+    said
 }
 
-fn mac(key: &Key) -> Hmac<Sha256> {
-    Hmac::new_from_slice(&key[..]).expect("any length will do")
+/// The next message of a handshake. It says nothing: what counts is that it can be written.
+fn write(state: &mut HandshakeState) -> Bytes {
+    let mut message = [0; HANDSHAKE];
+    let length = state.write_message(&[], &mut message).expect("the system has random numbers");
+    Bytes::copy_from_slice(&message[..length])
 }
 
-/// Adds a frame to what was said. The length tells it from the next one.
-fn absorb(transcript: &mut Sha256, frame: &[u8]) {
-    transcript.update((frame.len() as u64).to_be_bytes());
-    transcript.update(frame);
-}
-
-/// What the next stage begins with, and the keys of what this side sends and receives.
-fn derive(from: &[u8], said: &Sha256, stage: &[u8], side: Side) -> (Key, [Direction; 2]) {
-    let salt = said.clone().finalize();
-    let source = Hkdf::<Sha256>::new(Some(&salt[..]), from);
-    let key = |purpose: &[u8]| {
-        let mut key = Key::default();
-        let info = [b"bellwether ", stage, b" ", purpose];
-        source.expand_multi_info(&info, &mut key[..]).expect("short enough");
-        key
-    };
-    let way = |purpose| Direction { key: key(purpose), next: 0 };
-    let (caller, listener) = (way(b"caller"), way(b"listener"));
-    let ways = if side == Side::Caller { [caller, listener] } else { [listener, caller] };
-    (key(b"next"), ways)
+/// Reads the next message of a handshake; none if it is another one, or says anything.
+fn read(state: &mut HandshakeState, message: &[u8]) -> Option<()> {
+    state.read_message(message, &mut []).is_ok().then_some(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GREETINGS: [&[u8]; 2] = [b"caller's", b"listener's"];
-
-    fn pair_with(secrets: [&[u8]; 2], greetings: [[&[u8]; 2]; 2]) -> (Seal, Seal) {
-        let seal = |at: usize, side| Seal::new(&Secret::new(secrets[at]), side, greetings[at]);
-        (seal(0, Side::Caller), seal(1, Side::Listener))
-    }
-
-    fn pair() -> (Seal, Seal) {
-        pair_with([&[7; 32]; 2], [GREETINGS; 2])
-    }
-
-    #[test]
-    fn what_one_side_seals_the_other_opens_in_the_same_order() {
-        let (mut caller, mut listener) = pair();
-        for stage in 0..2 {
-            for frame in [&b""[..], b"one", b"two", b"two"] {
-                assert_eq!(listener.open(caller.close(frame)).as_deref(), Some(frame), "{stage}");
-                assert_eq!(caller.open(listener.close(frame)).as_deref(), Some(frame), "{stage}");
-            }
-            caller.advance();
-            listener.advance();
-        }
-    }
-
-    #[test]
-    fn a_replayed_skipped_reflected_altered_or_cut_frame_is_none() {
-        let (mut caller, mut listener) = pair();
-        let first = caller.close(b"one");
-        assert!(listener.open(first.clone()).is_some());
-        assert!(listener.open(first).is_none(), "replayed");
-
-        let (mut caller, mut listener) = pair();
-        let (_lost, second) = (caller.close(b"one"), caller.close(b"two"));
-        assert!(listener.open(second).is_none(), "skipped");
-
-        let (mut caller, _) = pair();
-        let own = caller.close(b"one");
-        assert!(caller.open(own).is_none(), "reflected");
-
-        let sealed = pair().0.close(b"one");
-        for at in 0..sealed.len() {
-            for bit in 0..8 {
-                let mut altered = sealed.to_vec();
-                altered[at] ^= 1 << bit;
-                assert!(pair().1.open(altered.into()).is_none(), "byte {at}");
-            }
-            assert!(pair().1.open(sealed.slice(..at)).is_none(), "cut at {at}");
-        }
-        assert!(pair().1.open(sealed).is_some());
-    }
-
-    #[test]
-    fn keys_depend_on_the_secret_and_on_everything_that_was_said() {
-        let fresh: [&[u8]; 2] = [b"caller's", b"another"];
-        let shifted: [&[u8]; 2] = [b"caller'", b"slistener's"];
-        for (secrets, greetings) in [
-            ([&[7; 32][..], &[8; 32]], [GREETINGS; 2]),
-            ([&[7; 32], &[7; 32]], [GREETINGS, fresh]),
-            ([&[7; 32], &[7; 32]], [GREETINGS, shifted]),
-        ] {
-            let (mut caller, mut listener) = pair_with(secrets, greetings);
-            assert!(listener.open(caller.close(b"one")).is_none());
-        }
-        // The two were told different things in the handshake.
-        let (mut caller, mut listener) = pair();
-        caller.close(b"I am 1");
-        listener.received.next(b"I am 2");
-        caller.advance();
-        listener.advance();
-        assert!(listener.open(caller.close(b"one")).is_none());
-    }
-
-    /// The order of keys, codes and numbers is part of the wire format.
-    #[test]
-    fn the_code_is_the_one_that_the_page_describes() {
-        let (mut caller, _) = pair();
-        let mut said = Sha256::new();
-        for greeting in GREETINGS {
-            said.update((greeting.len() as u64).to_be_bytes());
-            said.update(greeting);
-        }
-        let mut key = [0; 32];
-        let source = Hkdf::<Sha256>::new(Some(&said.finalize()[..]), &[7; 32]);
-        source.expand(b"bellwether handshake caller", &mut key).expect("short");
-        let mut code = Hmac::<Sha256>::new_from_slice(&key).expect("a key");
-        code.update(&[0; 8]);
-        code.update(b"one");
-        let expected = [b"one", &code.finalize().into_bytes()[..TAG]].concat();
-        assert_eq!(caller.close(b"one"), expected);
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@ use bytes::Bytes;
 mod certificates;
 mod hostile;
 mod leases;
+mod secret;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -410,7 +411,6 @@ async fn a_conversation_that_is_played_back_is_not_heard() {
     let hello = Opening::Hello(hello(2));
     let reply = handshake::ask(&mut two, &hello).await.expect("an answer");
     assert!(matches!(reply, Reply::Hello(_)), "{reply:?}");
-    two.settle();
     let claim = frame::encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
     two.send(claim).await.expect("sent");
     let arrival = timeout(LIMIT, arrivals.recv()).await.expect("in time").expect("one");
@@ -418,6 +418,7 @@ async fn a_conversation_that_is_played_back_is_not_heard() {
     drop(two);
 
     let said = timeout(LIMIT, record).await.expect("in time").expect("no panic");
+    assert!(!said.windows(6).any(|part| part == b"orders"), "it says its cluster, encrypted");
     let mut again = TcpStream::connect(address).await.expect("it listens");
     again.write_all(&said).await.expect("sent");
     let mut answer = Vec::new();

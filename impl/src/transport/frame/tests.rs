@@ -236,7 +236,7 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
     for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
         assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x06", "where it looks");
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x07", "where it looks");
 }
 
 #[test]

@@ -245,7 +245,6 @@ async fn damaged(
     let said = async {
         let mut channel = handshake::call(credentials, Some(id(1)), stream).await?;
         let reply = handshake::ask(&mut channel, &Opening::Hello(hello(2))).await?;
-        channel.settle();
         for _ in 0..8 {
             let frame = frame::encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
             channel.send(frame).await.map_err(handshake::Failure::Io)?;
