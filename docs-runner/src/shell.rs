@@ -1,5 +1,5 @@
-//! Blocks for a shell. They are run by bash, in a folder that looks like the clone: what cargo would
-//! build is what the tests have built, and the nodes have ports of their own.
+//! Blocks for a shell. They are run by bash, in a folder that looks like the clone: what cargo
+//! would build is what the tests have built, and the nodes have ports of their own.
 
 use crate::pages::root;
 use crate::{notice, timed};

@@ -65,10 +65,10 @@ fn greeting(newest: u8) -> Vec<u8> {
 
 fuzz_target!(|input: &[u8]| {
     let Some((how, rest)) = input.split_first() else { return };
-    let said = match how % 3 {
+    let said = match how % 4 {
         // Whatever it is.
         0 => rest.to_vec(),
-        // A reply, in one version or the next.
+        // A reply, in each version.
         more => [framed(&greeting(OLDEST + more - 1)), framed(rest)].concat(),
     };
     let node = &*NODE;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bellwether::member::Event;
+use bellwether::member::{Event, Member};
 use bellwether::protocol::{Epoch, Lease, NodeId, Role};
 
 use crate::clock::Moment;
@@ -22,7 +22,7 @@ impl<S: Subject> World<S> {
             epoch: Some(lease.epoch.number()),
             until: host.clock.when(lease.until),
         };
-        let believes = host.member.as_ref().map(|member| member.node());
+        let believes = host.member.as_ref().map(Member::node);
         let leads_first = self.setting.wrong == Some(Wrong::LeadsFirst);
         let lease = match believes.filter(|_| leads_first) {
             Some(node) => node.lease(),

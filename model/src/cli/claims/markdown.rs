@@ -10,10 +10,11 @@ const WIDTH: usize = 100;
 const HEAD: &str = "\
 # The literature, checked
 
-This page lists what five texts on leader election say, and what the checker finds. Each claim is a
-paraphrase, with the section of the text that it is from, and of how many executions it speaks. Each
-text, or part of one, comes with what it assumes. From these and from the runs the verdict is
-computed; none is written by hand. [model.md](model.md#the-ledger-of-claims) has the rule.
+This page is for readers of textbooks and papers, and for people who teach from them. It lists what
+five texts on leader election say, and what the checker finds. Each claim is a paraphrase, with the
+section of the text that it is from, and of how many executions it speaks. Each text, or part of
+one, comes with what it assumes. From these and from the runs the verdict is computed; none is
+written by hand. [model.md](model.md#the-ledger-of-claims) has the rule.
 
 `bellwether-model claims --markdown > docs/claims.md` prints this page, and a test fails when it is
 out of date. In a clone, `cargo run --release --` stands for `bellwether-model`.
