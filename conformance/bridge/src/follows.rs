@@ -3,8 +3,7 @@
 use crate::compare::{Expected, Told};
 use crate::mapping::{Happening, Mapping, SpecTimer};
 use crate::node::{Face, Group};
-use crate::pair::alone;
-use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification};
+use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specification};
 
 /// What follows from one thing after the other.
 pub(crate) struct Follows<M: Mapping> {
@@ -72,4 +71,27 @@ impl<M: Mapping> Follows<M> {
             }
         }
     }
+}
+
+/// What the specification says that a process which a node stands for does, without a world.
+fn alone<M: Mapping>(
+    group: &Group<'_, M>,
+    id: Id,
+    before: &Face<M::Spec>,
+    event: impl FnOnce(&mut Local<'_, M::Spec>),
+) -> (Face<M::Spec>, Effects<M::Spec>) {
+    let mut after = *before;
+    let mut effects = Effects::<M::Spec>::new();
+    let has = (before.stable, before.timers);
+    let nodes = group.size - M::Spec::OPTIONS.services.count;
+    let mut local = Local::new(id, nodes, has, &mut after.process, &mut effects);
+    event(&mut local);
+    after.timers = local.timers();
+    after.up = true;
+    for effect in &effects {
+        if let Effect::Persist(value) = effect {
+            after.stable = *value;
+        }
+    }
+    (after, effects)
 }

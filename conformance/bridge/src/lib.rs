@@ -23,6 +23,7 @@ pub mod node;
 pub mod pair;
 pub mod probe;
 pub mod program;
+pub mod registry;
 pub mod replay;
 
 mod compare;
@@ -31,6 +32,7 @@ mod follows;
 mod pool;
 mod remembers;
 mod settle;
+mod step;
 
 pub use coverage::Coverage;
 pub use divergence::{Difference, Divergence, Kind};

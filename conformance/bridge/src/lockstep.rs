@@ -18,6 +18,7 @@ use crate::pair;
 use crate::pool::{NodeRef, Origin, Pool};
 use crate::probe;
 use crate::settle;
+use crate::step;
 use bellwether_engine::check::exact::{Exact, How};
 use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
 use bellwether_engine::protocol::MAX_SEARCHED;
@@ -340,8 +341,8 @@ impl<'a, M: Mapping> Walk<'a, M> {
         if let Some((id, happening)) = happening(action) {
             self.tally.count(&happening, false);
             let before = self.pool.get(nodes[id.index()]);
-            let expected = pair::after(outcome, id);
-            let after = pair::step(&self.group, before, happening, &expected, &mut self.outputs)?;
+            let expected = step::after(outcome, id);
+            let after = step::step(&self.group, before, happening, &expected, &mut self.outputs)?;
             let (node, hidden) = self.pool.intern(&self.group, after, origin);
             if !hidden.is_empty() {
                 let other = self.pool.met(node as usize).origin;
@@ -351,9 +352,9 @@ impl<'a, M: Mapping> Walk<'a, M> {
         }
         for (id, &node) in self.world.ids().zip(&nodes) {
             let node = self.pool.get(node);
-            if !pair::stands(self.group.mapping, &node.face, id, &outcome.state) {
+            if !step::stands(self.group.mapping, &node.face, id, &outcome.state) {
                 let mut found = Vec::new();
-                pair::bystander(self.group.mapping, node, &outcome.state, &mut found);
+                step::bystander(self.group.mapping, node, &outcome.state, &mut found);
                 return Err(found.into());
             }
         }

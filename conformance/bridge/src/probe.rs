@@ -26,7 +26,7 @@ use crate::mapping::{
     Absurd, Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, SpecTimer, node_id,
 };
 use crate::node::{Group, Node};
-use crate::pair::step;
+use crate::step::step;
 use bellwether::protocol::{Input, NodeId, Reason, Time};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};

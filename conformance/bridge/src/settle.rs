@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::follows::Follows;
 use crate::mapping::{Happening, Mapping, ProgramInput, node_id, process_id};
 use crate::node::{Group, Node};
-use crate::pair::{bystander, step};
+use crate::step::{bystander, step};
 use bellwether::protocol::{Input, Time};
 use bellwether_engine::trace::{label, plain};
 use bellwether_engine::world::{Start, World};

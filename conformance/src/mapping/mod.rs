@@ -14,6 +14,7 @@ pub mod ring;
 pub mod stoller;
 
 pub use bellwether_bridge::mapping::*;
+pub use bellwether_bridge::registry::{AnyMapping, Description, Mappings};
 
 use bellwether::protocol::commit::{Three, Two};
 use bellwether::protocol::{Members, NodeId};

@@ -1,7 +1,7 @@
 //! `list`: the protocols that have a mapping, and the rules that their programs implement.
 
 use super::CONFORMS;
-use crate::mapping::Mappings;
+use crate::registry::Mappings;
 use clap::Args;
 use std::io::Write;
 

@@ -3,7 +3,7 @@
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, writable};
 use crate::coverage::Met;
 use crate::lockstep::{Outcome, Summary};
-use crate::mapping::{AnyMapping, Description, Mappings};
+use crate::registry::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
 use bellwether_engine::cli::{LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
 use bellwether_engine::world::{Scenario, Symmetry};

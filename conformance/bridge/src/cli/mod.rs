@@ -6,7 +6,8 @@ mod lockstep;
 mod replay;
 
 use crate::error::Error;
-use crate::mapping::{AnyMapping as _, Description, Mapping, Mappings};
+use crate::mapping::Mapping;
+use crate::registry::{AnyMapping as _, Description, Mappings};
 use anyhow::Context;
 use bellwether_engine::cli::{
     About, More, called, fail, parse, tell_when_stopped, with_durations, without_clock,

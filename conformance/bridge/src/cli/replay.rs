@@ -1,7 +1,7 @@
 //! `replay`: the program, driven through a saved trace.
 
 use super::{CONFORMS, DIVERGES, ERROR, GOOD};
-use crate::mapping::{AnyMapping, Mappings};
+use crate::registry::{AnyMapping, Mappings};
 use crate::replay::Replayed;
 use anyhow::{Context, anyhow};
 use bellwether_engine::cli::{text, unreadable};

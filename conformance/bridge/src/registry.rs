@@ -1,0 +1,126 @@
+//! Mappings of several protocols side by side, each found by its name, as the command line needs
+//! them.
+
+use crate::error::Error;
+use crate::lockstep::{Outcome, lockstep};
+use crate::mapping::Mapping;
+use crate::replay::{Replayed, replay};
+use bellwether_engine::check::{Limits, Progress};
+use bellwether_engine::protocol::{Protocol as Specification, variant_name};
+use bellwether_engine::trace::Trace;
+use bellwether_engine::words::instead_of;
+use bellwether_engine::world::{Scenario, World};
+use serde::Serialize;
+
+/// A mapping whose type is forgotten, as the command line knows it.
+pub trait AnyMapping: Sync {
+    /// The name of the protocol.
+    fn name(&self) -> &'static str;
+
+    /// The protocol, and the rules that its program implements.
+    fn description(&self) -> Description;
+
+    /// See [`lockstep`]: walks the world of these rules in `scenario`,
+    /// and counts it with the model alone.
+    ///
+    /// # Errors
+    /// If nothing can be compared.
+    fn lockstep(
+        &self,
+        scenario: Scenario,
+        limits: &Limits,
+        look: &mut (dyn FnMut(&'static str, Progress) + Send),
+    ) -> anyhow::Result<Outcome>;
+
+    /// See [`replay`].
+    ///
+    /// # Errors
+    /// If nothing can be compared.
+    fn replay(&self, trace: &Trace) -> Result<Replayed, Error>;
+}
+
+/// A protocol, and the rules that its program implements.
+#[derive(Clone, Debug, Serialize)]
+pub struct Description {
+    /// The name of the protocol.
+    pub protocol: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// What the rules are called.
+    pub variant: String,
+    /// The rules.
+    pub rules: serde_json::Value,
+}
+
+impl<M: Mapping + Sync> AnyMapping for M {
+    fn name(&self) -> &'static str {
+        M::Spec::NAME
+    }
+
+    fn description(&self) -> Description {
+        Description {
+            protocol: M::Spec::NAME,
+            summary: M::Spec::SUMMARY,
+            variant: variant_name(&M::RULES),
+            rules: serde_json::json!(M::RULES),
+        }
+    }
+
+    fn lockstep(
+        &self,
+        scenario: Scenario,
+        limits: &Limits,
+        look: &mut (dyn FnMut(&'static str, Progress) + Send),
+    ) -> anyhow::Result<Outcome> {
+        let world = World::new(M::RULES, scenario)?.concrete();
+        let mut outcome = lockstep(&world, self, limits, &mut |p| look("comparing", p))?;
+        outcome.summary.recount(&world, limits, &mut |p| look("counting the model alone", p))?;
+        Ok(outcome)
+    }
+
+    fn replay(&self, trace: &Trace) -> Result<Replayed, Error> {
+        replay(self, trace)
+    }
+}
+
+/// Mappings, each known by the name of its protocol, and those of one protocol, which stand
+/// together, by the variant that the program implements.
+#[derive(Clone, Copy)]
+pub struct Mappings(pub &'static [&'static dyn AnyMapping]);
+
+impl Mappings {
+    /// The names of the protocols that have a mapping, each once.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.0.iter().map(|mapping| mapping.name()).collect();
+        names.dedup();
+        names
+    }
+
+    /// The mapping of the protocol called `name`, or of the first if none is named; and of several,
+    /// that to the rules of this variant, or the first.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] or [`Error::NoVariant`] if there is none.
+    pub fn find(
+        self,
+        name: Option<&str>,
+        variant: Option<&str>,
+    ) -> Result<&'static dyn AnyMapping, Error> {
+        let first = self.0.first().map(|mapping| mapping.name());
+        let name = name.or(first).unwrap_or_default();
+        let mut of_it = self.0.iter().copied().filter(|mapping| mapping.name() == name).peekable();
+        if of_it.peek().is_none() {
+            let known = instead_of(name, &self.names());
+            return Err(Error::Protocol { name: name.to_owned(), known });
+        }
+        let variants: Vec<_> = of_it.clone().map(|mapping| mapping.description().variant).collect();
+        let wanted = |(_, own): &(_, &String)| variant.is_none_or(|variant| *own == variant);
+        let found = of_it.zip(&variants).find(wanted).map(|(mapping, _)| mapping);
+        found.ok_or_else(|| Error::NoVariant {
+            protocol: name.to_owned(),
+            name: variant.unwrap_or_default().to_owned(),
+            known: variants.join(", "),
+        })
+    }
+}
