@@ -97,7 +97,7 @@ fn a_word_is_found_only_as_a_word() {
 }
 
 /// The files of the project with this ending: their paths from the root, and what they say.
-fn files(ending: &str) -> Vec<(String, String)> {
+pub(crate) fn files(ending: &str) -> Vec<(String, String)> {
     const FOLDERS: [&str; 8] =
         ["model", "impl", "conformance", "browser", "docs-runner", "examples", "fuzz", "docs"];
     let root = root();

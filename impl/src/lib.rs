@@ -54,6 +54,7 @@
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
+//! - `report`: how a node is, as data;
 //! - [`status`]: asking a node how it is;
 //! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;
 //! - [`log`]: a log that is never in the way.
@@ -68,6 +69,7 @@ pub mod http;
 pub mod log;
 pub mod member;
 pub mod protocol;
+mod report;
 pub mod status;
 pub mod storage;
 mod transport;

@@ -78,14 +78,6 @@ pub enum Error {
         /// Those that are listed.
         members: Members,
     },
-    /// Not the name of a cluster.
-    #[error(
-        "`{text}` is not a cluster name: use 1 to 64 letters, digits, dots, dashes, underscores"
-    )]
-    Cluster {
-        /// What was given instead.
-        text: String,
-    },
     /// Not an address.
     #[error("`{text}` is not an address: use HOST:PORT, as in 10.0.0.1:7000 or [::1]:7000")]
     Address {
@@ -130,7 +122,7 @@ pub enum Error {
         /// What is wrong, with the remedy.
         problem: String,
     },
-    /// The members make no sense.
+    /// The name of the cluster or its members make no sense.
     #[error(transparent)]
     Members(#[from] MemberError),
     /// The section of the protocol contradicts itself.

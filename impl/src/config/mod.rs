@@ -5,6 +5,7 @@
 //! these counts: flags, environment, file, defaults. `docs/daemon.md` lists everything that can be
 //! said.
 
+mod address;
 mod detector;
 mod digest;
 mod error;
@@ -13,7 +14,6 @@ mod file;
 mod hooks;
 mod http;
 mod log;
-mod names;
 mod network;
 mod protocols;
 mod security;
@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use self::address::Address;
 pub use self::detector::{Detection, Settings as DetectorSettings};
 pub(crate) use self::digest::Digests;
 pub use self::error::Error;
@@ -30,7 +31,6 @@ pub use self::file::{Overrides, Source, reference};
 pub use self::hooks::Hooks;
 pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
-pub use self::names::{Address, ClusterId};
 pub use self::network::NetworkSettings;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
 use self::protocols::{core, observed};
@@ -38,6 +38,7 @@ pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
 pub(crate) use self::security::{Current, Kind, Mode, Secret};
+pub use crate::protocol::ClusterId;
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 

@@ -1,4 +1,5 @@
-//! Who takes part: the ids of nodes, and the set of those that elect a leader together.
+//! Who takes part: the ids of nodes, the set of those that elect a leader together, and the name of
+//! their cluster.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -51,6 +52,55 @@ impl FromStr for NodeId {
         // One id has one spelling: `03` and `+3` are refused, lest they be taken for another id.
         let id = id.filter(|id| id.to_string() == text);
         id.ok_or_else(|| MemberError::NotAnId { text: text.to_owned() })
+    }
+}
+
+/// The name of a cluster: 1 to 64 letters, digits, dots, dashes and underscores. Nodes talk only to
+/// nodes of their own cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ClusterId(String);
+
+impl ClusterId {
+    const LONGEST: usize = 64;
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for ClusterId {
+    type Err = MemberError;
+
+    fn from_str(text: &str) -> Result<Self, MemberError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if (1..=Self::LONGEST).contains(&text.len()) && text.chars().all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(MemberError::NotACluster { text: text.to_owned() })
+        }
+    }
+}
+
+impl TryFrom<String> for ClusterId {
+    type Error = MemberError;
+
+    fn try_from(text: String) -> Result<Self, MemberError> {
+        text.parse()
+    }
+}
+
+impl From<ClusterId> for String {
+    fn from(cluster: ClusterId) -> String {
+        cluster.0
     }
 }
 
@@ -217,5 +267,18 @@ impl fmt::Display for Members {
             write!(f, "{separator}{id}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cluster_names_are_short_and_plain() {
+        assert!("orders-eu.1_b".parse::<ClusterId>().is_ok());
+        for bad in ["", "a b", "ä", &"a".repeat(65)] {
+            assert!(bad.parse::<ClusterId>().is_err(), "{bad}");
+        }
     }
 }

@@ -37,13 +37,21 @@ impl<T> Membership for Config<T> {
     }
 }
 
-/// What is wrong with the members of a cluster, in one sentence, with the remedy.
+/// What is wrong with the name of a cluster or its members, in one sentence, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MemberError {
     /// Not a number between 1 and 65535.
     #[error("`{text}` is not a node id: use a whole number from 1 to 65535")]
     NotAnId {
+        /// What was given instead.
+        text: String,
+    },
+    /// Not the name of a cluster.
+    #[error(
+        "`{text}` is not a cluster name: use 1 to 64 letters, digits, dots, dashes, underscores"
+    )]
+    NotACluster {
         /// What was given instead.
         text: String,
     },

@@ -18,8 +18,7 @@ mod slot;
 pub use self::directory::Directory;
 pub use self::error::{Damage, StorageError};
 pub use self::memory::Memory;
-use crate::config::ClusterId;
-use crate::protocol::NodeId;
+use crate::protocol::{ClusterId, NodeId};
 
 /// Where one node keeps its durable state of type `D`. The calls may block: the driver makes them
 /// on a thread where that is allowed.

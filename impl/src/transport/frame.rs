@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
-use crate::config::{ClusterId, Digests, Mode};
-use crate::protocol::{LeaseTerms, NodeId};
-use crate::status::StatusReport;
+use crate::config::{Digests, Mode};
+use crate::protocol::{ClusterId, LeaseTerms, NodeId};
+use crate::report::StatusReport;
 
 /// The largest frame that is read or written, in bytes: the status of a node with 254 peers, each
 /// with the longest address and the longest problem, fits.

@@ -19,9 +19,9 @@ use super::handshake::{self, Caller, Failure};
 use super::limiter::Source;
 use super::lobby::{Lobby, Place};
 use super::peer::{Peer, Session};
+use super::question;
 use super::{Arrival, Context, Terms, socket};
 use crate::protocol::{LeaseTerms, NodeId};
-use crate::status;
 
 /// How many questions are answered at a time.
 const QUESTIONS: usize = 8;
@@ -185,7 +185,7 @@ async fn admit<M>(
 /// Whether this run of the peer answers at its address.
 async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
     let credentials = context.terms.credentials.now();
-    let there = status::is_there(&peer.resolver, &credentials, peer.id, incarnation);
+    let there = question::is_there(&peer.resolver, &credentials, peer.id, incarnation);
     timeout(context.terms.limits.probe, there).await.unwrap_or_default()
 }
 

@@ -24,6 +24,7 @@ mod outbox;
 mod outgoing;
 mod peer;
 mod presence;
+pub(crate) mod question;
 mod seal;
 pub(crate) mod socket;
 
@@ -50,7 +51,7 @@ use self::presence::Presence;
 use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::{NodeId, Role};
-use crate::status::{Link, MemberReport, StatusReport};
+use crate::report::{Link, MemberReport, StatusReport};
 
 /// How often a leader looks whether it is alone.
 const LOOK: Duration = Duration::from_secs(1);

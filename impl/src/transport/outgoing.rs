@@ -17,7 +17,7 @@ use super::peer::Peer;
 use super::{Context, Limits, incoming, socket};
 use crate::config::Address;
 use crate::protocol::NodeId;
-use crate::status::Link;
+use crate::report::Link;
 
 /// Keeps a connection to `peer` for as long as the task lives.
 pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {

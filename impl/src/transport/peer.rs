@@ -14,7 +14,7 @@ use super::outbox::Outbox;
 use super::presence::Presence;
 use crate::config::Address;
 use crate::protocol::NodeId;
-use crate::status::Link;
+use crate::report::Link;
 
 /// How long a process may take to be gone when the next one with its id calls already.
 const GRACE: Duration = Duration::from_millis(500);

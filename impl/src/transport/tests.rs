@@ -16,7 +16,7 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::config::{Credentials, Digests, Kind, Secret};
 use crate::protocol::bully::Message;
-use crate::status::{Counters, Link};
+use crate::report::{Counters, Link};
 
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -9,7 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::*;
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
-use crate::status::{Counters, Link, MemberReport};
+use crate::report::{Counters, Link, MemberReport};
 
 fn id() -> impl Strategy<Value = NodeId> {
     any::<u16>().prop_filter_map("not zero", NodeId::new)

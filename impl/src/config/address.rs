@@ -1,4 +1,4 @@
-//! Names that people write into configurations, parsed into types that cannot be wrong.
+//! Where nodes can be reached, as people write it, parsed into a type that cannot be wrong.
 
 use std::fmt;
 use std::io;
@@ -7,35 +7,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-
-/// The name of a cluster: 1 to 64 letters, digits, dots, dashes and underscores. Nodes talk only to
-/// nodes of their own cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ClusterId(String);
-
-impl ClusterId {
-    const LONGEST: usize = 64;
-
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for ClusterId {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if (1..=Self::LONGEST).contains(&text.len()) && text.chars().all(plain) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(Error::Cluster { text: text.to_owned() })
-        }
-    }
-}
 
 /// Where a node can be reached: a host name or IP address, and a port other than 0. IPv6 addresses
 /// stand in brackets. Names are resolved every time they are used.
@@ -100,33 +71,25 @@ impl FromStr for Address {
     }
 }
 
-/// What both kinds of names need to be read and written as plain text.
-macro_rules! as_text {
-    ($name:ty) => {
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&self.0)
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = Error;
-
-            fn try_from(text: String) -> Result<Self, Error> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(name: $name) -> String {
-                name.0
-            }
-        }
-    };
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
 }
 
-as_text!(ClusterId);
-as_text!(Address);
+impl TryFrom<String> for Address {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl From<Address> for String {
+    fn from(address: Address) -> String {
+        address.0
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -154,13 +117,5 @@ mod tests {
             assert!(bad.parse::<Address>().is_err(), "{bad}");
         }
         assert!(format!("{}:1", "a".repeat(300)).parse::<Address>().is_err());
-    }
-
-    #[test]
-    fn cluster_names_are_short_and_plain() {
-        assert!("orders-eu.1_b".parse::<ClusterId>().is_ok());
-        for bad in ["", "a b", "ä", &"a".repeat(65)] {
-            assert!(bad.parse::<ClusterId>().is_err(), "{bad}");
-        }
     }
 }
