@@ -5,8 +5,8 @@
 
 use bellwether::protocol::{Input, Members, NodeId, Output, Request, Role, Status, Time};
 use bellwether_conformance::mapping::{
-    Absurd, Durable, Happening, Mapping, Process, ProgramInput, ProgramMessage, ProgramOutput,
-    ProgramTimer, SpecMessage, SpecTimer, Stable, Step,
+    Durable, Mapping, OnInvalid, Process, ProgramInput, ProgramMessage, ProgramOutput,
+    ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
 };
 use bellwether_conformance::program::{Program, Refusal, Remembered};
 use std::collections::VecDeque;
@@ -79,8 +79,8 @@ pub(crate) trait Hooks<M: Mapping>: Clone {
         String::new()
     }
 
-    /// See [`Mapping::unread`].
-    fn unread(
+    /// See [`Mapping::ignored_fields`].
+    fn ignored_fields(
         &self,
         right: &'static [(&'static str, &'static str)],
     ) -> &'static [(&'static str, &'static str)] {
@@ -251,8 +251,12 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
         self.0.to_model(message)
     }
 
-    fn said(&self, program: &WrongProgram<M, H>, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.said(&program.node.core, message)
+    fn message_sent(
+        &self,
+        program: &WrongProgram<M, H>,
+        message: ProgramMessage<M>,
+    ) -> SpecMessage<M> {
+        self.0.message_sent(&program.node.core, message)
     }
 
     fn reaches(&self, program: &WrongProgram<M, H>, message: SpecMessage<M>) -> bool {
@@ -291,8 +295,8 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
         (self.0.memory(&program.node.core), program.hooks.memory())
     }
 
-    fn unread(&self) -> &'static [(&'static str, &'static str)] {
-        self.1.unread(self.0.unread())
+    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
+        self.1.ignored_fields(self.0.ignored_fields())
     }
 
     fn messages(&self) -> Vec<SpecMessage<M>> {
@@ -303,12 +307,12 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
         self.0.messages_among(nodes)
     }
 
-    fn never(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.never()
+    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
+        self.0.uncovered()
     }
 
-    fn absurd(&self, members: &Members) -> Vec<(ProgramMessage<M>, Absurd<M::Spec>)> {
-        if H::ABSURD { self.0.absurd(members) } else { Vec::new() }
+    fn invalid_messages(&self, members: &Members) -> Vec<(ProgramMessage<M>, OnInvalid<M::Spec>)> {
+        if H::ABSURD { self.0.invalid_messages(members) } else { Vec::new() }
     }
 
     fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
@@ -319,7 +323,7 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
         self.0.ignores(step)
     }
 
-    fn rules(&self, happening: &Happening<M::Spec>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {
         self.0.rules(happening)
     }
 }

@@ -57,7 +57,7 @@ pub enum Most {
 
 /// How to survey.
 #[derive(Clone, Copy, Debug)]
-pub struct How {
+pub struct SurveyOptions {
     /// The number of processes that elect.
     pub nodes: usize,
     /// When to give up on a world.
@@ -73,7 +73,7 @@ enum Task {
     Messages,
 }
 
-enum Found {
+enum TaskResult {
     Cell(Cell),
     Messages(Most),
 }
@@ -84,19 +84,19 @@ enum Found {
 /// If a world cannot be, or the system gives no threads.
 pub fn survey(
     protocols: &[&'static dyn AnyProtocol],
-    how: How,
+    settings: SurveyOptions,
     done: &(dyn Fn(&'static str) + Sync),
 ) -> Result<Vec<Row>, SurveyError> {
-    let worlds = surroundings(how.nodes);
+    let worlds = surroundings(settings.nodes);
     let tasks = || (0..worlds.len()).map(Task::Cell).chain([Task::Messages]);
     let all: Vec<_> =
         protocols.iter().flat_map(|&one| tasks().map(move |task| (one, task))).collect();
     let find = |&(protocol, task): &(&'static dyn AnyProtocol, Task)| {
-        let found = find(protocol, task, &worlds, how);
+        let found = find(protocol, task, &worlds, settings);
         done(protocol.name());
         found
     };
-    let found = side_by_side(how.threads, &all, &find)
+    let found = side_by_side(settings.threads, &all, &find)
         .map_err(|error| SurveyError::Threads { error: error.to_string() })?;
     let mut found = found.into_iter();
     let row = |protocol: &&'static dyn AnyProtocol| {
@@ -105,8 +105,8 @@ pub fn survey(
         let mut row = Row { protocol: name, cells: Vec::new(), messages, proved };
         for found in found.by_ref().take(worlds.len() + 1) {
             match found? {
-                Found::Cell(cell) => row.cells.push(cell),
-                Found::Messages(most) => row.messages = most,
+                TaskResult::Cell(cell) => row.cells.push(cell),
+                TaskResult::Messages(most) => row.messages = most,
             }
         }
         Ok(row)
@@ -118,20 +118,24 @@ fn find(
     protocol: &dyn AnyProtocol,
     task: Task,
     worlds: &[Surrounding],
-    how: How,
-) -> Result<Found, SurveyError> {
+    settings: SurveyOptions,
+) -> Result<TaskResult, SurveyError> {
     match task {
-        Task::Cell(at) => cell(protocol, &worlds[at], how).map(Found::Cell),
-        Task::Messages => messages(protocol, how).map(Found::Messages),
+        Task::Cell(at) => cell(protocol, &worlds[at], settings).map(TaskResult::Cell),
+        Task::Messages => messages(protocol, settings).map(TaskResult::Messages),
     }
 }
 
-fn cell(protocol: &dyn AnyProtocol, world: &Surrounding, how: How) -> Result<Cell, SurveyError> {
+fn cell(
+    protocol: &dyn AnyProtocol,
+    world: &Surrounding,
+    settings: SurveyOptions,
+) -> Result<Cell, SurveyError> {
     let mut cell = Cell { world: world.name, findings: None, states: None, bounds_met: Vec::new() };
     let Some(scenario) = world.scenario(protocol)? else { return Ok(cell) };
     let world = World::of(protocol.rules(None, &[])?, scenario)?;
     let asked = questions(&world)?;
-    let options = Options { limits: how.limits, ..Options::default() };
+    let options = Options { limits: settings.limits, ..Options::default() };
     let report = check::check(&world, &asked, &options, &mut |_| {})?;
     let findings = report.decisions.iter().map(|decision| Finding {
         property: decision.property.name,
@@ -164,10 +168,10 @@ pub fn questions(world: &World) -> Result<Vec<Property>, PropertyError> {
     Ok(asked)
 }
 
-fn messages(protocol: &dyn AnyProtocol, how: How) -> Result<Most, SurveyError> {
-    let scenario = Scenario::calm(how.nodes).with_crashes(1, 0);
+fn messages(protocol: &dyn AnyProtocol, settings: SurveyOptions) -> Result<Most, SurveyError> {
+    let scenario = Scenario::calm(settings.nodes).with_crashes(1, 0);
     let world = World::of(protocol.rules(None, &[])?, scenario)?;
-    let found = bounds(&world, Until::Rest, (how.limits, 1), &mut |_| {})?;
+    let found = bounds(&world, Until::Rest, (settings.limits, 1), &mut |_| {})?;
     let line = found.lines.iter().find(|line| line.name() == "messages");
     Ok(match (found.incomplete, line.map(|line| &line.bound)) {
         (_, Some(Bound::Unbounded(_))) => Most::Unbounded,

@@ -1,6 +1,6 @@
 //! Bounds: on random graphs against brute force, and what elections of the bully cost at most.
 
-use bellwether_model::check::bounds::{Bound, Bounds, Order, Until, bounds};
+use bellwether_model::check::bounds::{Bound, Bounds, ComponentOrder, Until, bounds};
 use bellwether_model::check::rows::{Fairness, Row, Rows};
 use bellwether_model::check::{Limits, Watch};
 use bellwether_model::protocol::Protocol;
@@ -88,7 +88,7 @@ impl Rows for Drawn {
 
 fn bound(drawn: &Drawn) -> Bound<usize> {
     let mut watch = Watch::idle();
-    let order = Order::new(drawn, &mut watch).expect("nothing ends it");
+    let order = ComponentOrder::new(drawn, &mut watch).expect("nothing ends it");
     let bound = order.bound(|state, at| drawn.gains[state as usize][at], &mut watch);
     bound.expect("nothing ends it")
 }

@@ -28,11 +28,11 @@ fn decide_with(
     world: &World,
     names: &[&str],
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Report {
     let names: Vec<_> = names.iter().map(ToString::to_string).collect();
     let properties = property::select(world, &names).expect("all exist");
-    check(world, &properties, options, look).expect("something is asked")
+    check(world, &properties, options, on_event).expect("something is asked")
 }
 
 fn violations(events: &[Event]) -> Vec<(&'static str, Option<usize>)> {
@@ -183,8 +183,8 @@ fn cancelled_by(flag: &'static AtomicBool) -> Options {
 fn a_cancelled_search_tells_what_it_knows() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     let (whole, _) = decide(&world(), &[], &ALL);
-    let mut look = cancelling(&FLAG, |progress| progress.levels >= Some(6));
-    let report = decide_with(&world(), &[], &cancelled_by(&FLAG), &mut look);
+    let mut on_event = cancelling(&FLAG, |progress| progress.levels >= Some(6));
+    let report = decide_with(&world(), &[], &cancelled_by(&FLAG), &mut on_event);
     assert_eq!(report.cut_short, Some(Reason::Interrupted));
     let Some(Unfinished { levels, waiting }) = report.unfinished else { panic!("it is finished") };
     assert!(levels == 6 && waiting > 0, "{levels} levels, {waiting} waiting");
@@ -205,8 +205,8 @@ fn what_is_cancelled_while_liveness_is_decided_has_decided_safety() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     let names = ["at-most-one-leader", "decided", "failover", "stabilises"];
     for (cancelled, decided) in [("failover", 2), ("stabilises", 3)] {
-        let mut look = cancelling(&FLAG, |p| p.phase == Phase::Liveness(cancelled));
-        let report = decide_with(&world(), &names, &cancelled_by(&FLAG), &mut look);
+        let mut on_event = cancelling(&FLAG, |p| p.phase == Phase::Liveness(cancelled));
+        let report = decide_with(&world(), &names, &cancelled_by(&FLAG), &mut on_event);
         assert_eq!((report.cut_short, report.unfinished), (Some(Reason::Interrupted), None));
         let open: Vec<_> = report.decisions.iter().map(|d| d.reason).collect();
         assert_eq!(open[..decided], vec![None; decided]);
@@ -218,12 +218,12 @@ fn what_is_cancelled_while_liveness_is_decided_has_decided_safety() {
 fn bounds_that_are_cancelled_are_not_claimed() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     let limits = cancelled_by(&FLAG).limits;
-    let mut look = cancelling(&FLAG, |progress| progress.phase == Phase::Bounds);
-    let found = bounds(&world(), Until::Rest, (limits, 1), &mut look).expect("threads");
+    let mut on_event = cancelling(&FLAG, |progress| progress.phase == Phase::Bounds);
+    let found = bounds(&world(), Until::Rest, (limits, 1), &mut on_event).expect("threads");
     assert_eq!((found.incomplete, found.unfinished), (Some(Reason::Interrupted), None));
     assert!(found.lines.is_empty());
-    let mut look = cancelling(&FLAG, |progress| progress.levels >= Some(3));
-    let found = bounds(&world(), Until::Rest, (limits, 1), &mut look).expect("threads");
+    let mut on_event = cancelling(&FLAG, |progress| progress.levels >= Some(3));
+    let found = bounds(&world(), Until::Rest, (limits, 1), &mut on_event).expect("threads");
     assert_eq!(found.unfinished.map(|unfinished| unfinished.levels), Some(3));
 }
 

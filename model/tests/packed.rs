@@ -3,7 +3,7 @@
 
 mod counter;
 
-use bellwether_model::check::exact::{Exact, Goal, How};
+use bellwether_model::check::exact::{Exact, Goal, SearchOptions};
 use bellwether_model::check::{Event, Limits};
 use bellwether_model::property::{self, Condition, Temporal};
 use bellwether_model::protocol::Protocol;
@@ -260,11 +260,19 @@ fn safety() -> Vec<Condition> {
 }
 
 fn search(world: &World, threads: usize, limits: Limits) -> (Packed, Exact) {
-    let look = &mut |_| {};
+    let on_event = &mut |_| {};
     let disk = None;
-    let how = How { limits, edges: false, threads, violations: &[], first: false, disk, look };
+    let search_options = SearchOptions {
+        limits,
+        edges: false,
+        threads,
+        violations: &[],
+        first: false,
+        disk,
+        on_event,
+    };
     let mut space = Packed::new(world, safety());
-    let exact = Exact::search(&mut space, how).expect("threads");
+    let exact = Exact::search(&mut space, search_options).expect("threads");
     (space, exact)
 }
 
@@ -323,15 +331,16 @@ fn a_search_never_begins_anew() {
     for edges in [false, true] {
         let mut packed = Packed::new(&world, Vec::new());
         let (mut before, mut looks) = (0, 0);
-        let mut look = |event: Event| {
+        let mut on_event = |event: Event| {
             let Event::Progress(progress) = event else { return };
             assert!(progress.distinct >= before, "from {before} to {}", progress.distinct);
             (before, looks) = (progress.distinct, looks + 1);
         };
         let limits = Limits::NONE;
-        let (violations, first, look) = (&[][..], false, &mut look);
-        let how = How { limits, edges, threads: 2, violations, first, disk: None, look };
-        let found = Exact::search(&mut packed, how).expect("threads");
+        let (violations, first, on_event) = (&[][..], false, &mut on_event);
+        let search_options =
+            SearchOptions { limits, edges, threads: 2, violations, first, disk: None, on_event };
+        let found = Exact::search(&mut packed, search_options).expect("threads");
         assert!(looks > 20, "only {looks} rounds");
         assert!(found.counts().distinct > 10_000, "{:?}", found.counts());
     }

@@ -6,7 +6,7 @@ use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, check}
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::survey::{
-    Cell, Finding, How, Most, Row, Standing, matrix, questions, surroundings, survey,
+    Cell, Finding, Most, Row, Standing, SurveyOptions, matrix, questions, surroundings, survey,
 };
 use bellwether_model::world::World;
 
@@ -14,8 +14,8 @@ const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
 fn rows(protocols: &[&str], threads: usize) -> Vec<Row> {
     let named = protocols.iter().map(|name| REGISTRY.find(name).expect("such a protocol"));
-    let how = How { nodes: 3, limits: STATES, threads };
-    survey(&named.collect::<Vec<_>>(), how, &|_| {}).expect("every world is possible")
+    let settings = SurveyOptions { nodes: 3, limits: STATES, threads };
+    survey(&named.collect::<Vec<_>>(), settings, &|_| {}).expect("every world is possible")
 }
 
 fn cell<'r>(row: &'r Row, world: &str) -> &'r Cell {
@@ -41,7 +41,8 @@ fn the_bully_bears_a_crash_and_has_two_leaders_after_a_restart() {
 /// Raft promises one leader in each term: two at a time are no failure of it.
 #[test]
 fn what_was_never_promised_does_not_fail() {
-    let few = How { nodes: 3, limits: Limits { states: Some(10_000), ..STATES }, threads: 2 };
+    let few =
+        SurveyOptions { nodes: 3, limits: Limits { states: Some(10_000), ..STATES }, threads: 2 };
     let raft = REGISTRY.find("raft-election").expect("it exists");
     let rows = survey(&[raft], few, &|_| {}).expect("every world is possible");
     let asynchronous = cell(&rows[0], "asynchronous");

@@ -16,9 +16,9 @@
 
 use crate::divergence::Difference;
 use crate::mapping::{
-    Happening, Mapping, Process, ProgramOutput, Stable, Step, node_id, process_id,
+    Mapping, Process, ProgramOutput, SpecEvent, Stable, Step, node_id, process_id,
 };
-use crate::node::{Deadlines, Face, Group, Node};
+use crate::node::{Deadlines, Group, Node, NodeView};
 use bellwether::protocol::{Event, NodeId, Output, Role, Time};
 use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{label, label_of, plain, plain_value};
@@ -48,40 +48,40 @@ impl<P: Specification> Expected<P> {
     }
 
     /// That nothing follows: the process stays what the node shows.
-    pub(crate) fn nothing(face: &Face<P>) -> Self {
-        let Face { up, process, stable, timers, .. } = *face;
+    pub(crate) fn nothing(view: &NodeView<P>) -> Self {
+        let NodeView { up, process, stable, timers, .. } = *view;
         Expected { up, process, stable, timers, effects: Effects::<P>::new() }
     }
 }
 
 /// What the program must tell of one step, by the names of its reasons.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ExpectedReport {
     /// Why the belief changes, if it does.
     pub(crate) reason: Option<&'static str>,
     /// Whose message is ignored, and why.
     pub(crate) ignored: Option<(NodeId, &'static str)>,
 }
 
-impl Told {
+impl ExpectedReport {
     /// What the mapping says of a step of a node that was `before`.
     pub(crate) fn of<M: Mapping>(
         group: &Group<'_, M>,
         id: Id,
-        before: &Face<M::Spec>,
-        happening: Happening<M::Spec>,
+        before: &NodeView<M::Spec>,
+        happening: SpecEvent<M::Spec>,
         after: &Process<M>,
-    ) -> Told {
-        let Face { process, stable, .. } = before;
+    ) -> ExpectedReport {
+        let NodeView { process, stable, .. } = before;
         let step = Step { id, nodes: group.size, before: process, stable, happening, after };
         match happening {
             // A node that has not booted tells nothing.
-            Happening::Receive { .. } if !before.up => Told::default(),
-            Happening::Receive { from, .. } => Told {
+            SpecEvent::Receive { .. } if !before.up => ExpectedReport::default(),
+            SpecEvent::Receive { from, .. } => ExpectedReport {
                 reason: group.mapping.reason(&step),
                 ignored: group.mapping.ignores(&step).map(|cause| (node_id(from), cause)),
             },
-            _ => Told { reason: group.mapping.reason(&step), ignored: None },
+            _ => ExpectedReport { reason: group.mapping.reason(&step), ignored: None },
         }
     }
 }
@@ -94,15 +94,15 @@ pub(crate) fn compare<M: Mapping>(
     outputs: &[ProgramOutput<M>],
     after: &Node<M>,
     expected: &Expected<M::Spec>,
-    told: &[Told],
+    told: &[ExpectedReport],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     sends(group, after, outputs, expected, &mut found);
     persists(group, after.id, outputs, expected, &mut found);
-    state(after.id, &after.face, expected, &mut found);
+    state(after.id, &after.view, expected, &mut found);
     timers(group, before, after, expected, &mut found);
     wake(before, after, outputs, &mut found);
-    events::<M>(&before.face, after, outputs, told, &mut found);
+    events::<M>(&before.view, after, outputs, told, &mut found);
     order::<M>(after.id, outputs, &mut found);
     found
 }
@@ -122,7 +122,7 @@ fn sends<M: Mapping>(
     };
     let program = || {
         outputs.iter().filter_map(|output| match output {
-            Output::Send { to, message } => Some((*to, after.said(group, *message))),
+            Output::Send { to, message } => Some((*to, after.message_sent(group, *message))),
             _ => None,
         })
     };
@@ -188,19 +188,19 @@ fn lists(id: Id, what: &str, model: &[String], program: &[String], found: &mut V
 /// What differs between a process and the node's face, field by field.
 pub(crate) fn state<P: Specification>(
     id: Id,
-    face: &Face<P>,
+    view: &NodeView<P>,
     expected: &Expected<P>,
     found: &mut Vec<Difference>,
 ) {
-    if face.up != expected.up {
+    if view.up != expected.up {
         let words = |up: bool| if up { "up" } else { "down" };
-        found.push(Difference::different(id, "node", words(expected.up), words(face.up)));
+        found.push(Difference::different(id, "node", words(expected.up), words(view.up)));
     }
-    if face.process != expected.process {
-        fields(id, &expected.process, &face.process, found);
+    if view.process != expected.process {
+        fields(id, &expected.process, &view.process, found);
     }
-    if face.stable != expected.stable {
-        fields(id, &expected.stable, &face.stable, found);
+    if view.stable != expected.stable {
+        fields(id, &expected.stable, &view.stable, found);
     }
 }
 
@@ -251,7 +251,7 @@ fn timers<M: Mapping>(
             continue;
         }
         let armed = expected.timers.contains::<M::Spec>(timer);
-        let is_armed = after.face.timers.contains::<M::Spec>(timer);
+        let is_armed = after.view.timers.contains::<M::Spec>(timer);
         // A detector outside the core runs or does not; when it was started is its affair.
         let detects = group.mapping.detects(timer).is_some();
         if armed == is_armed && (!armed || detects || due[at] == after.deadlines[at]) {
@@ -356,10 +356,10 @@ fn wake<M: Mapping>(
 }
 
 fn events<M: Mapping>(
-    before: &Face<M::Spec>,
+    before: &NodeView<M::Spec>,
     after: &Node<M>,
     outputs: &[ProgramOutput<M>],
-    expected: &[Told],
+    expected: &[ExpectedReport],
     found: &mut Vec<Difference>,
 ) {
     let words = |(role, leader): (Role, Option<NodeId>)| match leader {
@@ -387,7 +387,7 @@ fn events<M: Mapping>(
         }
         (known, told) = ((to, leader), told + 1);
     }
-    let now = (after.face.role, after.face.leader);
+    let now = (after.view.role, after.view.leader);
     if known != now {
         found.push(if told == 0 {
             Difference::missing(after.id, "event", format!("becomes {}", words(now)))
@@ -401,7 +401,7 @@ fn events<M: Mapping>(
 fn ignored<M: Mapping>(
     id: Id,
     outputs: &[ProgramOutput<M>],
-    expected: &[Told],
+    expected: &[ExpectedReport],
     found: &mut Vec<Difference>,
 ) {
     let model = || expected.iter().filter_map(|told| told.ignored);

@@ -2,9 +2,9 @@
 //!
 //! A walk compares every transition of its world, and a world can be too small to lead somewhere at
 //! all. What was never met was never compared, so a program may do there what it likes: that is no
-//! success, unless the mapping gives a [reason](Mapping::never) why nothing can lead there.
+//! success, unless the mapping gives a [reason](Mapping::uncovered) why nothing can lead there.
 
-use crate::mapping::{Happening, Mapping, SpecMessage};
+use crate::mapping::{Mapping, SpecEvent, SpecMessage};
 use bellwether_engine::protocol::{Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// How often something was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Met {
+pub struct MetCount {
     /// In transitions of the world.
     pub walked: u64,
     /// In what nodes were asked besides.
@@ -24,11 +24,11 @@ pub struct Met {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// How often each timer of the specification expired.
-    pub timers: BTreeMap<String, Met>,
+    pub timers: BTreeMap<String, MetCount>,
     /// How often a message of each kind arrived.
-    pub messages: BTreeMap<String, Met>,
+    pub messages: BTreeMap<String, MetCount>,
     /// How often something happened of which each rule decides what follows.
-    pub rules: BTreeMap<String, Met>,
+    pub rules: BTreeMap<String, MetCount>,
     /// What was never met, and why it cannot be.
     pub never: BTreeMap<String, String>,
     /// What was never met although it could have been.
@@ -38,13 +38,13 @@ pub struct Coverage {
 /// Counts what happens.
 pub(crate) struct Tally<'a, M: Mapping> {
     mapping: &'a M,
-    timers: BTreeMap<String, Met>,
+    timers: BTreeMap<String, MetCount>,
     /// Of each timer, in the specification's order.
     timer_kinds: Vec<String>,
     /// The place of the kind of each message that was met.
     kinds: FxHashMap<SpecMessage<M>, usize>,
-    messages: Vec<(String, Met)>,
-    rules: Vec<(String, Met)>,
+    messages: Vec<(String, MetCount)>,
+    rules: Vec<(String, MetCount)>,
     /// The kinds of messages that the program does not have.
     unknown: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
             timer_kinds,
             kinds: FxHashMap::default(),
             messages: Vec::new(),
-            rules: rules.into_iter().map(|name| (name, Met::default())).collect(),
+            rules: rules.into_iter().map(|name| (name, MetCount::default())).collect(),
             unknown: Vec::new(),
         };
         let mut known = Vec::new();
@@ -80,19 +80,19 @@ impl<'a, M: Mapping> Tally<'a, M> {
     }
 
     /// This happened, in a transition or in a probe.
-    pub(crate) fn count(&mut self, happening: &Happening<M::Spec>, probed: bool) {
+    pub(crate) fn count(&mut self, happening: &SpecEvent<M::Spec>, probed: bool) {
         match *happening {
-            Happening::Receive { message, .. } => {
+            SpecEvent::Receive { message, .. } => {
                 let at = self.kind(message);
                 one_more(&mut self.messages[at].1, probed);
             }
-            Happening::Expire(timer) => {
+            SpecEvent::Expire(timer) => {
                 let kind = &self.timer_kinds[Timers::place::<M::Spec>(timer)];
                 if let Some(met) = self.timers.get_mut(kind) {
                     one_more(met, probed);
                 }
             }
-            Happening::Boot | Happening::Crash => {}
+            SpecEvent::Boot | SpecEvent::Crash => {}
         }
         for name in self.mapping.rules(happening) {
             if let Some((_, met)) = self.rules.iter_mut().find(|(rule, _)| rule == name) {
@@ -109,7 +109,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
         let name = kind_of(&message);
         let known = self.messages.iter().position(|(kind, _)| *kind == name);
         let at = known.unwrap_or_else(|| {
-            self.messages.push((name, Met::default()));
+            self.messages.push((name, MetCount::default()));
             self.messages.len() - 1
         });
         self.kinds.insert(message, at);
@@ -131,7 +131,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
         let unknown = self.unknown.iter();
         let unknown =
             unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
-        let named = self.mapping.never().iter().map(|&(name, why)| (name.to_owned(), why));
+        let named = self.mapping.uncovered().iter().map(|&(name, why)| (name.to_owned(), why));
         let mut reasons = BTreeMap::new();
         reasons.extend(unarmed.chain(unknown).chain(named));
         for name in coverage.zero() {
@@ -144,8 +144,8 @@ impl<'a, M: Mapping> Tally<'a, M> {
     }
 }
 
-fn none_met(kinds: &[String]) -> BTreeMap<String, Met> {
-    kinds.iter().map(|kind| (kind.clone(), Met::default())).collect()
+fn none_met(kinds: &[String]) -> BTreeMap<String, MetCount> {
+    kinds.iter().map(|kind| (kind.clone(), MetCount::default())).collect()
 }
 
 /// What messages or timers are called that differ in what they name, as `monitor-2` names a
@@ -160,21 +160,21 @@ fn kind_of(one: &impl Serialize) -> String {
     kind.strip_suffix('-').unwrap_or(&name).to_owned()
 }
 
-fn one_more(met: &mut Met, probed: bool) {
+fn one_more(met: &mut MetCount, probed: bool) {
     *(if probed { &mut met.probed } else { &mut met.walked }) += 1;
 }
 
 impl Coverage {
     /// The three lists, each with what its entries are.
     #[must_use]
-    pub fn lists(&self) -> [(&'static str, &BTreeMap<String, Met>); 3] {
+    pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 3] {
         [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]
     }
 
     /// What was never met.
     fn zero(&self) -> Vec<String> {
-        let zero = |(what, list): (&'static str, &BTreeMap<String, Met>)| {
-            let never = list.iter().filter(|(_, met)| **met == Met::default());
+        let zero = |(what, list): (&'static str, &BTreeMap<String, MetCount>)| {
+            let never = list.iter().filter(|(_, met)| **met == MetCount::default());
             never.map(|(name, _)| format!("{what} {name}")).collect::<Vec<_>>()
         };
         self.lists().into_iter().flat_map(zero).collect()

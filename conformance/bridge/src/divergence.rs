@@ -1,6 +1,6 @@
 //! A difference between model and program, as data and for people.
 
-use crate::mapping::{Happening, Mapping};
+use crate::mapping::{Mapping, SpecEvent};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::report::{diagram, story};
 use bellwether_engine::trace::{Trace, plain_value};
@@ -139,7 +139,7 @@ impl Divergence {
         mapping: &M,
         world: &World,
         actions: &[Action],
-        probed: Option<(String, Option<Happening<M::Spec>>)>,
+        probed: Option<(String, Option<SpecEvent<M::Spec>>)>,
         differences: Vec<Difference>,
     ) -> Self {
         let last = actions.last();
@@ -256,14 +256,14 @@ impl Serialize for Divergence {
 }
 
 /// What an action of the world does to one process, if it does anything to one.
-pub(crate) fn happening<P: Specification>(action: &Action) -> Option<(Id, Happening<P>)> {
+pub(crate) fn happening<P: Specification>(action: &Action) -> Option<(Id, SpecEvent<P>)> {
     match *action {
         Action::Deliver(e) => {
-            Some((e.to, Happening::Receive { from: e.from, message: *e.message.get::<P>() }))
+            Some((e.to, SpecEvent::Receive { from: e.from, message: *e.message.get::<P>() }))
         }
-        Action::Expire { id, timer, .. } => Some((id, Happening::Expire(timer.get::<P>()))),
-        Action::Crash(id) => Some((id, Happening::Crash)),
-        Action::Recover(id) => Some((id, Happening::Boot)),
+        Action::Expire { id, timer, .. } => Some((id, SpecEvent::Expire(timer.get::<P>()))),
+        Action::Crash(id) => Some((id, SpecEvent::Crash)),
+        Action::Recover(id) => Some((id, SpecEvent::Boot)),
         Action::Lose(_)
         | Action::Duplicate(_)
         | Action::Cut(..)

@@ -1,55 +1,55 @@
 //! What the specification says that follows from what happens to one process, without a world.
 
-use crate::compare::{Expected, Told};
-use crate::mapping::{Happening, Mapping, SpecTimer};
-use crate::node::{Face, Group};
+use crate::compare::{Expected, ExpectedReport};
+use crate::mapping::{Mapping, SpecEvent, SpecTimer};
+use crate::node::{Group, NodeView};
 use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specification};
 
 /// What follows from one thing after the other.
-pub(crate) struct Follows<M: Mapping> {
+pub(crate) struct ExpectedRun<M: Mapping> {
     /// What the process is then.
-    pub(crate) face: Face<M::Spec>,
+    pub(crate) view: NodeView<M::Spec>,
     /// What it has done.
     pub(crate) effects: Effects<M::Spec>,
     /// What the program must tell of each.
-    pub(crate) told: Vec<Told>,
+    pub(crate) told: Vec<ExpectedReport>,
 }
 
-impl<M: Mapping> Clone for Follows<M> {
+impl<M: Mapping> Clone for ExpectedRun<M> {
     fn clone(&self) -> Self {
         let (effects, told) = (self.effects.clone(), self.told.clone());
-        Follows { face: self.face, effects, told }
+        ExpectedRun { view: self.view, effects, told }
     }
 }
 
-impl<M: Mapping> Follows<M> {
+impl<M: Mapping> ExpectedRun<M> {
     /// Nothing has happened yet to a process that is this.
-    pub(crate) fn nothing(face: &Face<M::Spec>) -> Self {
-        Follows { face: *face, effects: Effects::<M::Spec>::new(), told: Vec::new() }
+    pub(crate) fn nothing(view: &NodeView<M::Spec>) -> Self {
+        ExpectedRun { view: *view, effects: Effects::<M::Spec>::new(), told: Vec::new() }
     }
 
     /// The same, to be compared.
     pub(crate) fn expected(&self) -> Expected<M::Spec> {
-        Expected { effects: self.effects.clone(), ..Expected::nothing(&self.face) }
+        Expected { effects: self.effects.clone(), ..Expected::nothing(&self.view) }
     }
 
     /// This happens next. A process that is down gets no message.
-    pub(crate) fn happens(&mut self, group: &Group<'_, M>, id: Id, happening: Happening<M::Spec>) {
-        let mut before = self.face;
+    pub(crate) fn happens(&mut self, group: &Group<'_, M>, id: Id, happening: SpecEvent<M::Spec>) {
+        let mut before = self.view;
         match happening {
-            Happening::Receive { .. } if !before.up => return,
-            Happening::Expire(timer) => before.timers = before.timers.without::<M::Spec>(timer),
-            Happening::Boot | Happening::Receive { .. } | Happening::Crash => {}
+            SpecEvent::Receive { .. } if !before.up => return,
+            SpecEvent::Expire(timer) => before.timers = before.timers.without::<M::Spec>(timer),
+            SpecEvent::Boot | SpecEvent::Receive { .. } | SpecEvent::Crash => {}
         }
         let (after, effects) = alone(group, id, &before, |process| match happening {
-            Happening::Boot => M::RULES.recover(process),
-            Happening::Receive { from, message } => M::RULES.receive(process, from, message),
-            Happening::Expire(timer) => M::RULES.expire(process, timer),
-            Happening::Crash => {}
+            SpecEvent::Boot => M::RULES.recover(process),
+            SpecEvent::Receive { from, message } => M::RULES.receive(process, from, message),
+            SpecEvent::Expire(timer) => M::RULES.expire(process, timer),
+            SpecEvent::Crash => {}
         });
-        self.told.push(Told::of(group, id, &before, happening, &after.process));
+        self.told.push(ExpectedReport::of(group, id, &before, happening, &after.process));
         self.effects.extend(effects);
-        self.face = after;
+        self.view = after;
     }
 
     /// These timers expire one after the other, at one moment. One that is cancelled or armed anew
@@ -67,7 +67,7 @@ impl<M: Mapping> Follows<M> {
                 Effect::Persist(_) | Effect::Send { .. } => false,
             };
             if !self.effects.iter().any(touched) {
-                self.happens(group, id, Happening::Expire(timer));
+                self.happens(group, id, SpecEvent::Expire(timer));
             }
         }
     }
@@ -77,9 +77,9 @@ impl<M: Mapping> Follows<M> {
 fn alone<M: Mapping>(
     group: &Group<'_, M>,
     id: Id,
-    before: &Face<M::Spec>,
+    before: &NodeView<M::Spec>,
     event: impl FnOnce(&mut Local<'_, M::Spec>),
-) -> (Face<M::Spec>, Effects<M::Spec>) {
+) -> (NodeView<M::Spec>, Effects<M::Spec>) {
     let mut after = *before;
     let mut effects = Effects::<M::Spec>::new();
     let has = (before.stable, before.timers);

@@ -19,7 +19,7 @@ use crate::pool::{NodeRef, Origin, Pool};
 use crate::probe;
 use crate::settle;
 use crate::step;
-use bellwether_engine::check::exact::{Exact, How};
+use bellwether_engine::check::exact::{Exact, SearchOptions};
 use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::Trace;
@@ -101,27 +101,27 @@ impl Summary {
         &mut self,
         world: &World,
         limits: &Limits,
-        look: &mut (dyn FnMut(Progress) + Send),
+        on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(), Error> {
         if !self.whole {
             return Ok(());
         }
         let walked = Duration::from_secs_f64(self.seconds);
         let time = limits.time.map(|limit| limit.saturating_sub(walked));
-        let how = How {
+        let search_options = SearchOptions {
             limits: Limits { states: None, time, ..*limits },
             edges: false,
             threads: 1,
             violations: &[],
             first: false,
             disk: None,
-            look: &mut |event| {
+            on_event: &mut |event| {
                 if let Event::Progress(progress) = event {
-                    look(progress);
+                    on_progress(progress);
                 }
             },
         };
-        let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), how)
+        let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), search_options)
             .map_err(|error| Error::Threads(error.to_string()))?;
         if let Some(reason) = exact.cut_short() {
             self.cut_short = Some(reason);
@@ -147,7 +147,7 @@ pub fn lockstep<M: Mapping>(
     world: &World,
     mapping: &M,
     limits: &Limits,
-    look: &mut (dyn FnMut(Progress) + Send),
+    on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
     let started = Instant::now();
     let world = &world.concrete();
@@ -167,7 +167,7 @@ pub fn lockstep<M: Mapping>(
         (*place, _) = walk.pool.intern(&walk.group, node, None);
     }
     walk.reach(world.initial(), beside, None);
-    let walked = walk.run(limits, look, started);
+    let walked = walk.run(limits, on_progress, started);
     walk.probe_fresh(&fresh);
     let divergence = walked.err().or_else(|| walk.probe_found.take());
     let mut summary = walk.summary();
@@ -189,14 +189,14 @@ struct Numbers {
 
 /// What differs after a transition, and how the node was met from which this one differs, if it is
 /// another node.
-struct Parting {
+struct NodeDivergence {
     differences: Vec<Difference>,
     other: Option<Origin>,
 }
 
-impl From<Vec<Difference>> for Parting {
+impl From<Vec<Difference>> for NodeDivergence {
     fn from(differences: Vec<Difference>) -> Self {
-        Parting { differences, other: None }
+        NodeDivergence { differences, other: None }
     }
 }
 
@@ -269,7 +269,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     fn run(
         &mut self,
         limits: &Limits,
-        look: &mut (dyn FnMut(Progress) + Send),
+        on_progress: &mut (dyn FnMut(Progress) + Send),
         started: Instant,
     ) -> Result<(), Box<Divergence>> {
         let mut actions = Vec::new();
@@ -293,7 +293,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
                 if self.summary.cut_short.is_some() {
                     break;
                 }
-                look(progress);
+                on_progress(progress);
             }
             self.probe();
             if self.probe_found.is_some() {
@@ -337,7 +337,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         action: &Action,
         outcome: &Step,
         origin: Origin,
-    ) -> Result<[NodeRef; MAX_SEARCHED], Parting> {
+    ) -> Result<[NodeRef; MAX_SEARCHED], NodeDivergence> {
         if let Some((id, happening)) = happening(action) {
             self.tally.count(&happening, false);
             let before = self.pool.get(nodes[id.index()]);
@@ -346,13 +346,13 @@ impl<'a, M: Mapping> Walk<'a, M> {
             let (node, hidden) = self.pool.intern(&self.group, after, origin);
             if !hidden.is_empty() {
                 let other = self.pool.met(node as usize).origin;
-                return Err(Parting { differences: hidden, other: Some(other) });
+                return Err(NodeDivergence { differences: hidden, other: Some(other) });
             }
             nodes[id.index()] = node;
         }
         for (id, &node) in self.world.ids().zip(&nodes) {
             let node = self.pool.get(node);
-            if !step::stands(self.group.mapping, &node.face, id, &outcome.state) {
+            if !step::stands(self.group.mapping, &node.view, id, &outcome.state) {
                 let mut found = Vec::new();
                 step::bystander(self.group.mapping, node, &outcome.state, &mut found);
                 return Err(found.into());
@@ -407,9 +407,9 @@ impl<'a, M: Mapping> Walk<'a, M> {
         }
     }
 
-    fn asked(&mut self, asked: probe::Asked<M::Spec>, origin: Origin) {
+    fn asked(&mut self, asked: probe::ProbeOutcome<M::Spec>, origin: Origin) {
         self.summary.probes += asked.count;
-        if let Some(probe::Found { words, happening, differences }) = asked.found {
+        if let Some(probe::WrongAnswer { words, happening, differences }) = asked.found {
             let path = self.history(origin);
             let (mapping, world) = (self.group.mapping, self.world);
             let probed = Some((words, happening));
@@ -418,7 +418,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         }
     }
 
-    fn diverges(&self, origin: Origin, parting: Parting) -> Box<Divergence> {
+    fn diverges(&self, origin: Origin, parting: NodeDivergence) -> Box<Divergence> {
         let (mapping, path) = (self.group.mapping, self.history(origin));
         let mut all = Divergence::new(mapping, self.world, &path, None, parting.differences);
         all.other =

@@ -75,7 +75,11 @@ pub trait Mapping {
 
     /// The model's message for one that this node sends. To be given where the model's messages
     /// say more of their sender than the program's, which says that once for each connection.
-    fn said(&self, program: &Self::Program, message: ProgramMessage<Self>) -> SpecMessage<Self> {
+    fn message_sent(
+        &self,
+        program: &Self::Program,
+        message: ProgramMessage<Self>,
+    ) -> SpecMessage<Self> {
         let _ = program;
         self.to_model(message)
     }
@@ -138,7 +142,7 @@ pub trait Mapping {
     /// The fields of what the program [remembers](Program::remembers) in which two nodes may differ
     /// that read as one process, each with the reason why nothing depends on it. What something
     /// does depend on belongs into the [memory](Mapping::memory).
-    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
@@ -155,13 +159,16 @@ pub trait Mapping {
     /// What no comparison meets, with the reason: `timer`, `message` or `rule`, and its name. To be
     /// given for what no world leads to by these [rules](Mapping::RULES); everything else must be
     /// [met](crate::coverage).
-    fn never(&self) -> &'static [(&'static str, &'static str)] {
+    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
     /// Messages that can arrive and that no correct node sends: they name nodes that are no
     /// members, or numbers that no small world has. To be given where messages have such fields.
-    fn absurd(&self, members: &Members) -> Vec<(ProgramMessage<Self>, Absurd<Self::Spec>)> {
+    fn invalid_messages(
+        &self,
+        members: &Members,
+    ) -> Vec<(ProgramMessage<Self>, OnInvalid<Self::Spec>)> {
         let _ = members;
         Vec::new()
     }
@@ -178,7 +185,7 @@ pub trait Mapping {
 
     /// The names of the specification's rules that decide what follows from something, for
     /// reports; as they stand in the rules' JSON.
-    fn rules(&self, happening: &Happening<Self::Spec>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<Self::Spec>) -> &'static [&'static str] {
         let _ = happening;
         &[]
     }
@@ -186,7 +193,7 @@ pub trait Mapping {
 
 /// Something that happens to one process of the model, and so to one node of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening<P: Specification> {
+pub enum SpecEvent<P: Specification> {
     /// It starts, for the first time or again.
     Boot,
     /// A message arrives.
@@ -204,7 +211,7 @@ pub enum Happening<P: Specification> {
 
 /// What must follow from a message that no correct node sends.
 #[derive(Clone, Copy, Debug)]
-pub enum Absurd<P: Specification> {
+pub enum OnInvalid<P: Specification> {
     /// It is ignored, for the reason with this name.
     Ignored(&'static str),
     /// The same as from this message.
@@ -223,7 +230,7 @@ pub struct Step<'a, P: Specification> {
     /// What it had on stable storage.
     pub stable: &'a P::Stable,
     /// What happened to it.
-    pub happening: Happening<P>,
+    pub happening: SpecEvent<P>,
     /// What it became.
     pub after: &'a P::Process,
 }

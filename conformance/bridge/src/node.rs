@@ -34,7 +34,7 @@
 use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
-    self, Durable, Happening, Mapping, Process, ProgramInput, ProgramOutput, SpecMessage,
+    self, Durable, Mapping, Process, ProgramInput, ProgramOutput, SpecEvent, SpecMessage,
     SpecTimer, Stable, node_id,
 };
 use crate::program::{Program as _, Remembered as _};
@@ -69,7 +69,7 @@ pub struct Group<'a, M: Mapping> {
 
 /// What a node stands for in the model, and what it tells of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Face<P: Specification> {
+pub struct NodeView<P: Specification> {
     /// Whether it has booted.
     pub up: bool,
     /// The role that it tells.
@@ -101,7 +101,7 @@ fn order(deadlines: &Deadlines) -> [u8; MAX_TIMERS] {
 
 /// Two nodes with the same key behave alike: its face, the order in which its timers are due, and
 /// what it remembers besides.
-pub type Key<M> = (Id, Face<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
+pub type Key<M> = (Id, NodeView<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
 
 /// One node of the program.
 pub struct Node<M: Mapping> {
@@ -111,7 +111,7 @@ pub struct Node<M: Mapping> {
     /// The wake-up that it asked for last.
     pub(crate) wake: Option<Time>,
     durable: Option<Durable<M>>,
-    pub(crate) face: Face<M::Spec>,
+    pub(crate) view: NodeView<M::Spec>,
     pub(crate) deadlines: Deadlines,
 }
 
@@ -123,7 +123,7 @@ impl<M: Mapping> Clone for Node<M> {
             now: self.now,
             wake: self.wake,
             durable: self.durable.clone(),
-            face: self.face,
+            view: self.view,
             deadlines: self.deadlines,
         }
     }
@@ -164,12 +164,16 @@ impl<'a, M: Mapping> Group<'a, M> {
             .mapping
             .program(node, &self.members, durable.as_ref())
             .map_err(|source| Error::Configuration { node, source })?;
-        let (face, deadlines) = self.look(&core, durable.as_ref());
-        Ok(Node { id, core, now, wake: None, durable, face, deadlines })
+        let (view, deadlines) = self.observe(&core, durable.as_ref());
+        Ok(Node { id, core, now, wake: None, durable, view, deadlines })
     }
 
     /// The face and the deadlines of a core.
-    fn look(&self, core: &M::Program, durable: Option<&Durable<M>>) -> (Face<M::Spec>, Deadlines) {
+    fn observe(
+        &self,
+        core: &M::Program,
+        durable: Option<&Durable<M>>,
+    ) -> (NodeView<M::Spec>, Deadlines) {
         let mut deadlines = [None; MAX_TIMERS];
         for (timer, deadline) in mapping::armed(self.mapping, core) {
             deadlines[Timers::place::<M::Spec>(timer)] = Some(deadline);
@@ -181,7 +185,7 @@ impl<'a, M: Mapping> Group<'a, M> {
         };
         let armed = mapping::armed(self.mapping, core).map(|(timer, _)| timer);
         let armed = armed.chain(M::Spec::TIMERS.iter().map(|row| row.timer).filter(detects));
-        let face = Face {
+        let view = NodeView {
             up: role != Role::NotStarted,
             role,
             leader,
@@ -189,7 +193,7 @@ impl<'a, M: Mapping> Group<'a, M> {
             stable: durable.map_or_else(Stable::<M>::default, |d| self.mapping.stable(d)),
             timers: mapping::timers::<M::Spec>(armed),
         };
-        (face, deadlines)
+        (view, deadlines)
     }
 }
 
@@ -224,24 +228,24 @@ fn periods<M: Mapping>(
 
 impl<M: Mapping> Node<M> {
     /// Every message that the specification knows and that gets as far as this node's core.
-    pub(crate) fn heard(&self, group: &Group<'_, M>) -> Vec<SpecMessage<M>> {
+    pub(crate) fn deliverable_messages(&self, group: &Group<'_, M>) -> Vec<SpecMessage<M>> {
         let mut all = group.mapping.messages_among(group.size);
         all.retain(|&message| group.mapping.reaches(&self.core, message));
         all
     }
 
     /// The model's message for one that this node sends.
-    pub(crate) fn said(
+    pub(crate) fn message_sent(
         &self,
         group: &Group<'_, M>,
         message: crate::mapping::ProgramMessage<M>,
     ) -> SpecMessage<M> {
-        group.mapping.said(&self.core, message)
+        group.mapping.message_sent(&self.core, message)
     }
 
     /// What tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
-        (self.id, self.face, order(&self.deadlines), group.mapping.memory(&self.core))
+        (self.id, self.view, order(&self.deadlines), group.mapping.memory(&self.core))
     }
 
     /// What this node remembers and `known`, which has the same key, does not.
@@ -273,13 +277,13 @@ impl<M: Mapping> Node<M> {
     }
 
     /// A moment later, unless a timer is due by then.
-    pub(crate) fn soon(&self) -> Time {
+    pub(crate) fn next_moment(&self) -> Time {
         let next = self.now + MOMENT;
         if self.earliest().is_some_and(|due| due <= next) { self.now } else { next }
     }
 
     /// Gives the core one input and takes all its outputs.
-    pub(crate) fn feed(
+    pub(crate) fn apply_input(
         &mut self,
         group: &Group<'_, M>,
         now: Time,
@@ -309,7 +313,7 @@ impl<M: Mapping> Node<M> {
                 Output::Send { .. } | Output::Event(_) => {}
             }
         }
-        (self.face, self.deadlines) = group.look(&self.core, self.durable.as_ref());
+        (self.view, self.deadlines) = group.observe(&self.core, self.durable.as_ref());
         Ok(())
     }
 
@@ -317,40 +321,44 @@ impl<M: Mapping> Node<M> {
     pub(crate) fn react(
         &self,
         group: &Group<'_, M>,
-        happening: Happening<M::Spec>,
+        happening: SpecEvent<M::Spec>,
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<Node<M>, Difference> {
         outputs.clear();
         let mut next = self.clone();
         let (now, input) = match happening {
-            Happening::Boot => (self.soon(), Input::Boot),
-            Happening::Receive { message, .. } if !group.mapping.reaches(&self.core, message) => {
+            SpecEvent::Boot => (self.next_moment(), Input::Boot),
+            SpecEvent::Receive { message, .. } if !group.mapping.reaches(&self.core, message) => {
                 return Ok(next);
             }
-            Happening::Receive { from, message } => {
+            SpecEvent::Receive { from, message } => {
                 let translated = group.mapping.to_program(message).ok_or_else(|| {
                     let words = format!("{}, which the program does not know", label(&message));
                     Difference::missing(self.id, "kind of message", words)
                 })?;
-                (self.soon(), Input::Receive { from: node_id(from), message: translated })
+                (self.next_moment(), Input::Receive { from: node_id(from), message: translated })
             }
-            Happening::Expire(timer) => match group.mapping.detects(timer) {
-                Some(node) if self.face.timers.contains::<M::Spec>(timer) => {
-                    (self.soon(), Input::Suspect(node))
+            SpecEvent::Expire(timer) => match group.mapping.detects(timer) {
+                Some(node) if self.view.timers.contains::<M::Spec>(timer) => {
+                    (self.next_moment(), Input::Suspect(node))
                 }
                 _ => match group.mapping.asks(timer) {
-                    Some(request) => (self.soon(), Input::Request(request)),
-                    None => (next.pass(group, timer)?, Input::Wake),
+                    Some(request) => (self.next_moment(), Input::Request(request)),
+                    None => (next.expire_timer(group, timer)?, Input::Wake),
                 },
             },
-            Happening::Crash => return self.crash(group, outputs),
+            SpecEvent::Crash => return self.crash(group, outputs),
         };
-        next.feed(group, now, input, outputs)?;
+        next.apply_input(group, now, input, outputs)?;
         Ok(next)
     }
 
     /// Lets the deadline of `timer` pass, and of no other: when that is noticed.
-    fn pass(&mut self, group: &Group<'_, M>, timer: SpecTimer<M>) -> Result<Time, Difference> {
+    fn expire_timer(
+        &mut self,
+        group: &Group<'_, M>,
+        timer: SpecTimer<M>,
+    ) -> Result<Time, Difference> {
         let at = Timers::place::<M::Spec>(timer);
         let armed = self.core.armed().find(|(own, _)| group.mapping.timer(*own) == timer);
         let (Some(own), Some(deadline)) = (armed.map(|(own, _)| own), self.deadlines[at]) else {
@@ -362,7 +370,7 @@ impl<M: Mapping> Node<M> {
         if next.is_none_or(|next| next > deadline + APART) {
             return Ok(deadline + MOMENT);
         }
-        let soon = self.soon();
+        let soon = self.next_moment();
         self.core.bring_forward(own, soon);
         let late = soon + MOMENT;
         Ok(if next.is_some_and(|next| next <= late) { soon } else { late })
@@ -385,6 +393,6 @@ impl<M: Mapping> Node<M> {
 
     /// The process that the node stands for.
     pub fn process(&self) -> &Process<M> {
-        &self.face.process
+        &self.view.process
     }
 }

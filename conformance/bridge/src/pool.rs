@@ -15,10 +15,10 @@ pub(crate) type NodeRef = u32;
 pub(crate) type Origin = Option<(u32, u16)>;
 
 /// Every node met, in the order in which they were met.
-pub(crate) struct Pool<M: Mapping>(IndexMap<Key<M>, Met<M>, FxBuildHasher>);
+pub(crate) struct Pool<M: Mapping>(IndexMap<Key<M>, PooledNode<M>, FxBuildHasher>);
 
 /// A node, and how it was met first.
-pub(crate) struct Met<M: Mapping> {
+pub(crate) struct PooledNode<M: Mapping> {
     pub(crate) node: Node<M>,
     pub(crate) origin: Origin,
 }
@@ -40,7 +40,7 @@ impl<M: Mapping> Pool<M> {
             Entry::Occupied(known) => (known.index(), node.hides(group, &known.get().node)),
             Entry::Vacant(place) => {
                 let at = place.index();
-                place.insert(Met { node, origin });
+                place.insert(PooledNode { node, origin });
                 (at, Vec::new())
             }
         };
@@ -51,7 +51,7 @@ impl<M: Mapping> Pool<M> {
         &self.met(number as usize).node
     }
 
-    pub(crate) fn met(&self, at: usize) -> &Met<M> {
+    pub(crate) fn met(&self, at: usize) -> &PooledNode<M> {
         &self.0[at]
     }
 

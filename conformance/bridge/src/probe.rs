@@ -18,12 +18,12 @@
 //!
 //! So are the nodes that have never run, whether the world has any or not.
 
-use crate::compare::{Expected, Told, compare};
+use crate::compare::{Expected, ExpectedReport, compare};
 use crate::coverage::Tally;
 use crate::divergence::Difference;
-use crate::follows::Follows;
+use crate::follows::ExpectedRun;
 use crate::mapping::{
-    Absurd, Happening, Mapping, ProgramInput, ProgramOutput, SpecMessage, SpecTimer, node_id,
+    Mapping, OnInvalid, ProgramInput, ProgramOutput, SpecEvent, SpecMessage, SpecTimer, node_id,
 };
 use crate::node::{Group, Node};
 use crate::step::step;
@@ -36,19 +36,19 @@ use std::time::Duration;
 const LATE: Duration = Duration::from_secs(3600);
 
 /// What came of asking one node.
-pub(crate) struct Asked<P: Specification> {
+pub(crate) struct ProbeOutcome<P: Specification> {
     /// How many questions it was asked.
     pub(crate) count: u64,
     /// The first answer that was wrong.
-    pub(crate) found: Option<Found<P>>,
+    pub(crate) found: Option<WrongAnswer<P>>,
 }
 
 /// A wrong answer.
-pub(crate) struct Found<P: Specification> {
+pub(crate) struct WrongAnswer<P: Specification> {
     /// What was asked.
     pub(crate) words: String,
     /// The same as something that the rules decide, if they do.
-    pub(crate) happening: Option<Happening<P>>,
+    pub(crate) happening: Option<SpecEvent<P>>,
     /// What is wrong.
     pub(crate) differences: Vec<Difference>,
 }
@@ -58,10 +58,10 @@ pub(crate) fn all<M: Mapping>(
     group: &Group<'_, M>,
     node: &Node<M>,
     tally: &mut Tally<'_, M>,
-) -> Asked<M::Spec> {
+) -> ProbeOutcome<M::Spec> {
     let mut probe = Probe { group, node, tally, count: 0, outputs: Vec::new() };
     let found = probe.run().err();
-    Asked { count: probe.count, found }
+    ProbeOutcome { count: probe.count, found }
 }
 
 struct Probe<'a, 'g, 't, M: Mapping> {
@@ -72,10 +72,10 @@ struct Probe<'a, 'g, 't, M: Mapping> {
     outputs: Vec<ProgramOutput<M>>,
 }
 
-type Checked<P> = Result<(), Found<P>>;
+type ProbeResult<P> = Result<(), WrongAnswer<P>>;
 
 impl<M: Mapping> Probe<'_, '_, '_, M> {
-    fn run(&mut self) -> Checked<M::Spec> {
+    fn run(&mut self) -> ProbeResult<M::Spec> {
         self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake, &[])?;
         if let Some(due) = self.node.earliest() {
             let early = Time::from_nanos(due.as_nanos() - 1);
@@ -84,43 +84,49 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake, &[])?;
         }
         let senders: Vec<Id> = Id::all(self.group.size).filter(|&id| id != self.node.id).collect();
-        for message in self.node.heard(self.group) {
+        for message in self.node.deliverable_messages(self.group) {
             for &from in &senders {
                 self.message(from, message)?;
             }
             self.impostors(message)?;
         }
-        self.absurd(&senders)?;
+        self.invalid_messages(&senders)?;
         self.expiries()?;
         self.suspicions()?;
-        if self.node.face.up {
-            self.quiet("a second boot", self.node.soon(), Input::Boot, &[])
+        if self.node.view.up {
+            self.quiet("a second boot", self.node.next_moment(), Input::Boot, &[])
         } else {
             self.boots()
         }
     }
 
     /// A node that is down starts, and is asked the same.
-    fn boots(&mut self) -> Checked<M::Spec> {
+    fn boots(&mut self) -> ProbeResult<M::Spec> {
         let id = self.node.id;
-        let expected = self.after([Happening::Boot]);
+        let expected = self.after([SpecEvent::Boot]);
         let expected = expected.expected();
-        let answer = step(self.group, self.node, Happening::Boot, &expected, &mut self.outputs);
+        let answer = step(self.group, self.node, SpecEvent::Boot, &expected, &mut self.outputs);
         self.count += 1;
-        self.tally.count(&Happening::Boot, true);
-        let (words, happening) = (format!("{id} boots"), Some(Happening::Boot));
-        let booted =
-            answer.map_err(|differences| Found { words: words.clone(), happening, differences })?;
+        self.tally.count(&SpecEvent::Boot, true);
+        let (words, happening) = (format!("{id} boots"), Some(SpecEvent::Boot));
+        let booted = answer.map_err(|differences| WrongAnswer {
+            words: words.clone(),
+            happening,
+            differences,
+        })?;
         let (group, tally) = (self.group, &mut *self.tally);
         let mut then = Probe { group, node: &booted, tally, count: 0, outputs: Vec::new() };
         let asked = then.run();
         self.count += then.count;
-        asked.map_err(|found| Found { words: format!("{words}, then {}", found.words), ..found })
+        asked.map_err(|found| WrongAnswer {
+            words: format!("{words}, then {}", found.words),
+            ..found
+        })
     }
 
     /// A message from another member, and then wake-ups at the deadlines that it made void.
-    fn message(&mut self, from: Id, message: SpecMessage<M>) -> Checked<M::Spec> {
-        let happening = Happening::Receive { from, message };
+    fn message(&mut self, from: Id, message: SpecMessage<M>) -> ProbeResult<M::Spec> {
+        let happening = SpecEvent::Receive { from, message };
         if self.group.mapping.to_program(message).is_none() {
             return Ok(()); // the program has no such message: its type rules it out
         }
@@ -129,7 +135,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         let expected = follows.expected();
         let answer = step(self.group, self.node, happening, &expected, &mut self.outputs);
         self.counts(&happening);
-        let wrong = |differences| Found { words: words(), happening: Some(happening), differences };
+        let wrong =
+            |differences| WrongAnswer { words: words(), happening: Some(happening), differences };
         let after = answer.map_err(wrong)?;
         let void = self.node.deadlines.iter().zip(&after.deadlines);
         let void: Vec<Time> =
@@ -139,7 +146,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                 let words = format!("{}, then a wake-up at a deadline that is void", words());
                 let wake = (deadline, Input::Wake);
                 Self::silent(self.group, &after, wake, &[], &mut self.outputs)
-                    .map_err(|differences| Found { words, happening: None, differences })?;
+                    .map_err(|differences| WrongAnswer { words, happening: None, differences })?;
                 self.count += 1;
             }
         }
@@ -147,19 +154,19 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// Each timer expires, alone; and then as many as have passed when that is noticed.
-    fn expiries(&mut self) -> Checked<M::Spec> {
+    fn expiries(&mut self) -> ProbeResult<M::Spec> {
         let node = self.node;
         for timer in M::Spec::TIMERS.iter().map(|row| row.timer) {
             let detects = self.group.mapping.detects(timer).is_some();
-            if detects || !node.face.timers.contains::<M::Spec>(timer) {
+            if detects || !node.view.timers.contains::<M::Spec>(timer) {
                 continue;
             }
-            let happening = Happening::Expire(timer);
+            let happening = SpecEvent::Expire(timer);
             let follows = self.after([happening]);
             let expected = follows.expected();
             let answer = step(self.group, node, happening, &expected, &mut self.outputs);
             self.counts(&happening);
-            answer.map_err(|differences| Found {
+            answer.map_err(|differences| WrongAnswer {
                 words: format!("{}'s {} timer expires", node.id, plain(&timer)),
                 happening: Some(happening),
                 differences,
@@ -176,27 +183,27 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             };
             let (names, follows) = self.late(&due[..=last]);
             let words = format!("{} is woken when {names} have passed", node.id);
-            let happening = Some(Happening::Expire(timer));
+            let happening = Some(SpecEvent::Expire(timer));
             self.answers(words, happening, (now, Input::Wake), &follows)?;
             if later.is_none() {
-                self.found_out_by_messages(now, &names, &follows)?;
+                self.message_after_deadlines(now, &names, &follows)?;
             }
         }
         Ok(())
     }
 
     /// A message comes before the wake-up that all deadlines wait for.
-    fn found_out_by_messages(
+    fn message_after_deadlines(
         &mut self,
         now: Time,
         names: &str,
-        follows: &Follows<M>,
-    ) -> Checked<M::Spec> {
+        follows: &ExpectedRun<M>,
+    ) -> ProbeResult<M::Spec> {
         let id = self.node.id;
-        for message in self.node.heard(self.group) {
+        for message in self.node.deliverable_messages(self.group) {
             let Some(late) = self.group.mapping.to_program(message) else { continue };
             for from in Id::all(self.group.size).filter(|&from| from != id) {
-                let happening = Happening::Receive { from, message };
+                let happening = SpecEvent::Receive { from, message };
                 let mut both = follows.clone();
                 both.happens(self.group, id, happening);
                 let words = format!(
@@ -220,13 +227,13 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// What the specification says when the deadlines of these timers, in this order, have passed;
     /// and their names.
-    fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, Follows<M>) {
+    fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, ExpectedRun<M>) {
         let checked = self.group.mapping.checked_first();
         let timers = |first| {
             let of_both = due.iter().map(|&(_, timer)| timer);
             of_both.filter(move |timer| checked.contains(timer) == first)
         };
-        let mut follows = Follows::nothing(&self.node.face);
+        let mut follows = ExpectedRun::nothing(&self.node.view);
         let in_turn = timers(true).chain(timers(false));
         follows.expire_all(self.group, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
@@ -234,8 +241,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// What the specification says that follows from these.
-    fn after<const N: usize>(&self, happenings: [Happening<M::Spec>; N]) -> Follows<M> {
-        let mut follows = Follows::nothing(&self.node.face);
+    fn after<const N: usize>(&self, happenings: [SpecEvent<M::Spec>; N]) -> ExpectedRun<M> {
+        let mut follows = ExpectedRun::nothing(&self.node.view);
         for happening in happenings {
             follows.happens(self.group, self.node.id, happening);
         }
@@ -244,44 +251,44 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// The failure detector reports a node: where it was to watch, what the specification says
     /// follows, and nothing otherwise.
-    fn suspicions(&mut self) -> Checked<M::Spec> {
+    fn suspicions(&mut self) -> ProbeResult<M::Spec> {
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         for suspect in Id::all(self.group.size).map(node_id).chain([stranger]) {
             let mapping = self.group.mapping;
             let watches = |timer: &SpecTimer<M>| {
-                self.node.face.timers.contains::<M::Spec>(*timer)
+                self.node.view.timers.contains::<M::Spec>(*timer)
                     && mapping.detects(*timer) == Some(suspect)
             };
             let input = Input::Suspect(suspect);
-            let now = self.node.soon();
+            let now = self.node.next_moment();
             let Some(timer) = M::Spec::TIMERS.iter().map(|row| row.timer).find(watches) else {
                 let words = format!("a report that {suspect}, which is not watched, has failed");
                 self.quiet(&words, now, input, &[])?;
                 continue;
             };
             let words = format!("a report that {suspect} has failed");
-            let happening = Happening::Expire(timer);
+            let happening = SpecEvent::Expire(timer);
             self.answers(words, Some(happening), (now, input), &self.after([happening]))?;
         }
         Ok(())
     }
 
     /// Messages that no correct node sends.
-    fn absurd(&mut self, senders: &[Id]) -> Checked<M::Spec> {
-        for (message, follows) in self.group.mapping.absurd(&self.group.members) {
+    fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult<M::Spec> {
+        for (message, follows) in self.group.mapping.invalid_messages(&self.group.members) {
             for &from in senders {
                 let input = Input::Receive { from: node_id(from), message };
-                let now = self.node.soon();
+                let now = self.node.next_moment();
                 let what = format!("{message:?} from {from}");
                 let like = match follows {
-                    Absurd::Like(like) => like,
-                    Absurd::Ignored(cause) => {
-                        let ignored = self.node.face.up.then(|| (node_id(from), cause));
-                        self.quiet(&what, now, input, &[Told { reason: None, ignored }])?;
+                    OnInvalid::Like(like) => like,
+                    OnInvalid::Ignored(cause) => {
+                        let ignored = self.node.view.up.then(|| (node_id(from), cause));
+                        self.quiet(&what, now, input, &[ExpectedReport { reason: None, ignored }])?;
                         continue;
                     }
                 };
-                let happening = Happening::Receive { from, message: like };
+                let happening = SpecEvent::Receive { from, message: like };
                 let words = format!("{} gets {what}", self.node.id);
                 self.answers(words, Some(happening), (now, input), &self.after([happening]))?;
             }
@@ -290,7 +297,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// A message that claims to be the node's own, and one of a stranger.
-    fn impostors(&mut self, message: SpecMessage<M>) -> Checked<M::Spec> {
+    fn impostors(&mut self, message: SpecMessage<M>) -> ProbeResult<M::Spec> {
         let Some(translated) = self.group.mapping.to_program(message) else { return Ok(()) };
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         let itself = node_id(self.node.id);
@@ -299,8 +306,13 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         {
             let input = Input::Receive { from, message: translated };
             let words = format!("{} from {who}", label(&message));
-            let ignored = self.node.face.up.then(|| (from, cause.name()));
-            self.quiet(&words, self.node.soon(), input, &[Told { reason: None, ignored }])?;
+            let ignored = self.node.view.up.then(|| (from, cause.name()));
+            self.quiet(
+                &words,
+                self.node.next_moment(),
+                input,
+                &[ExpectedReport { reason: None, ignored }],
+            )?;
         }
         Ok(())
     }
@@ -309,10 +321,10 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn answers(
         &mut self,
         words: String,
-        happening: Option<Happening<M::Spec>>,
+        happening: Option<SpecEvent<M::Spec>>,
         (now, input): (Time, ProgramInput<M>),
-        follows: &Follows<M>,
-    ) -> Checked<M::Spec> {
+        follows: &ExpectedRun<M>,
+    ) -> ProbeResult<M::Spec> {
         let (expected, told) = (follows.expected(), &follows.told);
         match &happening {
             Some(happening) => self.counts(happening),
@@ -320,20 +332,20 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         }
         self.outputs.clear();
         let mut after = self.node.clone();
-        let differences = match after.feed(self.group, now, input, &mut self.outputs) {
+        let differences = match after.apply_input(self.group, now, input, &mut self.outputs) {
             Ok(()) => compare(self.group, self.node, &self.outputs, &after, &expected, told),
             Err(difference) => vec![difference],
         };
         if differences.is_empty() {
             return Ok(());
         }
-        Err(Found { words, happening, differences })
+        Err(WrongAnswer { words, happening, differences })
     }
 
     /// One more question, about this. A node that is down meets nothing.
-    fn counts(&mut self, happening: &Happening<M::Spec>) {
+    fn counts(&mut self, happening: &SpecEvent<M::Spec>) {
         self.count += 1;
-        if self.node.face.up {
+        if self.node.view.up {
             self.tally.count(happening, true);
         }
     }
@@ -344,25 +356,25 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         what: &str,
         now: Time,
         input: ProgramInput<M>,
-        told: &[Told],
-    ) -> Checked<M::Spec> {
+        told: &[ExpectedReport],
+    ) -> ProbeResult<M::Spec> {
         self.count += 1;
         let words = || format!("{} gets {what}", self.node.id);
         Self::silent(self.group, self.node, (now, input), told, &mut self.outputs)
-            .map_err(|differences| Found { words: words(), happening: None, differences })
+            .map_err(|differences| WrongAnswer { words: words(), happening: None, differences })
     }
 
     fn silent(
         group: &Group<'_, M>,
         node: &Node<M>,
         (now, input): (Time, ProgramInput<M>),
-        told: &[Told],
+        told: &[ExpectedReport],
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<(), Vec<Difference>> {
         outputs.clear();
         let mut after = node.clone();
-        after.feed(group, now, input, outputs).map_err(|difference| vec![difference])?;
-        let found = compare(group, node, outputs, &after, &Expected::nothing(&node.face), told);
+        after.apply_input(group, now, input, outputs).map_err(|difference| vec![difference])?;
+        let found = compare(group, node, outputs, &after, &Expected::nothing(&node.view), told);
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 }

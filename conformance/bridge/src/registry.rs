@@ -29,7 +29,7 @@ pub trait AnyMapping: Sync {
         &self,
         scenario: Scenario,
         limits: &Limits,
-        look: &mut (dyn FnMut(&'static str, Progress) + Send),
+        on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome>;
 
     /// See [`replay`].
@@ -70,11 +70,13 @@ impl<M: Mapping + Sync> AnyMapping for M {
         &self,
         scenario: Scenario,
         limits: &Limits,
-        look: &mut (dyn FnMut(&'static str, Progress) + Send),
+        on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome> {
         let world = World::new(M::RULES, scenario)?.concrete();
-        let mut outcome = lockstep(&world, self, limits, &mut |p| look("comparing", p))?;
-        outcome.summary.recount(&world, limits, &mut |p| look("counting the model alone", p))?;
+        let mut outcome = lockstep(&world, self, limits, &mut |p| on_progress("comparing", p))?;
+        outcome
+            .summary
+            .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
         Ok(outcome)
     }
 

@@ -15,7 +15,7 @@ pub(crate) fn differences<M: Mapping>(
     here: &impl Debug,
     there: &impl Debug,
 ) -> Vec<Difference> {
-    let declared: Vec<_> = mapping.unread().iter().map(|&(field, _)| field).collect();
+    let declared: Vec<_> = mapping.ignored_fields().iter().map(|&(field, _)| field).collect();
     let (here, there) = (lines(here, &declared), lines(there, &declared));
     if here == there {
         return Vec::new();

@@ -6,8 +6,8 @@
 use crate::compare::compare;
 use crate::divergence::{Difference, Unsettled};
 use crate::error::Error;
-use crate::follows::Follows;
-use crate::mapping::{Happening, Mapping, ProgramInput, node_id, process_id};
+use crate::follows::ExpectedRun;
+use crate::mapping::{Mapping, ProgramInput, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
 use crate::step::{bystander, step};
 use bellwether::protocol::{Input, Time};
@@ -57,9 +57,9 @@ fn booted<M: Mapping>(
     lines: &mut Vec<String>,
 ) -> Settled<M> {
     lines.push(format!("{} starts", fresh.id));
-    let mut follows = Follows::nothing(&fresh.face);
-    follows.happens(group, fresh.id, Happening::Boot);
-    step(group, fresh, Happening::Boot, &follows.expected(), &mut Vec::new())
+    let mut follows = ExpectedRun::nothing(&fresh.view);
+    follows.happens(group, fresh.id, SpecEvent::Boot);
+    step(group, fresh, SpecEvent::Boot, &follows.expected(), &mut Vec::new())
 }
 
 /// A node in a group that has long agreed.
@@ -78,11 +78,11 @@ fn converged<M: Mapping>(
             Input::Wake => due.unwrap_or(at),
             _ => at.max(later),
         };
-        let mut follows = Follows::nothing(&node.face);
+        let mut follows = ExpectedRun::nothing(&node.view);
         lines.push(script(group, &node, (now, input), &mut follows));
         outputs.clear();
         let before = node.clone();
-        node.feed(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
+        node.apply_input(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
         let expected = follows.expected();
         let found = compare(group, &before, &outputs, &node, &expected, &follows.told);
         if !found.is_empty() {
@@ -97,7 +97,7 @@ fn script<M: Mapping>(
     group: &Group<'_, M>,
     node: &Node<M>,
     (now, input): (Time, ProgramInput<M>),
-    follows: &mut Follows<M>,
+    follows: &mut ExpectedRun<M>,
 ) -> String {
     let (id, mapping) = (node.id, group.mapping);
     let due = || node.armed().take_while(|&(at, _)| at <= now).map(|(_, timer)| timer);
@@ -107,20 +107,20 @@ fn script<M: Mapping>(
     match input {
         Input::Boot => {
             words.push(format!("{id} starts"));
-            follows.happens(group, id, Happening::Boot);
+            follows.happens(group, id, SpecEvent::Boot);
         }
         Input::Receive { from, message } => {
             let message = mapping.to_model(message);
             words.push(format!("{id} gets {} from {from}", label(&message)));
             if let Some(from) = process_id(from) {
-                follows.happens(group, id, Happening::Receive { from, message });
+                follows.happens(group, id, SpecEvent::Receive { from, message });
             }
         }
         Input::Suspect(suspect) => {
             words.push(format!("{id} is told that {suspect} has failed"));
             let watches = |timer: &_| mapping.detects(*timer) == Some(suspect);
-            if let Some(timer) = follows.face.timers.iter::<M::Spec>().find(watches) {
-                follows.happens(group, id, Happening::Expire(timer));
+            if let Some(timer) = follows.view.timers.iter::<M::Spec>().find(watches) {
+                follows.happens(group, id, SpecEvent::Expire(timer));
             }
         }
         // No specification knows what an operator asks.

@@ -1,10 +1,10 @@
 //! One step of one node beside the same step of its process; and whether a node that took none is
 //! still what its process is.
 
-use crate::compare::{self, Expected, Told, compare};
+use crate::compare::{self, Expected, ExpectedReport, compare};
 use crate::divergence::Difference;
-use crate::mapping::{Happening, Mapping, ProgramOutput, compared};
-use crate::node::{Face, Group, Node};
+use crate::mapping::{Mapping, ProgramOutput, SpecEvent, compared};
+use crate::node::{Group, Node, NodeView};
 use bellwether_engine::machine::typed_effects;
 use bellwether_engine::protocol::{Effects, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
@@ -20,24 +20,29 @@ pub(crate) fn after<P: Specification>(outcome: &Outcome, id: Id) -> Expected<P> 
 pub(crate) fn step<M: Mapping>(
     group: &Group<'_, M>,
     before: &Node<M>,
-    happening: Happening<M::Spec>,
+    happening: SpecEvent<M::Spec>,
     expected: &Expected<M::Spec>,
     outputs: &mut Vec<ProgramOutput<M>>,
 ) -> Result<Node<M>, Vec<Difference>> {
     let after = before.react(group, happening, outputs).map_err(|difference| vec![difference])?;
-    let told = Told::of(group, before.id, &before.face, happening, &expected.process);
+    let told = ExpectedReport::of(group, before.id, &before.view, happening, &expected.process);
     // After a crash, what counts is that the new incarnation is blank and silent.
-    let before = if happening == Happening::Crash { &after } else { before };
+    let before = if happening == SpecEvent::Crash { &after } else { before };
     let found = compare(group, before, outputs, &after, expected, &[told]);
     if found.is_empty() { Ok(after) } else { Err(found) }
 }
 
 /// Whether a node is what its process is; for all, also those that took no step.
-pub(crate) fn stands<M: Mapping>(mapping: &M, face: &Face<M::Spec>, id: Id, state: &State) -> bool {
-    face.up == state.up(id)
-        && face.timers == compared(mapping, state.timers(id))
-        && face.process == *state.process_of::<M::Spec>(id)
-        && face.stable == *state.stable_of::<M::Spec>(id)
+pub(crate) fn stands<M: Mapping>(
+    mapping: &M,
+    view: &NodeView<M::Spec>,
+    id: Id,
+    state: &State,
+) -> bool {
+    view.up == state.up(id)
+        && view.timers == compared(mapping, state.timers(id))
+        && view.process == *state.process_of::<M::Spec>(id)
+        && view.stable == *state.stable_of::<M::Spec>(id)
 }
 
 /// What differs between a node and its process, which took no step.
@@ -47,18 +52,18 @@ pub(crate) fn bystander<M: Mapping>(
     state: &State,
     found: &mut Vec<Difference>,
 ) {
-    if stands(mapping, &node.face, node.id, state) {
+    if stands(mapping, &node.view, node.id, state) {
         return;
     }
     let expected = Expected::of(state, node.id, Effects::<M::Spec>::new());
-    compare::state(node.id, &node.face, &expected, found);
+    compare::state(node.id, &node.view, &expected, found);
     let armed = compared(mapping, expected.timers);
-    if node.face.timers != armed {
+    if node.view.timers != armed {
         let words = |timers: Timers| {
             let names: Vec<_> = timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };
-        let (model, program) = (words(armed), words(node.face.timers));
+        let (model, program) = (words(armed), words(node.view.timers));
         found.push(Difference::different(node.id, "timers", model, program));
     }
 }

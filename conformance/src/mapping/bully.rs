@@ -1,6 +1,6 @@
 //! The bully: the recommended rules against the production core.
 
-use super::{Happening, Mapping, Step, process_id};
+use super::{Mapping, SpecEvent, Step, process_id};
 use bellwether::protocol::bully as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_bridge::program::Refusal;
@@ -24,7 +24,7 @@ pub struct BullyMapping;
 impl BullyMapping {
     /// The process that a node with this status stands for.
     #[must_use]
-    pub fn stands_for(status: Status) -> spec::Process {
+    pub fn abstraction(status: Status) -> spec::Process {
         let role = match status.role {
             Role::NotStarted => return spec::Process::default(),
             Role::Follower => spec::Role::Follower,
@@ -86,10 +86,10 @@ impl Mapping for BullyMapping {
 
     fn timer(&self, timer: program::Timer) -> spec::Timer {
         match timer {
-            program::Timer::Elec => spec::Timer::Election,
-            program::Timer::Coord => spec::Timer::Coordinator,
+            program::Timer::Election => spec::Timer::Election,
+            program::Timer::Coordinator => spec::Timer::Coordinator,
             program::Timer::Watch => spec::Timer::Watch,
-            program::Timer::Beat => spec::Timer::Heartbeat,
+            program::Timer::Heartbeat => spec::Timer::Heartbeat,
         }
     }
 
@@ -106,7 +106,7 @@ impl Mapping for BullyMapping {
     }
 
     fn process(&self, program: &Node<program::Bully>) -> spec::Process {
-        Self::stands_for(program.status())
+        Self::abstraction(program.status())
     }
 
     fn stable(&self, durable: &Nothing) {
@@ -122,27 +122,27 @@ impl Mapping for BullyMapping {
 
     fn reason(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
         Some(match step.happening {
-            Happening::Boot if step.after.role == spec::Role::Leader => "highest_id",
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot if step.after.role == spec::Role::Leader => "highest_id",
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Ok => "answered",
                 spec::Message::Coordinator => "claimed",
                 spec::Message::Election | spec::Message::ImBack | spec::Message::WhoLeads => {
                     return None;
                 }
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Election => "unanswered",
                 spec::Timer::Coordinator => "no_winner",
                 spec::Timer::Watch => "leader_silent",
                 spec::Timer::Heartbeat | spec::Timer::Answer => return None,
             },
-            Happening::Crash => return None,
+            SpecEvent::Crash => return None,
         })
     }
 
     fn ignores(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
-        let Happening::Receive { from, message } = step.happening else { return None };
+        let SpecEvent::Receive { from, message } = step.happening else { return None };
         let follows_higher =
             step.before.role == spec::Role::Follower && step.before.leader > Some(from);
         match message {
@@ -155,23 +155,23 @@ impl Mapping for BullyMapping {
         }
     }
 
-    fn rules(&self, happening: &Happening<spec::Bully>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::Bully>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot => &["restart", "highest", "announce", "watch"],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => &["restart", "highest", "announce", "watch"],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Election => &["guard", "incumbent", "challenged"],
                 spec::Message::Ok => &["t_coord"],
                 spec::Message::Coordinator => &["accept", "initiate", "watch"],
                 spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Election => &["announce", "watch", "awaits"],
                 spec::Timer::Heartbeat => &["announce", "watch"],
                 spec::Timer::Coordinator => &["t_coord", "highest"],
                 spec::Timer::Watch => &["initiate", "highest", "watch"],
                 spec::Timer::Answer => &["restart"],
             },
-            Happening::Crash => &[],
+            SpecEvent::Crash => &[],
         }
     }
 }

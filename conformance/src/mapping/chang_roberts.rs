@@ -4,7 +4,7 @@ use super::ring::{
     config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
     timer_to_model,
 };
-use super::{Absurd, Happening, Mapping, Step, node_id, strangers};
+use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
 use bellwether::protocol::chang_roberts as program;
 use bellwether::protocol::ring;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
@@ -102,21 +102,24 @@ impl Mapping for ChangRobertsMapping {
         Id::all(nodes).flat_map(of).collect()
     }
 
-    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::ChangRoberts>)> {
+    fn invalid_messages(
+        &self,
+        members: &Members,
+    ) -> Vec<(program::Message, OnInvalid<spec::ChangRoberts>)> {
         use program::Message::{Ack, Coordinator, Election};
         let about = |id| {
             let laps = [ring::Lap::Election(id), ring::Lap::Coordinator(id)];
             [Election(id), Coordinator(id), Ack(laps[0]), Ack(laps[1])]
         };
         let all = strangers(members).flat_map(about);
-        all.map(|message| (message, Absurd::Ignored("unknown_id"))).collect()
+        all.map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::ChangRoberts>) -> Option<&'static str> {
         use spec::Message::{Ack, Coordinator, Election};
         Some(match step.happening {
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 Election(id) if id > step.id => "gave_way",
                 Election(id) if id < step.id => "challenged",
                 Election(_) => "came_round",
@@ -124,8 +127,8 @@ impl Mapping for ChangRobertsMapping {
                 Coordinator(_) => "lower_claims",
                 Ack(_) => return None,
             },
-            Happening::Expire(timer) => reason_of(timer, step.after.role),
-            Happening::Crash => return None,
+            SpecEvent::Expire(timer) => reason_of(timer, step.after.role),
+            SpecEvent::Crash => return None,
         })
     }
 
@@ -133,16 +136,16 @@ impl Mapping for ChangRobertsMapping {
         None // of messages that name members only
     }
 
-    fn rules(&self, happening: &Happening<spec::ChangRoberts>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::ChangRoberts>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot => &["restart", "watch"],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => &["restart", "watch"],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Election(_) => &["skip", "home", "t_lap"],
                 spec::Message::Coordinator(_) => &["skip", "accept", "watch"],
                 spec::Message::Ack(_) => &["skip"],
             },
-            Happening::Expire(timer) => rules_of(*timer),
-            Happening::Crash => &[],
+            SpecEvent::Expire(timer) => rules_of(*timer),
+            SpecEvent::Crash => &[],
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Two- and three-phase commit: the rules of the program against the production cores.
 
 use super::bully::BullyMapping;
-use super::{Happening, Mapping, Step, process_id};
+use super::{Mapping, SpecEvent, Step, process_id};
 use bellwether::protocol::commit::{self as program, Outcome, Three, Two};
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -71,11 +71,11 @@ impl<K: Pair> CommitMapping<K> {
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &Node<program::Commit<K>>) -> spec::Process {
+    pub fn abstraction(node: &Node<program::Commit<K>>) -> spec::Process {
         let Some(core) = node.core() else { return spec::Process::default() };
         let (duty, collected) = core.collected();
         spec::Process {
-            election: BullyMapping::stands_for(node.status()),
+            election: BullyMapping::abstraction(node.status()),
             record: core.record().map_or(spec::Record::Nothing, record),
             recovered: false,
             heeds: core.heeds().and_then(process_id),
@@ -107,13 +107,13 @@ impl<K: Pair> CommitMapping<K> {
         asks: impl FnOnce(&Step<'_, election::Bully>) -> Option<T>,
     ) -> Option<T> {
         let happening = match step.happening {
-            Happening::Boot => Happening::Boot,
-            Happening::Crash => Happening::Crash,
-            Happening::Receive { from, message: spec::Message::Election(message) } => {
-                Happening::Receive { from, message }
+            SpecEvent::Boot => SpecEvent::Boot,
+            SpecEvent::Crash => SpecEvent::Crash,
+            SpecEvent::Receive { from, message: spec::Message::Election(message) } => {
+                SpecEvent::Receive { from, message }
             }
-            Happening::Expire(spec::Timer::Election(timer)) => Happening::Expire(timer),
-            Happening::Receive { .. } | Happening::Expire(_) => return None,
+            SpecEvent::Expire(spec::Timer::Election(timer)) => SpecEvent::Expire(timer),
+            SpecEvent::Receive { .. } | SpecEvent::Expire(_) => return None,
         };
         asks(&Step {
             id: step.id,
@@ -236,7 +236,7 @@ impl<K: Pair> Mapping for CommitMapping<K> {
     }
 
     fn process(&self, program: &Self::Program) -> spec::Process {
-        Self::stands_for(program)
+        Self::abstraction(program)
     }
 
     fn stable(&self, durable: &program::Record) -> spec::Record {
@@ -262,21 +262,21 @@ impl<K: Pair> Mapping for CommitMapping<K> {
         Self::of_election(step, |step| BullyMapping.ignores(step))
     }
 
-    fn rules(&self, happening: &Happening<K::Spec>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<K::Spec>) -> &'static [&'static str] {
         match happening {
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Request => &["refuses", "logs"],
                 spec::Message::Precommit | spec::Message::Preabort => &["heeds"],
                 spec::Message::State(_) => &["termination", "confirm"],
                 _ => &["steps"],
             },
-            Happening::Expire(spec::Timer::Answers) => &["silence", "termination"],
-            Happening::Boot | Happening::Expire(_) => &["steps"],
-            Happening::Crash => &[],
+            SpecEvent::Expire(spec::Timer::Answers) => &["silence", "termination"],
+            SpecEvent::Boot | SpecEvent::Expire(_) => &["steps"],
+            SpecEvent::Crash => &[],
         }
     }
 
-    fn never(&self) -> &'static [(&'static str, &'static str)] {
+    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
         &[("rule recovered", "only another rule of termination asks it")]
     }
 }

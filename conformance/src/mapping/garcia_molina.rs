@@ -1,6 +1,6 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
+use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether::protocol::garcia_molina as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -33,7 +33,7 @@ pub struct GarciaMolinaMapping;
 impl GarciaMolinaMapping {
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &Node<program::GarciaMolina>) -> spec::Process {
+    pub fn abstraction(node: &Node<program::GarciaMolina>) -> spec::Process {
         let me = process_id(node.status().id);
         let Some(node) = node.core() else { return spec::Process::default() };
         spec::Process {
@@ -136,8 +136,8 @@ impl Mapping for GarciaMolinaMapping {
 
     fn timer(&self, timer: program::Timer) -> spec::Timer {
         match timer {
-            program::Timer::Call => spec::Timer::Answer,
-            program::Timer::Restart => spec::Timer::Recovery,
+            program::Timer::Answer => spec::Timer::Answer,
+            program::Timer::Recovery => spec::Timer::Recovery,
             program::Timer::Silence => spec::Timer::Silence,
             program::Timer::Election => spec::Timer::Election,
             program::Timer::Check => spec::Timer::Check,
@@ -155,7 +155,7 @@ impl Mapping for GarciaMolinaMapping {
     }
 
     fn process(&self, program: &Node<program::GarciaMolina>) -> spec::Process {
-        Self::stands_for(program)
+        Self::abstraction(program)
     }
 
     fn stable(&self, durable: &program::Computed) -> spec::Tasks {
@@ -177,12 +177,15 @@ impl Mapping for GarciaMolinaMapping {
     }
 
     /// A task of a stranger is as little that of a node as one of another number.
-    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::GarciaMolina>)> {
+    fn invalid_messages(
+        &self,
+        members: &Members,
+    ) -> Vec<(program::Message, OnInvalid<spec::GarciaMolina>)> {
         let none = spec::Message::Normal(Some(spec::Task { by: Id::at(0), number: u8::MAX }));
         let tasks = strangers(members)
             .chain(members.iter())
             .map(|coordinator| program::Task { coordinator, number: u64::MAX });
-        let tasks = tasks.map(|task| (program::Message::Normal(task), Absurd::Like(none)));
+        let tasks = tasks.map(|task| (program::Message::Normal(task), OnInvalid::Like(none)));
         tasks.collect()
     }
 
@@ -193,8 +196,8 @@ impl Mapping for GarciaMolinaMapping {
         let probes = |step| matches!(step, spec::Step::Probing(_));
         let called = step.before.step;
         Some(match step.happening {
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 Message::Halt => "halted",
                 Message::NewCoordinator | Message::Ready(_) => "claimed",
                 Message::Here if asks(called) => "answered",
@@ -202,7 +205,7 @@ impl Mapping for GarciaMolinaMapping {
                 Message::AreYouThere | Message::AreYouNormal => return None,
                 _ => "unanswered",
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 Timer::Answer if probes(called) => "leader_silent",
                 Timer::Answer if checks(called) => "check_failed",
                 Timer::Answer => "unanswered",
@@ -210,36 +213,36 @@ impl Mapping for GarciaMolinaMapping {
                 Timer::Election => "no_winner",
                 Timer::Recovery | Timer::Check => return None,
             },
-            Happening::Crash => return None,
+            SpecEvent::Crash => return None,
         })
     }
 
     fn ignores(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
         match step.happening {
-            Happening::Receive { from, message: spec::Message::Halt } if from < step.id => {
+            SpecEvent::Receive { from, message: spec::Message::Halt } if from < step.id => {
                 Some("wrong_direction")
             }
             _ => None,
         }
     }
 
-    fn rules(&self, happening: &Happening<spec::GarciaMolina>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::GarciaMolina>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot => &["recovery"],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => &["recovery"],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Halt => &["halt"],
                 spec::Message::NewCoordinator | spec::Message::Ready(_) => &["guard"],
                 spec::Message::Here => &["answered"],
                 spec::Message::Normal(_) | spec::Message::NotNormal => &["check"],
                 _ => &[],
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Recovery => &["recovery"],
                 spec::Timer::Election => &["unfinished"],
                 spec::Timer::Check => &["check"],
                 spec::Timer::Answer | spec::Timer::Silence => &[],
             },
-            Happening::Crash => &[],
+            SpecEvent::Crash => &[],
         }
     }
 }

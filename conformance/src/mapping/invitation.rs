@@ -1,6 +1,6 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
+use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether::protocol::invitation as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -33,7 +33,7 @@ impl InvitationMapping {
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &Node<program::Invitation>) -> spec::Process {
+    pub fn abstraction(node: &Node<program::Invitation>) -> spec::Process {
         use program::State;
         let me = node.status().id;
         let Some(node) = node.core() else { return spec::Process::default() };
@@ -129,7 +129,7 @@ impl Mapping for InvitationMapping {
             program::Timer::Delay => spec::Timer::Delay,
             program::Timer::Accepts => spec::Timer::Accepts,
             program::Timer::Ready => spec::Timer::Ready,
-            program::Timer::Silence => spec::Timer::Watch,
+            program::Timer::Watch => spec::Timer::Watch,
             program::Timer::There => spec::Timer::There,
         }
     }
@@ -146,7 +146,7 @@ impl Mapping for InvitationMapping {
     }
 
     fn process(&self, node: &Node<program::Invitation>) -> spec::Process {
-        Self::stands_for(node)
+        Self::abstraction(node)
     }
 
     /// What no rule reads, whether a number was used twice, is not in the program; with a durable
@@ -174,7 +174,10 @@ impl Mapping for InvitationMapping {
         [AreYouCoordinator, Coordinator].into_iter().chain(about).collect()
     }
 
-    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::Invitation>)> {
+    fn invalid_messages(
+        &self,
+        members: &Members,
+    ) -> Vec<(program::Message, OnInvalid<spec::Invitation>)> {
         use program::Message as P;
         let group = |coordinator| program::GroupNumber { coordinator, count: u64::MAX };
         let about = |group| {
@@ -183,11 +186,11 @@ impl Mapping for InvitationMapping {
         let (mine, large) = (program::Roster::of(members, members.iter()), all());
         let misfit = program::Roster::of(&large, large.iter().skip(members.count()).take(1));
         let ready = |group, roster| P::Ready(group, roster);
-        let ignored = |message| (message, Absurd::Ignored("wrong_group"));
+        let ignored = |message| (message, OnInvalid::Ignored("wrong_group"));
         let strange = strangers(members).map(group);
         let strange = strange.flat_map(|of| about(of).into_iter().chain([ready(of, mine)]));
         let late = members.iter().map(group).flat_map(about);
-        let late = late.map(|message| (message, Absurd::Like(self.to_model(message))));
+        let late = late.map(|message| (message, OnInvalid::Like(self.to_model(message))));
         let misfits = members.iter().map(|id| ready(group(id), misfit));
         let misfits = misfits.filter(|_| members.count() < MAX_SEARCHED);
         strange.chain(misfits).map(ignored).chain(late).collect()
@@ -195,26 +198,26 @@ impl Mapping for InvitationMapping {
 
     fn reason(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
         Some(match step.happening {
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Invitation(_) => "invited",
                 spec::Message::Ready { .. } | spec::Message::Done(_) => "group_formed",
                 _ => return None,
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Answers | spec::Timer::Delay => "found",
                 spec::Timer::Accepts => "group_formed",
                 spec::Timer::Ready => "member_silent",
                 spec::Timer::There => "leader_silent",
                 spec::Timer::Check | spec::Timer::Watch => return None,
             },
-            Happening::Crash => return None,
+            SpecEvent::Crash => return None,
         })
     }
 
     fn ignores(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
         use spec::Message as S;
-        let Happening::Receive { from, message } = step.happening else { return None };
+        let SpecEvent::Receive { from, message } = step.happening else { return None };
         let credible = match message {
             S::AreYouCoordinator | S::Coordinator => true,
             S::Invitation(group) => group.coordinator != step.id,
@@ -226,21 +229,21 @@ impl Mapping for InvitationMapping {
         (!credible).then_some("wrong_group")
     }
 
-    fn rules(&self, happening: &Happening<spec::Invitation>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::Invitation>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot => &["counter"],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => &["counter"],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::AreYouCoordinator => &["priority"],
                 spec::Message::Ready { .. } => &["acknowledge"],
                 _ => &[],
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Answers | spec::Timer::Delay => &["priority", "counter"],
                 spec::Timer::Accepts => &["acknowledge"],
                 spec::Timer::Ready | spec::Timer::There => &["counter"],
                 spec::Timer::Check | spec::Timer::Watch => &[],
             },
-            Happening::Crash => &[],
+            SpecEvent::Crash => &[],
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
-use super::{Absurd, Happening, Mapping, Step, node_id, process_id};
+use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
 use bellwether::protocol::lease as program;
 use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
@@ -42,7 +42,7 @@ impl LeaseMapping {
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &Node<program::Lease>) -> spec::Process {
+    pub fn abstraction(node: &Node<program::Lease>) -> spec::Process {
         let leader = node.status().leader;
         let holder = leader.and_then(process_id);
         match node.core() {
@@ -165,7 +165,7 @@ impl Mapping for LeaseMapping {
     }
 
     fn process(&self, program: &Node<program::Lease>) -> spec::Process {
-        Self::stands_for(program)
+        Self::abstraction(program)
     }
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
@@ -189,11 +189,11 @@ impl Mapping for LeaseMapping {
         all
     }
 
-    fn never(&self) -> &'static [(&'static str, &'static str)] {
+    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
         &[("rule store", "it says which faults the store has, and by these rules it has none")]
     }
 
-    fn absurd(&self, _: &Members) -> Vec<(program::Message, Absurd<spec::Lease>)> {
+    fn invalid_messages(&self, _: &Members) -> Vec<(program::Message, OnInvalid<spec::Lease>)> {
         use program::Message::{Acquire, Granted, Refused, Renew, Write};
         let (most, token) = (u32::MAX, program::Token::new(u64::MAX));
         let numbers = [(0, 0), (1, 1), (1, most), (most, most)];
@@ -203,25 +203,25 @@ impl Mapping for LeaseMapping {
             [Acquire(request), Renew(request, token)].into_iter().chain(answers)
         };
         let all = requests.into_iter().flat_map(of).chain([Write(token)]);
-        all.map(|message| (message, Absurd::Like(self.to_model(message)))).collect()
+        all.map(|message| (message, OnInvalid::Like(self.to_model(message)))).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
         Some(match step.happening {
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Granted(..) | spec::Message::Acquire(_) => "granted",
                 spec::Message::Refused(..) => "refused",
                 _ => return None,
             },
-            Happening::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
-            Happening::Expire(_) | Happening::Crash => return None,
+            SpecEvent::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
+            SpecEvent::Expire(_) | SpecEvent::Crash => return None,
         })
     }
 
     /// Clients hear the store alone.
     fn ignores(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
-        let Happening::Receive { from, message } = step.happening else { return None };
+        let SpecEvent::Receive { from, message } = step.happening else { return None };
         let to_client = matches!(message, spec::Message::Granted(..) | spec::Message::Refused(..));
         let is_store = step.before.role == spec::Role::Store;
         if !is_store && from != Id::at(step.nodes - 1) {
@@ -230,16 +230,16 @@ impl Mapping for LeaseMapping {
         (is_store == to_client).then_some("wrong_direction")
     }
 
-    fn rules(&self, happening: &Happening<spec::Lease>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot | Happening::Crash => &[],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot | SpecEvent::Crash => &[],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Granted(..) => &["count", "answers"],
                 spec::Message::Refused(..) => &["answers"],
                 spec::Message::Write(_) => &["fence"],
                 _ => &["acquire"],
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Lease => &["expiry"],
                 spec::Timer::Renew => &["renewal"],
                 spec::Timer::Asked | spec::Timer::Retry => &["acquire"],

@@ -4,7 +4,7 @@ use super::ring::{
     config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
     timer_to_model,
 };
-use super::{Absurd, Happening, Mapping, Step, node_id, strangers};
+use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
 use bellwether::protocol::list_ring as program;
 use bellwether::protocol::ring;
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
@@ -108,7 +108,10 @@ impl Mapping for ListRingMapping {
         elections.chain(coordinators).chain(laps.map(Ack)).collect()
     }
 
-    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::ListRing>)> {
+    fn invalid_messages(
+        &self,
+        members: &Members,
+    ) -> Vec<(program::Message, OnInvalid<spec::ListRing>)> {
         use program::Message::{Ack, Coordinator, Election};
         let mut all = Vec::new();
         for stranger in strangers(members) {
@@ -123,22 +126,22 @@ impl Mapping for ListRingMapping {
                 all.push(Coordinator { leader: stranger, passed });
             }
         }
-        all.into_iter().map(|message| (message, Absurd::Ignored("unknown_id"))).collect()
+        all.into_iter().map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::ListRing>) -> Option<&'static str> {
         use spec::Message::{Ack, Coordinator, Election};
         Some(match step.happening {
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 Election(_) => "chosen",
                 Coordinator { leader, .. } if leader == step.id => "chosen",
                 Coordinator { leader, .. } if leader > step.id => "claimed",
                 Coordinator { .. } => "lower_claims",
                 Ack(_) => return None,
             },
-            Happening::Expire(timer) => reason_of(timer, step.after.role),
-            Happening::Crash => return None,
+            SpecEvent::Expire(timer) => reason_of(timer, step.after.role),
+            SpecEvent::Crash => return None,
         })
     }
 
@@ -146,16 +149,16 @@ impl Mapping for ListRingMapping {
         None // of messages that name members only
     }
 
-    fn rules(&self, happening: &Happening<spec::ListRing>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::ListRing>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot => &["restart", "watch"],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => &["restart", "watch"],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Election(_) => &["skip", "home", "decides"],
                 spec::Message::Coordinator { .. } => &["skip", "home", "accept", "watch"],
                 spec::Message::Ack(_) => &["skip"],
             },
-            Happening::Expire(timer) => rules_of(*timer),
-            Happening::Crash => &[],
+            SpecEvent::Expire(timer) => rules_of(*timer),
+            SpecEvent::Crash => &[],
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The quorum bully: the recommended rules against the production core, and those with preemption
 //! against the same core, which is configured for it.
 
-use super::{Happening, Mapping, Step, node_id, process_id};
+use super::{Mapping, SpecEvent, Step, node_id, process_id};
 use bellwether::protocol::quorum as program;
 use bellwether::protocol::{Input, MemberError, Members, Node, NodeId, Request};
 use bellwether_bridge::program::Refusal;
@@ -74,7 +74,7 @@ impl<V: Variant> QuorumMapping<V> {
 
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &Node<program::Quorum>) -> spec::Process {
+    pub fn abstraction(node: &Node<program::Quorum>) -> spec::Process {
         use program::State::{Canvassing, Claiming, Deferring, Follower, Leader, Succeeding};
         let idle = spec::Process::default();
         let Some(core) = node.core() else { return idle };
@@ -193,7 +193,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         of_the_list(message)
     }
 
-    fn said(&self, node: &Self::Program, message: program::Message) -> spec::Letter {
+    fn message_sent(&self, node: &Self::Program, message: program::Message) -> spec::Letter {
         let list = list(node.config().members.config_epoch());
         spec::Letter { list, ..self.to_model(message) }
     }
@@ -245,7 +245,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn process(&self, program: &Node<program::Quorum>) -> spec::Process {
-        Self::stands_for(program)
+        Self::abstraction(program)
     }
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
@@ -259,7 +259,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         }
     }
 
-    fn unread(&self) -> &'static [(&'static str, &'static str)] {
+    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
         const ASKED: &str =
             "it is told to a program that asks which node is next, and read by no step";
         const NEVER_NEXT: &str = "by these rules no process is to be next, and no step reads it";
@@ -296,9 +296,9 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         let leads = |process: &spec::Process| process.role == spec::Role::Leader;
         Some(match step.happening {
-            Happening::Boot if step.after.joins => "joins",
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message.message {
+            SpecEvent::Boot if step.after.joins => "joins",
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message.message {
                 spec::Message::Canvass(_) => "canvassed",
                 spec::Message::Outrank(_) => "outranked",
                 spec::Message::Claim(_) => "claimed_by",
@@ -314,7 +314,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Message::Refuse(..) => "higher_epoch",
                 _ => return None,
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Lease => "lease_over",
                 spec::Timer::Promise => "promise_over",
                 spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
@@ -324,14 +324,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Timer::Request | spec::Timer::Round => "asked_to_yield",
                 _ => return None,
             },
-            Happening::Crash => return None,
+            SpecEvent::Crash => return None,
         })
     }
 
     /// What belongs to an epoch, a round or a question that is over.
     fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
-        let Happening::Receive { from, message } = step.happening else { return None };
+        let SpecEvent::Receive { from, message } = step.happening else { return None };
         let spec::Process { role, list, joins, .. } = *step.before;
         let own = step.stable.epoch;
         let members = V::RULES.members(list, step.nodes);
@@ -388,7 +388,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         V::ASKED.filter(|_| timer == spec::Timer::Request)
     }
 
-    fn never(&self) -> &'static [(&'static str, &'static str)] {
+    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
         const HEALTHY: Never = ("rule unhealthy", "here every process is electable");
         const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
         const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
@@ -421,18 +421,18 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         }
     }
 
-    fn rules(&self, happening: &Happening<spec::Quorum>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot | Happening::Crash if Self::CHANGES => {
+            SpecEvent::Boot | SpecEvent::Crash if Self::CHANGES => {
                 const RULES: &[&str] =
                     &["quiet", "storage", "lists", "lists_proven", "newcomers_wait", "observing"];
                 if Self::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
             }
-            Happening::Boot | Happening::Crash if Self::OBSERVED => {
+            SpecEvent::Boot | SpecEvent::Crash if Self::OBSERVED => {
                 &["quiet", "storage", "observer", "observing"]
             }
-            Happening::Boot | Happening::Crash => &["quiet", "storage"],
-            Happening::Receive { message, .. } => match message.message {
+            SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
+            SpecEvent::Receive { message, .. } => match message.message {
                 spec::Message::Canvass(_) => {
                     &["canvass", "outrank", "defers", "promises", "binds_itself", "quiet"]
                 }
@@ -447,7 +447,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Message::Invite(_) => &["heir"],
                 spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Lease => &["expiry"],
                 spec::Timer::Election | spec::Timer::Backoff => &["backoff"],
                 spec::Timer::Coordinator => &["outrank"],

@@ -7,7 +7,7 @@
 //! | candidate, waiting                       | the same, without a leader       |
 //! | leader                                   | leader, leader is itself         |
 //! | what is not acknowledged, and who should | the outbox, in the same order    |
-//! | timers Hop, Lap, Watch, Beat             | Hop, Lap, Watch, Heartbeat       |
+//! | timers Hop, Lap, Watch, Heartbeat        | Hop, Lap, Watch, Heartbeat       |
 //!
 //! A node remembers nothing besides these.
 
@@ -95,7 +95,7 @@ pub(super) fn timer_to_model(timer: ring::Timer) -> Timer {
         ring::Timer::Hop => Timer::Hop,
         ring::Timer::Lap => Timer::Lap,
         ring::Timer::Watch => Timer::Watch,
-        ring::Timer::Beat => Timer::Heartbeat,
+        ring::Timer::Heartbeat => Timer::Heartbeat,
     }
 }
 

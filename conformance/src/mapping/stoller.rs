@@ -1,6 +1,6 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Absurd, Happening, Mapping, Step, node_id, process_id, strangers};
+use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether::protocol::stoller as program;
 use bellwether::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_bridge::program::Refusal;
@@ -31,7 +31,7 @@ pub struct StollerMapping;
 impl StollerMapping {
     /// The process that a node stands for.
     #[must_use]
-    pub fn stands_for(node: &Node<program::Stoller>) -> spec::Process {
+    pub fn abstraction(node: &Node<program::Stoller>) -> spec::Process {
         let Some(core) = node.core() else { return spec::Process::default() };
         let (status, election) = (node.status(), core.election());
         let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
@@ -152,7 +152,7 @@ impl Mapping for StollerMapping {
     }
 
     fn process(&self, program: &Node<program::Stoller>) -> spec::Process {
-        Self::stands_for(program)
+        Self::abstraction(program)
     }
 
     fn stable(&self, durable: &u64) -> u8 {
@@ -173,18 +173,21 @@ impl Mapping for StollerMapping {
         named.chain([spec::Message::Restarted]).collect()
     }
 
-    fn absurd(&self, members: &Members) -> Vec<(program::Message, Absurd<spec::Stoller>)> {
+    fn invalid_messages(
+        &self,
+        members: &Members,
+    ) -> Vec<(program::Message, OnInvalid<spec::Stoller>)> {
         use program::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
         let elid = |owner| program::Elid { owner, incarnation: u64::MAX, counter: u64::MAX };
         let kinds = [Halt, Ack, Ldr, NormQ, NotNorm];
         let strange = strangers(members).map(elid).flat_map(|elid| {
             kinds.map(|kind| match kind(elid) {
-                it @ (Ack(_) | NotNorm(_)) => (it, Absurd::Ignored("other_election")),
-                it => (it, Absurd::Ignored("wrong_direction")),
+                it @ (Ack(_) | NotNorm(_)) => (it, OnInvalid::Ignored("other_election")),
+                it => (it, OnInvalid::Ignored("wrong_direction")),
             })
         });
         let late = members.iter().map(elid).flat_map(|elid| kinds.map(|kind| kind(elid)));
-        strange.chain(late.map(|it| (it, Absurd::Like(self.to_model(it))))).collect()
+        strange.chain(late.map(|it| (it, OnInvalid::Like(self.to_model(it))))).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
@@ -192,22 +195,22 @@ impl Mapping for StollerMapping {
             return Some("won");
         }
         Some(match step.happening {
-            Happening::Boot => "booted",
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => "booted",
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Halt(_) => "halted",
                 spec::Message::Ldr(_) => "claimed",
                 spec::Message::NotNorm(_) => "check_failed",
                 _ => return None,
             },
-            Happening::Expire(spec::Timer::Monitor(_)) => "suspected",
-            Happening::Expire(spec::Timer::Ask) => "unanswered",
-            Happening::Crash => return None,
+            SpecEvent::Expire(spec::Timer::Monitor(_)) => "suspected",
+            SpecEvent::Expire(spec::Timer::Ask) => "unanswered",
+            SpecEvent::Crash => return None,
         })
     }
 
     fn ignores(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
         use spec::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
-        let Happening::Receive { from, message } = step.happening else { return None };
+        let SpecEvent::Receive { from, message } = step.happening else { return None };
         let is = |status, elid| (step.before.status, step.before.elid) == (status, Some(elid));
         let leads = step.before.ldr == spec::Ldr::Itself;
         match message {
@@ -222,10 +225,10 @@ impl Mapping for StollerMapping {
         }
     }
 
-    fn rules(&self, happening: &Happening<spec::Stoller>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::Stoller>) -> &'static [&'static str] {
         match happening {
-            Happening::Boot => &["begins", "incarnation", "counter", "restart", "unanswered"],
-            Happening::Receive { message, .. } => match message {
+            SpecEvent::Boot => &["begins", "incarnation", "counter", "restart", "unanswered"],
+            SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Halt(_) => &["halted", "plays_dead"],
                 spec::Message::Ack(_) | spec::Message::Rej(_) | spec::Message::Ldr(_) => {
                     &["query", "unanswered"]
@@ -237,11 +240,11 @@ impl Mapping for StollerMapping {
                 | spec::Message::IsLeader(_)
                 | spec::Message::NotLeader(_) => &["halted"],
             },
-            Happening::Expire(timer) => match timer {
+            SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Monitor(_) => &["begins", "unanswered"],
                 spec::Timer::Ask => &["query", "unanswered"],
             },
-            Happening::Crash => &["incarnation"],
+            SpecEvent::Crash => &["incarnation"],
         }
     }
 }

@@ -151,7 +151,7 @@ impl<M: Mapping> Hooks<M> for Wrong {
         Both(node.core.remembers(), self.extra)
     }
 
-    fn unread(
+    fn ignored_fields(
         &self,
         right: &'static [(&'static str, &'static str)],
     ) -> &'static [(&'static str, &'static str)] {

@@ -101,7 +101,7 @@ impl Hooks<BullyMapping> for Wrong {
 
     fn handle(&mut self, node: &mut Wrapping, now: Time, input: Input<Message>) {
         let before = node.role();
-        let elec = node.due(Timer::Elec);
+        let elec = node.due(Timer::Election);
         let earlier = std::mem::replace(&mut self.now, now);
         if self.is(Mistake::Panics) && before == Role::Waiting {
             panic!("not today");
@@ -153,7 +153,7 @@ impl Hooks<BullyMapping> for Wrong {
     }
 
     fn process(&self, right: spec::Process) -> spec::Process {
-        self.believes.map_or(right, BullyMapping::stands_for)
+        self.believes.map_or(right, BullyMapping::abstraction)
     }
 
     fn memory(&self) -> String {
@@ -201,7 +201,7 @@ impl Wrong {
                 self.stale = elec;
             }
             (Mistake::KeepsElectionTimer, Message::Ok) if before == Role::Candidate => {
-                self.extra = elec.filter(|&due| due > now).map(|due| (Timer::Elec, due));
+                self.extra = elec.filter(|&due| due > now).map(|due| (Timer::Election, due));
             }
             _ => {}
         }
@@ -224,7 +224,7 @@ impl Wrong {
             node.say(above(node), Message::Coordinator);
         }
         if self.is(Mistake::OneHeartbeat) && before == Role::Leader {
-            self.hidden = Some(Timer::Beat);
+            self.hidden = Some(Timer::Heartbeat);
         }
     }
 
@@ -249,9 +249,9 @@ impl Wrong {
             leader: None,
             reason: Reason::BOOTED,
         };
-        self.hidden = Some(Timer::Beat);
+        self.hidden = Some(Timer::Heartbeat);
         let due = now + Duration::from_millis(300);
-        self.extra = Some((Timer::Elec, due));
+        self.extra = Some((Timer::Election, due));
         node.outputs = [Output::Event(told), Output::WakeAt(Some(due))].into();
     }
 
@@ -276,7 +276,7 @@ impl Wrong {
                 }
             }
             Mistake::NoTCoord if role == Role::Waiting => {
-                self.hidden = Some(Timer::Coord);
+                self.hidden = Some(Timer::Coordinator);
                 outputs.retain(|o| !matches!(o, Output::WakeAt(_)));
                 outputs.push_back(Output::WakeAt(None));
             }

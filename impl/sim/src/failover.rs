@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use bellwether::member::What;
+use bellwether::member::Command;
 use bellwether::protocol::{NodeId, Role};
 use serde::Serialize;
 
@@ -204,7 +204,7 @@ impl Visitor for HandsOver {
         let mut world = calm::<S>(self.nodes, self.seed);
         let (_, leader) = world.agreed()?;
         let next = NodeId::new(leader.get() - 1)?;
-        world.ask(usize::from(leader.get()) - 1, What::HandOver(Some(next)));
+        world.ask(usize::from(leader.get()) - 1, Command::HandOver(Some(next)));
         let leads = |world: &World<S>| world.faces().iter().any(|face| face.role == Role::Leader);
         let stopped = wait(&mut world, |world| !leads(world));
         let is_next = |face: &Face| face.id == next && face.role == Role::Leader;

@@ -191,7 +191,8 @@ impl<S: Subject> Host<S> {
 
     /// What a driver does that tells its program of changes when everything is saved and sent.
     pub(crate) fn tell_late(&mut self, actions: Vec<ActionOf<S>>) -> Vec<ActionOf<S>> {
-        let tells = |action: &ActionOf<S>| matches!(action, Action::Tell(_) | Action::Renew(_));
+        let tells =
+            |action: &ActionOf<S>| matches!(action, Action::Publish(_) | Action::RenewLease(_));
         let (late, mut now): (Vec<_>, Vec<_>) = actions.into_iter().partition(tells);
         self.late.extend(late);
         if !self.is_behind() {

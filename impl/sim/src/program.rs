@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use bellwether::member::Told;
+use bellwether::member::ProgramView;
 use bellwether::protocol::{Epoch, Lease, NodeId, Role};
 
-/// How long a program takes to prepare itself.
-pub(crate) const PREPARES: (Duration, Duration) = (Duration::ZERO, Duration::from_millis(300));
+/// How long a program takes to prepare itself, most of the time, and now and then.
+pub(crate) const PREPARES: (Duration, Duration) =
+    (Duration::from_millis(300), Duration::from_secs(2));
 
 /// For how long the node of a program that cannot prepare itself is not to run.
 pub(crate) const REFUSES_FOR: Duration = Duration::from_millis(500);
@@ -18,7 +19,7 @@ pub(crate) const ENDS: (Duration, Duration) = (Duration::from_millis(20), Durati
 /// A program.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
-    told: Option<Told>,
+    told: Option<ProgramView>,
     /// Until when it may do what only a leader may.
     lease: Option<Lease>,
     /// The number of the question for which it has prepared itself, and of the last one.
@@ -32,7 +33,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// It is told which node leads. If it may go on by a mistake of the driver, it does.
-    pub(crate) fn tell(&mut self, told: Told, keeps_lease: bool) {
+    pub(crate) fn tell(&mut self, told: ProgramView, keeps_lease: bool) {
         self.told = Some(told);
         self.unprepared = told.leads() && self.prepared != self.number;
         if told.leads() || !keeps_lease {
@@ -40,11 +41,11 @@ impl Program {
         }
     }
 
-    /// It is told until when it leads. Without a lease it drops its work, unless that has to end in
-    /// order. With one it works.
+    /// It is told until when it leads. With a lease it works. Without one it begins nothing, and
+    /// what it has begun goes on until it is asked to end that, or the lease is over.
     pub(crate) fn renew(&mut self, lease: Option<Lease>) {
         self.lease = lease;
-        if !self.ends {
+        if lease.is_some() && !self.ends {
             self.work = lease;
         }
     }
@@ -56,7 +57,7 @@ impl Program {
 
     /// It has prepared itself for what it was asked by this number.
     pub(crate) fn prepare(&mut self, number: u64) {
-        self.prepared = number;
+        self.prepared = self.prepared.max(number);
     }
 
     /// Whether it was told that it leads before it had prepared itself for that.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use bellwether::member::{Answer, Event, Member, Setup, What};
+use bellwether::member::{Command, Event, Member, Setup, StorageAnswer};
 use bellwether::protocol::{Members, Node, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
@@ -23,6 +23,9 @@ mod outcome;
 mod strike;
 
 pub use outcome::{Broken, Counts, Outcome};
+
+/// How often a member looks at the time in one moment, at most.
+const MOST_SPINS: u32 = 1_000;
 
 /// How late a process wakes up, at most.
 const LATE: u64 = 1_000_000;
@@ -293,7 +296,9 @@ impl<S: Subject> World<S> {
         let host = &mut self.hosts[node];
         match event {
             // The answer to an earlier question may come late, and must mean nothing.
-            Event::Asked { what: What::Prepared(number), .. } => host.program.prepare(number),
+            Event::Command { command: Command::Prepared(number), .. } => {
+                host.program.prepare(number);
+            }
             Event::WorkEnded => {
                 host.program.ended();
                 self.observe(node);
@@ -318,7 +323,7 @@ impl<S: Subject> World<S> {
         host.setup = Some(setup);
         host.member = Some(Member::new(made, &setup, host.clock.read(self.now)));
         self.counts.starts += 1;
-        self.handle(node, Event::Boot);
+        self.handle(node, Event::Start);
         self.pump(node);
     }
 
@@ -326,6 +331,7 @@ impl<S: Subject> World<S> {
     /// answer of the disk comes first, and timers last; then it waits, for as long as its member
     /// says at most.
     fn pump(&mut self, node: usize) {
+        let mut spins = 0;
         while self.broken.is_none() && self.hosts[node].runs() {
             if self.hosts[node].step.is_some() {
                 self.carry_out(node);
@@ -336,11 +342,11 @@ impl<S: Subject> World<S> {
             let Some(member) = &mut host.member else { break };
             if host.answered {
                 host.answered = false;
-                self.handle(node, Event::Stored(Answer::Done));
+                self.handle(node, Event::StorageAnswered(StorageAnswer::Done));
             } else if let Some(event) = host.inbox.pop_front() {
                 self.handle(node, event);
             } else if !std::mem::replace(&mut host.looked, true) {
-                self.handle(node, Event::Woke);
+                self.handle(node, Event::Wake);
             } else {
                 let longest = member.wait(now);
                 host.wake = Some(now + longest);
@@ -349,6 +355,8 @@ impl<S: Subject> World<S> {
                     self.waits(node);
                     break;
                 }
+                spins += 1;
+                assert!(spins < MOST_SPINS, "a member that does nothing and never waits");
             }
         }
         self.schedule(node);

@@ -37,11 +37,11 @@ files. Keep ca.key elsewhere: it can make any node. `client` makes a certificate
 program that asks something of nodes by HTTP.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: KeysCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum KeysCommand {
     /// Make a secret, for `mode = "secret"`: give every node a copy of the file
     Secret {
         /// The file to write
@@ -115,8 +115,8 @@ fn days(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     match &args.what {
-        What::Secret { file } => secret(file)?,
-        What::Init { directory, cluster, nodes, host, days } => {
+        KeysCommand::Secret { file } => secret(file)?,
+        KeysCommand::Init { directory, cluster, nodes, host, days } => {
             std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
             let key = KeyPair::generate().map_err(Failure::runtime)?;
             create(&directory.join("ca.key"), &key.serialize_pem(), PRIVATE)?;
@@ -128,11 +128,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
                 node(directory, &issuer, cluster, id, host, *days)?;
             }
         }
-        What::Node { directory, cluster, node: id, host, days } => {
+        KeysCommand::Node { directory, cluster, node: id, host, days } => {
             let issuer = Issuer::new(authority(cluster, *days), authority_key(directory)?);
             node(directory, &issuer, cluster, *id, host, *days)?;
         }
-        What::Client { directory, cluster, name, days } => {
+        KeysCommand::Client { directory, cluster, name, days } => {
             let issuer = Issuer::new(authority(cluster, *days), authority_key(directory)?);
             let about = CertificateParams::default();
             let usage = vec![ExtendedKeyUsagePurpose::ClientAuth];

@@ -103,13 +103,13 @@ async fn take_part<C: Runnable>(
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
-                Asked::ToReload => {
+                SignalAction::ToReload => {
                     service::reloading();
                     let running = Running { log: started, hooks: &hooks, election: &election };
                     reload.reload(node, &running, &options);
                     service::ready();
                 }
-                Asked::ToEnd(signal) => {
+                SignalAction::ToEnd(signal) => {
                     tracing::info!(node, signal, "leaving");
                     break;
                 }
@@ -139,7 +139,7 @@ async fn take_part<C: Runnable>(
 }
 
 /// What a signal asks of this program.
-enum Asked {
+enum SignalAction {
     ToReload,
     /// By the signal of this name.
     ToEnd(&'static str),
@@ -161,11 +161,11 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Asked {
+    async fn next(&mut self) -> SignalAction {
         let Self { terminate, interrupt, hangup } = self;
         tokio::select! {
-            (signal, _) = last(terminate, interrupt) => Asked::ToEnd(signal),
-            _ = hangup.recv() => Asked::ToReload,
+            (signal, _) = last(terminate, interrupt) => SignalAction::ToEnd(signal),
+            _ = hangup.recv() => SignalAction::ToReload,
         }
     }
 

@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::commands::{CommandRequest, ReplySender};
 use super::disk::Disk;
-use super::gate::Asks;
-use super::guard::Lessee;
+use super::gate::PreparationSender;
+use super::guard::LeaseWriter;
 use super::leadership::Publisher;
-use super::order::{Answer, Order};
 use crate::clock::Clock;
-use crate::member::{self, Action, End, Event, Line, Member, Told};
+use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
 use crate::protocol::{Core, Epoch, NodeId};
 use crate::storage::StorageError;
 use crate::transport::frame::Frame;
@@ -24,31 +24,31 @@ use crate::transport::{Arrival, Links};
 /// How long a leader that leaves waits until what it said last is with the network.
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 
-/// A member and its hands.
+/// A member, and what carries out its actions.
 pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) member: Member<C>,
     pub(super) links: Links<C::Message>,
     pub(super) disk: Disk<C::Durable>,
     pub(super) publisher: Publisher,
-    pub(super) lessee: Lessee,
+    pub(super) lease_writer: LeaseWriter,
     /// Where the program is asked to prepare itself, if it wants to.
-    pub(super) asks: Option<Asks>,
+    pub(super) preparation: Option<PreparationSender>,
     pub(super) ignored: Arc<AtomicU64>,
     pub(super) incarnation: u64,
     pub(super) clock: K,
     /// How often it was asked for something.
-    pub(super) asked: u64,
+    pub(super) tickets: u64,
     /// Where the answers go that are not given yet.
-    pub(super) answers: BTreeMap<u64, Answer>,
+    pub(super) replies: BTreeMap<u64, ReplySender>,
     /// How it has ended.
     pub(super) end: Option<End>,
 }
 
 /// What ends a wait of the loop.
-enum Happened<M> {
+enum Wakeup<M> {
     Stopped,
-    Asked(Order),
-    Answered(member::Answer),
+    Command(CommandRequest),
+    StorageAnswered(member::StorageAnswer),
     Arrived(Arrival<M>),
     Nothing,
 }
@@ -63,46 +63,46 @@ impl<C: Core, K: Clock> Actor<C, K> {
     pub(super) async fn run(
         mut self,
         mut arrivals: mpsc::Receiver<Arrival<C::Message>>,
-        mut orders: mpsc::Receiver<Order>,
+        mut commands: mpsc::Receiver<CommandRequest>,
         stop: CancellationToken,
     ) -> Result<(), StorageError> {
         let mut stopped = false;
-        self.take(Event::Boot).await;
+        self.handle(Event::Start).await;
         loop {
             // What it did took its time.
-            self.take(Event::Woke).await;
+            self.handle(Event::Wake).await;
             if self.member.leaves() {
                 return self.close().await;
             }
             let longest = self.member.wait(self.clock.now());
-            let happened = tokio::select! {
+            let wakeup = tokio::select! {
                 biased;
-                () = stop.cancelled(), if !stopped => Happened::Stopped,
-                Some(order) = orders.recv() => Happened::Asked(order),
+                () = stop.cancelled(), if !stopped => Wakeup::Stopped,
+                Some(request) = commands.recv() => Wakeup::Command(request),
                 // However many arrive, no deadline is missed: the node looks at them first.
                 arrival = arrivals.recv() => match arrival {
-                    Some(arrival) => Happened::Arrived(arrival),
+                    Some(arrival) => Wakeup::Arrived(arrival),
                     None => return Ok(()),
                 },
-                answer = self.disk.answered() => Happened::Answered(answer),
-                () = self.links.news_of_one_gone() => Happened::Nothing,
-                () = tokio::time::sleep(longest) => Happened::Nothing,
+                answer = self.disk.answered() => Wakeup::StorageAnswered(answer),
+                () = self.links.peer_gone() => Wakeup::Nothing,
+                () = tokio::time::sleep(longest) => Wakeup::Nothing,
             };
-            let event = match happened {
-                Happened::Stopped => {
+            let event = match wakeup {
+                Wakeup::Stopped => {
                     stopped = true;
                     Event::Stop
                 }
-                Happened::Asked(order) => self.ask(order),
-                Happened::Answered(answer) => Event::Stored(answer),
-                Happened::Arrived(arrival) => read(arrival),
-                Happened::Nothing => Event::Woke,
+                Wakeup::Command(request) => self.accept_command(request),
+                Wakeup::StorageAnswered(answer) => Event::StorageAnswered(answer),
+                Wakeup::Arrived(arrival) => event_of(arrival),
+                Wakeup::Nothing => Event::Wake,
             };
-            self.take(event).await;
+            self.handle(event).await;
             // A heartbeat that has arrived counts before the silence that it ends.
             if arrivals.is_empty() {
                 let gone = self.gone();
-                self.take(Event::Idle { gone }).await;
+                self.handle(Event::Drained { gone }).await;
             }
         }
     }
@@ -122,56 +122,56 @@ impl<C: Core, K: Clock> Actor<C, K> {
             let longest = self.member.wait(self.clock.now());
             let event = tokio::select! {
                 biased;
-                answer = self.disk.answered() => Event::Stored(answer),
-                () = tokio::time::sleep(longest) => Event::Woke,
+                answer = self.disk.answered() => Event::StorageAnswered(answer),
+                () = tokio::time::sleep(longest) => Event::Wake,
             };
-            self.take(event).await;
+            self.handle(event).await;
         }
     }
 
     /// Tells the member what happens, and does what it wants done. If work has to end first, waits
     /// for that.
-    pub(super) async fn take(&mut self, event: Event<C::Message>) {
+    pub(super) async fn handle(&mut self, event: Event<C::Message>) {
         let mut events = VecDeque::from([event]);
         // However much else has happened: an answer that is there is not late.
         if self.disk.has_answered() {
-            events.push_front(Event::Stored(self.disk.answered().await));
+            events.push_front(Event::StorageAnswered(self.disk.answered().await));
         }
         while let Some(event) = events.pop_front() {
             for action in self.member.handle(self.clock.now(), event) {
-                if let Some(event) = self.carry_out(action) {
+                if let Some(event) = self.execute(action) {
                     events.push_front(event);
                 }
             }
             if self.member.awaits_work() && events.is_empty() {
-                events.push_front(self.work_ends().await);
+                events.push_front(self.wait_for_work().await);
             }
         }
-        self.lessee.works().await_it(false);
+        self.lease_writer.work_tracker().set_awaited(false);
     }
 
     /// Does one thing, and returns what happens at once because of it.
-    fn carry_out(&mut self, action: Action<C::Durable, C::Message>) -> Option<Event<C::Message>> {
+    fn execute(&mut self, action: Action<C::Durable, C::Message>) -> Option<Event<C::Message>> {
         match action {
             Action::Send(to, message) => self.links.send(to, message),
-            Action::Beat => self.links.heartbeat(),
-            Action::Save(state) => return self.disk.save(state).map(Event::Stored),
-            Action::Probe => return self.disk.probe().map(Event::Stored),
-            Action::Tell(told) => self.tell(told),
-            Action::Renew(lease) => {
-                self.lessee.hold(lease);
+            Action::SendHeartbeat => self.links.heartbeat(),
+            Action::Save(state) => return self.disk.save(state).map(Event::StorageAnswered),
+            Action::Probe => return self.disk.probe().map(Event::StorageAnswered),
+            Action::Publish(view) => self.publish(view),
+            Action::RenewLease(lease) => {
+                self.lease_writer.set(lease);
                 self.publisher.renew(lease);
             }
-            Action::Prepare(ask) => {
-                if let Some(asks) = &self.asks {
-                    asks.ask(ask);
+            Action::Prepare(request) => {
+                if let Some(preparation) = &self.preparation {
+                    preparation.send(request);
                 }
             }
             Action::EndWork(epoch) => return self.end_work(epoch),
-            Action::Answer(ticket, answer) => {
-                if let Some(waits) = self.answers.remove(&ticket) {
+            Action::Reply(ticket, reply) => {
+                if let Some(sender) = self.replies.remove(&ticket) {
                     // One that does not wait for the answer any more needs none.
-                    let _ = waits.send(answer);
+                    let _ = sender.send(reply);
                 }
             }
             Action::Stalled(problem) => self.stalled(problem),
@@ -182,27 +182,30 @@ impl<C: Core, K: Clock> Actor<C, K> {
     }
 
     /// Something is asked of the member.
-    pub(super) fn ask(&mut self, Order { what, answer }: Order) -> Event<C::Message> {
-        self.asked += 1;
-        let ticket = self.asked;
-        self.answers.insert(ticket, answer);
-        Event::Asked { ticket, what }
+    pub(super) fn accept_command(
+        &mut self,
+        CommandRequest { command, reply }: CommandRequest,
+    ) -> Event<C::Message> {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        self.replies.insert(ticket, reply);
+        Event::Command { ticket, command }
     }
 
     /// The nodes that are gone, if it matters.
     pub(super) fn gone(&self) -> BTreeSet<NodeId> {
-        if self.member.looks_for_gone() { self.links.gone() } else { BTreeSet::new() }
+        if self.member.tracks_gone_nodes() { self.links.gone() } else { BTreeSet::new() }
     }
 
     /// Tells the program and the log what is so from now on. The guards say so first.
-    fn tell(&self, told: Told) {
-        let (node, incarnation) = (told.node().get(), self.incarnation);
+    fn publish(&self, view: ProgramView) {
+        let (node, incarnation) = (view.node().get(), self.incarnation);
         let was = self.publisher.latest().role;
-        self.lessee.hold(told.lease());
-        self.publisher.publish(told);
-        let Some(reason) = told.reason() else { return };
-        let (seq, role) = (told.seq(), told.role());
-        let (leader, epoch) = (told.leader().map(NodeId::get), told.epoch().map(Epoch::number));
+        self.lease_writer.set(view.lease());
+        self.publisher.publish(view);
+        let Some(reason) = view.reason() else { return };
+        let (seq, role) = (view.seq(), view.role());
+        let (leader, epoch) = (view.leader().map(NodeId::get), view.epoch().map(Epoch::number));
         tracing::info!(
             node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),
             "role changed: {reason}"
@@ -223,31 +226,31 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
     }
 
-    fn log(&self, line: Line) {
+    fn log(&self, line: LogLine) {
         let (node, incarnation) = (self.id(), self.incarnation);
         match line {
-            Line::Ignored { from, cause } => {
+            LogLine::Ignored { from, cause } => {
                 self.ignored.fetch_add(1, Ordering::Relaxed);
                 let (peer, reason) = (from.get(), cause.name());
                 tracing::debug!(node, incarnation, peer, reason, "message ignored: {cause}");
             }
-            Line::Silent(peer) => {
+            LogLine::Silent(peer) => {
                 tracing::debug!(node, peer = peer.get(), "silent for too long");
             }
-            Line::InVain(gone) => {
+            LogLine::WaitAbandoned(gone) => {
                 tracing::debug!(node, "waits no longer for {gone} nodes that are gone");
             }
-            Line::Unprepared => tracing::error!(
+            LogLine::Unprepared => tracing::error!(
                 node,
                 protocol = C::NAME,
                 "leads without its program, which is not prepared: nodes of this \
                  protocol cannot step down"
             ),
-            Line::WorkLeft(epoch) => {
+            LogLine::WorkUnfinished(epoch) => {
                 let epoch = epoch.number();
                 tracing::warn!(node, epoch, "the work has not ended, and the lease is over");
             }
-            Line::Unsaved => {
+            LogLine::Unsaved => {
                 tracing::warn!(node, "leaves without its storage, which does not answer");
             }
         }
@@ -255,15 +258,15 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
     /// The number of the node.
     pub(super) fn id(&self) -> u16 {
-        self.member.told().node().get()
+        self.member.view().node().get()
     }
 }
 
 /// A message is for the node, a heartbeat for its detector.
-fn read<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
+fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
     match frame {
         Frame::Message(message) => Event::Received { from, message },
-        Frame::Heartbeat => Event::Heard { from, incarnation },
-        Frame::Quiet => Event::Woke,
+        Frame::Heartbeat => Event::Heartbeat { from, incarnation },
+        Frame::Quiet => Event::Wake,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinHandle;
 
-use crate::member::Answer;
+use crate::member::StorageAnswer;
 use crate::storage::{Storage, StorageError};
 
 /// An answer that is waited for, and the storage, which gives it on a thread of its own.
@@ -41,26 +41,26 @@ impl<D: Send + 'static> Disk<D> {
 
     /// Begins to save `state`; returns the answer if there is no storage. The disk keeps a thread
     /// of its own busy meanwhile.
-    pub(super) fn save(&mut self, state: D) -> Option<Answer> {
+    pub(super) fn save(&mut self, state: D) -> Option<StorageAnswer> {
         let Some(mut storage) = self.storage.take() else { return Some(self.missing()) };
         self.waited = Some(tokio::task::spawn_blocking(move || (storage.save(&state), storage)));
         None
     }
 
     /// Asks whether it answers; returns the answer if there is no storage.
-    pub(super) fn probe(&mut self) -> Option<Answer> {
+    pub(super) fn probe(&mut self) -> Option<StorageAnswer> {
         let Some(mut storage) = self.storage.take() else { return Some(self.missing()) };
         self.waited = Some(tokio::task::spawn_blocking(move || (storage.probe(), storage)));
         None
     }
 
-    fn missing(&mut self) -> Answer {
+    fn missing(&mut self) -> StorageAnswer {
         self.failure = Some(StorageError::Missing);
-        Answer::Gone
+        StorageAnswer::Gone
     }
 
     /// Waits for the answer; for ever if it does nothing.
-    pub(super) async fn answered(&mut self) -> Answer {
+    pub(super) async fn answered(&mut self) -> StorageAnswer {
         let Some(waited) = &mut self.waited else {
             return std::future::pending().await;
         };
@@ -70,11 +70,11 @@ impl<D: Send + 'static> Disk<D> {
             Ok((result, storage)) => {
                 self.storage = Some(storage);
                 match result {
-                    Ok(()) => return Answer::Done,
-                    Err(error) => (Answer::Failed(error.to_string()), error),
+                    Ok(()) => return StorageAnswer::Done,
+                    Err(error) => (StorageAnswer::Failed(error.to_string()), error),
                 }
             }
-            Err(_) => (Answer::Gone, StorageError::Panicked),
+            Err(_) => (StorageAnswer::Gone, StorageError::Panicked),
         };
         self.failure = Some(failure);
         answer

@@ -5,38 +5,38 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::order::{Order, What};
-use crate::member::Ask;
+use super::commands::{Command, CommandRequest};
+use crate::member::PreparationRequest;
 use crate::protocol::{Epoch, Reason};
 
 /// The side of the loop: where the program is asked.
 #[derive(Debug)]
-pub(super) struct Asks(watch::Sender<Option<Ask>>);
+pub(super) struct PreparationSender(watch::Sender<Option<PreparationRequest>>);
 
 /// The side of the program: see [`Election::join_prepared`](super::Election::join_prepared).
 #[derive(Debug)]
 pub struct Preparation {
-    asks: watch::Receiver<Option<Ask>>,
-    orders: mpsc::Sender<Order>,
+    requests: watch::Receiver<Option<PreparationRequest>>,
+    commands: mpsc::Sender<CommandRequest>,
 }
 
 /// The node has come to lead, and its program is to prepare itself.
 #[derive(Debug)]
 pub struct Approach {
-    ask: Ask,
-    asks: watch::Receiver<Option<Ask>>,
-    orders: mpsc::Sender<Order>,
+    request: PreparationRequest,
+    requests: watch::Receiver<Option<PreparationRequest>>,
+    commands: mpsc::Sender<CommandRequest>,
 }
 
-impl Asks {
-    pub(super) fn new(orders: mpsc::Sender<Order>) -> (Self, Preparation) {
-        let (asks, asked) = watch::channel(None);
-        (Self(asks), Preparation { asks: asked, orders })
+impl PreparationSender {
+    pub(super) fn new(commands: mpsc::Sender<CommandRequest>) -> (Self, Preparation) {
+        let (requests, requested) = watch::channel(None);
+        (Self(requests), Preparation { requests: requested, commands })
     }
 
     /// The program is to prepare itself for this, or for nothing any more.
-    pub(super) fn ask(&self, ask: Option<Ask>) {
-        self.0.send_replace(ask);
+    pub(super) fn send(&self, request: Option<PreparationRequest>) {
+        self.0.send_replace(request);
     }
 }
 
@@ -44,11 +44,11 @@ impl Preparation {
     /// Waits until the node has come to lead and its program is to prepare itself. `None` once the
     /// node takes part no longer.
     pub async fn next(&mut self) -> Option<Approach> {
-        let wanted = self.asks.wait_for(Option::is_some).await.ok()?;
-        let ask = (*wanted)?;
+        let wanted = self.requests.wait_for(Option::is_some).await.ok()?;
+        let request = (*wanted)?;
         drop(wanted);
-        let (asks, orders) = (self.asks.clone(), self.orders.clone());
-        Some(Approach { ask, asks, orders })
+        let (requests, commands) = (self.requests.clone(), self.commands.clone());
+        Some(Approach { request, requests, commands })
     }
 }
 
@@ -56,39 +56,39 @@ impl Approach {
     /// The epoch that the node leads, if its protocol has epochs.
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {
-        self.ask.epoch
+        self.request.epoch
     }
 
     /// Why the node has come to lead.
     #[must_use]
     pub fn reason(&self) -> Reason {
-        self.ask.reason
+        self.request.reason
     }
 
     /// Waits until the preparation is in vain: the node leads no longer, or another epoch.
     pub async fn withdrawn(&mut self) {
-        let ask = Some(self.ask);
+        let request = Some(self.request);
         // If the node has ended, nothing is left to prepare for.
-        let _ = self.asks.wait_for(|now| *now != ask).await;
+        let _ = self.requests.wait_for(|now| *now != request).await;
     }
 
     /// The program is prepared: its node leads from here on. Returns when readers know, or when
     /// the node leads no longer.
     pub async fn ready(self) {
-        self.answer(What::Prepared).await;
+        self.answer(Command::Prepared).await;
     }
 
     /// The program cannot prepare itself: the node steps down, and does not run for `time`. With a
     /// protocol without such a request it goes on to lead, and its program is never told.
     pub async fn refuse(self, time: Duration) {
-        self.answer(|number| What::Unprepared(number, time)).await;
+        self.answer(|number| Command::Unprepared(number, time)).await;
     }
 
     /// Returns when the next [`Preparation::next`] is not about this any more.
-    async fn answer(mut self, what: impl FnOnce(u64) -> What) {
-        let (answer, answered) = oneshot::channel();
-        let order = Order { what: what(self.ask.number), answer };
-        if self.orders.send(order).await.is_ok() {
+    async fn answer(mut self, command: impl FnOnce(u64) -> Command) {
+        let (reply, answered) = oneshot::channel();
+        let request = CommandRequest { command: command(self.request.number), reply };
+        if self.commands.send(request).await.is_ok() {
             let _ = answered.await;
         }
         self.withdrawn().await;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-use super::work::Works;
+use super::work::WorkTracker;
 use crate::clock::Clock;
 use crate::protocol::{Epoch, Lease, Time};
 
@@ -25,7 +25,7 @@ use crate::protocol::{Epoch, Lease, Time};
 #[derive(Clone, Debug)]
 pub struct Guard {
     epoch: Epoch,
-    lessor: Lessor,
+    leases: LeaseReader,
 }
 
 impl Guard {
@@ -46,58 +46,58 @@ impl Guard {
     /// if the guard is not valid now.
     #[must_use]
     pub fn until(&self) -> Option<Time> {
-        self.lessor.lasting().filter(|lease| lease.epoch == self.epoch).map(|lease| lease.until)
+        self.leases.current().filter(|lease| lease.epoch == self.epoch).map(|lease| lease.until)
     }
 }
 
 impl Guard {
-    pub(super) fn works(&self) -> &Works {
-        self.lessor.works()
+    pub(super) fn work_tracker(&self) -> &WorkTracker {
+        self.leases.work_tracker()
     }
 
     /// How long it stays valid if the lease is not renewed. None if it is not valid now.
     pub(super) fn left(&self) -> Option<Duration> {
-        self.until().map(|until| until.since(self.lessor.clock.now()))
+        self.until().map(|until| until.since(self.leases.clock.now()))
     }
 }
 
 /// What the loop and the guards share. Times are nanoseconds of the clock.
 #[derive(Debug, Default)]
-struct Written {
+struct SharedLease {
     /// The epoch that the node leads; 0, which no node leads, if it does not lead.
     epoch: AtomicU64,
     /// When its lease is over.
     until: AtomicU64,
     /// What the application does meanwhile that the loop waits for.
-    works: Works,
+    work_tracker: WorkTracker,
 }
 
-/// The side of the loop. When it ends, however it does, the node leads no longer.
+/// Writes the lease, for the loop. When it ends, however it does, the node leads no longer.
 #[derive(Debug)]
-pub(super) struct Lessee(Arc<Written>);
+pub(super) struct LeaseWriter(Arc<SharedLease>);
 
-/// The side of the application.
+/// Reads the lease, for guards.
 #[derive(Clone, Debug)]
-pub(super) struct Lessor {
-    written: Arc<Written>,
+pub(super) struct LeaseReader {
+    shared: Arc<SharedLease>,
     clock: Arc<dyn Clock>,
 }
 
-impl Lessee {
-    pub(super) fn new(clock: impl Clock) -> (Self, Lessor) {
-        let written = Arc::<Written>::default();
-        (Self(Arc::clone(&written)), Lessor { written, clock: Arc::new(clock) })
+impl LeaseWriter {
+    pub(super) fn new(clock: impl Clock) -> (Self, LeaseReader) {
+        let shared = Arc::<SharedLease>::default();
+        (Self(Arc::clone(&shared)), LeaseReader { shared, clock: Arc::new(clock) })
     }
 
     /// What is to end before another node can lead.
-    pub(super) fn works(&self) -> &Works {
-        &self.0.works
+    pub(super) fn work_tracker(&self) -> &WorkTracker {
+        &self.0.work_tracker
     }
 
     /// The node has this lease from here on. A time is never written beside an epoch whose lease is
     /// over earlier.
-    pub(super) fn hold(&self, lease: Option<Lease>) {
-        let Written { epoch, until, .. } = &*self.0;
+    pub(super) fn set(&self, lease: Option<Lease>) {
+        let SharedLease { epoch, until, .. } = &*self.0;
         let held = lease.map_or(0, |lease| lease.epoch.number());
         if epoch.load(SeqCst) != held {
             epoch.store(0, SeqCst);
@@ -110,31 +110,31 @@ impl Lessee {
     }
 }
 
-impl Drop for Lessee {
+impl Drop for LeaseWriter {
     fn drop(&mut self) {
-        self.hold(None);
+        self.set(None);
     }
 }
 
-impl Lessor {
+impl LeaseReader {
     /// What the loop waits for.
-    pub(super) fn works(&self) -> &Works {
-        &self.written.works
+    pub(super) fn work_tracker(&self) -> &WorkTracker {
+        &self.shared.work_tracker
     }
 
     /// How long the lease lasts if it is not renewed.
     pub(super) fn left(&self) -> Option<Duration> {
-        self.lasting().map(|lease| lease.until.since(self.clock.now()))
+        self.current().map(|lease| lease.until.since(self.clock.now()))
     }
 
     pub(super) fn guard(&self) -> Option<Guard> {
-        Some(Guard { epoch: self.lasting()?.epoch, lessor: self.clone() })
+        Some(Guard { epoch: self.current()?.epoch, leases: self.clone() })
     }
 
     /// The lease that the node has now. The clock is read last: no pause in here makes a lease last
     /// longer.
-    fn lasting(&self) -> Option<Lease> {
-        let Written { epoch, until, .. } = &*self.written;
+    fn current(&self) -> Option<Lease> {
+        let SharedLease { epoch, until, .. } = &*self.shared;
         let until = Time::from_nanos(until.load(SeqCst));
         let epoch = epoch.load(SeqCst);
         (epoch != 0 && self.clock.now() < until).then(|| Lease { epoch: Epoch::new(epoch), until })
@@ -154,33 +154,33 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guard_is_valid_while_the_lease_lasts_and_is_renewed() {
         let clock = ManualClock::new();
-        let (lessee, lessor) = Lessee::new(clock.clone());
-        assert!(lessor.guard().is_none(), "it does not lead yet");
-        lessee.hold(lease(7, 2));
-        let guard = lessor.guard().expect("it leads");
+        let (lease_writer, leases) = LeaseWriter::new(clock.clone());
+        assert!(leases.guard().is_none(), "it does not lead yet");
+        lease_writer.set(lease(7, 2));
+        let guard = leases.guard().expect("it leads");
         assert_eq!(guard.epoch(), Epoch::new(7));
         clock.sleep(Duration::from_millis(1_999));
         assert!(guard.is_valid_now());
-        lessee.hold(lease(7, 3));
+        lease_writer.set(lease(7, 3));
         clock.sleep(Duration::from_millis(2));
         assert!(guard.is_valid_now(), "renewed");
         // The loop has not run again: nothing but the clock says so.
         clock.sleep(Duration::from_secs(3_600));
         assert!(!guard.is_valid_now() && !guard.clone().is_valid_now());
-        assert!(lessor.guard().is_none());
+        assert!(leases.guard().is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_guard_is_for_one_epoch() {
-        let (lessee, lessor) = Lessee::new(ManualClock::new());
-        lessee.hold(lease(7, 2));
-        let first = lessor.guard().expect("it leads");
-        lessee.hold(None);
+        let (lease_writer, leases) = LeaseWriter::new(ManualClock::new());
+        lease_writer.set(lease(7, 2));
+        let first = leases.guard().expect("it leads");
+        lease_writer.set(None);
         assert!(!first.is_valid_now(), "it leads no longer, though its lease would last");
-        lessee.hold(lease(9, 4));
-        let second = lessor.guard().expect("it leads again");
+        lease_writer.set(lease(9, 4));
+        let second = leases.guard().expect("it leads again");
         assert!(second.is_valid_now() && !first.is_valid_now());
-        drop(lessee);
+        drop(lease_writer);
         assert!(!second.is_valid_now(), "the loop has ended");
     }
 }

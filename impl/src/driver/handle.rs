@@ -10,10 +10,10 @@ use futures::Stream;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use super::guard::{Guard, Lessor};
+use super::commands::CommandRequest;
+use super::guard::{Guard, LeaseReader};
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
-use super::order::Order;
 use super::work::Work;
 use crate::member::LONGEST_SLEEP;
 use crate::status::StatusReport;
@@ -24,8 +24,8 @@ use crate::status::StatusReport;
 pub struct Handle {
     pub(super) leadership: LeadershipWatch,
     pub(super) history: History,
-    pub(super) lessor: Lessor,
-    pub(super) orders: mpsc::Sender<Order>,
+    pub(super) leases: LeaseReader,
+    pub(super) commands: mpsc::Sender<CommandRequest>,
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
     /// The protocol, if its leaders have no lease.
     pub(super) without_lease: Option<&'static str>,
@@ -85,7 +85,7 @@ impl Handle {
     /// is over, and with protocols whose leaders have no lease. It never blocks.
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
-        self.lessor.guard()
+        self.leases.guard()
     }
 
     /// Whether this node leads at this moment: with a valid lease; if leaders have none, as far as
@@ -170,7 +170,7 @@ impl Handle {
         F: Future,
     {
         // Dropped last: the node waits until the future is gone.
-        let under_way = self.once_it_leads(Self::begin_work).await?;
+        let under_way = self.wait_to_lead(Self::begin_work).await?;
         let mut ends = pin!(under_way.asked_to_end());
         let mut work = pin!(work(under_way.guard().clone()));
         Ok(poll_fn(|context| {
@@ -189,10 +189,10 @@ impl Handle {
     ///
     /// As [`Handle::run_while_leader`].
     pub async fn lead(&self) -> Result<Guard, LeadError> {
-        self.once_it_leads(Self::guard).await
+        self.wait_to_lead(Self::guard).await
     }
 
-    async fn once_it_leads<T>(&self, take: impl Fn(&Self) -> Option<T>) -> Result<T, LeadError> {
+    async fn wait_to_lead<T>(&self, take: impl Fn(&Self) -> Option<T>) -> Result<T, LeadError> {
         if let Some(protocol) = self.without_lease {
             return Err(LeadError::NoLease { protocol });
         }

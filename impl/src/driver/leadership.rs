@@ -12,7 +12,7 @@ use futures::Stream;
 use tokio::sync::watch;
 
 use super::history::{Change, History};
-use crate::member::{News, Told};
+use crate::member::{ProgramView, ViewUpdate};
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
 /// Which node leads, as one node sees it.
@@ -162,15 +162,15 @@ impl LeadershipWatch {
 pub(super) struct Publisher {
     latest: watch::Sender<Leadership>,
     history: History,
-    told: Cell<Told>,
+    view: Cell<ProgramView>,
 }
 
 impl Publisher {
     pub(super) fn new(node: NodeId) -> (Self, LeadershipWatch, History) {
-        let told = Told::nothing(node);
-        let (latest, receiver) = watch::channel(Leadership::of(told));
+        let view = ProgramView::initial(node);
+        let (latest, receiver) = watch::channel(Leadership::of(view));
         let history = History::default();
-        let publisher = Self { latest, history: history.clone(), told: Cell::new(told) };
+        let publisher = Self { latest, history: history.clone(), view: Cell::new(view) };
         (publisher, LeadershipWatch(receiver), history)
     }
 
@@ -180,9 +180,9 @@ impl Publisher {
     }
 
     /// Publishes a change. A program that has seen it finds it in the history.
-    pub(super) fn publish(&self, told: Told) {
-        self.told.set(told);
-        let now = Leadership::of(told);
+    pub(super) fn publish(&self, view: ProgramView) {
+        self.view.set(view);
+        let now = Leadership::of(view);
         let Leadership { role, leader, epoch, seq, .. } = now;
         if let Some(reason) = now.reason {
             self.history.push(Change { seq, time: SystemTime::now(), role, leader, epoch, reason });
@@ -191,10 +191,10 @@ impl Publisher {
     }
 
     /// Publishes a change of what was told last.
-    pub(super) fn change(&self, news: News) {
-        let mut told = self.told.get();
-        told.change(news);
-        self.publish(told);
+    pub(super) fn update(&self, update: ViewUpdate) {
+        let mut view = self.view.get();
+        view.apply(update);
+        self.publish(view);
     }
 
     /// The node's own lease lasts until then. No reader is woken for that.
@@ -209,19 +209,19 @@ impl Publisher {
 
 impl Leadership {
     /// What a program is told.
-    fn of(told: Told) -> Self {
+    fn of(view: ProgramView) -> Self {
         let since = Instant::now();
         Self {
-            node: told.node(),
-            role: told.role(),
-            leader: told.leader(),
-            epoch: told.epoch(),
-            lease_until: told.lease().map(|lease| lease.until),
-            reason: told.reason(),
-            seq: told.seq(),
+            node: view.node(),
+            role: view.role(),
+            leader: view.leader(),
+            epoch: view.epoch(),
+            lease_until: view.lease().map(|lease| lease.until),
+            reason: view.reason(),
+            seq: view.seq(),
             since,
-            term: told.terms(),
-            lost: told.lost(),
+            term: view.terms(),
+            lost: view.lost(),
         }
     }
 }
@@ -230,7 +230,7 @@ impl Leadership {
 impl Drop for Publisher {
     fn drop(&mut self) {
         let (role, reason) = (Role::NotStarted, Reason::LEFT);
-        self.change(News { role, leader: None, epoch: None, lease: None, reason });
+        self.update(ViewUpdate { role, leader: None, epoch: None, lease: None, reason });
     }
 }
 

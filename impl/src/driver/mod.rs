@@ -7,13 +7,13 @@
 //! protocol has watched. A protocol that needs neither gets neither.
 
 mod actor;
+mod commands;
 mod disk;
 mod gate;
 mod guard;
 mod handle;
 mod history;
 mod leadership;
-mod order;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,16 +31,16 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::actor::Actor;
+use self::commands::CommandRequest;
 use self::disk::Disk;
-use self::gate::Asks;
+use self::gate::PreparationSender;
 pub use self::gate::{Approach, Preparation};
 pub use self::guard::Guard;
-use self::guard::{Lessee, Lessor};
+use self::guard::{LeaseReader, LeaseWriter};
 pub use self::handle::{Handle, LeadError};
 pub use self::history::{Change, History};
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
-use self::order::Order;
 pub use self::work::Work;
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
@@ -148,9 +148,9 @@ impl Election {
     ) -> Result<(Self, Preparation), JoinError> {
         let listener = listen(&config).await?;
         let storage = open(&config)?;
-        let (orders, ordered) = order::channel();
-        let (asks, preparation) = Asks::new(orders.clone());
-        let election = Self::start(config, listener, storage, (orders, ordered), Some(asks))?;
+        let (commands, queue) = commands::channel();
+        let (sender, preparation) = PreparationSender::new(commands.clone());
+        let election = Self::start(config, listener, storage, (commands, queue), Some(sender))?;
         Ok((election, preparation))
     }
 
@@ -170,7 +170,7 @@ impl Election {
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
         let storage = open(&config)?;
-        Self::start(config, listener, storage, order::channel(), None)
+        Self::start(config, listener, storage, commands::channel(), None)
     }
 
     /// As [`Election::join_on`], with durable state in a storage of the caller's.
@@ -185,16 +185,16 @@ impl Election {
         listener: TcpListener,
         storage: impl Storage<C::Durable>,
     ) -> Result<Self, JoinError> {
-        Self::start(config, listener, Some(Box::new(storage)), order::channel(), None)
+        Self::start(config, listener, Some(Box::new(storage)), commands::channel(), None)
     }
 
     #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the election now
     fn start<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
-        mut storage: Kept<C>,
-        (orders, ordered): (mpsc::Sender<Order>, mpsc::Receiver<Order>),
-        asks: Option<Asks>,
+        mut storage: DurableState<C>,
+        (commands, queue): (mpsc::Sender<CommandRequest>, mpsc::Receiver<CommandRequest>),
+        preparation: Option<PreparationSender>,
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
         let credentials = Current::new(config.credentials()?);
@@ -202,23 +202,23 @@ impl Election {
         let node = Node::<C>::new(config.core().clone(), durable, rand::random())
             .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
         let clock = SystemClock;
-        let setup = setup(&config, storage.is_some(), asks.is_some())?;
+        let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
-        let (lessee, lessor) = Lessee::new(clock);
+        let (lease_writer, leases) = LeaseWriter::new(clock);
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
         let lifetime = setup.lifetime;
         let others = config.addresses().filter(|&(id, _)| id != config.node());
         let links = Links::new(others, lifetime, clock);
-        let links = if config.suspects_refused() { links } else { links.believing_in_all() };
+        let links = if config.suspects_refused() { links } else { links.without_presence() };
         let observers = config.observers().collect();
         let disk = Disk::new(storage);
         let report = reporter(
             hello.clone(),
             observers,
             &leadership,
-            &lessor,
+            &leases,
             &links,
             (Arc::clone(&ignored), disk.stalled()),
         );
@@ -233,28 +233,28 @@ impl Election {
         );
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let handle =
-            Handle { leadership, history, lessor, orders, report, without_lease, incarnation };
-        greet(&config, incarnation, address);
+            Handle { leadership, history, leases, commands, report, without_lease, incarnation };
+        log_start(&config, incarnation, address);
         let member = Member::new(node, &setup, clock.now());
         let actor = Actor {
             member,
             links,
             disk,
             publisher,
-            lessee,
-            asks,
+            lease_writer,
+            preparation,
             ignored,
             incarnation,
             clock,
-            asked: 0,
-            answers: BTreeMap::new(),
+            tickets: 0,
+            replies: BTreeMap::new(),
             end: None,
         };
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
         // would be a quarter of the program.
-        let part = take_part(actor, connections, (arrivals, ordered), stopped);
+        let part = take_part(actor, connections, (arrivals, queue), stopped);
         let task = tokio::spawn(part.boxed());
         let stop = stop.drop_guard();
         Ok(Self { handle, address, credentials, task: Some(task), stop })
@@ -315,12 +315,12 @@ impl Election {
 async fn take_part<C: Core>(
     actor: Actor<C, SystemClock>,
     mut connections: JoinSet<()>,
-    (arrivals, orders): (mpsc::Receiver<Arrival<C::Message>>, mpsc::Receiver<Order>),
+    (arrivals, commands): (mpsc::Receiver<Arrival<C::Message>>, mpsc::Receiver<CommandRequest>),
     stopped: CancellationToken,
 ) -> Result<(), StorageError> {
     let (told, node) = (stopped.clone(), actor.id());
     let result = tokio::select! {
-        result = actor.run(arrivals, orders, stopped) => result,
+        result = actor.run(arrivals, commands, stopped) => result,
         // Without a link the node would go on half deaf: it ends instead.
         panic = transport::panicked(&mut connections) => std::panic::resume_unwind(panic),
     };
@@ -352,7 +352,7 @@ fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
 }
 
 /// Durable state, if the protocol has some.
-type Kept<C> = Option<Box<dyn Storage<<C as Core>::Durable>>>;
+type DurableState<C> = Option<Box<dyn Storage<<C as Core>::Durable>>>;
 
 async fn listen<C: Runnable>(config: &Config<C>) -> Result<TcpListener, JoinError> {
     let address = config.listen();
@@ -361,7 +361,7 @@ async fn listen<C: Runnable>(config: &Config<C>) -> Result<TcpListener, JoinErro
 }
 
 /// The configured directory.
-fn open<C: Runnable>(config: &Config<C>) -> Result<Kept<C>, JoinError> {
+fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
     Ok(match config.directory()? {
         Some(path) => Some(Box::new(Directory::open(path, config.owner())?)),
         None => None,
@@ -369,7 +369,7 @@ fn open<C: Runnable>(config: &Config<C>) -> Result<Kept<C>, JoinError> {
 }
 
 /// Says in the log that the node takes part, and what its configuration risks.
-fn greet<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr) {
+fn log_start<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr) {
     let (node, protocol) = (config.node().get(), C::NAME);
     let config_epoch = config.config_epoch();
     tracing::info!(
@@ -410,11 +410,11 @@ fn reporter<M: Copy + Send + Sync + 'static>(
     hello: Hello,
     observers: BTreeSet<NodeId>,
     leadership: &LeadershipWatch,
-    lessor: &Lessor,
+    leases: &LeaseReader,
     links: &Links<M>,
     (ignored, stalled): (Arc<AtomicU64>, Arc<AtomicBool>),
 ) -> Arc<dyn Fn() -> StatusReport + Send + Sync> {
-    let (leadership, lessor) = (leadership.clone(), lessor.clone());
+    let (leadership, leases) = (leadership.clone(), leases.clone());
     let links = links.clone();
     let start = Instant::now();
     Arc::new(move || {
@@ -430,7 +430,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             role: now.role,
             leader: now.leader,
             epoch: now.epoch,
-            lease_ms: lessor.left().map(milliseconds),
+            lease_ms: leases.left().map(milliseconds),
             reason: now.reason.map(|reason| reason.name().to_owned()),
             seq: now.seq,
             uptime_ms: milliseconds(start.elapsed()),

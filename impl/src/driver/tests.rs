@@ -1,7 +1,7 @@
 //! What the loop around a node does with time, with what must be durable, and with what arrives.
 //! The clock is the tests' own, and so is the core: it makes durable what it sees, and when.
 
-mod orders;
+mod commands;
 mod pauses;
 mod stalls;
 mod work;
@@ -194,39 +194,39 @@ fn around<C: Core>(
     setup: Setup,
     storage: Option<Box<dyn Storage<C::Durable>>>,
     clock: &ManualClock,
-) -> (Actor<C, ManualClock>, LeadershipWatch, Lessor) {
+) -> (Actor<C, ManualClock>, LeadershipWatch, LeaseReader) {
     let (publisher, leadership, _) = Publisher::new(node.status().id);
-    let (lessee, lessor) = Lessee::new(clock.clone());
+    let (lease_writer, leases) = LeaseWriter::new(clock.clone());
     let setup = Setup { stores: storage.is_some(), ..setup };
     let actor = Actor {
         member: Member::new(node, &setup, clock.now()),
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
         disk: Disk::new(storage),
         publisher,
-        lessee,
-        asks: None,
+        lease_writer,
+        preparation: None,
         ignored: Arc::default(),
         incarnation: 1,
         clock: clock.clone(),
-        asked: 0,
-        answers: BTreeMap::new(),
+        tickets: 0,
+        replies: BTreeMap::new(),
         end: None,
     };
-    (actor, leadership, lessor)
+    (actor, leadership, leases)
 }
 
 /// One thing after the other, as the loop does them.
 impl<C: Core> Actor<C, ManualClock> {
     async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         let event = match input {
-            Input::Boot => Event::Boot,
+            Input::Boot => Event::Start,
             Input::Receive { from, message } => Event::Received { from, message },
             other => {
-                self.member.put(other);
-                Event::Woke
+                self.member.push_input(other);
+                Event::Wake
             }
         };
-        self.take(event).await;
+        self.handle(event).await;
         self.result()
     }
 
@@ -234,7 +234,7 @@ impl<C: Core> Actor<C, ManualClock> {
     async fn save_all(&mut self) -> Result<(), StorageError> {
         while self.member.is_behind() && self.end.is_none() {
             let answer = self.disk.answered().await;
-            self.take(Event::Stored(answer)).await;
+            self.handle(Event::StorageAnswered(answer)).await;
         }
         self.result()
     }
@@ -267,8 +267,8 @@ impl Hands {
         actor: Actor<Recorder, ManualClock>,
     ) -> tokio::task::JoinHandle<Result<(), StorageError>> {
         let inbox = self.inbox.take().expect("runs once");
-        let (_, orders) = order::channel();
-        tokio::spawn(actor.run(inbox, orders, self.stop.clone()))
+        let (_, commands) = crate::driver::commands::channel();
+        tokio::spawn(actor.run(inbox, commands, self.stop.clone()))
     }
 
     async fn arrive(&self, from: u16, frame: Frame<Order>) {

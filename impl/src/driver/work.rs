@@ -29,7 +29,7 @@ pub struct Work {
 
 /// All work of one node.
 #[derive(Debug, Default)]
-pub(super) struct Works(watch::Sender<State>);
+pub(super) struct WorkTracker(watch::Sender<State>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
@@ -40,15 +40,15 @@ struct State {
     awaited: bool,
 }
 
-impl Works {
+impl WorkTracker {
     /// Work of this epoch is to end. Whether there is none.
-    fn end(&self, epoch: Epoch) -> bool {
+    fn ask_to_end(&self, epoch: Epoch) -> bool {
         self.0.send_modify(|state| state.ends = Some(epoch));
         self.0.borrow().under_way == 0
     }
 
     /// Whether the loop around the node waits for it from here on.
-    pub(super) fn await_it(&self, awaited: bool) {
+    pub(super) fn set_awaited(&self, awaited: bool) {
         self.0.send_if_modified(|state| std::mem::replace(&mut state.awaited, awaited) != awaited);
     }
 
@@ -69,7 +69,7 @@ impl Work {
     /// Work under this guard; none if its epoch is about to end, or has ended.
     pub(super) fn begin(guard: Guard, leadership: LeadershipWatch) -> Option<Self> {
         let epoch = Some(guard.epoch());
-        let begins = guard.works().0.send_if_modified(|state| {
+        let begins = guard.work_tracker().0.send_if_modified(|state| {
             let begins = state.ends != epoch;
             state.under_way += usize::from(begins);
             begins
@@ -88,12 +88,13 @@ impl Work {
     /// Whether it is to end: the node is about to lead no longer, or leads no longer.
     #[must_use]
     pub fn is_asked_to_end(&self) -> bool {
-        self.guard.works().0.borrow().ends == Some(self.guard.epoch()) || !self.guard.is_valid_now()
+        self.guard.work_tracker().0.borrow().ends == Some(self.guard.epoch())
+            || !self.guard.is_valid_now()
     }
 
     /// Waits until it is to end: until the node is about to lead no longer, or its lease is over.
     pub async fn asked_to_end(&self) {
-        let mut state = self.guard.works().0.subscribe();
+        let mut state = self.guard.work_tracker().0.subscribe();
         let epoch = Some(self.guard.epoch());
         tokio::select! {
             _ = state.wait_for(|state| state.ends == epoch) => {}
@@ -104,29 +105,29 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        self.guard.works().0.send_modify(|state| state.under_way -= 1);
+        self.guard.work_tracker().0.send_modify(|state| state.under_way -= 1);
     }
 }
 
 impl<C: Core, K: Clock> Actor<C, K> {
     /// Ends the work of this epoch. Returns that it has ended, if none is under way.
     pub(super) fn end_work(&self, epoch: Epoch) -> Option<Event<C::Message>> {
-        if self.lessee.works().end(epoch) {
+        if self.lease_writer.work_tracker().ask_to_end(epoch) {
             return Some(Event::WorkEnded);
         }
         let (node, epoch) = (self.id(), epoch.number());
         tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
-        self.lessee.works().await_it(true);
+        self.lease_writer.work_tracker().set_awaited(true);
         None
     }
 
     /// Waits until the work has ended, for as long as the member says.
-    pub(super) async fn work_ends(&mut self) -> Event<C::Message> {
+    pub(super) async fn wait_for_work(&mut self) -> Event<C::Message> {
         let longest = self.member.wait(self.clock.now());
         tokio::select! {
             biased;
-            () = self.lessee.works().ended() => Event::WorkEnded,
-            () = tokio::time::sleep(longest) => Event::Woke,
+            () = self.lease_writer.work_tracker().ended() => Event::WorkEnded,
+            () = tokio::time::sleep(longest) => Event::Wake,
         }
     }
 }

@@ -21,7 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use super::Options;
 use super::control::Certified;
 use crate::config::{self, Certificates};
-use crate::transport::lobby::{Lobby, Place};
+use crate::transport::pending::{PendingConnections, PendingSlot};
 
 /// How many connections there are at a time. For a further one, one that says nothing has to go.
 const CONNECTIONS: usize = 256;
@@ -40,8 +40,8 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// and soon there, and connections are few: if they are too many, those that say nothing go first,
 /// from the address that has the most.
 pub async fn serve(listener: TcpListener, router: Router) {
-    let serve = |stream, place: &Place| {
-        let router = marked(router.clone(), place);
+    let serve = |stream, slot: &PendingSlot| {
+        let router = marked(router.clone(), slot);
         async {
             // An error is the other side's: it has gone, or speaks no HTTP.
             let _ = connection(stream, router).await;
@@ -53,15 +53,15 @@ pub async fn serve(listener: TcpListener, router: Router) {
 /// As [`serve`], with TLS and the certificates of the `options`, which may be replaced meanwhile.
 /// Without any, no connection is served. The `options` are those of the router.
 pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Options) {
-    let serve = |stream, place: &Place| {
-        encrypted(stream, marked(router.clone(), place), options.certificates())
+    let serve = |stream, slot: &PendingSlot| {
+        encrypted(stream, marked(router.clone(), slot), options.certificates())
     };
     accept(listener, serve).await;
 }
 
 /// The same router, for one connection: while it answers, the connection is busy.
-fn marked(router: Router, place: &Place) -> Router {
-    let answers = place.answers();
+fn marked(router: Router, slot: &PendingSlot) -> Router {
+    let answers = slot.answers();
     router.layer(from_fn(move |request: Request, next: Next| {
         let busy = answers();
         async move {
@@ -97,22 +97,22 @@ async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certi
 /// Has each connection served beside the others, until it ends or has to go.
 async fn accept<F: Future<Output = ()> + Send + 'static>(
     listener: TcpListener,
-    serve: impl Fn(TcpStream, &Place) -> F,
+    serve: impl Fn(TcpStream, &PendingSlot) -> F,
 ) {
-    let lobby = Lobby::with_room(CONNECTIONS);
+    let pending = PendingConnections::with_room(CONNECTIONS);
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, from)) => {
-                let (place, crowded) = lobby.enter(from.ip());
-                if crowded {
+                let (slot, evicted) = pending.add(from.ip());
+                if evicted {
                     tracing::debug!(remote = %from, "too many connections for HTTP: one is closed");
                 }
-                let served = serve(stream, &place);
+                let served = serve(stream, &slot);
                 connections.spawn(async move {
                     tokio::select! {
-                        () = place.over.cancelled() => {}
+                        () = slot.over.cancelled() => {}
                         () = served => {}
                     }
                 });

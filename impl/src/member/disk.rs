@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::Member;
-use super::event::{Action, Answer, End};
+use super::event::{Action, End, StorageAnswer};
 use super::steps::Task;
 use crate::protocol::{Core, Input, Reason, Request, Role, Time};
 
@@ -62,7 +62,7 @@ impl Disk {
     }
 
     /// Whether it is asked now, if it is asked at all.
-    fn asks(&mut self, now: Time) -> bool {
+    fn probe_is_due(&mut self, now: Time) -> bool {
         let asks = self.stores && self.under_way.is_none() && now >= self.next;
         if asks {
             self.under_way = Some(UnderWay { since: now, saves: false });
@@ -83,18 +83,18 @@ impl<C: Core> Member<C> {
     /// was silent, as the storage did not answer, and has caught up, is to be told so once the
     /// others can have heard of it: they may have another. Whether the member goes on: not if a
     /// state is not durable.
-    pub(super) fn stored(&mut self, now: Time, answer: Answer) -> bool {
+    pub(super) fn on_storage_answer(&mut self, now: Time, answer: StorageAnswer) -> bool {
         let Some(UnderWay { saves, .. }) = self.disk.under_way.take() else { return true };
         match answer {
-            Answer::Failed(error) if !saves => self.disk.failure = Some(error),
-            Answer::Failed(_) | Answer::Gone => {
+            StorageAnswer::Failed(error) if !saves => self.disk.failure = Some(error),
+            StorageAnswer::Failed(_) | StorageAnswer::Gone => {
                 self.end(End::Failed);
                 return false;
             }
-            Answer::Done => {
+            StorageAnswer::Done => {
                 self.disk.failure = None;
                 if saves {
-                    self.unsaved.saved();
+                    self.unsaved.finish_save();
                 }
                 if !self.is_behind() && std::mem::take(&mut self.disk.withdrawn) {
                     self.resume = Some(now + self.disk.bound);
@@ -105,9 +105,9 @@ impl<C: Core> Member<C> {
     }
 
     /// Begins the next save, if the storage has nothing else to do.
-    pub(super) fn save_next(&mut self, now: Time) {
+    pub(super) fn begin_save(&mut self, now: Time) {
         if self.disk.under_way.is_none()
-            && let Some(state) = self.unsaved.begin()
+            && let Some(state) = self.unsaved.begin_save()
         {
             self.disk.under_way = Some(UnderWay { since: now, saves: true });
             self.actions.push(Action::Save(state));
@@ -115,43 +115,43 @@ impl<C: Core> Member<C> {
     }
 
     /// When the storage is to be looked at next.
-    pub(super) fn disk_deadline(&self, now: Time) -> Option<Time> {
+    pub(super) fn storage_deadline(&self, now: Time) -> Option<Time> {
         match self.disk.under_way {
             Some(work) => Some(work.since + self.disk.bound).filter(|&late| late > now),
-            None => (self.asks_disk() && self.disk.stores).then_some(self.disk.next),
+            None => (self.probes_storage() && self.disk.stores).then_some(self.disk.next),
         }
     }
 
-    fn asks_disk(&self) -> bool {
+    fn probes_storage(&self) -> bool {
         C::REQUESTS && (self.disk.stalled || self.leads())
     }
 
     /// A node whose storage does not answer in time, or fails, is not fit to lead: it could not
     /// even hand over durably. A leader yields at its next round if its protocol can. The node does
     /// not run until there is an answer.
-    pub(super) fn look_at_disk(&mut self, now: Time) {
-        self.todo.push_front(Task::Silence);
+    pub(super) fn check_storage(&mut self, now: Time) {
+        self.tasks.push_front(Task::CheckStall);
         let problem = self.disk.problem(now);
         if problem.is_some() != self.disk.stalled {
             self.disk.stalled = problem.is_some();
             self.actions.push(Action::Stalled(problem));
             if C::REQUESTS {
                 let fitness = self.fitness();
-                self.todo.push_front(Task::Step(fitness));
+                self.tasks.push_front(Task::Step(fitness));
             }
         }
     }
 
     /// The program of a leader is told at once if what the node says waits for a storage that does
     /// not answer. And it is time to ask the storage, or not.
-    pub(super) fn look_at_silence(&mut self, now: Time) {
+    pub(super) fn check_stall(&mut self, now: Time) {
         if self.is_silenced() && self.leads() {
-            if self.told.leads() {
+            if self.view.leads() {
                 self.announce(Role::Waiting, None, Reason::STORAGE_STALLED);
             }
             self.disk.withdrawn = true;
         }
-        if self.asks_disk() && self.disk.asks(now) {
+        if self.probes_storage() && self.disk.probe_is_due(now) {
             self.actions.push(Action::Probe);
         }
     }
@@ -168,7 +168,7 @@ impl<C: Core> Member<C> {
     }
 
     /// Why the node is not fit to lead.
-    pub(super) fn unfit(&self, reason: Reason) -> Reason {
+    pub(super) fn unfit_reason(&self, reason: Reason) -> Reason {
         match reason {
             Reason::UNFIT if self.disk.stalled => Reason::STORAGE_STALLED,
             reason => reason,

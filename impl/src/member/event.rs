@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::gate::Ask;
-use super::orders::{RequestError, What};
-use super::told::Told;
+use super::commands::{Command, RequestError};
+use super::gate::PreparationRequest;
+use super::view::ProgramView;
 use crate::protocol::{Core, Epoch, Lease, NodeId, Reason};
 
 /// Something that happens to a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<M> {
     /// It starts.
-    Boot,
+    Start,
     /// Time has passed. May come at any moment, and comes when a [wait](super::Member::wait) is
     /// over.
-    Woke,
+    Wake,
     /// A message arrives.
     Received {
         /// The node that sent it.
@@ -23,29 +23,29 @@ pub enum Event<M> {
         message: M,
     },
     /// A sign of life arrives.
-    Heard {
+    Heartbeat {
         /// The node that sent it.
         from: NodeId,
         /// Which run of it.
         incarnation: u64,
     },
     /// All that has arrived was handed over.
-    Idle {
+    Drained {
         /// The nodes whose processes are gone. It need not be known of any unless the member [looks
-        /// for](super::Member::looks_for_gone) such nodes.
+        /// for](super::Member::tracks_gone_nodes) such nodes.
         gone: BTreeSet<NodeId>,
     },
     /// The storage has answered. An answer that is there comes before anything else: it is not
     /// late, however late it is looked at.
-    Stored(Answer),
+    StorageAnswered(StorageAnswer),
     /// No work of the epoch that [ends](Action::EndWork) is under way.
     WorkEnded,
     /// The program asks for something.
-    Asked {
-        /// What the [answer](Action::Answer) has to name; no two questions have the same.
+    Command {
+        /// What the [answer](Action::Reply) has to name; no two questions have the same.
         ticket: u64,
         /// What it asks.
-        what: What,
+        command: Command,
     },
     /// It is to take part no longer.
     Stop,
@@ -53,7 +53,7 @@ pub enum Event<M> {
 
 /// What the storage answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum StorageAnswer {
     /// What was to be saved is durable; or, to a question, anything could be saved.
     Done,
     /// It is not, or nothing could be.
@@ -68,35 +68,35 @@ pub enum Action<D, M> {
     /// Sends a message. It may be lost.
     Send(NodeId, M),
     /// Sends a sign of life to all.
-    Beat,
-    /// Makes a state durable. The answer is an [`Event::Stored`]; until then the storage has
-    /// nothing else to do.
+    SendHeartbeat,
+    /// Makes a state durable. The answer is an [`Event::StorageAnswered`]; until then the storage
+    /// has nothing else to do.
     Save(D),
     /// Asks the storage whether anything could be saved; with the same answer.
     Probe,
     /// Tells the program which node leads from here on. If its own does, the program may do what
     /// only a leader may until the lease is over; if it does not, from before this is told.
-    Tell(Told),
+    Publish(ProgramView),
     /// Tells the program until when its own node leads.
-    Renew(Option<Lease>),
+    RenewLease(Option<Lease>),
     /// Asks the program to prepare itself for this leadership, or for none any more.
-    Prepare(Option<Ask>),
+    Prepare(Option<PreparationRequest>),
     /// Ends all work that is done under this epoch; none begins any more. Once none is under way,
     /// and at once if none is, the member is told by [`Event::WorkEnded`].
     EndWork(Epoch),
     /// Answers what was asked with this ticket: the node that is next, if there is one.
-    Answer(u64, Result<Option<NodeId>, RequestError>),
+    Reply(u64, Result<Option<NodeId>, RequestError>),
     /// Says that the storage does not answer, and why; or that it does again.
     Stalled(Option<String>),
     /// Writes a line to the log.
-    Log(Line),
+    Log(LogLine),
     /// Ends: the member takes part no longer.
     End(End),
 }
 
 /// A line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum LogLine {
     /// A message was ignored.
     Ignored {
         /// The node that sent it.
@@ -107,11 +107,11 @@ pub enum Line {
     /// A node that is watched was silent for too long.
     Silent(NodeId),
     /// The member waits no longer for so many nodes, which are gone.
-    InVain(usize),
+    WaitAbandoned(usize),
     /// It leads without its program, which cannot prepare itself, and cannot step down.
     Unprepared,
     /// The work of an epoch has not ended, and the lease is over.
-    WorkLeft(Epoch),
+    WorkUnfinished(Epoch),
     /// It leaves without its storage, which does not answer.
     Unsaved,
 }

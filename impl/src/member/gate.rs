@@ -5,12 +5,12 @@
 //! no other node leads. A program that cannot prepare itself refuses, and the node steps down.
 
 use super::Member;
-use super::event::{Action, Line};
+use super::event::{Action, LogLine};
 use crate::protocol::{Core, Epoch, Reason};
 
 /// What a program is asked: to prepare itself for a leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct PreparationRequest {
     /// How often the program was asked, with this one.
     pub number: u64,
     /// The epoch that the node leads, if its protocol has epochs.
@@ -26,7 +26,7 @@ pub(super) struct Gate {
     number: u64,
     state: State,
     /// What the program is asked now.
-    ask: Option<Ask>,
+    request: Option<PreparationRequest>,
 }
 
 /// What the program was told.
@@ -42,22 +42,26 @@ enum State {
 
 impl Gate {
     pub(super) fn new() -> Self {
-        Self { number: 0, state: State::Away, ask: None }
+        Self { number: 0, state: State::Away, request: None }
     }
 
     /// The node has come to lead, or leads the next epoch. Returns what the program is asked.
-    pub(super) fn approach(&mut self, epoch: Option<Epoch>, reason: Reason) -> Ask {
+    pub(super) fn request_preparation(
+        &mut self,
+        epoch: Option<Epoch>,
+        reason: Reason,
+    ) -> PreparationRequest {
         self.number += 1;
         self.state = State::Held(reason);
-        let ask = Ask { number: self.number, epoch, reason };
-        self.ask = Some(ask);
-        ask
+        let request = PreparationRequest { number: self.number, epoch, reason };
+        self.request = Some(request);
+        request
     }
 
     /// The node leads no longer. Whether the program was asked for something.
     pub(super) fn withdraw(&mut self) -> bool {
         self.state = State::Away;
-        self.ask.take().is_some()
+        self.request.take().is_some()
     }
 
     /// Whether the program is prepared.
@@ -66,7 +70,7 @@ impl Gate {
     }
 
     /// Whether the program prepares itself for what it was asked by this number.
-    fn is_held(&self, number: u64) -> bool {
+    fn is_preparing(&self, number: u64) -> bool {
         matches!(self.state, State::Held(_)) && self.number == number
     }
 
@@ -74,35 +78,35 @@ impl Gate {
     fn open(&mut self) -> Option<Reason> {
         let State::Held(reason) = self.state else { return None };
         self.state = State::Open;
-        self.ask = None;
+        self.request = None;
         Some(reason)
     }
 
     /// Whether this is the epoch for which the program was asked.
     pub(super) fn is_for(&self, epoch: Option<Epoch>) -> bool {
-        self.ask.is_none_or(|ask| ask.epoch == epoch)
+        self.request.is_none_or(|request| request.epoch == epoch)
     }
 }
 
 impl<C: Core> Member<C> {
     /// The program is prepared for what it was asked by this number. Returns why the node leads, if
     /// that is what it was asked last.
-    pub(super) fn open(&mut self, number: u64) -> Option<Reason> {
-        let gate = self.gate.as_mut().filter(|gate| gate.is_held(number));
+    pub(super) fn accept_preparation(&mut self, number: u64) -> Option<Reason> {
+        let gate = self.gate.as_mut().filter(|gate| gate.is_preparing(number));
         let reason = gate.and_then(Gate::open)?;
         self.actions.push(Action::Prepare(None));
         Some(reason)
     }
 
     /// The program cannot prepare itself. Whether the node steps down.
-    pub(super) fn gives_up(&mut self, number: u64) -> bool {
-        let Some(gate) = self.gate.as_mut().filter(|gate| gate.is_held(number)) else {
+    pub(super) fn refuse_preparation(&mut self, number: u64) -> bool {
+        let Some(gate) = self.gate.as_mut().filter(|gate| gate.is_preparing(number)) else {
             return false;
         };
-        gate.ask = None;
+        gate.request = None;
         self.actions.push(Action::Prepare(None));
         if !C::REQUESTS {
-            self.actions.push(Action::Log(Line::Unprepared));
+            self.actions.push(Action::Log(LogLine::Unprepared));
         }
         C::REQUESTS
     }

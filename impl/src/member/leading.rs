@@ -4,7 +4,7 @@
 use super::Member;
 use super::event::Action;
 use super::gate::Gate;
-use super::told::News;
+use super::view::ViewUpdate;
 use crate::protocol::{Core, Epoch, Event, Lease, NodeId, Reason, Role, Status, Time};
 
 impl<C: Core> Member<C> {
@@ -14,35 +14,35 @@ impl<C: Core> Member<C> {
     }
 
     /// The node has come to lead, and all before that is durable.
-    pub(super) fn come_to_lead(&mut self, now: Time, event: Event) {
+    pub(super) fn on_leadership_durable(&mut self, now: Time, event: Event) {
         let Event::RoleChanged { to, leader, reason, .. } = event else { return };
         if self.gate.is_some() {
-            self.change(to, leader, reason);
+            self.on_change(to, leader, reason);
         } else {
-            self.lead(now, reason);
+            self.announce_leadership(now, reason);
         }
     }
 
     /// Nothing but the time keeps the program from knowing that its node leads: it is told so, or
     /// once the others can have heard that, if the process stood still since.
-    pub(super) fn lead(&mut self, now: Time, reason: Reason) {
+    pub(super) fn announce_leadership(&mut self, now: Time, reason: Reason) {
         if self.resume.is_some_and(|resume| now < resume) {
-            self.untold = Some(reason);
+            self.unannounced = Some(reason);
             return;
         }
-        self.begin_anew();
+        self.cancel_announcement();
         let Status { role, leader, .. } = self.node.status();
         self.announce(role, leader, reason);
     }
 
     /// The node sees another role, leader or epoch. If there is a gate, its program is not told
     /// before it is prepared that it leads.
-    pub(super) fn change(&mut self, role: Role, leader: Option<NodeId>, reason: Reason) {
+    pub(super) fn on_change(&mut self, role: Role, leader: Option<NodeId>, reason: Reason) {
         let epoch = self.epoch(leader);
         match &mut self.gate {
             Some(gate) if role == Role::Leader => {
-                let ask = gate.approach(epoch, reason);
-                self.actions.push(Action::Prepare(Some(ask)));
+                let request = gate.request_preparation(epoch, reason);
+                self.actions.push(Action::Prepare(Some(request)));
                 self.announce(Role::Waiting, None, Reason::PREPARING);
             }
             gate => {
@@ -57,31 +57,31 @@ impl<C: Core> Member<C> {
     /// Tells the program what is so from now on.
     pub(super) fn announce(&mut self, role: Role, leader: Option<NodeId>, reason: Reason) {
         let (epoch, lease) = (self.epoch(leader), self.node.lease());
-        self.told.change(News { role, leader, epoch, lease, reason });
-        self.actions.push(Action::Tell(self.told));
-        self.lend();
+        self.view.apply(ViewUpdate { role, leader, epoch, lease, reason });
+        self.actions.push(Action::Publish(self.view));
+        self.record_work_epoch();
     }
 
     /// Tells the program until when its node leads.
     pub(super) fn renew(&mut self) {
-        if self.told.renew(self.node.lease()) {
-            self.actions.push(Action::Renew(self.told.lease()));
-            self.lend();
+        if self.view.renew(self.node.lease()) {
+            self.actions.push(Action::RenewLease(self.view.lease()));
+            self.record_work_epoch();
         }
     }
 
     /// Notes under which epoch the program may have work under way.
-    fn lend(&mut self) {
-        self.lent = self.told.lease().map(|lease| lease.epoch).or(self.lent);
+    fn record_work_epoch(&mut self) {
+        self.work_epoch = self.view.lease().map(|lease| lease.epoch).or(self.work_epoch);
     }
 
     /// The lease that the node has, if the program may have work under way under it.
-    pub(super) fn lent(&self) -> Option<Lease> {
-        self.node.lease().filter(|lease| self.lent == Some(lease.epoch))
+    pub(super) fn work_lease(&self) -> Option<Lease> {
+        self.node.lease().filter(|lease| self.work_epoch == Some(lease.epoch))
     }
 
     /// What the program may know of the epoch and the lease.
-    pub(super) fn publish(&mut self) {
+    pub(super) fn update_view(&mut self) {
         // Of its own epoch it is told when that is durable.
         if !self.leads() || !self.is_behind() {
             self.compare_epochs();
@@ -94,11 +94,11 @@ impl<C: Core> Member<C> {
         let epoch = self.node.epoch();
         if self.gate.as_ref().is_some_and(|gate| !gate.is_for(epoch)) {
             let Status { role, leader, .. } = self.node.status();
-            return self.change(role, leader, Reason::NEXT_EPOCH);
+            return self.on_change(role, leader, Reason::NEXT_EPOCH);
         }
-        let (role, leader) = (self.told.role(), self.told.leader());
-        if leader.is_some() && self.told.epoch() != self.epoch(leader) {
-            self.change(role, leader, Reason::NEXT_EPOCH);
+        let (role, leader) = (self.view.role(), self.view.leader());
+        if leader.is_some() && self.view.epoch() != self.epoch(leader) {
+            self.on_change(role, leader, Reason::NEXT_EPOCH);
         }
     }
 

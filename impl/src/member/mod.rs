@@ -15,43 +15,43 @@
 //!   that the node leads no longer, before anything else is handled; and it is not told that the
 //!   node leads before the others can have heard so, whatever had to wait meanwhile.
 //! - **Deadlines come next**, as for every [node](crate::protocol::Node).
-//! - **One leadership after the other.** The program is [told](Told) that its node leads, then that
-//!   it does not, then again that it does. Until when it may do what only a leader may is a part of
-//!   the same value, so that nothing else says so.
+//! - **One leadership after the other.** The program is [told](ProgramView) that its node leads,
+//!   then that it does not, then again that it does. Until when it may do what only a leader may is
+//!   a part of the same value, so that nothing else says so.
 //! - **Nothing leaves before it is durable**, and the program is not told before either that its
 //!   node leads. That it leads no longer waits for nothing.
 //! - **Work ends first.** A leadership that is given up before its lease is over is said to have
 //!   ended once the work of the program has.
 
+mod commands;
 mod disk;
 mod ends;
 mod event;
 mod gate;
 mod leading;
-mod orders;
 mod pause;
 mod peers;
 mod steps;
-mod told;
 mod unsaved;
+mod view;
 mod watch;
 mod work;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use self::commands::PendingReplies;
+pub use self::commands::{Command, RequestError};
 use self::disk::Disk;
 use self::ends::Stage;
-pub use self::event::{Action, Actions, Answer, End, Event, Line};
-pub use self::gate::Ask;
+pub use self::event::{Action, Actions, End, Event, LogLine, StorageAnswer};
 use self::gate::Gate;
-use self::orders::Waiting;
-pub use self::orders::{RequestError, What};
-use self::pause::Awake;
+pub use self::gate::PreparationRequest;
+use self::pause::PauseDetector;
 use self::steps::Task;
-pub(crate) use self::told::News;
-pub use self::told::Told;
 use self::unsaved::Unsaved;
+pub use self::view::ProgramView;
+pub(crate) use self::view::ViewUpdate;
 use self::watch::Watch;
 use crate::config::Detection;
 use crate::detector::Parameters;
@@ -105,33 +105,33 @@ pub struct Member<C: Core> {
     unsaved: Unsaved<C::Durable, C::Message>,
     disk: Disk,
     /// What the program was told last.
-    told: Told,
+    view: ProgramView,
     /// What keeps the program from knowing that the node leads before it is prepared.
     gate: Option<Gate>,
-    awake: Awake,
+    pause_detector: PauseDetector,
     /// It leads, and its program is not told so before then.
     resume: Option<Time>,
     /// Why it leads, if its program has not been told that yet for this reason alone.
-    untold: Option<Reason>,
+    unannounced: Option<Reason>,
     /// Whether the program says that the machine is fit to lead.
     healthy: bool,
     /// It leads, and is not to run again before that once it does not.
-    frozen: Option<Time>,
+    frozen_until: Option<Time>,
     /// None for protocols that detect failures by themselves.
     watch: Option<Watch>,
     /// The nodes whose processes are gone.
     gone: BTreeSet<NodeId>,
     wake: Option<Time>,
     /// The epoch of the last lease that the program knew.
-    lent: Option<Epoch>,
+    work_epoch: Option<Epoch>,
     /// The node gives up this lease, and waits until the work under it has ended.
     ending: Option<Lease>,
-    waiting: Waiting,
+    pending: PendingReplies,
     stage: Stage,
     /// What is to be done about what has happened.
-    todo: VecDeque<Task<C::Message>>,
+    tasks: VecDeque<Task<C::Message>>,
     /// What has happened while the member waited for work.
-    later: VecDeque<Event<C::Message>>,
+    deferred_events: VecDeque<Event<C::Message>>,
     actions: Actions<C>,
 }
 
@@ -143,25 +143,25 @@ impl<C: Core> Member<C> {
         let watch =
             detection.map(|(detection, parameters)| Watch::new(detection, *parameters, now));
         Self {
-            told: Told::nothing(node.status().id),
+            view: ProgramView::initial(node.status().id),
             node,
             unsaved: Unsaved::new(setup.lifetime, setup.members),
             disk: Disk::new(setup.stores, setup.bound, now),
             gate: setup.prepares.then(Gate::new),
-            awake: Awake::new(setup.silence, now),
+            pause_detector: PauseDetector::new(setup.silence, now),
             resume: None,
-            untold: None,
+            unannounced: None,
             healthy: true,
-            frozen: None,
+            frozen_until: None,
             watch,
             gone: BTreeSet::new(),
             wake: None,
-            lent: None,
+            work_epoch: None,
             ending: None,
-            waiting: Waiting::default(),
-            stage: Stage::TakesPart,
-            todo: VecDeque::new(),
-            later: VecDeque::new(),
+            pending: PendingReplies::default(),
+            stage: Stage::Running,
+            tasks: VecDeque::new(),
+            deferred_events: VecDeque::new(),
             actions: Vec::new(),
         }
     }
@@ -170,19 +170,19 @@ impl<C: Core> Member<C> {
     #[must_use]
     pub fn handle(&mut self, now: Time, event: Event<C::Message>) -> Actions<C> {
         match self.stage {
-            Stage::TakesPart | Stage::HandsOver => {
+            Stage::Running | Stage::HandingOver => {
                 // Before anything else: this is where a pause of the process is noticed.
-                self.look(now);
+                self.check_pause(now);
                 if self.awaits_work() {
                     self.wait_for_work(now, event);
                 } else {
-                    self.beat(now);
-                    self.plan(now, event);
+                    self.send_due_heartbeat(now);
+                    self.schedule(now, event);
                 }
-                self.go_on(now);
+                self.run_tasks(now);
             }
-            Stage::Closes { .. } => self.close_on(now, event),
-            Stage::Over => {}
+            Stage::Closing { .. } => self.handle_while_closing(now, event),
+            Stage::Ended => {}
         }
         std::mem::take(&mut self.actions)
     }
@@ -191,18 +191,18 @@ impl<C: Core> Member<C> {
     /// `now`; not at all if that is late.
     #[must_use]
     pub fn wait(&mut self, now: Time) -> Duration {
-        self.awake.waits(self.deadline(now)).since(now)
+        self.pause_detector.expect_wake(self.deadline(now)).since(now)
     }
 
     fn deadline(&self, now: Time) -> Option<Time> {
         match (self.stage, self.ending) {
-            (Stage::Over, _) => None,
-            (Stage::Closes { until, .. }, _) => Some(until),
+            (Stage::Ended, _) => None,
+            (Stage::Closing { until, .. }, _) => Some(until),
             (_, Some(lease)) => Some(lease.until),
             (_, None) => {
                 let watch = self.watch.as_ref().map(Watch::deadline);
-                let next = self.wake.into_iter().chain(watch).chain(self.resumes());
-                next.chain(self.disk_deadline(now)).min()
+                let next = self.wake.into_iter().chain(watch).chain(self.resume_deadline());
+                next.chain(self.storage_deadline(now)).min()
             }
         }
     }
@@ -221,8 +221,8 @@ impl<C: Core> Member<C> {
 
     /// Returns what the program was told last.
     #[must_use]
-    pub fn told(&self) -> &Told {
-        &self.told
+    pub fn view(&self) -> &ProgramView {
+        &self.view
     }
 }
 

@@ -9,16 +9,16 @@ use crate::protocol::{Core, Input, Reason, Role, Status, Time};
 
 /// When the member ran last, and when it was to run again.
 #[derive(Debug)]
-pub(super) struct Awake {
+pub(super) struct PauseDetector {
     /// For how long a leader may do nothing.
     silence: Duration,
-    looked: Time,
+    last_run: Time,
     due: Time,
 }
 
-impl Awake {
+impl PauseDetector {
     pub(super) fn new(silence: Duration, now: Time) -> Self {
-        Self { silence, looked: now, due: now }
+        Self { silence, last_run: now, due: now }
     }
 
     /// For how long a leader may do nothing.
@@ -29,17 +29,17 @@ impl Awake {
     /// The member waits until its deadline, and for no longer than a process sleeps. That counts
     /// from when it ran last: a process may stand still before it begins to wait as well. Returns
     /// when the wait is over.
-    pub(super) fn waits(&mut self, deadline: Option<Time>) -> Time {
-        let longest = self.looked + LONGEST_SLEEP;
+    pub(super) fn expect_wake(&mut self, deadline: Option<Time>) -> Time {
+        let longest = self.last_run + LONGEST_SLEEP;
         self.due = deadline.map_or(longest, |deadline| deadline.min(longest));
         self.due
     }
 
     /// The member runs. Whether it did nothing for longer than it may, which is no wait that it
     /// chose itself.
-    pub(super) fn runs(&mut self, now: Time) -> bool {
-        let (gap, late) = (now.since(self.looked), now.since(self.due));
-        self.looked = now;
+    pub(super) fn check(&mut self, now: Time) -> bool {
+        let (gap, late) = (now.since(self.last_run), now.since(self.due));
+        self.last_run = now;
         gap >= self.silence && late >= self.silence / 2
     }
 }
@@ -49,25 +49,25 @@ impl<C: Core> Member<C> {
     /// not tell this node: its program is told that it leads no longer. If the node leads still
     /// when the others have had the time to hear so, its program is told that. So it is if it has
     /// not been told yet that the node leads, as that waits for the storage, or for the program.
-    pub(super) fn look(&mut self, now: Time) {
-        if self.awake.runs(now) {
-            if self.told.leads() {
+    pub(super) fn check_pause(&mut self, now: Time) {
+        if self.pause_detector.check(now) {
+            if self.view.leads() {
                 self.announce(Role::Waiting, None, Reason::PAUSED);
             }
-            self.resume = self.leads().then_some(now + self.awake.silence());
+            self.resume = self.leads().then_some(now + self.pause_detector.silence());
         }
         if self.may_resume(now) {
             // Its deadlines come first.
-            self.todo.push_back(Task::Step(Input::Wake));
-            self.todo.push_back(Task::Resume);
+            self.tasks.push_back(Task::Step(Input::Wake));
+            self.tasks.push_back(Task::Resume);
         }
     }
 
     /// Tells the program that its node leads still, if it does.
     pub(super) fn resume(&mut self, now: Time) {
         if self.may_resume(now) {
-            let reason = self.untold.unwrap_or(Reason::RESUMED);
-            self.begin_anew();
+            let reason = self.unannounced.unwrap_or(Reason::RESUMED);
+            self.cancel_announcement();
             if self.leads() && self.is_prepared() {
                 let Status { role, leader, .. } = self.node.status();
                 self.announce(role, leader, reason);
@@ -76,18 +76,18 @@ impl<C: Core> Member<C> {
     }
 
     fn may_resume(&self, now: Time) -> bool {
-        self.resumes().is_some_and(|resume| resume <= now)
+        self.resume_deadline().is_some_and(|resume| resume <= now)
     }
 
     /// When its program is told that it leads still: not before the others can be.
-    pub(super) fn resumes(&self) -> Option<Time> {
+    pub(super) fn resume_deadline(&self) -> Option<Time> {
         self.resume.filter(|_| !self.is_behind())
     }
 
     /// Whatever the program was to be told later on, it is told something else.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn cancel_announcement(&mut self) {
         self.resume = None;
-        self.untold = None;
+        self.unannounced = None;
         self.disk.withdrawn = false;
     }
 }

@@ -1,13 +1,13 @@
 //! What a member decides, on a clock of the tests' own: without a loop, a runtime, or a disk.
 
+mod commands;
 mod disk;
 mod ends;
 mod gate;
 mod leading;
-mod orders;
 mod pause;
 mod peers;
-mod told;
+mod view;
 mod work;
 
 use super::*;
@@ -19,13 +19,13 @@ use crate::protocol::{Input, Members, Output, Role};
 /// For tests elsewhere too: what no event says.
 impl<C: Core> Member<C> {
     /// The node gets this input next.
-    pub(crate) fn put(&mut self, input: Input<C::Message>) {
-        self.todo.push_back(Task::Step(input));
+    pub(crate) fn push_input(&mut self, input: Input<C::Message>) {
+        self.tasks.push_back(Task::Step(input));
     }
 
     /// The node saves this state next, whatever its core saves.
-    fn put_state(&mut self, now: Time, state: C::Durable) {
-        assert_eq!(self.unsaved.sort(now, Output::Persist(state)), None);
+    fn push_state(&mut self, now: Time, state: C::Durable) {
+        assert_eq!(self.unsaved.push(now, Output::Persist(state)), None);
     }
 }
 
@@ -66,7 +66,7 @@ impl<C: Core> Run<C> {
         let Ok(node) = Node::<C>::new(config, None, 0) else { panic!("a valid configuration") };
         let now = Time::ZERO + ms(1_000);
         let mut run = Self { member: Member::new(node, setup, now), now, works: false };
-        run.take(Event::Boot);
+        run.take(Event::Start);
         run
     }
 
@@ -80,7 +80,7 @@ impl<C: Core> Run<C> {
     }
 
     fn wake(&mut self) -> Actions<C> {
-        self.take(Event::Woke)
+        self.take(Event::Wake)
     }
 
     fn hears(&mut self, from: u16, message: C::Message) -> Actions<C> {
@@ -89,7 +89,7 @@ impl<C: Core> Run<C> {
 
     /// The storage has done what it was asked.
     fn saved(&mut self) -> Actions<C> {
-        self.take(Event::Stored(Answer::Done))
+        self.take(Event::StorageAnswered(StorageAnswer::Done))
     }
 
     /// Everything is saved.
@@ -102,8 +102,8 @@ impl<C: Core> Run<C> {
     }
 
     /// Something is asked, with this ticket.
-    fn asks(&mut self, ticket: u64, what: What) -> Actions<C> {
-        self.take(Event::Asked { ticket, what })
+    fn asks(&mut self, ticket: u64, command: Command) -> Actions<C> {
+        self.take(Event::Command { ticket, command })
     }
 
     /// Lets so much time pass, in which the process runs as a loop does.
@@ -114,7 +114,7 @@ impl<C: Core> Run<C> {
             self.now = (self.now + longest).min(end);
             done.extend(self.wake());
             if !self.member.awaits_work() && !self.member.leaves() {
-                done.extend(self.take(Event::Idle { gone: BTreeSet::new() }));
+                done.extend(self.take(Event::Drained { gone: BTreeSet::new() }));
             }
         }
         done
@@ -131,16 +131,16 @@ impl<C: Core> Run<C> {
     }
 
     fn leads(&self) -> bool {
-        self.member.told().leads()
+        self.member.view().leads()
     }
 
     /// Until when the program may do what only a leader may.
     fn until(&self) -> Option<Time> {
-        self.member.told().lease().map(|lease| lease.until)
+        self.member.view().lease().map(|lease| lease.until)
     }
 
     fn reason(&self) -> &'static str {
-        self.member.told().reason().map_or("none", Reason::name)
+        self.member.view().reason().map_or("none", Reason::name)
     }
 }
 
@@ -199,7 +199,7 @@ fn unsaved_leader(setup: &Setup) -> Run<GarciaMolina> {
 /// What is told, and why.
 fn tells<D, M>(done: &[Action<D, M>]) -> Vec<(Role, &'static str)> {
     let tell = |action: &Action<D, M>| match action {
-        Action::Tell(told) => Some((told.role(), told.reason().map_or("none", Reason::name))),
+        Action::Publish(view) => Some((view.role(), view.reason().map_or("none", Reason::name))),
         _ => None,
     };
     done.iter().filter_map(tell).collect()
@@ -217,7 +217,7 @@ fn sent<D, M: Copy>(done: &[Action<D, M>]) -> Vec<(u16, M)> {
 /// What is answered.
 fn answers<D, M>(done: &[Action<D, M>]) -> Vec<(u64, Result<Option<NodeId>, RequestError>)> {
     let answer = |action: &Action<D, M>| match action {
-        Action::Answer(ticket, answer) => Some((*ticket, answer.clone())),
+        Action::Reply(ticket, answer) => Some((*ticket, answer.clone())),
         _ => None,
     };
     done.iter().filter_map(answer).collect()

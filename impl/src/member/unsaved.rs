@@ -19,7 +19,7 @@ const LONGEST: usize = 1_024;
 
 /// Something that comes after a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step<M> {
+pub(super) enum Deferred<M> {
     /// To send a message.
     Send(NodeId, M),
     /// To tell the program that the node leads.
@@ -28,24 +28,24 @@ pub(super) enum Step<M> {
 
 /// Something that waits for no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Now {
+pub(super) enum Immediate {
     /// To tell the program what is no promise.
-    Tell(Event),
+    Report(Event),
     /// To wake the node then, as [`Output::WakeAt`] says.
     WakeAt(Option<Time>),
 }
 
 /// Steps in their order, and since when each waits.
-type Steps<M> = VecDeque<(Time, Step<M>)>;
+type Steps<M> = VecDeque<(Time, Deferred<M>)>;
 
 /// What waits for the storage. A loop around a [node](crate::protocol::Node)
 ///
-/// 1. hands [everything that it puts out](Unsaved::sort) over, and does at once what is due at
+/// 1. hands [everything that it puts out](Unsaved::push) over, and does at once what is due at
 ///    once;
 /// 2. then does what is [next](Unsaved::next), one step after the other, until there is none;
-/// 3. then [begins](Unsaved::begin) to save a state, if there is one;
-/// 4. and when that [is saved](Unsaved::saved), lets the node look at its deadlines, and goes on at
-///    1.
+/// 3. then [begins](Unsaved::begin_save) to save a state, if there is one;
+/// 4. and when that [is saved](Unsaved::finish_save), lets the node look at its deadlines, and goes
+///    on at 1.
 #[derive(Debug)]
 pub(super) struct Unsaved<D, M> {
     /// Whether a state is being saved.
@@ -74,27 +74,27 @@ impl<D, M> Unsaved<D, M> {
     /// The node wants this done, after all that it wanted before. What is to be done at once is
     /// returned. Nothing has to be durable for the loss of a leadership, and a disk may take its
     /// time; that the node leads is told when all before it is durable.
-    pub(super) fn sort(&mut self, now: Time, output: Output<D, M>) -> Option<Now> {
+    pub(super) fn push(&mut self, now: Time, output: Output<D, M>) -> Option<Immediate> {
         match output {
             Output::Persist(state) => self.state = Some(state),
-            Output::Send { to, message } => self.add(now, Step::Send(to, message)),
+            Output::Send { to, message } => self.add(now, Deferred::Send(to, message)),
             Output::Event(event @ Event::RoleChanged { to: Role::Leader, .. }) => {
-                self.add(now, Step::Lead(event));
+                self.add(now, Deferred::Lead(event));
             }
             Output::Event(event) => {
                 if matches!(event, Event::RoleChanged { .. }) {
-                    self.lost();
+                    self.cancel_leadership();
                 }
-                return Some(Now::Tell(event));
+                return Some(Immediate::Report(event));
             }
-            Output::WakeAt(wake) => return Some(Now::WakeAt(wake)),
+            Output::WakeAt(wake) => return Some(Immediate::WakeAt(wake)),
         }
         None
     }
 
-    fn add(&mut self, now: Time, step: Step<M>) {
+    fn add(&mut self, now: Time, step: Deferred<M>) {
         let steps = if self.state.is_some() { &mut self.behind } else { &mut self.ready };
-        let is_message = |(_, step): &(Time, Step<M>)| matches!(step, Step::Send(..));
+        let is_message = |(_, step): &(Time, Deferred<M>)| matches!(step, Deferred::Send(..));
         while let Some(oldest) = steps.iter().position(is_message)
             && (steps.len() >= self.longest || now.since(steps[oldest].0) > self.lifetime)
         {
@@ -104,21 +104,21 @@ impl<D, M> Unsaved<D, M> {
     }
 
     /// The node leads no longer: its program is not told that it came to.
-    pub(super) fn lost(&mut self) {
+    pub(super) fn cancel_leadership(&mut self) {
         for steps in [&mut self.ready, &mut self.behind] {
-            steps.retain(|(_, step)| !matches!(step, Step::Lead(_)));
+            steps.retain(|(_, step)| !matches!(step, Deferred::Lead(_)));
         }
     }
 
     /// What is to be done next; nothing while a state is under way. A message that is too old to be
     /// of use is left out.
-    pub(super) fn next(&mut self, now: Time) -> Option<Step<M>> {
+    pub(super) fn next(&mut self, now: Time) -> Option<Deferred<M>> {
         if self.under_way {
             return None;
         }
         loop {
             match self.ready.pop_front()? {
-                (since, Step::Send(..)) if now.since(since) > self.lifetime => {}
+                (since, Deferred::Send(..)) if now.since(since) > self.lifetime => {}
                 (_, step) => return Some(step),
             }
         }
@@ -126,7 +126,7 @@ impl<D, M> Unsaved<D, M> {
 
     /// The state to save now, if one waits and none is under way. Nothing may be left to do
     /// [next](Unsaved::next) before that.
-    pub(super) fn begin(&mut self) -> Option<D> {
+    pub(super) fn begin_save(&mut self) -> Option<D> {
         let state = self.state.take_if(|_| !self.under_way)?;
         self.under_way = true;
         self.ready.append(&mut self.behind);
@@ -134,7 +134,7 @@ impl<D, M> Unsaved<D, M> {
     }
 
     /// The state that was under way is durable.
-    pub(super) fn saved(&mut self) {
+    pub(super) fn finish_save(&mut self) {
         self.under_way = false;
     }
 

@@ -31,10 +31,10 @@ pub(super) struct Watch {
     /// A node that is never heard is suspected from here on.
     started: Time,
     /// When this node was seen running last.
-    awake: Time,
+    last_run: Time,
     /// No report comes before.
-    quiet: Time,
-    next_beat: Time,
+    no_report_before: Time,
+    next_heartbeat: Time,
 }
 
 /// One run of another member.
@@ -52,28 +52,28 @@ impl Watch {
             members: BTreeMap::new(),
             watched: BTreeMap::new(),
             started: now + detection.start,
-            awake: now,
-            quiet: now,
-            next_beat: now,
+            last_run: now,
+            no_report_before: now,
+            next_heartbeat: now,
         }
     }
 
     /// The process runs at `now`. True if a heartbeat is to be sent.
-    pub(super) fn beats(&mut self, now: Time) -> bool {
+    pub(super) fn is_heartbeat_due(&mut self, now: Time) -> bool {
         // It wakes up for every heartbeat of its own at the latest.
-        if now.since(self.awake) > self.heartbeat * 2 {
-            self.quiet = now + self.heartbeat;
+        if now.since(self.last_run) > self.heartbeat * 2 {
+            self.no_report_before = now + self.heartbeat;
         }
-        self.awake = now;
-        let due = now >= self.next_beat;
+        self.last_run = now;
+        let due = now >= self.next_heartbeat;
         if due {
-            self.next_beat = now + self.heartbeat;
+            self.next_heartbeat = now + self.heartbeat;
         }
         due
     }
 
     /// A heartbeat arrives.
-    pub(super) fn heard(&mut self, from: NodeId, incarnation: u64, now: Time) {
+    pub(super) fn on_heartbeat(&mut self, from: NodeId, incarnation: u64, now: Time) {
         let new = || Peer { incarnation, detector: self.parameters.watch(now) };
         let member = self.members.entry(from).or_insert_with(new);
         if member.incarnation != incarnation {
@@ -83,7 +83,7 @@ impl Watch {
     }
 
     /// The core has these nodes watched now.
-    pub(super) fn look(&mut self, listed: impl Iterator<Item = NodeId>, now: Time) {
+    pub(super) fn set_watched(&mut self, listed: impl Iterator<Item = NodeId>, now: Time) {
         let before = std::mem::take(&mut self.watched);
         let since = |node| (node, before.get(&node).copied().unwrap_or(now));
         self.watched = listed.map(since).collect();
@@ -96,7 +96,7 @@ impl Watch {
         is_gone: impl Fn(NodeId) -> bool,
     ) -> Option<NodeId> {
         let due = |(&node, &earliest): (&NodeId, &Time)| {
-            let early = is_gone(node).then(|| earliest.max(self.quiet));
+            let early = is_gone(node).then(|| earliest.max(self.no_report_before));
             early.unwrap_or_else(|| self.due(node, earliest)) <= now
         };
         let (&node, _) = self.watched.iter().find(|&(node, earliest)| due((node, earliest)))?;
@@ -107,13 +107,13 @@ impl Watch {
     /// When to look again, at the latest.
     pub(super) fn deadline(&self) -> Time {
         let due = self.watched.iter().map(|(&node, &earliest)| self.due(node, earliest));
-        due.fold(self.next_beat, Time::min)
+        due.fold(self.next_heartbeat, Time::min)
     }
 
     /// When a watched node is reported if nothing is heard before.
     fn due(&self, node: NodeId, earliest: Time) -> Time {
         let silent = self.members.get(&node).map(|member| member.detector.deadline());
-        silent.unwrap_or(self.started).max(earliest).max(self.quiet)
+        silent.unwrap_or(self.started).max(earliest).max(self.no_report_before)
     }
 }
 

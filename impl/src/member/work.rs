@@ -6,7 +6,7 @@
 //! guard is valid, and no node needs to be told anything.
 
 use super::Member;
-use super::event::{Action, Event, Line};
+use super::event::{Action, Event, LogLine};
 use super::steps::Task;
 use crate::protocol::{Core, Lease, Time};
 
@@ -22,7 +22,7 @@ impl<C: Core> Member<C> {
     /// that.
     pub(super) fn end_work(&mut self, lease: Lease) {
         self.ending = Some(lease);
-        self.todo.retain(|task| !matches!(task, Task::Suspect | Task::Forget(_)));
+        self.tasks.retain(|task| !matches!(task, Task::Suspect | Task::AbandonWaits(_)));
         self.actions.push(Action::EndWork(lease.epoch));
     }
 
@@ -33,16 +33,16 @@ impl<C: Core> Member<C> {
         match event {
             Event::WorkEnded => {}
             event => {
-                if !matches!(event, Event::Woke) {
-                    self.later.push_back(event);
+                if !matches!(event, Event::Wake) {
+                    self.deferred_events.push_back(event);
                 }
                 if now < lease.until {
                     return;
                 }
-                self.actions.push(Action::Log(Line::WorkLeft(lease.epoch)));
+                self.actions.push(Action::Log(LogLine::WorkUnfinished(lease.epoch)));
             }
         }
         self.ending = None;
-        self.follow(now);
+        self.drain_outputs(now);
     }
 }

@@ -58,13 +58,13 @@ pub enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// Candidate: for an `Ok`, `T_elec` long.
-    Elec,
+    Election,
     /// Waiting: for a `Coordinator`, `T_coord` long.
-    Coord,
+    Coordinator,
     /// Follower: for the leader's next claim.
     Watch,
     /// Leader: until its next claim is due.
-    Beat,
+    Heartbeat,
 }
 
 const HIGHEST_ID: Reason = Reason::new("highest_id", "no configured id is higher");
@@ -99,7 +99,7 @@ impl Bully {
         }
         self.change(cx, State::Candidate, reason);
         cx.send_all(higher, Message::Election);
-        cx.arm(Timer::Elec);
+        cx.arm(Timer::Election);
     }
 
     /// `ELECTION` from a lower node is answered with `OK`. A leader has won its own: it says so. A
@@ -116,7 +116,7 @@ impl Bully {
     fn on_ok(&mut self, cx: &mut Context<'_, Self>) {
         if self.state == State::Candidate {
             self.change(cx, State::Waiting, ANSWERED);
-            cx.arm(Timer::Coord);
+            cx.arm(Timer::Coordinator);
         }
     }
 
@@ -141,7 +141,7 @@ impl Bully {
     fn claim(cx: &mut Context<'_, Self>) {
         let lower = cx.config().members.below(cx.id());
         cx.send_all(lower, Message::Coordinator);
-        cx.arm(Timer::Beat);
+        cx.arm(Timer::Heartbeat);
     }
 
     /// The only place where the state is written. A new role waits for nothing of the old one.
@@ -154,7 +154,8 @@ impl Bully {
 
 impl Core for Bully {
     const NAME: &'static str = "bully";
-    const TIMERS: &'static [Timer] = &[Timer::Elec, Timer::Coord, Timer::Watch, Timer::Beat];
+    const TIMERS: &'static [Timer] =
+        &[Timer::Election, Timer::Coordinator, Timer::Watch, Timer::Heartbeat];
     type Config = Config;
     type Error = SettingsError;
     type Durable = Nothing;
@@ -168,10 +169,10 @@ impl Core for Bully {
 
     fn period(config: &Config, timer: Timer) -> Duration {
         match timer {
-            Timer::Elec => config.timing.election,
-            Timer::Coord => config.timing.coordinator,
+            Timer::Election => config.timing.election,
+            Timer::Coordinator => config.timing.coordinator,
             Timer::Watch => config.timing.watch,
-            Timer::Beat => config.timing.heartbeat,
+            Timer::Heartbeat => config.timing.heartbeat,
         }
     }
 
@@ -214,15 +215,15 @@ impl Core for Bully {
         }
     }
 
-    /// `Elec`: no node answered, so none is higher, and this one leads. `Coord`: no node won, so
-    /// there is another election. `Watch`: the leader has failed, so there is an election. `Beat`:
-    /// the claim is repeated.
+    /// `Election`: no node answered, so none is higher, and this one leads. `Coordinator`: no node
+    /// won, so there is another election. `Watch`: the leader has failed, so there is an election.
+    /// `Heartbeat`: the claim is repeated.
     fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         match timer {
-            Timer::Elec => self.lead(cx, UNANSWERED),
-            Timer::Coord => self.start_election(cx, Reason::NO_WINNER),
+            Timer::Election => self.lead(cx, UNANSWERED),
+            Timer::Coordinator => self.start_election(cx, Reason::NO_WINNER),
             Timer::Watch => self.start_election(cx, Reason::LEADER_SILENT),
-            Timer::Beat => Self::claim(cx),
+            Timer::Heartbeat => Self::claim(cx),
         }
     }
 
@@ -230,8 +231,8 @@ impl Core for Bully {
         let higher = || config.members.above(config.id).to_vec();
         match self.state {
             State::Follower { leader } => Some((Timer::Watch, vec![leader])),
-            State::Candidate => Some((Timer::Elec, higher())),
-            State::Waiting => Some((Timer::Coord, higher())),
+            State::Candidate => Some((Timer::Election, higher())),
+            State::Waiting => Some((Timer::Coordinator, higher())),
             State::Leader => None,
         }
     }

@@ -30,7 +30,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ring::{
-    Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
+    Config, Error, LOWER_CLAIMS, Lap, RingCore, RingMessage, RingState, State, Timer, UNKNOWN_ID,
 };
 use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 
@@ -45,7 +45,7 @@ pub enum Message {
     Ack(Lap),
 }
 
-impl Carried for Message {
+impl RingMessage for Message {
     fn lap(&self) -> Option<Lap> {
         match *self {
             Self::Election(id) => Some(Lap::Election(id)),
@@ -66,7 +66,7 @@ const CAME_ROUND: Reason = Reason::new("came_round", "the node's own id complete
 /// One node of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
-    place: Place<Message>,
+    ring: RingState<Message>,
 }
 
 /// The rules, one function for each event.
@@ -76,16 +76,16 @@ impl ChangRoberts {
     /// members: none that is up is higher, unless one has been heard of since.
     fn on_election(&mut self, cx: &mut Context<'_, Self>, candidate: NodeId) {
         let me = cx.id();
-        match self.place.state {
+        match self.ring.state {
             _ if candidate > me => {
-                self.place.change(cx, State::Waiting, GAVE_WAY);
-                self.place.hand_on(cx, Message::Election(candidate));
+                self.ring.change(cx, State::Waiting, GAVE_WAY);
+                self.ring.hand_on(cx, Message::Election(candidate));
             }
             State::Follower { .. } | State::Leader if candidate < me => {
                 self.start_election(cx, CHALLENGED);
             }
             State::Candidate if candidate == me => {
-                self.place.change(cx, State::Leader, CAME_ROUND);
+                self.ring.change(cx, State::Leader, CAME_ROUND);
                 self.claim(cx);
             }
             _ => {}
@@ -98,9 +98,9 @@ impl ChangRoberts {
     fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
         let me = cx.id();
         if leader > me {
-            self.place.change(cx, State::Follower { leader: Some(leader) }, Reason::CLAIMED);
-            self.place.hand_on(cx, Message::Coordinator(leader));
-        } else if leader < me && self.place.state != State::Candidate {
+            self.ring.change(cx, State::Follower { leader: Some(leader) }, Reason::CLAIMED);
+            self.ring.hand_on(cx, Message::Coordinator(leader));
+        } else if leader < me && self.ring.state != State::Candidate {
             self.start_election(cx, LOWER_CLAIMS);
         }
     }
@@ -109,23 +109,23 @@ impl ChangRoberts {
     /// should be.
     #[must_use]
     pub fn unacknowledged(&self) -> &[(NodeId, Message)] {
-        self.place.kept()
+        self.ring.kept()
     }
 }
 
-impl OnRing for ChangRoberts {
-    fn place(&mut self) -> &mut Place<Message> {
-        &mut self.place
+impl RingCore for ChangRoberts {
+    fn ring(&mut self) -> &mut RingState<Message> {
+        &mut self.ring
     }
 
     /// A node sends its own id round.
     fn start_election(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
-        self.place.change(cx, State::Candidate, reason);
-        self.place.hand_on(cx, Message::Election(cx.id()));
+        self.ring.change(cx, State::Candidate, reason);
+        self.ring.hand_on(cx, Message::Election(cx.id()));
     }
 
     fn claim(&mut self, cx: &mut Context<'_, Self>) {
-        self.place.hand_on(cx, Message::Coordinator(cx.id()));
+        self.ring.hand_on(cx, Message::Coordinator(cx.id()));
     }
 }
 
@@ -165,7 +165,7 @@ impl Core for ChangRoberts {
     }
 
     fn boot(cx: &mut Context<'_, Self>, _: Option<Nothing>, _: u64) -> Self {
-        Self { place: Place::listening(cx) }
+        Self { ring: RingState::listening(cx) }
     }
 
     /// A message is believed only if it names a member.
@@ -183,7 +183,7 @@ impl Core for ChangRoberts {
         match message {
             Message::Election(candidate) => self.on_election(cx, candidate),
             Message::Coordinator(leader) => self.on_coordinator(cx, leader),
-            Message::Ack(lap) => self.place.acknowledged(cx, lap),
+            Message::Ack(lap) => self.ring.acknowledged(cx, lap),
         }
     }
 
@@ -192,7 +192,7 @@ impl Core for ChangRoberts {
     }
 
     fn belief(&self, config: &Config) -> Belief {
-        self.place.belief(config)
+        self.ring.belief(config)
     }
 }
 

@@ -246,7 +246,7 @@ impl<K: Kind> Commit<K> {
         cx.persist(record);
     }
 
-    fn say_to_all(cx: &mut Context<'_, Self>, message: Message) {
+    fn broadcast(cx: &mut Context<'_, Self>, message: Message) {
         let me = cx.id();
         let others: Vec<_> =
             cx.config().election.members.iter().filter(|&other| other != me).collect();
@@ -257,10 +257,10 @@ impl<K: Kind> Commit<K> {
 impl<K: Kind> Core for Commit<K> {
     const NAME: &'static str = K::NAME;
     const TIMERS: &'static [Timer] = &[
-        Timer::Election(bully::Timer::Elec),
-        Timer::Election(bully::Timer::Coord),
+        Timer::Election(bully::Timer::Election),
+        Timer::Election(bully::Timer::Coordinator),
         Timer::Election(bully::Timer::Watch),
-        Timer::Election(bully::Timer::Beat),
+        Timer::Election(bully::Timer::Heartbeat),
         Timer::Begin,
         Timer::Answers,
         Timer::Word,

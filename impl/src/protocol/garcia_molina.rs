@@ -83,9 +83,9 @@ pub struct Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// For the answer to the call that it made.
-    Call,
+    Answer,
     /// Until no answer can come to what it called before it restarted.
-    Restart,
+    Recovery,
     /// For a sign of its coordinator.
     Silence,
     /// For a higher node to halt it, or for the one that halted it to go on.
@@ -149,7 +149,7 @@ pub struct GarciaMolina {
 impl Core for GarciaMolina {
     const NAME: &'static str = "garcia-molina";
     const TIMERS: &'static [Timer] =
-        &[Timer::Call, Timer::Restart, Timer::Silence, Timer::Election, Timer::Check];
+        &[Timer::Answer, Timer::Recovery, Timer::Silence, Timer::Election, Timer::Check];
     type Config = Config;
     type Error = SettingsError;
     type Durable = Computed;
@@ -163,7 +163,7 @@ impl Core for GarciaMolina {
 
     fn period(config: &Config, timer: Timer) -> Duration {
         match timer {
-            Timer::Call | Timer::Restart => config.timing.call,
+            Timer::Answer | Timer::Recovery => config.timing.call,
             Timer::Silence => config.timing.silence,
             Timer::Election => config.timing.election,
             Timer::Check => config.timing.check,
@@ -195,7 +195,7 @@ impl Core for GarciaMolina {
     /// A node that restarts starts an election, once no answer to an earlier call can come.
     fn boot(cx: &mut Context<'_, Self>, computed: Option<Computed>, _: u64) -> Self {
         cx.because(Reason::BOOTED);
-        cx.arm(Timer::Restart);
+        cx.arm(Timer::Recovery);
         Self {
             phase: Phase::Down,
             coordinator: None,
@@ -229,8 +229,8 @@ impl Core for GarciaMolina {
     fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         let me = cx.id();
         match timer {
-            Timer::Call => self.on_unanswered(cx),
-            Timer::Restart => self.ask(cx, me),
+            Timer::Answer => self.on_unanswered(cx),
+            Timer::Recovery => self.ask(cx, me),
             Timer::Silence => self.on_quiet(cx, Reason::LEADER_SILENT),
             Timer::Election => self.on_quiet(cx, Reason::NO_WINNER),
             Timer::Check => self.check(cx, None),

@@ -83,7 +83,7 @@ pub enum Timer {
     /// Handing out the task: for those who have it to say so.
     Ready,
     /// Member: for a sign of its coordinator.
-    Silence,
+    Watch,
     /// Member: for the coordinator's answer.
     There,
 }
@@ -229,7 +229,7 @@ impl Invitation {
         }
         self.group = group;
         self.change(cx, State::Joining, INVITED);
-        cx.arm(Timer::Silence);
+        cx.arm(Timer::Watch);
         cx.send(group.coordinator, Message::Accept(group));
     }
 
@@ -310,7 +310,7 @@ impl Invitation {
     fn on_here(&mut self, cx: &mut Context<'_, Self>, group: GroupNumber) {
         if cx.armed(Timer::There).is_some() && self.group == group {
             cx.cancel(Timer::There);
-            cx.arm(Timer::Silence);
+            cx.arm(Timer::Watch);
         }
     }
 
@@ -348,7 +348,7 @@ impl Invitation {
 
     /// Speaks of a group: its coordinator, a node that speaks to it, or one that passes an
     /// invitation on.
-    fn credible(cx: &Context<'_, Self>, from: NodeId, message: Message) -> bool {
+    fn is_credible(cx: &Context<'_, Self>, from: NodeId, message: Message) -> bool {
         let Config { id: me, members, .. } = cx.config();
         match message {
             Message::AreYouCoordinator | Message::IAm => true,
@@ -393,7 +393,7 @@ impl Core for Invitation {
         Timer::Delay,
         Timer::Accepts,
         Timer::Ready,
-        Timer::Silence,
+        Timer::Watch,
         Timer::There,
     ];
     type Config = Config;
@@ -413,7 +413,7 @@ impl Core for Invitation {
             Timer::Answers | Timer::Ready | Timer::There => config.timing.answer,
             Timer::Delay => config.timing.delay,
             Timer::Accepts => config.timing.accept,
-            Timer::Silence => config.timing.silence,
+            Timer::Watch => config.timing.silence,
         }
     }
 
@@ -447,7 +447,7 @@ impl Core for Invitation {
 
     /// A message is believed only if a correct node could have sent it.
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
-        if !Self::credible(cx, from, message) {
+        if !Self::is_credible(cx, from, message) {
             return cx.ignore(from, WRONG_GROUP);
         }
         match message {
@@ -469,7 +469,7 @@ impl Core for Invitation {
             Timer::Delay => self.on_delay(cx),
             Timer::Accepts => self.on_accepts(cx),
             Timer::Ready => self.start_anew(cx, MEMBER_SILENT),
-            Timer::Silence => self.on_silence(cx),
+            Timer::Watch => self.on_silence(cx),
             Timer::There => self.start_anew(cx, Reason::LEADER_SILENT),
         }
     }

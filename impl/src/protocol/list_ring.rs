@@ -28,7 +28,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ring::{
-    Carried, Config, Error, LOWER_CLAIMS, Lap, OnRing, Place, State, Timer, UNKNOWN_ID,
+    Config, Error, LOWER_CLAIMS, Lap, RingCore, RingMessage, RingState, State, Timer, UNKNOWN_ID,
 };
 use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 
@@ -52,7 +52,7 @@ pub enum Message {
     Ack(Lap),
 }
 
-impl Carried for Message {
+impl RingMessage for Message {
     fn lap(&self) -> Option<Lap> {
         match self {
             Self::Election(list) => Some(Lap::Election(list.origin())),
@@ -75,7 +75,7 @@ const CHOSEN: Reason = Reason::new("chosen", "the election completed the ring");
 /// One node of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListRing {
-    place: Place<Message>,
+    ring: RingState<Message>,
 }
 
 /// The rules, one function for each event.
@@ -85,8 +85,8 @@ impl ListRing {
     fn on_election(&mut self, cx: &mut Context<'_, Self>, list: List) {
         let me = cx.id();
         if list.origin() != me {
-            self.place.hand_on(cx, Message::Election(list.passing(me)));
-        } else if self.place.state == State::Candidate {
+            self.ring.hand_on(cx, Message::Election(list.passing(me)));
+        } else if self.ring.state == State::Candidate {
             self.take_for_leader(cx, list.highest(), CHOSEN);
             self.announce(cx, list.highest());
         }
@@ -102,8 +102,8 @@ impl ListRing {
         if leader >= me {
             self.take_for_leader(cx, leader, if leader == me { CHOSEN } else { Reason::CLAIMED });
             let passed = passed.passing(me);
-            self.place.hand_on(cx, Message::Coordinator { leader, passed });
-        } else if self.place.state != State::Candidate {
+            self.ring.hand_on(cx, Message::Coordinator { leader, passed });
+        } else if self.ring.state != State::Candidate {
             self.start_election(cx, LOWER_CLAIMS);
         }
     }
@@ -113,31 +113,31 @@ impl ListRing {
             true => State::Leader,
             false => State::Follower { leader: Some(leader) },
         };
-        self.place.change(cx, to, reason);
+        self.ring.change(cx, to, reason);
     }
 
     fn announce(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
         let passed = List::of(cx.id());
-        self.place.hand_on(cx, Message::Coordinator { leader, passed });
+        self.ring.hand_on(cx, Message::Coordinator { leader, passed });
     }
 
     /// What this node has handed on and is not acknowledged, oldest first, and by which member it
     /// should be.
     #[must_use]
     pub fn unacknowledged(&self) -> &[(NodeId, Message)] {
-        self.place.kept()
+        self.ring.kept()
     }
 }
 
-impl OnRing for ListRing {
-    fn place(&mut self) -> &mut Place<Message> {
-        &mut self.place
+impl RingCore for ListRing {
+    fn ring(&mut self) -> &mut RingState<Message> {
+        &mut self.ring
     }
 
     /// A node sends a list round, itself the first in it.
     fn start_election(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
-        self.place.change(cx, State::Candidate, reason);
-        self.place.hand_on(cx, Message::Election(List::of(cx.id())));
+        self.ring.change(cx, State::Candidate, reason);
+        self.ring.hand_on(cx, Message::Election(List::of(cx.id())));
     }
 
     fn claim(&mut self, cx: &mut Context<'_, Self>) {
@@ -185,7 +185,7 @@ impl Core for ListRing {
     }
 
     fn boot(cx: &mut Context<'_, Self>, _: Option<Nothing>, _: u64) -> Self {
-        Self { place: Place::listening(cx) }
+        Self { ring: RingState::listening(cx) }
     }
 
     /// A message is believed only if it names members alone.
@@ -207,7 +207,7 @@ impl Core for ListRing {
         match message {
             Message::Election(list) => self.on_election(cx, list),
             Message::Coordinator { leader, passed } => self.on_coordinator(cx, leader, passed),
-            Message::Ack(lap) => self.place.acknowledged(cx, lap),
+            Message::Ack(lap) => self.ring.acknowledged(cx, lap),
         }
     }
 
@@ -216,7 +216,7 @@ impl Core for ListRing {
     }
 
     fn belief(&self, config: &Config) -> Belief {
-        self.place.belief(config)
+        self.ring.belief(config)
     }
 }
 

@@ -49,7 +49,7 @@ impl<C: Core> Shell<C> {
     }
 
     /// Tells of a change of the belief, if it is one.
-    fn tell(&mut self, before: Belief, after: Belief) {
+    fn report_change(&mut self, before: Belief, after: Belief) {
         let reason = self.reason.take();
         if before == after {
             return;
@@ -211,7 +211,7 @@ impl<C: Core> Node<C> {
         if self.core.is_none() {
             let mut context = Context { now, config: &*self.config, shell: &mut self.shell };
             let core = C::boot(&mut context, self.durable.take(), self.seed);
-            self.shell.tell(Belief::NOT_STARTED, core.belief(&self.config));
+            self.shell.report_change(Belief::NOT_STARTED, core.belief(&self.config));
             self.core = Some(core);
         }
     }
@@ -236,7 +236,7 @@ impl<C: Core> Node<C> {
         let Some(core) = &mut self.core else { return };
         let before = core.belief(&self.config);
         act(core, &mut Context { now, config: &*self.config, shell: &mut self.shell });
-        self.shell.tell(before, core.belief(&self.config));
+        self.shell.report_change(before, core.belief(&self.config));
     }
 }
 

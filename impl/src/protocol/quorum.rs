@@ -245,7 +245,7 @@ impl Quorum {
     }
 
     /// To all others, those that observe included: what a leader says.
-    fn say_to_all(cx: &mut Context<'_, Self>, message: Message) {
+    fn broadcast(cx: &mut Context<'_, Self>, message: Message) {
         let (me, members) = (cx.id(), &cx.config().members);
         cx.send_all(members.below(me), message);
         cx.send_all(members.above(me), message);

@@ -131,7 +131,7 @@ impl Config {
             Timer::Hop => self.timing.hop,
             Timer::Lap => self.timing.lap,
             Timer::Watch => self.timing.watch,
-            Timer::Beat => self.timing.heartbeat,
+            Timer::Heartbeat => self.timing.heartbeat,
         }
     }
 
@@ -171,12 +171,12 @@ pub enum Timer {
     /// Follower: for the leader's next claim.
     Watch,
     /// Leader: until its next claim is due.
-    Beat,
+    Heartbeat,
 }
 
 impl Timer {
     /// Every timer, in the order of definition.
-    pub const ALL: &'static [Self] = &[Self::Hop, Self::Lap, Self::Watch, Self::Beat];
+    pub const ALL: &'static [Self] = &[Self::Hop, Self::Lap, Self::Watch, Self::Heartbeat];
 }
 
 pub(super) const LOWER_CLAIMS: Reason = Reason::new("lower_claims", "a lower node claims to lead");
@@ -189,7 +189,7 @@ pub(super) const UNKNOWN_ID: Reason =
     Reason::new("unknown_id", "it names a node that is not a configured member");
 
 /// A message of a protocol on a ring.
-pub(super) trait Carried: Copy {
+pub(super) trait RingMessage: Copy {
     /// The lap that it is part of; `None` for an acknowledgement.
     fn lap(&self) -> Option<Lap>;
 
@@ -211,16 +211,18 @@ pub(super) enum State {
 
 /// A node's part in the ring: what it is doing, and what it has handed on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place<M> {
+pub(super) struct RingState<M> {
     pub(super) state: State,
     /// Handed on and not acknowledged, oldest first, and to which member.
     kept: Vec<(NodeId, M)>,
 }
 
 /// A core on a ring.
-pub(super) trait OnRing: Core<Config = Config, Timer = Timer, Message: Carried> {
+pub(super) trait RingCore:
+    Core<Config = Config, Timer = Timer, Message: RingMessage>
+{
     /// The part that all of them have.
-    fn place(&mut self) -> &mut Place<Self::Message>;
+    fn ring(&mut self) -> &mut RingState<Self::Message>;
 
     /// Sends an election round.
     fn start_election(&mut self, cx: &mut Context<'_, Self>, reason: Reason);
@@ -229,15 +231,15 @@ pub(super) trait OnRing: Core<Config = Config, Timer = Timer, Message: Carried> 
     fn claim(&mut self, cx: &mut Context<'_, Self>);
 
     /// A timer expires. `Hop`: a member is silent and is skipped. `Lap`: the election was lost on
-    /// the way. `Watch`: the leader has failed. `Beat`: the claim is repeated.
+    /// the way. `Watch`: the leader has failed. `Heartbeat`: the claim is repeated.
     fn on_expired(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => self.skip(cx),
             Timer::Lap => self.start_election(cx, Reason::NO_WINNER),
             Timer::Watch => self.start_election(cx, Reason::LEADER_SILENT),
-            Timer::Beat => {
+            Timer::Heartbeat => {
                 self.claim(cx);
-                cx.arm(Timer::Beat);
+                cx.arm(Timer::Heartbeat);
             }
         }
     }
@@ -246,36 +248,36 @@ pub(super) trait OnRing: Core<Config = Config, Timer = Timer, Message: Carried> 
     /// silent. If all are, this node is alone and leads. What depends on a silent one is gone, and
     /// there is an election, unless this node has started one.
     fn skip(&mut self, cx: &mut Context<'_, Self>) {
-        let (config, place) = (cx.config(), self.place());
-        if place.kept.iter().any(|&(silent, _)| config.after(silent) == config.id) {
-            place.kept.clear();
-            if place.state != State::Leader {
-                place.change(cx, State::Leader, UNANSWERED);
+        let (config, ring) = (cx.config(), self.ring());
+        if ring.kept.iter().any(|&(silent, _)| config.after(silent) == config.id) {
+            ring.kept.clear();
+            if ring.state != State::Leader {
+                ring.change(cx, State::Leader, UNANSWERED);
             }
             return;
         }
-        let before = place.kept.len();
-        place.kept.retain(|(silent, kept)| !kept.depends_on(*silent));
-        for (silent, kept) in &mut place.kept {
+        let before = ring.kept.len();
+        ring.kept.retain(|(silent, kept)| !kept.depends_on(*silent));
+        for (silent, kept) in &mut ring.kept {
             *silent = config.after(*silent);
             cx.send(*silent, *kept);
         }
-        if !place.kept.is_empty() {
+        if !ring.kept.is_empty() {
             cx.arm(Timer::Hop);
         }
-        if place.kept.len() < before && place.state != State::Candidate {
+        if ring.kept.len() < before && ring.state != State::Candidate {
             self.start_election(cx, ORIGINATOR_SILENT);
         }
     }
 }
 
-impl<M: Carried> Place<M> {
+impl<M: RingMessage> RingState<M> {
     /// A node that starts listens for a leader.
-    pub(super) fn listening<C: OnRing<Message = M>>(cx: &mut Context<'_, C>) -> Self {
+    pub(super) fn listening<C: RingCore<Message = M>>(cx: &mut Context<'_, C>) -> Self {
         let state = State::Follower { leader: None };
-        let mut place = Self { state, kept: Vec::new() };
-        place.change(cx, state, Reason::BOOTED);
-        place
+        let mut ring = Self { state, kept: Vec::new() };
+        ring.change(cx, state, Reason::BOOTED);
+        ring
     }
 
     /// What is not acknowledged, oldest first, and the member that should do so.
@@ -285,7 +287,11 @@ impl<M: Carried> Place<M> {
 
     /// Hands `message` to the next member. A newer message of the same lap takes the place of the
     /// older.
-    pub(super) fn hand_on<C: OnRing<Message = M>>(&mut self, cx: &mut Context<'_, C>, message: M) {
+    pub(super) fn hand_on<C: RingCore<Message = M>>(
+        &mut self,
+        cx: &mut Context<'_, C>,
+        message: M,
+    ) {
         let to = cx.config().after(cx.id());
         self.kept.retain(|(_, kept)| kept.lap() != message.lap());
         self.kept.push((to, message));
@@ -294,7 +300,7 @@ impl<M: Carried> Place<M> {
     }
 
     /// What belongs to `lap` has arrived.
-    pub(super) fn acknowledged<C: OnRing<Message = M>>(
+    pub(super) fn acknowledged<C: RingCore<Message = M>>(
         &mut self,
         cx: &mut Context<'_, C>,
         lap: Lap,
@@ -307,7 +313,7 @@ impl<M: Carried> Place<M> {
 
     /// The only place where the state is written. A new one waits for nothing of the old one. What
     /// is kept is another matter.
-    pub(super) fn change<C: OnRing<Message = M>>(
+    pub(super) fn change<C: RingCore<Message = M>>(
         &mut self,
         cx: &mut Context<'_, C>,
         to: State,
@@ -315,13 +321,13 @@ impl<M: Carried> Place<M> {
     ) {
         self.state = to;
         cx.because(reason);
-        for timer in [Timer::Lap, Timer::Watch, Timer::Beat] {
+        for timer in [Timer::Lap, Timer::Watch, Timer::Heartbeat] {
             cx.cancel(timer);
         }
         cx.arm(match to {
             State::Candidate | State::Waiting => Timer::Lap,
             State::Follower { .. } => Timer::Watch,
-            State::Leader => Timer::Beat,
+            State::Leader => Timer::Heartbeat,
         });
     }
 

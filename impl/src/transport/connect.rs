@@ -37,12 +37,12 @@ pub(crate) struct Resolver(Arc<Inner>);
 struct Inner {
     address: Address,
     lookup: Box<Lookup>,
-    known: Mutex<Known>,
+    known: Mutex<LookupState>,
     found: Notify,
 }
 
 #[derive(Default)]
-struct Known {
+struct LookupState {
     addresses: Vec<SocketAddr>,
     /// When they were found.
     since: Option<Instant>,
@@ -86,7 +86,7 @@ impl Resolver {
         loop {
             tokio::select! {
                 ended = attempts.next() => match ended {
-                    Some(Ok(stream)) if socket::met_itself(&stream) => {}
+                    Some(Ok(stream)) if socket::is_self_connected(&stream) => {}
                     Some(Ok(stream)) => return Ok(stream),
                     Some(Err(error)) => {
                         let error = failure.filter(|other| !refused(other)).unwrap_or(error);
@@ -122,7 +122,7 @@ impl Resolver {
                 let fresh = known.since.is_some_and(|since| since.elapsed() < FRESH);
                 if !known.looking && !fresh && !asked {
                     asked = true;
-                    self.look(&mut known);
+                    self.start_lookup(&mut known);
                 }
                 if !known.addresses.is_empty() {
                     return Ok(known.addresses.clone());
@@ -139,7 +139,7 @@ impl Resolver {
     }
 
     /// Has a thread of its own look.
-    fn look(&self, known: &mut Known) {
+    fn start_lookup(&self, known: &mut LookupState) {
         let inner = Arc::clone(&self.0);
         let look = move || {
             let result = (inner.lookup)(inner.address.as_str());
@@ -165,7 +165,7 @@ impl Resolver {
 }
 
 impl Inner {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, LookupState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

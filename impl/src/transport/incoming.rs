@@ -17,8 +17,8 @@ use super::channel::{Broken, Channel};
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Caller, Failure};
 use super::limiter::Source;
-use super::lobby::{Lobby, Place};
 use super::peer::{Peer, Session};
+use super::pending::{PendingConnections, PendingSlot};
 use super::question;
 use super::{Arrival, Context, Terms, socket};
 use crate::protocol::{LeaseTerms, NodeId};
@@ -37,7 +37,7 @@ pub(super) async fn listen<M>(
 ) where
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    let lobby = Lobby::new(context.peers.len());
+    let pending = PendingConnections::new(context.peers.len());
     let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();
@@ -55,21 +55,21 @@ pub(super) async fn listen<M>(
                 continue;
             }
         };
-        let (place, crowded) = lobby.enter(from.ip());
-        if crowded {
+        let (slot, evicted) = pending.add(from.ip());
+        if evicted {
             context.warn(from, "too many connections say nothing: the oldest one is closed");
         }
-        socket::tune(&stream, context.terms.limits.step);
-        let guest = Guest { from, place, questions: Arc::clone(&questions) };
+        socket::set_options(&stream, context.terms.limits.step);
+        let incoming = Incoming { from, slot, questions: Arc::clone(&questions) };
         let (context, inbox) = (Arc::clone(&context), inbox.clone());
-        connections.spawn(async move { serve(&context, stream, guest, inbox).await }.boxed());
+        connections.spawn(async move { serve(&context, stream, incoming, inbox).await }.boxed());
     }
 }
 
 /// Where a connection comes from, and what it has of what there is for all.
-struct Guest {
+struct Incoming {
     from: SocketAddr,
-    place: Place,
+    slot: PendingSlot,
     questions: Arc<Semaphore>,
 }
 
@@ -77,20 +77,20 @@ struct Guest {
 async fn serve<M: Serialize + DeserializeOwned>(
     context: &Context<M>,
     stream: TcpStream,
-    Guest { from, place, questions }: Guest,
+    Incoming { from, slot, questions }: Incoming,
     inbox: mpsc::Sender<Arrival<M>>,
 ) {
-    let over = place.over.clone();
+    let over = slot.over.clone();
     let admitted = tokio::select! {
         biased;
         () = over.cancelled() => return,
-        admitted = receive(context, stream, from, place, &questions) => admitted,
+        admitted = receive(context, stream, from, slot, &questions) => admitted,
     };
     let Some((mut channel, peer, session, incarnation)) = admitted else { return };
     peer.called.notify_one();
     tokio::select! {
         () = session.replaced.cancelled() => {}
-        hung_up = hear(context, &mut channel, &peer, incarnation, &inbox) => {
+        hung_up = read_frames(context, &mut channel, &peer, incarnation, &inbox) => {
             if hung_up {
                 session.ended(context.terms.limits.step);
             }
@@ -107,7 +107,7 @@ async fn receive<M>(
     context: &Context<M>,
     stream: TcpStream,
     from: SocketAddr,
-    place: Place,
+    slot: PendingSlot,
     questions: &Semaphore,
 ) -> Option<Admitted<M>> {
     let Terms { credentials, limits, .. } = &context.terms;
@@ -140,7 +140,7 @@ async fn receive<M>(
         return None;
     }
     // From here on no stranger can push it out; and the questions push out no member.
-    drop(place);
+    drop(slot);
     let _permit = timeout(limits.handshake, questions.acquire()).await.ok()?.ok()?;
     let reply = match asked {
         Opening::AreYou { node, incarnation } => {
@@ -161,9 +161,9 @@ async fn admit<M>(
     hello: Hello,
 ) -> Option<Admitted<M>> {
     let incarnation = hello.incarnation;
-    let admitted = match acceptable(context, caller, &hello) {
+    let admitted = match check_hello(context, caller, &hello) {
         Ok(peer) => {
-            let admitted = peer.admit(incarnation, answers(context, peer, incarnation)).await;
+            let admitted = peer.admit(incarnation, is_alive(context, peer, incarnation)).await;
             let duplicate = |other| (Refusal::Duplicate(peer.id), Some(other));
             admitted.map(|session| (peer, session)).map_err(duplicate)
         }
@@ -178,14 +178,14 @@ async fn admit<M>(
             return None;
         }
     };
-    let told = answer(context, &mut channel, &Reply::Hello(context.introduction())).await;
+    let told = answer(context, &mut channel, &Reply::Hello(context.own_hello())).await;
     told.then(|| (channel, Arc::clone(peer), session, incarnation))
 }
 
 /// Whether this run of the peer answers at its address.
-async fn answers<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
+async fn is_alive<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
     let credentials = context.terms.credentials.now();
-    let there = question::is_there(&peer.resolver, &credentials, peer.id, incarnation);
+    let there = question::is_running(&peer.resolver, &credentials, peer.id, incarnation);
     timeout(context.terms.limits.probe, there).await.unwrap_or_default()
 }
 
@@ -196,7 +196,7 @@ fn is_member<M>(context: &Context<M>, caller: &Caller) -> bool {
 }
 
 /// Whether this node talks to that one.
-fn acceptable<'a, M>(
+fn check_hello<'a, M>(
     context: &'a Context<M>,
     caller: &Caller,
     hello: &Hello,
@@ -247,7 +247,7 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         Refusal::Members => {
             format!("node {node} has other members: list the same [members] on every node")
         }
-        Refusal::Leases(own) => misfit(*node, own, hello.leases),
+        Refusal::Leases(own) => lease_mismatch(*node, own, hello.leases),
         Refusal::Certificate(_) => format!(
             "a process says it is node {node} of cluster {cluster}, and its certificate is another \
              one's: give each node its own certificate"
@@ -266,7 +266,7 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
 }
 
 /// Why a node talks to no other whose leases do not fit its promises, or the reverse.
-pub(super) fn misfit(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>) -> String {
+pub(super) fn lease_mismatch(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>) -> String {
     match theirs {
         Some(theirs) => format!(
             "node {node} has {theirs}, this one {own}: a lease could outlast a promise; see \
@@ -281,7 +281,7 @@ pub(super) fn misfit(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>)
 
 /// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long. True
 /// if it has hung up.
-async fn hear<M: DeserializeOwned>(
+async fn read_frames<M: DeserializeOwned>(
     context: &Context<M>,
     channel: &mut Channel,
     peer: &Peer<M>,
@@ -302,7 +302,7 @@ async fn hear<M: DeserializeOwned>(
             Err(problem) => {
                 context.bad_frames.fetch_add(1, Ordering::Relaxed);
                 let text = format!("connection closed: {problem}");
-                if context.is_new(Source::Member(peer.id), &text) {
+                if context.admits_line(Source::Member(peer.id), &text) {
                     tracing::warn!(node = context.hello.node.get(), peer = peer.id.get(), "{text}");
                 }
                 return false;

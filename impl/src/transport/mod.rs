@@ -8,8 +8,8 @@
 //! the remedy, and nothing else.
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
-//! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`lobby`] for
-//! the number of connections, and [`limits`] for times.
+//! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`pending`]
+//! for the number of connections, and [`limits`] for times.
 
 mod backoff;
 pub(crate) mod channel;
@@ -19,10 +19,10 @@ pub(crate) mod handshake;
 mod incoming;
 mod limiter;
 mod limits;
-pub(crate) mod lobby;
 mod outbox;
 mod outgoing;
 mod peer;
+pub(crate) mod pending;
 mod presence;
 pub(crate) mod question;
 mod seal;
@@ -92,27 +92,27 @@ struct Context<M> {
 impl<M> Context<M> {
     /// What a node says of itself that was called. Without credentials any process may be on
     /// the other side, and needs no more than that.
-    fn introduction(&self) -> Hello {
-        let incarnation = self.tells_all().then_some(self.hello.incarnation);
+    fn own_hello(&self) -> Hello {
+        let incarnation = self.authenticates().then_some(self.hello.incarnation);
         Hello { incarnation: incarnation.unwrap_or_default(), ..self.hello.clone() }
     }
 
     /// How this node is.
     fn status(&self) -> StatusReport {
         let report = (self.report)();
-        let incarnation = report.incarnation.filter(|_| self.tells_all());
+        let incarnation = report.incarnation.filter(|_| self.authenticates());
         StatusReport { incarnation, ..report }
     }
 
     /// Whether all that gets as far as to ask has proved itself.
-    fn tells_all(&self) -> bool {
+    fn authenticates(&self) -> bool {
         self.terms.credentials.now().mode() != Mode::Plain
     }
 
     /// Logs what is wrong with a connection from outside, once for each machine.
     fn warn(&self, remote: SocketAddr, text: &str) {
         let node = self.hello.node.get();
-        if self.is_new(Source::Stranger(remote.ip()), text) {
+        if self.admits_line(Source::Stranger(remote.ip()), text) {
             tracing::warn!(node, %remote, "{text}");
         } else {
             tracing::debug!(node, %remote, "{text}");
@@ -122,13 +122,13 @@ impl<M> Context<M> {
     /// Logs that the system has nothing left for another connection: once, not at each attempt.
     fn cannot_accept(&self, error: &std::io::Error) {
         let text = format!("cannot accept a connection: {error}");
-        if self.is_new(Source::System, &text) {
+        if self.admits_line(Source::System, &text) {
             tracing::warn!(node = self.hello.node.get(), "{text}");
         }
     }
 
     /// Whether a complaint is worth a line. If others were not, the log is told how many.
-    fn is_new(&self, source: Source, text: &str) -> bool {
+    fn admits_line(&self, source: Source, text: &str) -> bool {
         let Some(withheld) = self.limiter.admit(source, text) else { return false };
         if withheld > 0 {
             let node = self.hello.node.get();
@@ -171,12 +171,12 @@ impl<M> Links<M> {
     }
 
     /// The same, for a node that takes no peer for gone.
-    pub(crate) fn believing_in_all(self) -> Self {
+    pub(crate) fn without_presence(self) -> Self {
         Self { gone: None, ..self }
     }
 
     /// Returns when a peer may be gone that was there before.
-    pub(crate) async fn news_of_one_gone(&self) {
+    pub(crate) async fn peer_gone(&self) {
         match &self.gone {
             Some(gone) => gone.notified().await,
             None => std::future::pending().await,
@@ -296,7 +296,7 @@ where
     let mut tasks = JoinSet::new();
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox).boxed());
     for peer in context.peers.values() {
-        tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(peer)).boxed());
+        tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(peer)).boxed());
     }
     tasks.spawn(isolation(context, links.clone()).boxed());
     (tasks, arrivals)

@@ -20,7 +20,7 @@ use crate::protocol::NodeId;
 use crate::report::Link;
 
 /// Keeps a connection to `peer` for as long as the task lives.
-pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
+pub(super) async fn maintain<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
     let node = context.hello.node.get();
     let seed = context.hello.incarnation ^ u64::from(peer.id.get());
     let mut backoff = Backoff::new(context.terms.lifetime, seed);
@@ -29,14 +29,14 @@ pub(super) async fn keep<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Ar
             Ok((channel, differs)) => {
                 backoff.reset();
                 if let Some(text) = &differs
-                    && context.is_new(Source::Member(peer.id), text)
+                    && context.admits_line(Source::Member(peer.id), text)
                 {
                     tracing::warn!(node, peer = peer.id.get(), "{text}");
                 }
                 peer.set_link(Link::Connected, differs);
                 tracing::debug!(node, peer = peer.id.get(), "connected");
                 let since = Instant::now();
-                feed(&context, &peer, channel).await;
+                send_queued(&context, &peer, channel).await;
                 peer.set_link(Link::Connecting, None);
                 tracing::debug!(node, peer = peer.id.get(), "disconnected");
                 // Whether a process is still there is worth knowing at once.
@@ -81,7 +81,7 @@ async fn dial<M>(
         Err(_) => {}
     }
     let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
-    socket::tune(&stream, limit);
+    socket::set_options(&stream, limit);
     // The other side may wait for a moment before it refuses.
     let limit = handshake + admission;
     let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
@@ -90,9 +90,9 @@ async fn dial<M>(
     match reply {
         Reply::Hello(hello) if hello.node == peer.id => match context.hello.leases {
             Some(own) if !context.hello.fits(&hello) => {
-                Err(Problem::Wrong(incoming::misfit(peer.id, &own, hello.leases)))
+                Err(Problem::Wrong(incoming::lease_mismatch(peer.id, &own, hello.leases)))
             }
-            _ => Ok((channel, differs(context, &hello))),
+            _ => Ok((channel, difference(context, &hello))),
         },
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
         Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
@@ -120,7 +120,7 @@ impl From<Failure> for Problem {
     }
 }
 
-fn differs<M>(context: &Context<M>, there: &Hello) -> Option<String> {
+fn difference<M>(context: &Context<M>, there: &Hello) -> Option<String> {
     let own = &context.hello;
     let sections = own.digests.differing(&there.digests, &own.protocol)?;
     Some(format!(
@@ -138,7 +138,7 @@ fn refused(refusal: &Refusal) -> String {
 }
 
 /// Sends what is in the outbox until the connection ends.
-async fn feed<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Channel) {
+async fn send_queued<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Channel) {
     loop {
         let frame = tokio::select! {
             biased;
@@ -177,7 +177,7 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
     let (node, address) = (context.hello.node.get(), &peer.address);
     let id = peer.id.get();
     match problem {
-        Problem::Wrong(text) if news && context.is_new(Source::Member(peer.id), text) => {
+        Problem::Wrong(text) if news && context.admits_line(Source::Member(peer.id), text) => {
             tracing::warn!(node, peer = id, %address, "cannot talk to peer: {text}");
         }
         Problem::Wrong(text) | Problem::Unreachable(text) => {

@@ -54,7 +54,7 @@ impl Presence {
         let mut signs = self.signs();
         let lasted = signs.heard.take().is_some_and(|since| since.elapsed() >= steady);
         signs.ended |= lasted;
-        self.tell(&signs);
+        self.notify_if_gone(&signs);
     }
 
     /// Its address has refused a connection.
@@ -63,7 +63,7 @@ impl Presence {
         let news = !signs.refused;
         signs.refused = true;
         if news {
-            self.tell(&signs);
+            self.notify_if_gone(&signs);
         }
     }
 
@@ -77,7 +77,7 @@ impl Presence {
         self.signs().is_gone()
     }
 
-    fn tell(&self, signs: &Signs) {
+    fn notify_if_gone(&self, signs: &Signs) {
         if signs.is_gone() {
             self.news.notify_one();
         }

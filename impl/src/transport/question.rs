@@ -12,7 +12,7 @@ use crate::protocol::NodeId;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Whether this run of the node is `there`.
-pub(super) async fn is_there(
+pub(super) async fn is_running(
     there: &Resolver,
     credentials: &Credentials,
     node: NodeId,

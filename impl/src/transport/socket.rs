@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 /// `unanswered` bounds how long sent bytes may stay unacknowledged. Without it the kernel of a node
 /// that was cut off goes on sending for a quarter of an hour, and delivers old messages when the
 /// link heals. What the kernel refuses to do is not needed to be correct, so it is only logged.
-pub(crate) fn tune(stream: &TcpStream, unanswered: Duration) {
+pub(crate) fn set_options(stream: &TcpStream, unanswered: Duration) {
     let result = stream.set_nodelay(true).and_then(|()| kernel_limits(stream, unanswered));
     if let Err(error) = result {
         tracing::debug!(%error, "the kernel refuses a socket option");
@@ -20,7 +20,7 @@ pub(crate) fn tune(stream: &TcpStream, unanswered: Duration) {
 
 /// Whether both ends of the connection are the same socket. TCP allows that when no process listens
 /// on a port of this machine and the system happens to give the caller that very port.
-pub(crate) fn met_itself(stream: &TcpStream) -> bool {
+pub(crate) fn is_self_connected(stream: &TcpStream) -> bool {
     matches!((stream.local_addr(), stream.peer_addr()), (Ok(own), Ok(other)) if own == other)
 }
 

@@ -142,7 +142,7 @@ async fn a_peer_that_answers_and_hangs_up_is_called_again_after_the_first_wait()
     let (listener, address) = bind().await;
     let context = context(address);
     let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(&context.peers[&id(2)])));
+    tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&context.peers[&id(2)])));
     // Twelve waits of at most 50 ms. If they grew, they would take more than four seconds.
     let started = Instant::now();
     for _ in 0..12 {
@@ -157,7 +157,7 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     let context = context(address);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::keep(Arc::clone(&context), Arc::clone(&peer)));
+    tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&peer)));
     peer.outbox.push(Message::Election);
     let mut connection = answer(&listener, 3).await;
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
@@ -181,7 +181,7 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     links.heartbeat();
     links.heartbeat();
     let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::keep(context, peer));
+    tasks.spawn(outgoing::maintain(context, peer));
     let mut connection = answer(&listener, 2).await;
     for expected in
         [Frame::Heartbeat, Frame::Message(Message::Election), Frame::Message(Message::Ok)]
@@ -234,7 +234,7 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
         let context = with_limits(address, Limits { handshake, ..SHORT });
         let peer = Arc::clone(&context.peers[&id(2)]);
         let mut tasks = JoinSet::new();
-        tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
+        tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
         let (stream, _) = listener.accept().await.expect("a call");
         tokio::time::sleep(SHORT.admission + far).await;
         let accepted = handshake::accept(&Credentials::none(), stream).await;
@@ -275,7 +275,7 @@ async fn a_node_that_has_nothing_to_say_says_so() {
     let context = with_limits(address, SHORT);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
+    tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
     let started = Instant::now();
     for _ in 0..3 {

@@ -27,9 +27,9 @@ impl Tested for bully::Bully {
         let waits_for = match role {
             Role::NotStarted => None,
             Role::Follower => Some(bully::Timer::Watch),
-            Role::Candidate => Some(bully::Timer::Elec),
-            Role::Waiting => Some(bully::Timer::Coord),
-            Role::Leader => Some(bully::Timer::Beat),
+            Role::Candidate => Some(bully::Timer::Election),
+            Role::Waiting => Some(bully::Timer::Coordinator),
+            Role::Leader => Some(bully::Timer::Heartbeat),
         };
         prop_assert_eq!(armed(node), Vec::from_iter(waits_for));
         prop_assert!(leader.is_none_or(|leader| leader >= id), "follows a lower node: {:?}", core);
@@ -78,8 +78,8 @@ impl Tested for garcia_molina::GarciaMolina {
         let armed = armed(node);
         prop_assert_eq!(armed.len(), 1, "it waits for one thing");
         let may = match (core.activity(), core.phase()) {
-            (Some(Activity::Restart), _) => &[Timer::Restart][..],
-            (Some(_), _) => &[Timer::Call],
+            (Some(Activity::Restart), _) => &[Timer::Recovery][..],
+            (Some(_), _) => &[Timer::Answer],
             (None, Phase::Normal) if leads => &[Timer::Check],
             // It waits for its coordinator, or for a higher node to which it has given way.
             _ => &[Timer::Silence, Timer::Election],
@@ -133,7 +133,7 @@ impl Tested for invitation::Invitation {
             State::Coordinator { .. } => &[Timer::Check, Timer::Answers, Timer::Delay][..],
             State::Inviting { .. } => &[Timer::Accepts],
             State::HandingOut { .. } => &[Timer::Ready],
-            State::Joining | State::Member { .. } => &[Timer::Silence, Timer::There],
+            State::Joining | State::Member { .. } => &[Timer::Watch, Timer::There],
         };
         let armed = armed(node);
         prop_assert_eq!(armed.len(), 1, "it waits for one thing");
@@ -159,7 +159,7 @@ fn on_a_ring_holds<C: Core<Timer = ring::Timer>>(
         Role::NotStarted => None,
         Role::Follower => Some(ring::Timer::Watch),
         Role::Candidate | Role::Waiting => Some(ring::Timer::Lap),
-        Role::Leader => Some(ring::Timer::Beat),
+        Role::Leader => Some(ring::Timer::Heartbeat),
     };
     let hop = (kept > 0).then_some(ring::Timer::Hop);
     prop_assert_eq!(armed(node), Vec::from_iter(hop.into_iter().chain(waits_for)));

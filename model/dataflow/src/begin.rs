@@ -3,7 +3,7 @@
 use super::flow::Beginning;
 use super::hosts::{Hosts, place};
 use super::meet::{Hello, Others, meet, newest_common};
-use super::part::{self, Part, Place};
+use super::part::{self, Part, WorkerIndex};
 use super::saving::{Saved, Saving};
 use super::whole::Whole;
 use bellwether_engine::check::exact::parts::{Learner, Saves};
@@ -41,12 +41,12 @@ pub(super) fn together(
     same["--disk"] = json!(saves.is_some());
     same["--resume"] = json!(resume);
     let hello = Hello { process: mine, same, saves: numbers.unwrap_or_default() };
-    let look = &mut *plan.look;
+    let on_event = &mut *plan.on_event;
     let waits = |elapsed| {
         let (distinct, generated, levels, frontier) = (0, 0, None, None);
         let phase = Phase::Meeting;
         let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
-        look(Event::Progress(progress));
+        on_event(Event::Progress(progress));
     };
     let others = match hosts {
         Some(hosts) => meet(hosts, &hello, &plan.limits, waits)?,
@@ -92,13 +92,14 @@ pub(super) fn begin(
         }
         Some(Saved { reached, parts }) => {
             let restore = |(worker, part)| {
-                let place = Place { worker: first + worker, workers: plan.workers * processes };
+                let place =
+                    WorkerIndex { worker: first + worker, workers: plan.workers * processes };
                 let (saves, _) = saves.as_ref().expect("it was read there");
                 part::restore(space, place, saves, part)
             };
             let parts = parts.into_par_iter().enumerate().map(restore);
             let parts: Vec<Box<dyn Part>> = parts.collect::<Result<_, _>>()?;
-            (Whole::go_on(reached, violations, plan.first, plan.look), parts)
+            (Whole::go_on(reached, violations, plan.first, plan.on_event), parts)
         }
     };
     let resumed_after = (!parts.is_empty()).then(|| whole.levels());

@@ -64,5 +64,5 @@ fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     let hosts = args.hosts.as_deref().zip(args.process);
     let hosts = hosts.map(|(file, process)| Hosts::read(file, process)).transpose()?;
     let hosts = hosts.as_ref();
-    args.question.answer(tool, |look| decide(&world, &properties, &options, hosts, look))
+    args.question.answer(tool, |on_event| decide(&world, &properties, &options, hosts, on_event))
 }

@@ -7,10 +7,10 @@
 
 use super::note::Note;
 use super::parcel::{Carrier, Parcel};
-use super::part::{self, Part, Place};
+use super::part::{self, Part, WorkerIndex};
 use super::saving::{Saved, Saving, can_go_on};
 use super::whole::{Next, Whole};
-use bellwether_engine::check::exact::Sum;
+use bellwether_engine::check::exact::SearchSummary;
 use bellwether_engine::check::exact::parts::Learner;
 use bellwether_engine::check::{Event, Limits, Reason};
 use bellwether_engine::space::Space;
@@ -30,17 +30,17 @@ use timely::worker::Worker;
 const TURNS: u32 = 8;
 
 /// What a process says while it searches.
-pub(super) enum Said {
+pub(super) enum ProcessEvent {
     Event(Event),
     /// The search has ended; what is left of it, and the bounds that steps have exceeded.
-    End(Box<(Sum, u32)>),
+    End(Box<(SearchSummary, u32)>),
     /// The connection to this process is lost.
     Lost(usize),
 }
 
 /// What the workers of one process share.
 pub(super) struct Shared {
-    known: RwLock<Known>,
+    known: RwLock<SharedSpace>,
     pub(super) limits: Limits,
     pub(super) started: Instant,
     /// What is known at the beginning.
@@ -52,7 +52,7 @@ pub(super) struct Shared {
     /// The number of the first worker of this process, and how many have not ended.
     first: usize,
     searching: AtomicUsize,
-    says: Sender<Said>,
+    says: Sender<ProcessEvent>,
 }
 
 /// What the workers of one process begin with.
@@ -67,7 +67,7 @@ pub(super) struct Beginning {
 }
 
 /// A space, until the search has ended, and how far it has come.
-struct Known {
+struct SharedSpace {
     learner: Option<Learner>,
     /// How many rounds it has learned from.
     rounds: u64,
@@ -79,17 +79,17 @@ impl Shared {
     pub(super) fn new(
         beginning: Beginning,
         (limits, started): (Limits, Instant),
-        says: Sender<Said>,
+        says: Sender<ProcessEvent>,
     ) -> Self {
         let Beginning { learner, whole, parts, saving, workers } = beginning;
-        let known = RwLock::new(Known { learner: Some(learner), rounds: 0, layouts: 0 });
+        let known = RwLock::new(SharedSpace { learner: Some(learner), rounds: 0, layouts: 0 });
         let parts = Mutex::new(parts.into_iter().map(Some).collect());
         let (first, searching) = (workers.0, AtomicUsize::new(workers.1));
         Shared { known, limits, started, whole, parts, saving, first, searching, says }
     }
 
     /// What this worker has at the beginning.
-    fn begin(&self, place: Place) -> Box<dyn Part> {
+    fn begin(&self, place: WorkerIndex) -> Box<dyn Part> {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let saved = parts.get_mut(place.worker - self.first).and_then(Option::take);
         saved.unwrap_or_else(|| part::begin(self.read().space(), place))
@@ -100,16 +100,16 @@ impl Shared {
         self.write().learner.take().map(Learner::into_space)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Known> {
+    fn read(&self) -> RwLockReadGuard<'_, SharedSpace> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+    fn write(&self) -> RwLockWriteGuard<'_, SharedSpace> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl SharedSpace {
     fn space(&self) -> &dyn Space {
         match &self.learner {
             Some(learner) => learner.space(),
@@ -142,7 +142,7 @@ impl Known {
 
 /// One worker.
 struct Flow {
-    place: Place,
+    place: WorkerIndex,
     shared: Arc<Shared>,
     part: Option<Box<dyn Part>>,
     whole: Whole,
@@ -160,7 +160,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(shared: Arc<Shared>, place: Place) -> Self {
+    fn new(shared: Arc<Shared>, place: WorkerIndex) -> Self {
         let part = shared.begin(place);
         let whole = shared.whole.clone();
         let last = shared.saving.as_ref().map_or(0, |(_, last)| *last);
@@ -186,7 +186,7 @@ impl Flow {
         self.place.worker == self.shared.first
     }
 
-    fn say(&self, said: Said) {
+    fn say(&self, said: ProcessEvent) {
         if self.speaks() {
             // Without a listener there is nothing to say.
             let _ = self.shared.says.send(said);
@@ -207,7 +207,7 @@ impl Flow {
         self.turns = if expand { TURNS } else { 0 };
         if self.speaks() {
             let progress = self.whole.progress(self.shared.started.elapsed());
-            self.say(Said::Event(Event::Progress(progress)));
+            self.say(ProcessEvent::Event(Event::Progress(progress)));
             let limits = self.shared.limits;
             let no_room = || (!limits.leaves_room_for(0)).then_some(Reason::Memory);
             let reached = limits.exceeded(&progress).or_else(no_room);
@@ -249,7 +249,7 @@ impl Flow {
         notes.sort_unstable_by_key(|note| note.from);
         let mut told = Vec::new();
         let next = self.whole.add(&notes, &mut |event| told.push(event));
-        told.into_iter().for_each(|event| self.say(Said::Event(event)));
+        told.into_iter().for_each(|event| self.say(ProcessEvent::Event(event)));
         let Some(part) = &mut self.part else { return false };
         part.settle();
         if next == Next::End {
@@ -295,9 +295,9 @@ impl Flow {
     /// The search has ended, which the last worker of this process says.
     fn end(&self) {
         if self.shared.searching.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let ended = Box::new((self.whole.sum(), self.whole.left_bounds()));
+            let ended = Box::new((self.whole.summary(), self.whole.left_bounds()));
             // Without a listener there is nothing to say.
-            let _ = self.shared.says.send(Said::End(ended));
+            let _ = self.shared.says.send(ProcessEvent::End(ended));
         }
     }
 
@@ -318,7 +318,7 @@ impl Flow {
 
 /// Builds the dataflow of one worker.
 pub(super) fn build(worker: &mut Worker, shared: &Arc<Shared>) {
-    let place = Place { worker: worker.index(), workers: worker.peers() };
+    let place = WorkerIndex { worker: worker.index(), workers: worker.peers() };
     let mut flow = Flow::new(Arc::clone(shared), place);
     worker.dataflow::<u64, _, _>(|scope| {
         let (handle, cycle) = scope.feedback::<Parcel>(1);

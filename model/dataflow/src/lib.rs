@@ -27,13 +27,13 @@ pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
 use begin::{begin, together};
-use bellwether_engine::check::exact::{Distributed, Exact, Plan, SearchError, Sum};
+use bellwether_engine::check::exact::{Distributed, Exact, Plan, SearchError, SearchSummary};
 use bellwether_engine::check::{self, CheckError, Event, Options, Reason, Report};
 use bellwether_engine::property::Property;
 use bellwether_engine::space::Space;
 use bellwether_engine::world::World;
 use bellwether_engine::world::packed::Packed;
-use flow::{Said, Shared};
+use flow::{ProcessEvent, Shared};
 use link::Link;
 use meet::Others;
 use std::any::Any;
@@ -46,9 +46,9 @@ use timely::communication::allocator::zero_copy::initialize::initialize_networki
 use timely::communication::{AllocatorBuilder, Hooks, WorkerGuards};
 use timely::{CommunicationConfig, WorkerConfig};
 
-/// Decides every one of `properties` in `world`, telling `look` of violations as they are found,
-/// and now and then how far it is. If there are several `hosts`, each of their processes has as
-/// many workers as the options say threads, and all decide the same.
+/// Decides every one of `properties` in `world`, telling `on_event` of violations as they are
+/// found, and now and then how far it is. If there are several `hosts`, each of their processes has
+/// as many workers as the options say threads, and all decide the same.
 ///
 /// The options' engine has no effect. Liveness is not decided.
 ///
@@ -64,9 +64,9 @@ pub fn decide(
     properties: &[Property],
     options: &Options,
     hosts: Option<&Hosts>,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
-    check::decide_distributed(&Dataflow { hosts }, world, properties, options, look)
+    check::decide_distributed(&Dataflow { hosts }, world, properties, options, on_event)
 }
 
 /// The search, with the workers of these processes, or of this one alone.
@@ -109,8 +109,8 @@ impl Distributed for Dataflow<'_> {
             move |worker| flow::build(worker, &of_workers),
         );
         let guards = guards.map_err(SearchError::Threads)?;
-        let ended = listen(&said, &guards, plan.look);
-        let (mut sum, left_bounds) = match ended {
+        let ended = listen(&said, &guards, plan.on_event);
+        let (mut summary, left_bounds) = match ended {
             Ok(ended) => *ended,
             Err(lost) => {
                 // The other workers wait for what is lost for ever.
@@ -125,13 +125,14 @@ impl Distributed for Dataflow<'_> {
         close(guards);
         let Some(space) = shared.take_space() else { unreachable!("it is taken once") };
         Space::leave_bounds(&*space, left_bounds);
-        sum.resumed_after = resumed_after;
+        summary.resumed_after = resumed_after;
         if let Some((saving, _)) = &shared.saving {
-            let elsewhere = || (sum.cut_short == Some(Reason::Disk)).then(|| ELSEWHERE.to_owned());
-            sum.trouble = saving.trouble().or_else(elsewhere);
-            saving.end(sum.cut_short);
+            let elsewhere =
+                || (summary.cut_short == Some(Reason::Disk)).then(|| ELSEWHERE.to_owned());
+            summary.trouble = saving.trouble().or_else(elsewhere);
+            saving.end(summary.cut_short);
         }
-        Ok((Exact::ended(sum, limits, threads), space))
+        Ok((Exact::ended(summary, limits, threads), space))
     }
 }
 
@@ -147,15 +148,15 @@ const ELSEWHERE: &str = "another process could not save the search; what it prin
 /// Hears what the workers say, until the search has ended, or a process is lost, or a worker of
 /// this one.
 fn listen(
-    said: &Receiver<Said>,
+    said: &Receiver<ProcessEvent>,
     guards: &WorkerGuards<()>,
-    look: &mut (dyn FnMut(Event) + Send),
-) -> Result<Box<(Sum, u32)>, Option<usize>> {
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Box<(SearchSummary, u32)>, Option<usize>> {
     loop {
         match said.recv_timeout(LOOK) {
-            Ok(Said::Event(event)) => look(event),
-            Ok(Said::End(ended)) => return Ok(ended),
-            Ok(Said::Lost(process)) => return Err(Some(process)),
+            Ok(ProcessEvent::Event(event)) => on_event(event),
+            Ok(ProcessEvent::End(ended)) => return Ok(ended),
+            Ok(ProcessEvent::Lost(process)) => return Err(Some(process)),
             Err(RecvTimeoutError::Timeout) => {
                 if guards.guards().iter().any(JoinHandle::is_finished) {
                     return Err(None);
@@ -185,7 +186,7 @@ fn builders(
     met: Others,
     process: usize,
     workers: usize,
-    says: &Sender<Said>,
+    says: &Sender<ProcessEvent>,
 ) -> Result<(Vec<AllocatorBuilder>, Box<dyn Any + Send>), SearchError> {
     if met.len() < 2 {
         let config = match workers {

@@ -2,7 +2,7 @@
 //!
 //! Timely's threads panic when they cannot read or write. So they never see that they cannot.
 
-use super::flow::Said;
+use super::flow::ProcessEvent;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::Sender;
@@ -13,13 +13,17 @@ use timely::communication::allocator::zero_copy::stream::Stream;
 pub(super) struct Link {
     stream: TcpStream,
     process: usize,
-    says: Sender<Said>,
+    says: Sender<ProcessEvent>,
     frames: Frames,
     lost: bool,
 }
 
 impl Link {
-    pub(super) fn new(stream: TcpStream, process: usize, says: Sender<Said>) -> io::Result<Self> {
+    pub(super) fn new(
+        stream: TcpStream,
+        process: usize,
+        says: Sender<ProcessEvent>,
+    ) -> io::Result<Self> {
         stream.set_read_timeout(None)?;
         stream.set_write_timeout(None)?;
         Ok(Link { stream, process, says, frames: Frames::default(), lost: false })
@@ -29,7 +33,7 @@ impl Link {
         if !self.lost {
             self.lost = true;
             // Without a listener the search is over, and nothing is lost.
-            let _ = self.says.send(Said::Lost(self.process));
+            let _ = self.says.send(ProcessEvent::Lost(self.process));
         }
     }
 }

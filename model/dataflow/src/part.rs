@@ -43,12 +43,12 @@ pub(super) trait Part: std::marker::Send {
 
 /// Which worker this is, and of how many.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct WorkerIndex {
     pub(super) worker: usize,
     pub(super) workers: usize,
 }
 
-impl Place {
+impl WorkerIndex {
     /// The worker that owns the state with this digest.
     #[inline]
     fn owner(self, digest: u64) -> usize {
@@ -64,16 +64,16 @@ pub(super) struct Outgrown {
 }
 
 /// A part in which there is what is this worker's of the initial states.
-pub(super) fn begin(space: &dyn Space, place: Place) -> Box<dyn Part> {
+pub(super) fn begin(space: &dyn Space, place: WorkerIndex) -> Box<dyn Part> {
     with_words!(space.words(), begin_with(space, place))
 }
 
-fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> {
-    let mut own = Own::<W>::new(space, place, Tables::empty(space));
+fn begin_with<const W: usize>(space: &dyn Space, place: WorkerIndex) -> Box<dyn Part> {
+    let mut own = WorkerStates::<W>::new(space, place, Tables::empty(space));
     let initial = space.initial(W);
     own.found_from(space, &initial, &vec![NO_LAST; initial.len() / W], &mut |_, _| {});
     // The others find theirs themselves.
-    own.others.fill(Found::default());
+    own.others.fill(RemoteStates::default());
     own.generated = 0;
     own.settle();
     own.begin_level();
@@ -86,7 +86,7 @@ fn begin_with<const W: usize>(space: &dyn Space, place: Place) -> Box<dyn Part> 
 /// If a file cannot be read, or is not as it was written.
 pub(super) fn restore(
     space: &dyn Space,
-    place: Place,
+    place: WorkerIndex,
     saves: &Saves,
     saved: SavedTables,
 ) -> Result<Box<dyn Part>, DiskError> {
@@ -95,19 +95,19 @@ pub(super) fn restore(
 
 fn restore_with<const W: usize>(
     space: &dyn Space,
-    place: Place,
+    place: WorkerIndex,
     saves: &Saves,
     saved: SavedTables,
 ) -> Result<Box<dyn Part>, DiskError> {
     let (tables, again) = Tables::restore(space, saves, saved)?;
-    let mut own = Own::<W>::new(space, place, tables);
+    let mut own = WorkerStates::<W>::new(space, place, tables);
     own.again = again;
     Ok(Box::new(own))
 }
 
 impl Outgrown {
     /// The same part, of states as they look now.
-    pub(super) fn recode(self, space: &dyn Space, place: Place) -> Box<dyn Part> {
+    pub(super) fn recode(self, space: &dyn Space, place: WorkerIndex) -> Box<dyn Part> {
         with_words!(space.words(), recode_with(self, space, place))
     }
 }
@@ -115,10 +115,10 @@ impl Outgrown {
 fn recode_with<const W: usize>(
     outgrown: Outgrown,
     space: &dyn Space,
-    place: Place,
+    place: WorkerIndex,
 ) -> Box<dyn Part> {
     let Outgrown { tables, again, width } = outgrown;
-    let mut own = Own::<W>::new(space, place, tables.recode(space));
+    let mut own = WorkerStates::<W>::new(space, place, tables.recode(space));
     let recoded = |state| {
         let mut words = Vec::new();
         space.recode(state, W, &mut words);
@@ -130,21 +130,21 @@ fn recode_with<const W: usize>(
 
 /// States of another worker that were found, one after the other, and how each was reached.
 #[derive(Clone, Default)]
-struct Found {
+struct RemoteStates {
     states: Vec<u64>,
     lasts: Vec<Last>,
 }
 
 /// The states of one worker.
-struct Own<const W: usize> {
-    place: Place,
+struct WorkerStates<const W: usize> {
+    place: WorkerIndex,
     tables: Tables<W>,
     scratch: Scratch,
     next: Vec<u64>,
     lasts: Vec<Last>,
     digests: Vec<u64>,
     /// What was found of each other worker's.
-    others: Vec<Found>,
+    others: Vec<RemoteStates>,
     /// States that are expanded once the space has learned what follows from them.
     again: Vec<[u64; W]>,
     /// Those that it has not learned yet.
@@ -156,16 +156,16 @@ struct Own<const W: usize> {
     outside: bool,
 }
 
-impl<const W: usize> Own<W> {
-    fn new(space: &dyn Space, place: Place, tables: Tables<W>) -> Self {
-        Own {
+impl<const W: usize> WorkerStates<W> {
+    fn new(space: &dyn Space, place: WorkerIndex, tables: Tables<W>) -> Self {
+        WorkerStates {
             place,
             tables,
             scratch: space.scratch(),
             next: Vec::new(),
             lasts: Vec::new(),
             digests: Vec::new(),
-            others: vec![Found::default(); place.workers],
+            others: vec![RemoteStates::default(); place.workers],
             again: Vec::new(),
             unlearned: Vec::new(),
             expanded: 0,
@@ -203,7 +203,7 @@ impl<const W: usize> Own<W> {
     /// States that follow from others: each goes to its owner.
     #[inline]
     fn found_from(&mut self, space: &dyn Space, next: &[u64], lasts: &[Last], send: &mut Send<'_>) {
-        let Place { worker, workers } = self.place;
+        let WorkerIndex { worker, workers } = self.place;
         self.digests.clear();
         if workers > 1 {
             space.digest(next, W, &mut self.digests);
@@ -229,7 +229,7 @@ impl<const W: usize> Own<W> {
     }
 }
 
-impl Found {
+impl RemoteStates {
     /// All that was found as the words of a parcel; nothing is left.
     fn take_words(&mut self) -> Vec<u64> {
         let words = with_lasts(std::mem::take(&mut self.states), &self.lasts);
@@ -238,7 +238,7 @@ impl Found {
     }
 }
 
-impl<const W: usize> Part for Own<W> {
+impl<const W: usize> Part for WorkerStates<W> {
     fn arrive(&mut self, words: &[u64]) {
         let (states, lasts) = states_and_lasts(words);
         for (state, last) in states.iter().zip(lasts) {

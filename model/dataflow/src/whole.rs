@@ -4,7 +4,7 @@
 
 use super::note::Note;
 use bellwether_engine::check::exact::parts::Level;
-use bellwether_engine::check::exact::{Goal, Sum};
+use bellwether_engine::check::exact::{Goal, SearchSummary};
 use bellwether_engine::check::{Counts, Event, Phase, Progress, Reason, Unfinished};
 use bellwether_engine::space::Answers;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl Whole {
         from: Reached,
         violations: Vec<(&'static str, Goal)>,
         first: bool,
-        look: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
     ) -> Self {
         let Reached { levels, generated, held, leaves_boundary } = from;
         let mut whole = Whole::new(held, violations, first);
@@ -81,7 +81,7 @@ impl Whole {
         whole.levels.clear();
         for level in levels {
             whole.levels.push(level);
-            whole.end_level(look);
+            whole.end_level(on_event);
         }
         whole
     }
@@ -103,7 +103,7 @@ impl Whole {
     }
 
     /// Adds what all workers have done in a round; what is told and what is done next.
-    pub(super) fn add(&mut self, notes: &[Note], look: &mut dyn FnMut(Event)) -> Next {
+    pub(super) fn add(&mut self, notes: &[Note], on_event: &mut dyn FnMut(Event)) -> Next {
         self.held = notes.iter().map(|note| note.held).sum();
         for note in notes {
             self.generated += note.generated;
@@ -123,13 +123,13 @@ impl Whole {
             return Next::End;
         }
         if self.ending.is_some() {
-            self.end_level(look);
+            self.end_level(on_event);
             return Next::End;
         }
         self.ending = notes.iter().find_map(|note| note.stop);
         let level = left == 0;
         if level {
-            self.end_level(look);
+            self.end_level(on_event);
             self.levels.push(EMPTY);
             let first = self.first && self.told;
             self.ending = self.ending.or(first.then_some(Reason::FirstViolation));
@@ -142,14 +142,14 @@ impl Whole {
     }
 
     /// What was searched of the level is the level, and its violations are told.
-    fn end_level(&mut self, look: &mut dyn FnMut(Event)) {
+    fn end_level(&mut self, on_event: &mut dyn FnMut(Event)) {
         let Some((level, before)) = self.levels.split_last() else { return };
         let (steps, told) = (before.len(), &mut self.told);
         self.violations.retain(|&(property, goal)| {
             let reached = goal.reached_in(level);
             if reached {
                 *told = true;
-                look(Event::Violated { property, steps: Some(steps) });
+                on_event(Event::Violated { property, steps: Some(steps) });
             }
             !reached
         });
@@ -177,11 +177,11 @@ impl Whole {
     }
 
     /// What is left of the search when it has ended.
-    pub(super) fn sum(&self) -> Sum {
+    pub(super) fn summary(&self) -> SearchSummary {
         let depth = self.levels.len();
         let waiting = self.held.saturating_sub(self.expanded());
         let unfinished = Unfinished { levels: depth.saturating_sub(1), waiting };
-        Sum {
+        SearchSummary {
             counts: Counts { distinct: self.held, generated: self.generated, depth },
             cut_short: self.ending,
             unfinished: self.ending.map(|_| unfinished),

@@ -259,14 +259,14 @@ fn a_search_that_goes_on_tells_what_was_violated_before() {
         let mut properties = property::select(&world, &[]).expect("the usual ones");
         properties.retain(|property| property.kind() != Kind::Liveness);
         let mut told = Vec::new();
-        let mut look = |event| {
+        let mut on_event = |event| {
             if let Event::Violated { property, steps } = event {
                 told.push((property, steps));
             }
         };
         let report = match exact {
-            true => check::check(&world, &properties, options, &mut look),
-            false => decide(&world, &properties, options, None, &mut look),
+            true => check::check(&world, &properties, options, &mut on_event),
+            false => decide(&world, &properties, options, None, &mut on_event),
         };
         report.expect("it ends");
         told

@@ -49,7 +49,7 @@ pub struct Row {
     /// `Tp`.
     pub processing: u8,
     /// Each duration that was looked for, until one was not found.
-    pub found: Vec<Found>,
+    pub found: Vec<TunedDuration>,
     /// Why one was not decided, if one was not.
     pub unknown: Option<Reason>,
     /// Where accurate time-outs were looked for and found, whether what is repeated keeps
@@ -58,13 +58,13 @@ pub struct Row {
 }
 
 /// One duration.
-pub struct Found {
+pub struct TunedDuration {
     /// Its name.
     pub name: &'static str,
     /// The smallest that keeps the property; `None` if not even the longest that was tried does.
     pub ticks: Option<u8>,
     /// The longest shorter one, if there is one: a world, and how the property is violated in it.
-    pub below: Option<Below>,
+    pub below: Option<TooShort>,
     /// The distinct states of the last world that was checked.
     pub states: u64,
     /// The bounds within which the property holds there, in words; none if it holds in any case.
@@ -72,7 +72,7 @@ pub struct Found {
 }
 
 /// A duration that is too short.
-pub struct Below {
+pub struct TooShort {
     /// The duration.
     pub ticks: u8,
     /// The world.
@@ -95,14 +95,15 @@ impl Question {
     /// The smallest durations for this delay and processing time: the first one with the others as
     /// long as may be, and then each with those before it as short as they can be.
     ///
-    /// `look` is called with the duration that is tried, its length, and how far the search is.
+    /// `on_progress` is called with the duration that is tried, its length, and how far the search
+    /// is.
     ///
     /// # Errors
     /// If the worlds cannot be.
     pub fn row(
         &self,
         (delay, processing): (u8, u8),
-        look: &mut (dyn FnMut(&str, u8, Progress) + Send),
+        on_progress: &mut (dyn FnMut(&str, u8, Progress) + Send),
     ) -> Result<Row, TuneError> {
         let mut durations = self.given.durations;
         for name in &self.sought {
@@ -111,7 +112,7 @@ impl Question {
         let mut timed = Timed { delay: Delay::AtMost(delay), processing, durations, ..self.given };
         let mut row = Row { delay, processing, found: Vec::new(), unknown: None, periods: None };
         for &name in &self.sought {
-            match self.smallest(name, &mut timed, look)? {
+            match self.smallest(name, &mut timed, on_progress)? {
                 Ok(found) => {
                     let settled = found.ticks.is_some();
                     row.found.push(found);
@@ -127,7 +128,8 @@ impl Question {
         }
         let found = matches!(row.verdict(), Verdict::Holds | Verdict::HoldsWithin);
         if self.property == TIMEOUTS_ACCURATE && found {
-            row.periods = self.periods(timed, &mut |progress| look("each period", 0, progress))?;
+            row.periods =
+                self.periods(timed, &mut |progress| on_progress("each period", 0, progress))?;
         }
         Ok(row)
     }
@@ -136,12 +138,12 @@ impl Question {
     fn periods(
         &self,
         timed: Timed,
-        look: &mut (dyn FnMut(Progress) + Send),
+        on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Option<Verdict>, TuneError> {
         let world = self.world(timed)?;
         let asked = property::select(&world, &[])?.into_iter().find(|p| p.name == PERIODS_ACCURATE);
         let Some(asked) = asked else { return Ok(None) };
-        let report = check::check(&world, &[asked], &self.options, &mut progress(look))?;
+        let report = check::check(&world, &[asked], &self.options, &mut progress(on_progress))?;
         Ok(Some(report.verdict()))
     }
 
@@ -151,13 +153,14 @@ impl Question {
         &self,
         name: &'static str,
         timed: &mut Timed,
-        look: &mut (dyn FnMut(&str, u8, Progress) + Send),
-    ) -> Result<Result<Found, Reason>, TuneError> {
-        let mut found = Found { name, ticks: None, below: None, states: 0, bounds_met: Vec::new() };
+        on_progress: &mut (dyn FnMut(&str, u8, Progress) + Send),
+    ) -> Result<Result<TunedDuration, Reason>, TuneError> {
+        let mut found =
+            TunedDuration { name, ticks: None, below: None, states: 0, bounds_met: Vec::new() };
         for ticks in 1..=self.most {
             timed.durations = timed.durations.with(name, ticks).map_err(WorldError::Durations)?;
             let world = self.world(*timed)?;
-            let report = self.check(&world, &mut |progress| look(name, ticks, progress))?;
+            let report = self.check(&world, &mut |progress| on_progress(name, ticks, progress))?;
             found.states = report.counts.distinct;
             let Some(decision) = report.decisions.into_iter().next() else { break };
             match decision.verdict {
@@ -172,7 +175,7 @@ impl Question {
                 }
                 Verdict::Violated => {
                     let (property, counterexample) = (decision.property, decision.counterexample);
-                    found.below = Some(Below { ticks, world, property, counterexample });
+                    found.below = Some(TooShort { ticks, world, property, counterexample });
                 }
                 Verdict::Unknown => return Ok(Err(decision.reason.unwrap_or(Reason::Vacuous))),
             }
@@ -185,7 +188,7 @@ impl Question {
     fn check(
         &self,
         world: &World,
-        look: &mut (dyn FnMut(Progress) + Send),
+        on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Report, TuneError> {
         let asked = property::select(world, std::slice::from_ref(&self.property))?;
         let limits = self.options.limits;
@@ -196,13 +199,13 @@ impl Question {
             let time = limits.time.map(|time| time.saturating_sub(started.elapsed()));
             let limits = Limits { states: Some(states), time, ..limits };
             let options = Options { limits, ..self.options.clone() };
-            let mut look = |mut progress: Progress| {
+            let mut on_progress = |mut progress: Progress| {
                 if states > FIRST_PART && progress.phase == Phase::States {
                     progress.phase = Phase::Again("more of them");
                 }
-                look(progress);
+                on_progress(progress);
             };
-            let report = check::check(world, &asked, &options, &mut progress(&mut look))?;
+            let report = check::check(world, &asked, &options, &mut progress(&mut on_progress))?;
             let larger = report.verdict() == Verdict::Unknown
                 && report.cut_short == Some(Reason::States)
                 && states < most;
@@ -224,10 +227,10 @@ impl Question {
 }
 
 /// Passes on how far a search is. That a duration is too short is no violation to tell of.
-fn progress(look: &mut (dyn FnMut(Progress) + Send)) -> impl FnMut(Event) + Send {
+fn progress(on_progress: &mut (dyn FnMut(Progress) + Send)) -> impl FnMut(Event) + Send {
     move |event| {
         if let Event::Progress(progress) = event {
-            look(progress);
+            on_progress(progress);
         }
     }
 }

@@ -153,7 +153,7 @@ impl Protocol for GarciaMolina {
     }
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
-        self.hear(p, from);
+        self.on_sign_of_life(p, from);
         match message {
             Message::AreYouThere => p.send(from, Message::Here),
             Message::AreYouNormal => p.send(from, how(p.state)),

@@ -29,7 +29,7 @@ mod variants;
 pub use client::{Client, Role};
 use durations::{T_CONTACT, T_PING, T_SESSION};
 pub use entries::{Entries, Entry, Number, Session};
-pub use rules::{Alone, Contact, Directory, Gone, Own, Queue, Silence, Told, Watch};
+pub use rules::{Alone, Contact, Directory, Gone, Notified, Own, Queue, Silence, Watch};
 pub use store::Store;
 
 /// The state of one process.
@@ -194,7 +194,7 @@ impl Protocol for Queue {
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
         match *p.state {
-            Process::Client(client) => self.hear(p, client, message),
+            Process::Client(client) => self.on_store_message(p, client, message),
             Process::Store(store) => self.serve(p, (store, from), message),
         }
     }

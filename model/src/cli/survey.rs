@@ -9,7 +9,7 @@ use crate::check as checking;
 use crate::check::{Limits, Options, Reason};
 use crate::survey::matrix::Name;
 use crate::survey::{
-    How, Most, Row, Standing, Surrounding, matrix, questions, surroundings, survey,
+    Most, Row, Standing, Surrounding, SurveyOptions, matrix, questions, surroundings, survey,
 };
 use crate::words::instead_of;
 use crate::world::World;
@@ -96,7 +96,7 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     }
     let worlds = surroundings(args.nodes.into());
     let bar = args.progress.steps(protocols.len() * (worlds.len() + 1), args.json);
-    let rows = survey(&protocols, args.how(), &|name| bar.step(name));
+    let rows = survey(&protocols, args.settings(), &|name| bar.step(name));
     bar.finish();
     let rows = rows?;
     if let Some(file) = &args.svg {
@@ -123,14 +123,14 @@ fn was_interrupted(row: &Row) -> bool {
 }
 
 impl SurveyArgs {
-    fn how(&self) -> How {
+    fn settings(&self) -> SurveyOptions {
         let limits = self.limits.limits();
         let limits = if self.limits.are_default() {
             Limits { states: Some(STATES), ..limits }
         } else {
             limits
         };
-        How { nodes: self.nodes.into(), limits, threads: self.limits.threads() }
+        SurveyOptions { nodes: self.nodes.into(), limits, threads: self.limits.threads() }
     }
 }
 
@@ -201,7 +201,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     };
     let world = World::of(protocol.rules(None, &[])?, scenario)?;
     let asked = questions(&world)?;
-    let limits = args.how().limits;
+    let limits = args.settings().limits;
     let threads = args.limits.threads();
     let options = Options { limits, threads, ..Options::default() };
     let bar = args.progress.bar(args.json);

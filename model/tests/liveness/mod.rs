@@ -222,7 +222,7 @@ fn a_search_for_a_lasso_ends_when_it_is_cancelled() {
     let formula = Liveness::EventuallyAlways(|number| number != 50_000);
     let decide = |looks_before: usize| {
         let mut looks = 0;
-        let mut look = |event: Event| {
+        let mut on_event = |event: Event| {
             let Event::Progress(progress) = event else { return };
             assert_eq!(progress.phase, Phase::Liveness("settles"));
             looks += 1;
@@ -237,7 +237,8 @@ fn a_search_for_a_lasso_ends_when_it_is_cancelled() {
             elapsed: Duration::ZERO,
         };
         let limits = Limits { cancel: Some(Cancel::when(&CANCELLED)), ..Limits::NONE };
-        let found = liveness::violation(&drawn, &formula, &mut Watch::new(limits, at, &mut look));
+        let found =
+            liveness::violation(&drawn, &formula, &mut Watch::new(limits, at, &mut on_event));
         (found, looks)
     };
     let (found, looks) = decide(usize::MAX);

@@ -1,7 +1,7 @@
 //! A world of more messages than 16 bits number: a process counts, and another hears each number.
 
 use bellwether_model::check::Limits;
-use bellwether_model::check::exact::{Exact, How};
+use bellwether_model::check::exact::{Exact, SearchOptions};
 use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{Scenario, Start, World};
@@ -58,10 +58,18 @@ impl Protocol for Counter {
 fn no_two_messages_have_one_number() {
     let scenario = Scenario { start: Start::Cold, ..Scenario::calm(2) };
     let world = World::new(Counter, scenario).expect("possible");
-    let (limits, look) = (Limits::NONE, &mut |_| {});
-    let how =
-        How { limits, edges: false, threads: 1, violations: &[], first: false, disk: None, look };
-    let found = Exact::search(&mut Packed::new(&world, Vec::new()), how).expect("threads");
+    let (limits, on_event) = (Limits::NONE, &mut |_| {});
+    let search_options = SearchOptions {
+        limits,
+        edges: false,
+        threads: 1,
+        violations: &[],
+        first: false,
+        disk: None,
+        on_event,
+    };
+    let found =
+        Exact::search(&mut Packed::new(&world, Vec::new()), search_options).expect("threads");
     assert_eq!(found.cut_short(), None);
     assert_eq!(found.counts().distinct, u64::from(LAST) + 2);
 }

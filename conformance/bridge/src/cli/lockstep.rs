@@ -1,7 +1,7 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, writable};
-use crate::coverage::Met;
+use crate::coverage::MetCount;
 use crate::lockstep::{Outcome, Summary};
 use crate::registry::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
@@ -204,7 +204,7 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
     writeln!(out, "off-path probes:      {}", HumanCount(summary.probes))?;
     writeln!(out, "met (walked + probed):")?;
     for (what, list) in summary.coverage.lists() {
-        let met = list.iter().filter(|(_, met)| **met != Met::default());
+        let met = list.iter().filter(|(_, met)| **met != MetCount::default());
         let met = met.map(|(name, met)| {
             format!("{name} {} + {}", HumanCount(met.walked), HumanCount(met.probed))
         });

@@ -3,7 +3,7 @@
 use super::{program, spec};
 use bellwether::protocol::bully::{Config, Timing};
 use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
-use bellwether_bridge::mapping::{Happening, Mapping, Step, process_id};
+use bellwether_bridge::mapping::{Mapping, SpecEvent, Step, process_id};
 use bellwether_bridge::program::Refusal;
 use std::time::Duration;
 
@@ -71,19 +71,19 @@ impl Mapping for RollCallMapping {
         vec![spec::Message::Here]
     }
 
-    fn rules(&self, happening: &Happening<spec::RollCall>) -> &'static [&'static str] {
+    fn rules(&self, happening: &SpecEvent<spec::RollCall>) -> &'static [&'static str] {
         match happening {
-            Happening::Receive { .. } => &["answer"],
-            Happening::Boot | Happening::Expire(_) | Happening::Crash => &[],
+            SpecEvent::Receive { .. } => &["answer"],
+            SpecEvent::Boot | SpecEvent::Expire(_) | SpecEvent::Crash => &[],
         }
     }
 
     fn reason(&self, step: &Step<'_, spec::RollCall>) -> Option<&'static str> {
         match step.happening {
-            Happening::Boot => Some("booted"),
-            Happening::Receive { .. } => Some("called"),
-            Happening::Expire(spec::Timer::Listen) => Some("listened"),
-            Happening::Crash => None,
+            SpecEvent::Boot => Some("booted"),
+            SpecEvent::Receive { .. } => Some("called"),
+            SpecEvent::Expire(spec::Timer::Listen) => Some("listened"),
+            SpecEvent::Crash => None,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bellwether::member::{Action, Ask, Event, Told, What};
+use bellwether::member::{Action, Command, Event, PreparationRequest, ProgramView};
 use bellwether::protocol::{Core, Epoch, NodeId, Reason};
 
 use crate::faults::Point;
@@ -27,7 +27,7 @@ impl<S: Subject> World<S> {
         let host = &mut self.hosts[node];
         let read = host.clock.read(self.now);
         let Some(member) = &mut host.member else { return };
-        let (follows, behind) = (matches!(event, Event::Stored(_)), member.is_behind());
+        let (follows, behind) = (matches!(event, Event::StorageAnswered(_)), member.is_behind());
         self.counts.beside += u64::from(behind && !follows);
         host.led.begin(behind || member.awaits_work());
         // It may send a round and then, of the same event, make way.
@@ -67,21 +67,21 @@ impl<S: Subject> World<S> {
         match action {
             Action::Send(to, message) => self.send(node, to, message),
             // No protocol that is simulated has failures detected for it.
-            Action::Beat => {}
+            Action::SendHeartbeat => {}
             Action::Save(durable) => {
                 self.note(node, format_args!("writes {durable:?}"));
                 self.ask_disk(node, Some(durable));
                 self.spring(node, Point::Written);
             }
             Action::Probe => self.ask_disk(node, None),
-            Action::Tell(told) => self.tell(node, told),
-            Action::Renew(lease) => {
+            Action::Publish(told) => self.tell(node, told),
+            Action::RenewLease(lease) => {
                 host.program.renew(lease);
                 self.observe(node);
             }
             Action::Prepare(ask) => self.prepare(node, ask),
             Action::EndWork(epoch) => self.end_work(node, epoch),
-            Action::Answer(_, answer) => self.note(node, format_args!("answers {answer:?}")),
+            Action::Reply(_, answer) => self.note(node, format_args!("answers {answer:?}")),
             Action::Stalled(problem) => self.note(node, format_args!("its disk: {problem:?}")),
             Action::Log(line) => self.note(node, format_args!("{line:?}")),
             Action::End(end) => {
@@ -93,7 +93,7 @@ impl<S: Subject> World<S> {
     }
 
     /// The program is told which node leads.
-    fn tell(&mut self, node: usize, told: Told) {
+    fn tell(&mut self, node: usize, told: ProgramView) {
         let (role, reason) = (told.role(), told.reason());
         self.note(node, format_args!("is {role} for its program: {reason:?}"));
         let wrong = self.setting.wrong;
@@ -106,22 +106,23 @@ impl<S: Subject> World<S> {
 
     /// The program is asked to prepare itself. Now and then it cannot, while there are faults; a
     /// leader of a protocol that cannot step down would then lead without it for good.
-    fn prepare(&mut self, node: usize, ask: Option<Ask>) {
-        let Some(Ask { number, .. }) = ask else { return };
+    fn prepare(&mut self, node: usize, ask: Option<PreparationRequest>) {
+        let Some(PreparationRequest { number, .. }) = ask else { return };
         let host = &mut self.hosts[node];
         host.program.ask(number);
         host.asked += 1;
         let (life, ticket) = (host.life, host.asked);
         let seeds = [self.setting.seed, 0x009a_7e00, node as u64, self.now.0];
         let mut random = Random::of(&seeds);
-        let (low, high) = program::PREPARES;
-        let long = random.duration(low, high);
+        let (usual, longest) = program::PREPARES;
+        let most = if random.chance(100) { longest } else { usual };
+        let long = random.duration(Duration::ZERO, most);
         let refuses = S::Core::REQUESTS && random.chance(125) && self.now < self.setting.terms.calm;
         let what = match refuses {
-            true => What::Unprepared(number, program::REFUSES_FOR),
-            false => What::Prepared(number),
+            true => Command::Unprepared(number, program::REFUSES_FOR),
+            false => Command::Prepared(number),
         };
-        let event = Event::Asked { ticket, what };
+        let event = Event::Command { ticket, command: what };
         if self.setting.wrong == Some(Wrong::SkipsGate) {
             return self.hosts[node].inbox.push_front(event);
         }

@@ -119,11 +119,16 @@ impl<S: Subject> World<S> {
             Event::Received { from, message } => {
                 self.note(node, format_args!("gets {message:?} from n{from}"));
             }
-            Event::Boot => self.note(node, format_args!("starts")),
-            Event::Asked { what, .. } => self.note(node, format_args!("is asked: {what:?}")),
+            Event::Start => self.note(node, format_args!("starts")),
+            Event::Command { command: what, .. } => {
+                self.note(node, format_args!("is asked: {what:?}"));
+            }
             Event::Stop => self.note(node, format_args!("is told to leave")),
             Event::WorkEnded => self.note(node, format_args!("has ended its work")),
-            Event::Woke | Event::Stored(_) | Event::Heard { .. } | Event::Idle { .. } => {}
+            Event::Wake
+            | Event::StorageAnswered(_)
+            | Event::Heartbeat { .. }
+            | Event::Drained { .. } => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bellwether::member::{Event, LONGEST_SLEEP, What};
+use bellwether::member::{Command, Event, LONGEST_SLEEP};
 use bellwether::protocol::NodeId;
 
 use crate::clock::Moment;
@@ -95,7 +95,7 @@ impl<S: Subject> World<S> {
             }
             (Blow::Stall(_), Some((node, _))) => self.unstall(node),
             (Blow::Ask(_, Request::Unfit), Some((node, life))) if self.hosts[node].life == life => {
-                self.ask(node, What::Healthy(true));
+                self.ask(node, Command::SetHealthy(true));
             }
             // At a rate that is right the clocks would agree again; they keep what they have until
             // another fault changes it, unless all faults are over.
@@ -238,14 +238,14 @@ impl<S: Subject> World<S> {
     }
 
     /// A node is asked for something.
-    pub fn ask(&mut self, node: usize, what: What) {
+    pub fn ask(&mut self, node: usize, what: Command) {
         let host = &mut self.hosts[node];
         if host.member.is_none() {
             return;
         }
         host.asked += 1;
         let ticket = host.asked;
-        self.happens(node, Event::Asked { ticket, what });
+        self.happens(node, Event::Command { ticket, command: what });
     }
 
     /// A node crashes for good; for measurements.
@@ -255,12 +255,12 @@ impl<S: Subject> World<S> {
 }
 
 /// What a node is asked, for so long.
-fn what(request: Request, long: Duration) -> What {
+fn what(request: Request, long: Duration) -> Command {
     let id = |place: usize| NodeId::new(u16::try_from(place + 1).unwrap_or(u16::MAX));
     match request {
-        Request::HandOver(place) => What::HandOver(place.and_then(id)),
-        Request::StepDown => What::StepDown(long),
-        Request::Freeze => What::Freeze(long),
-        Request::Unfit => What::Healthy(false),
+        Request::HandOver(place) => Command::HandOver(place.and_then(id)),
+        Request::StepDown => Command::StepDown(long),
+        Request::Freeze => Command::Freeze(long),
+        Request::Unfit => Command::SetHealthy(false),
     }
 }

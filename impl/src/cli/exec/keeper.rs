@@ -117,33 +117,33 @@ fn answer(line: &str) {
 
 /// What the node asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum KeeperCommand {
     Until(u64),
     Forward(Signal),
     Stop(Signal, u64),
 }
 
-impl Order {
+impl KeeperCommand {
     fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         let word = words.next()?;
         let mut number = || words.next()?.parse::<u64>().ok();
         let named = |raw: u64| Signal::from_named_raw(i32::try_from(raw).ok()?);
         Some(match word {
-            "until" => Order::Until(number()?),
-            "signal" => Order::Forward(named(number()?)?),
-            "stop" => Order::Stop(named(number()?)?, number()?),
+            "until" => KeeperCommand::Until(number()?),
+            "signal" => KeeperCommand::Forward(named(number()?)?),
+            "stop" => KeeperCommand::Stop(named(number()?)?, number()?),
             _ => return None,
         })
     }
 }
 
 /// What the node says, as it comes; the channel closes when the node is gone.
-fn orders() -> Receiver<Order> {
+fn orders() -> Receiver<KeeperCommand> {
     let (to, from) = channel();
     thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if let Some(order) = Order::parse(&line)
+            if let Some(order) = KeeperCommand::parse(&line)
                 && to.send(order).is_err()
             {
                 return;
@@ -172,7 +172,7 @@ struct Keeper {
 
 impl Keeper {
     /// Returns when no process is left; whether the lease was running out, and the exit status.
-    fn keep(mut self, orders: &Receiver<Order>) -> (bool, u8) {
+    fn keep(mut self, orders: &Receiver<KeeperCommand>) -> (bool, u8) {
         loop {
             let child = self.child;
             let gone = descendants::reap(|ended, code| {
@@ -197,11 +197,11 @@ impl Keeper {
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: KeeperCommand) {
         match order {
-            Order::Until(until) => self.until = until,
-            Order::Forward(signal) => self.signal(signal),
-            Order::Stop(signal, after) => self.end(signal, false, after),
+            KeeperCommand::Until(until) => self.until = until,
+            KeeperCommand::Forward(signal) => self.signal(signal),
+            KeeperCommand::Stop(signal, after) => self.end(signal, false, after),
         }
     }
 
@@ -250,11 +250,11 @@ mod tests {
 
     #[test]
     fn orders_are_lines() {
-        assert_eq!(Order::parse("until 17"), Some(Order::Until(17)));
-        assert_eq!(Order::parse("signal 1"), Some(Order::Forward(Signal::HUP)));
-        assert_eq!(Order::parse("stop 15 20"), Some(Order::Stop(Signal::TERM, 20)));
+        assert_eq!(KeeperCommand::parse("until 17"), Some(KeeperCommand::Until(17)));
+        assert_eq!(KeeperCommand::parse("signal 1"), Some(KeeperCommand::Forward(Signal::HUP)));
+        assert_eq!(KeeperCommand::parse("stop 15 20"), Some(KeeperCommand::Stop(Signal::TERM, 20)));
         for nonsense in ["", "until", "until x", "signal 9999", "stop 15", "go 1"] {
-            assert_eq!(Order::parse(nonsense), None, "{nonsense}");
+            assert_eq!(KeeperCommand::parse(nonsense), None, "{nonsense}");
         }
     }
 }

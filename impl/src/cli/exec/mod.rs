@@ -297,7 +297,7 @@ async fn commands(
                     tokio::select! {
                         () = tokio::time::sleep_until(over.into()) => break,
                         asked = signals.while_waiting() => match asked {
-                            Asked::End(signal) => return Ok(by_signal(signal)),
+                            SignalAction::End(signal) => return Ok(by_signal(signal)),
                             _ => reload(),
                         },
                     }
@@ -326,7 +326,7 @@ async fn wait(
         tokio::select! {
             _ = tick.tick() => {}
             asked = signals.while_waiting() => match asked {
-                Asked::End(signal) => return Waited::Signal(signal),
+                SignalAction::End(signal) => return Waited::Signal(signal),
                 _ => reload(),
             },
         }
@@ -357,7 +357,7 @@ struct Signals {
 }
 
 /// What a signal asks for.
-enum Asked {
+enum SignalAction {
     /// To end, by this signal.
     End(i32),
     /// To read the configuration again.
@@ -389,22 +389,22 @@ impl Signals {
 
     /// The next signal that asks something of this program itself. The others are for a command
     /// that runs.
-    async fn while_waiting(&mut self) -> Asked {
+    async fn while_waiting(&mut self) -> SignalAction {
         let Self { last, others: [hangup, ..], .. } = self;
         tokio::select! {
-            signal = first(last) => Asked::End(signal),
-            _ = hangup.1.recv() => Asked::Reload,
+            signal = first(last) => SignalAction::End(signal),
+            _ = hangup.1.recv() => SignalAction::Reload,
         }
     }
 
     /// The next signal, and what it asks for.
-    async fn next(&mut self) -> Asked {
+    async fn next(&mut self) -> SignalAction {
         let Self { last, others, .. } = self;
         tokio::select! {
-            signal = first(last) => Asked::End(signal),
+            signal = first(last) => SignalAction::End(signal),
             signal = first(others) => match signal == SignalKind::hangup().as_raw_value() {
-                true => Asked::Reload,
-                false => Asked::Forward(signal),
+                true => SignalAction::Reload,
+                false => SignalAction::Forward(signal),
             },
         }
     }

@@ -17,7 +17,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::super::hooks::Scripts;
 use super::super::service;
-use super::{Args, Asked, CANNOT, LOOK, Signals, descendants, keeper, nanoseconds};
+use super::{Args, CANNOT, LOOK, SignalAction, Signals, descendants, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -130,12 +130,12 @@ impl Running {
             tokio::select! {
                 line = self.answers.next_line() => break line.ok().flatten(),
                 asked = signals.next() => match asked {
-                    Asked::End(signal) => self.end(signal).await,
-                    Asked::Reload => {
+                    SignalAction::End(signal) => self.end(signal).await,
+                    SignalAction::Reload => {
                         reload();
                         self.forward(Signal::HUP.as_raw(), signals).await;
                     }
-                    Asked::Forward(signal) => self.forward(signal, signals).await,
+                    SignalAction::Forward(signal) => self.forward(signal, signals).await,
                 },
                 () = work.asked_to_end(), if !self.lost => {}
                 _ = tick.tick() => {}

@@ -9,16 +9,16 @@ use tokio::time::timeout;
 use super::*;
 use crate::clock::Clock as _;
 use crate::clock::tests::ManualClock;
-use crate::driver::guard::Lessee;
+use crate::driver::commands;
+use crate::driver::guard::LeaseWriter;
 use crate::driver::leadership::Publisher;
-use crate::driver::order;
-use crate::member::News;
+use crate::member::ViewUpdate;
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
 struct Node {
     handle: Handle,
     publisher: Publisher,
-    lessee: Lessee,
+    lease_writer: LeaseWriter,
     clock: ManualClock,
 }
 
@@ -26,14 +26,14 @@ impl Node {
     fn new() -> Self {
         let clock = ManualClock::new();
         let (publisher, leadership, history) = Publisher::new(NodeId::new(1).expect("not zero"));
-        let (lessee, lessor) = Lessee::new(clock.clone());
-        let (orders, _) = order::channel();
+        let (lease_writer, leases) = LeaseWriter::new(clock.clone());
+        let (commands, _) = commands::channel();
         let report = Arc::new(|| unreachable!("no test asks"));
         let without_lease = None;
         let incarnation = 1;
         let handle =
-            Handle { leadership, history, lessor, orders, report, without_lease, incarnation };
-        Self { handle, publisher, lessee, clock }
+            Handle { leadership, history, leases, commands, report, without_lease, incarnation };
+        Self { handle, publisher, lease_writer, clock }
     }
 
     /// It leads this epoch until then, or does not lead.
@@ -46,9 +46,15 @@ impl Node {
         let leader = lease.map(|_| before.node);
         let epoch = lease.map(|lease| lease.epoch);
         let role = if lease.is_some() { Role::Leader } else { Role::Follower };
-        self.lessee.hold(lease);
+        self.lease_writer.set(lease);
         if (before.leader, before.epoch) != (leader, epoch) {
-            self.publisher.change(News { role, leader, epoch, lease, reason: Reason::BOOTED });
+            self.publisher.update(ViewUpdate {
+                role,
+                leader,
+                epoch,
+                lease,
+                reason: Reason::BOOTED,
+            });
         }
     }
 }
@@ -121,9 +127,9 @@ async fn work_starts_anew_with_each_leadership_until_it_ends_by_itself() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_gone_or_has_no_lease_runs_nothing() {
-    let Node { mut handle, publisher, lessee, .. } = Node::new();
+    let Node { mut handle, publisher, lease_writer, .. } = Node::new();
     let work = handle.run_while_leader(|_| async { unreachable!("it does not lead") });
-    let gone = async { drop((publisher, lessee)) };
+    let gone = async { drop((publisher, lease_writer)) };
     let (ended, ()) = tokio::join!(timeout(Duration::from_secs(1), work), gone);
     assert_eq!(ended.expect("at once"), Err::<(), _>(LeadError::Stopped));
     handle.without_lease = Some("bully");

@@ -10,10 +10,10 @@ fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
 }
 
-fn news(leader: u16, epoch: u64, reason: Reason) -> News {
+fn update(leader: u16, epoch: u64, reason: Reason) -> ViewUpdate {
     let role = if leader == 1 { Role::Leader } else { Role::Follower };
     let (leader, epoch) = (Some(id(leader)), Some(Epoch::new(epoch)));
-    News { role, leader, epoch, lease: None, reason }
+    ViewUpdate { role, leader, epoch, lease: None, reason }
 }
 
 fn term(number: u64, epoch: u64) -> Term {
@@ -26,12 +26,12 @@ async fn every_change_has_the_next_number_and_the_last_names_no_leader() {
     let begun = leadership.now();
     assert_eq!((begun.role, begun.leader, begun.reason), (Role::NotStarted, None, None));
     std::thread::sleep(Duration::from_millis(1));
-    publisher.change(news(1, 7, Reason::BOOTED));
+    publisher.update(update(1, 7, Reason::BOOTED));
     let now = leadership.seen();
     assert_eq!((now.role, now.leader, now.seq), (Role::Leader, Some(id(1)), 1));
     assert_eq!(now.epoch, Some(Epoch::new(7)));
     assert!(now.is_self() && now.since > begun.since);
-    publisher.change(news(2, 8, Reason::CLAIMED));
+    publisher.update(update(2, 8, Reason::CLAIMED));
     assert_eq!(leadership.now().seq, 2);
     drop(publisher);
     let last = leadership.changed().await.expect("it is told");
@@ -48,20 +48,20 @@ fn acquired_and_lost_alternate_however_slow_the_reader_is() {
     let mut own = leadership.own_changes();
     let mut next = || own.next().now_or_never();
     assert_eq!(next(), None, "it does not lead");
-    publisher.change(news(1, 1, Reason::BOOTED));
+    publisher.update(update(1, 1, Reason::BOOTED));
     assert_eq!(next(), Some(Some(OwnChange::Acquired(term(1, 1)))));
     assert_eq!(next(), None);
     // Lost, and acquired again, before it is read.
-    publisher.change(news(2, 2, Reason::CLAIMED));
-    publisher.change(news(1, 3, Reason::LEADER_SILENT));
+    publisher.update(update(2, 2, Reason::CLAIMED));
+    publisher.update(update(1, 3, Reason::LEADER_SILENT));
     let lost = |term, reason| Some(Some(OwnChange::Lost { term, reason }));
     assert_eq!(next(), lost(term(1, 1), Some(Reason::CLAIMED)));
     assert_eq!(next(), Some(Some(OwnChange::Acquired(term(2, 3)))));
     // Another epoch is another leadership.
-    publisher.change(news(1, 4, Reason::NEXT_EPOCH));
+    publisher.update(update(1, 4, Reason::NEXT_EPOCH));
     // That is lost as well, and yet another one acquired.
-    publisher.change(news(2, 5, Reason::CLAIMED));
-    publisher.change(news(1, 6, Reason::LEADER_SILENT));
+    publisher.update(update(2, 5, Reason::CLAIMED));
+    publisher.update(update(1, 6, Reason::LEADER_SILENT));
     assert_eq!(next(), lost(term(2, 3), None), "why is not known any more");
     assert_eq!(next(), Some(Some(OwnChange::Acquired(term(4, 6)))));
     drop(publisher);

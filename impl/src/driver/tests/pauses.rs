@@ -23,9 +23,9 @@ async fn a_leader_without_a_lease_that_was_paused_has_lost_and_leads_again() {
     let (actor, mut leadership, clock) = leader();
     let mut own = leadership.clone().own_changes();
     let (arrivals, inbox) = mpsc::channel(16);
-    let (_, orders) = order::channel();
+    let (_, commands) = crate::driver::commands::channel();
     let stop = CancellationToken::new();
-    let _actor = tokio::spawn(actor.run(inbox, orders, stop.clone()));
+    let _actor = tokio::spawn(actor.run(inbox, commands, stop.clone()));
     let first = leadership.wait_for(Leadership::is_self).await.expect("it is the highest");
     let Some(OwnChange::Acquired(term)) = own.next().await else { panic!("it leads") };
     assert_eq!((term.number, term.epoch), (1, None));

@@ -29,15 +29,17 @@ async fn timers_and_questions_go_on_while_the_disk_stalls() {
     let saved = hands.records.clone();
     actor.disk = Disk::new(Some(Box::new(Late(answers, saved))));
     let inbox = hands.inbox.take().expect("runs once");
-    let (asks, orders) = order::channel();
-    let run = tokio::spawn(actor.run(inbox, orders, hands.stop.clone()));
+    let (asks, commands) = crate::driver::commands::channel();
+    let run = tokio::spawn(actor.run(inbox, commands, hands.stop.clone()));
     hands.arrive(2, Frame::Message(super::Order::Note(1))).await;
     hands.arrive(2, Frame::Message(super::Order::Arm(50))).await;
     tokio::time::sleep(ms(200)).await;
     for _ in 0..10 {
-        let (answer, answered) = tokio::sync::oneshot::channel();
-        let what = order::What::Answer;
-        asks.send(order::Order { what, answer }).await.expect("it runs");
+        let (reply, answered) = tokio::sync::oneshot::channel();
+        let command = crate::driver::commands::Command::Ping;
+        asks.send(crate::driver::commands::CommandRequest { command, reply })
+            .await
+            .expect("it runs");
         let answered = tokio::time::timeout(ms(1_000), answered).await;
         answered.expect("at once").expect("it runs").expect("nothing to refuse");
     }

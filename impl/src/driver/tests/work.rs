@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use tokio::time::timeout;
 
-use super::orders::{Leader, leader};
+use super::commands::{Leader, leader};
 use super::*;
 use crate::driver::work::Work;
 use crate::protocol::quorum::Message;
@@ -13,7 +13,7 @@ use crate::protocol::{Epoch, Request};
 
 impl Leader {
     fn begin_work(&self) -> Option<Work> {
-        Work::begin(self.lessor.guard()?, self.leadership.clone())
+        Work::begin(self.leases.guard()?, self.leadership.clone())
     }
 }
 
@@ -57,12 +57,12 @@ async fn a_node_leads_until_its_work_has_ended_whatever_ends_its_leadership() {
             timeout(ms(1), work.asked_to_end()).await.expect("asked");
             assert!(work.is_asked_to_end() && work.guard().is_valid_now(), "{what}");
             assert_eq!(leader.leadership.now(), before, "{what}: its program knows nothing else");
-            let guard = leader.lessor.guard().expect("it leads");
+            let guard = leader.leases.guard().expect("it leads");
             assert!(Work::begin(guard, leader.leadership.clone()).is_none(), "{what}: too late");
             drop(work);
             timeout(ms(1), &mut step).await.expect("at once").expect("it is in memory");
         }
-        assert!(leader.lessor.guard().is_none(), "{what}");
+        assert!(leader.leases.guard().is_none(), "{what}");
         assert!(!leader.leadership.now().is_self(), "{what}");
     }
 }
@@ -89,9 +89,9 @@ async fn a_node_waits_for_work_for_no_longer_than_its_lease_lasts() {
 #[tokio::test(start_paused = true)]
 async fn work_that_has_begun_a_moment_too_late_does_not_begin() {
     let mut leader = leader().await;
-    let guard = leader.lessor.guard().expect("it leads");
+    let guard = leader.leases.guard().expect("it leads");
     leader.actor.step(Input::Request(Request::Yield(None))).await.expect("it is in memory");
     assert!(Work::begin(guard, leader.leadership.clone()).is_none());
     // What has not begun is not waited for.
-    timeout(ms(1), leader.actor.lessee.works().ended()).await.expect("there is none");
+    timeout(ms(1), leader.actor.lease_writer.work_tracker().ended()).await.expect("there is none");
 }

@@ -12,7 +12,7 @@ fn bound(bound: Duration) -> Setup {
 fn saves(run: &mut Run<Quorum>) -> Actions<Quorum> {
     let core = run.member.node().core().expect("booted");
     let (epoch, granted_to) = (core.epoch(), core.granted_to());
-    run.member.put_state(run.now, Durable { epoch, granted_to, list: None, promise: None });
+    run.member.push_state(run.now, Durable { epoch, granted_to, list: None, promise: None });
     let done = run.wake();
     assert!(run.member.is_behind());
     done
@@ -52,7 +52,7 @@ fn a_leader_that_has_lost_is_told_before_the_storage_answers() {
     let done = run.hears(2, Message::Refuse(Epoch::new(3), None));
     assert_eq!(tells(&done), [(Role::Follower, "higher_epoch")]);
     assert!(run.member.is_behind() && run.until().is_none());
-    let tell = place(&done, |action| matches!(action, Action::Tell(_)));
+    let tell = place(&done, |action| matches!(action, Action::Publish(_)));
     assert!(tell < place(&done, |action| matches!(action, Action::Save(_))));
     assert_eq!(tells(&run.saved()), [], "it is told once");
 }
@@ -114,7 +114,7 @@ fn a_leader_whose_storage_does_not_answer_yields_and_says_why() {
     assert_eq!(tells(&done), [(Role::Follower, "storage_stalled")]);
     assert_eq!((run.role(), run.until()), (Role::Follower, None), "it does not run");
     // Whatever its program says of the machine, the storage counts as well.
-    run.asks(1, What::Healthy(true));
+    run.asks(1, Command::SetHealthy(true));
     renews(&mut run, 2_000);
     assert_eq!(run.role(), Role::Follower);
     assert_eq!(stalls(&run.saved()), [None]);
@@ -125,7 +125,7 @@ fn a_leader_whose_storage_does_not_answer_yields_and_says_why() {
 #[test]
 fn a_leader_whose_storage_says_that_it_could_not_save_yields_and_asks_again() {
     let mut run = leader(&bound(ms(1_000)));
-    let done = run.take(Event::Stored(Answer::Failed("it is full".to_owned())));
+    let done = run.take(Event::StorageAnswered(StorageAnswer::Failed("it is full".to_owned())));
     assert_eq!(stalls(&done), [Some("it is full".to_owned())]);
     let (led, _) = renews(&mut run, 1_000);
     assert!(led <= 300, "it led for {led} ms more");
@@ -166,7 +166,7 @@ fn a_leader_whose_save_stalls_leads_no_longer_than_its_lease() {
 fn the_program_of_a_leader_without_a_lease_is_told_that_the_storage_stalls() {
     let mut run = unsaved_leader(&bound(ms(400)));
     assert_eq!(tells(&run.saved()), [(Role::Leader, "unanswered")]);
-    run.member.put_state(run.now, garcia_molina::Computed::new(1));
+    run.member.push_state(run.now, garcia_molina::Computed::new(1));
     assert_eq!(tells(&run.wake()), []);
     assert_eq!(tells(&run.runs(399)), []);
     assert_eq!(tells(&run.runs(1)), [(Role::Waiting, "storage_stalled")]);
@@ -189,18 +189,18 @@ fn a_leader_that_was_silent_from_the_beginning_is_told_once_the_others_can_have_
 
 #[test]
 fn a_member_ends_when_its_state_cannot_be_saved() {
-    for answer in [Answer::Failed("it is full".to_owned()), Answer::Gone] {
+    for answer in [StorageAnswer::Failed("it is full".to_owned()), StorageAnswer::Gone] {
         let config = quorum::Config { id: id(3), members: members(), timing: Timing::DEFAULT };
         let mut run = Run::<Quorum>::new(config, &usual());
         run.runs(1_300);
         let done = run.hears(2, Message::Support(first()));
         assert_eq!(sent(&done), [], "its claim waits");
-        assert_eq!(run.take(Event::Stored(answer)), [Action::End(End::Failed)]);
+        assert_eq!(run.take(Event::StorageAnswered(answer)), [Action::End(End::Failed)]);
         assert!(run.member.leaves());
         assert_eq!(run.wake(), []);
         assert_eq!(run.hears(2, Message::Grant(first())), []);
     }
     // A leader that only asks ends when there is no storage any more.
     let mut run = leader(&bound(ms(1_000)));
-    assert_eq!(run.take(Event::Stored(Answer::Gone)), [Action::End(End::Failed)]);
+    assert_eq!(run.take(Event::StorageAnswered(StorageAnswer::Gone)), [Action::End(End::Failed)]);
 }

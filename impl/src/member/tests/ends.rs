@@ -8,7 +8,7 @@ fn one_that_does_not_lead_leaves_at_once() {
     assert_eq!(run.take(Event::Stop), [Action::End(End::Left)]);
     assert!(run.member.leaves());
     assert_eq!(run.hears(2, Message::Grant(first())), []);
-    assert_eq!((run.wake(), run.asks(1, What::Answer)), (vec![], vec![]));
+    assert_eq!((run.wake(), run.asks(1, Command::Ping)), (vec![], vec![]));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn one_that_leaves_waits_half_a_second_for_its_storage() {
     assert_eq!(run.take(Event::Stop), []);
     assert!(run.member.leaves());
     assert_eq!(run.runs(499), []);
-    assert_eq!(run.runs(1), [Action::Log(Line::Unsaved), Action::End(End::Left)]);
+    assert_eq!(run.runs(1), [Action::Log(LogLine::Unsaved), Action::End(End::Left)]);
 }
 
 #[test]
@@ -70,6 +70,6 @@ fn one_that_leaves_is_not_said_to_lead_any_more() {
 fn one_that_leaves_and_cannot_save_says_so() {
     let mut run = unsaved_leader(&usual());
     run.take(Event::Stop);
-    let done = run.take(Event::Stored(Answer::Failed("it is full".to_owned())));
+    let done = run.take(Event::StorageAnswered(StorageAnswer::Failed("it is full".to_owned())));
     assert_eq!(done, [Action::End(End::Failed)]);
 }

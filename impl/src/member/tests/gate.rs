@@ -7,7 +7,7 @@ fn behind_a_gate() -> Setup {
 }
 
 /// What the program is asked.
-fn asked<D, M>(done: &[Action<D, M>]) -> Vec<Option<Ask>> {
+fn asked<D, M>(done: &[Action<D, M>]) -> Vec<Option<PreparationRequest>> {
     let ask = |action: &Action<D, M>| match action {
         Action::Prepare(ask) => Some(*ask),
         _ => None,
@@ -26,22 +26,22 @@ fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
     assert_eq!((ask.number, ask.epoch, ask.reason.name()), (1, Some(first()), "granted"));
     assert_eq!(run.until(), None);
     // What was not asked is not answered.
-    let done = run.asks(1, What::Prepared(2));
+    let done = run.asks(1, Command::Prepared(2));
     assert_eq!((tells(&done), answers(&done)), (vec![], vec![(1, Ok(None))]));
-    let done = run.asks(2, What::Prepared(1));
+    let done = run.asks(2, Command::Prepared(1));
     assert_eq!(asked(&done), [None]);
     assert_eq!(tells(&done), [(Role::Leader, "granted")]);
     assert_eq!(answers(&done), [(2, Ok(None))]);
     assert_eq!(run.until(), run.member.node().lease().map(|lease| lease.until));
     assert!(run.until().is_some());
-    let done = run.asks(3, What::Prepared(1));
+    let done = run.asks(3, Command::Prepared(1));
     assert_eq!((tells(&done), answers(&done)), (vec![], vec![(3, Ok(None))]));
 }
 
 #[test]
 fn a_program_that_cannot_prepare_itself_never_leads_and_its_node_steps_down() {
     let mut run = leader(&behind_a_gate());
-    let done = run.asks(1, What::Unprepared(1, ms(5_000)));
+    let done = run.asks(1, Command::Unprepared(1, ms(5_000)));
     assert_eq!(asked(&done), [None]);
     assert_eq!(answers(&done), [(1, Ok(Some(id(2))))], "it followed");
     // The one that is to lead instead does not answer.
@@ -58,23 +58,23 @@ fn a_preparation_ends_with_the_lease() {
     let done = run.runs(1_000);
     assert_eq!(asked(&done), [None]);
     assert_eq!(tells(&done), [(Role::Follower, "lease_over")]);
-    let done = run.asks(1, What::Prepared(1));
+    let done = run.asks(1, Command::Prepared(1));
     assert_eq!((tells(&done), answers(&done)), (vec![], vec![(1, Ok(None))]));
 }
 
 #[test]
 fn each_leadership_is_prepared_for() {
     let mut run = leader(&behind_a_gate());
-    run.asks(1, What::Prepared(1));
+    run.asks(1, Command::Prepared(1));
     assert!(run.leads());
-    run.member.change(Role::Follower, None, Reason::CLAIMED);
-    run.member.change(Role::Leader, Some(id(3)), Reason::CLAIMED);
+    run.member.on_change(Role::Follower, None, Reason::CLAIMED);
+    run.member.on_change(Role::Leader, Some(id(3)), Reason::CLAIMED);
     let done = run.wake();
     assert_eq!(tells(&done), [(Role::Follower, "claimed"), (Role::Waiting, "preparing")]);
     let [Some(ask)] = asked(&done)[..] else { panic!("{done:?}") };
     assert_eq!(ask.number, 2);
-    assert_eq!(tells(&run.asks(2, What::Prepared(1))), [], "that was for another");
-    assert_eq!(tells(&run.asks(3, What::Prepared(2))), [(Role::Leader, "claimed")]);
+    assert_eq!(tells(&run.asks(2, Command::Prepared(1))), [], "that was for another");
+    assert_eq!(tells(&run.asks(3, Command::Prepared(2))), [(Role::Leader, "claimed")]);
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn a_node_that_cannot_step_down_leads_without_its_program() {
     let config = bully::Config { id: id(3), members: members(), timing: bully::Timing::DEFAULT };
     let setup = Setup { stores: false, prepares: true, ..setup(ms(400)) };
     let mut run = Run::<Bully>::new(config, &setup);
-    let done = run.asks(1, What::Unprepared(1, ms(1_000)));
-    assert!(done.contains(&Action::Log(Line::Unprepared)));
+    let done = run.asks(1, Command::Unprepared(1, ms(1_000)));
+    assert!(done.contains(&Action::Log(LogLine::Unprepared)));
     assert_eq!(answers(&done), [(1, Ok(None))]);
     assert_eq!(tells(&run.runs(5_000)), []);
     assert_eq!((run.role(), run.leads()), (Role::Leader, false));

@@ -5,11 +5,11 @@ use super::*;
 #[test]
 fn its_program_knows_that_it_leads_no_longer_before_the_others_do() {
     let mut run = leader(&usual());
-    run.asks(1, What::Healthy(false));
+    run.asks(1, Command::SetHealthy(false));
     let done = run.runs(200);
-    let tell = place(&done, |action| matches!(action, Action::Tell(_)));
+    let tell = place(&done, |action| matches!(action, Action::Publish(_)));
     assert!(tell < place(&done, |action| matches!(action, Action::Send(..))));
-    let Action::Tell(told) = &done[tell] else { panic!("{done:?}") };
+    let Action::Publish(told) = &done[tell] else { panic!("{done:?}") };
     assert_eq!((told.leads(), told.lease()), (false, None));
 }
 
@@ -17,9 +17,9 @@ fn its_program_knows_that_it_leads_no_longer_before_the_others_do() {
 fn its_program_knows_that_it_leads_with_the_lease_and_after_the_others() {
     let mut run = candidate(&usual());
     let done = run.hears(2, Message::Grant(first()));
-    let tell = place(&done, |action| matches!(action, Action::Tell(_)));
+    let tell = place(&done, |action| matches!(action, Action::Publish(_)));
     assert!(tell > place(&done, |action| matches!(action, Action::Send(..))));
-    let Action::Tell(told) = &done[tell] else { panic!("{done:?}") };
+    let Action::Publish(told) = &done[tell] else { panic!("{done:?}") };
     assert_eq!((told.leads(), told.epoch()), (true, Some(first())));
     assert_eq!(told.lease(), run.member.node().lease());
     assert!(told.lease().is_some());
@@ -28,12 +28,12 @@ fn its_program_knows_that_it_leads_with_the_lease_and_after_the_others() {
 #[test]
 fn a_renewed_lease_is_no_change() {
     let mut run = leader(&usual());
-    let before = *run.member.told();
+    let before = *run.member.view();
     run.runs(200);
     let done = run.hears(2, Message::Ack(first(), 2));
     let lease = run.member.node().lease();
-    assert_eq!(done, [Action::Renew(lease)]);
-    let after = run.member.told();
+    assert_eq!(done, [Action::RenewLease(lease)]);
+    let after = run.member.view();
     assert_eq!((after.seq(), after.terms()), (before.seq(), before.terms()));
     assert!(after.lease().map(|lease| lease.until) > before.lease().map(|lease| lease.until));
 }
@@ -48,7 +48,7 @@ fn a_leader_that_leads_another_epoch_is_another_leader() {
     assert_eq!(tells(&run.hears(3, Message::Coordinator(first(), 2))), []);
     let done = run.hears(3, Message::Coordinator(Epoch::new(2), 1));
     assert_eq!(tells(&done), [(Role::Follower, "next_epoch")]);
-    let told = run.member.told();
+    let told = run.member.view();
     assert_eq!((told.leader(), told.epoch()), (Some(id(3)), Some(Epoch::new(2))));
 }
 
@@ -65,9 +65,9 @@ fn a_leadership_is_told_to_have_ended_before_another_begins() {
     }
     let told: Vec<_> = all
         .iter()
-        .filter_map(|action| if let Action::Tell(told) = action { Some(*told) } else { None })
+        .filter_map(|action| if let Action::Publish(told) = action { Some(*told) } else { None })
         .collect();
-    assert!(told.len() > 10 && told.last() == Some(run.member.told()));
+    assert!(told.len() > 10 && told.last() == Some(run.member.view()));
     let mut leads = true;
     for told in told {
         assert_ne!(told.leads(), leads);
@@ -80,5 +80,5 @@ fn what_is_ignored_is_said() {
     let mut run = leader(&usual());
     let done = run.hears(9, Message::Ack(first(), 1));
     let cause = Reason::UNKNOWN_SENDER;
-    assert_eq!(done, [Action::Log(Line::Ignored { from: id(9), cause })]);
+    assert_eq!(done, [Action::Log(LogLine::Ignored { from: id(9), cause })]);
 }

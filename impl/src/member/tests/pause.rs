@@ -19,7 +19,7 @@ fn a_process_that_stood_still_during_a_save_does_not_tell_its_program_that_it_le
     assert!(!run.leads() && run.until().is_none());
     assert_eq!(tells(&run.runs(749)), [], "the others are to hear first that it leads");
     assert_eq!(tells(&run.runs(1)), [(Role::Leader, "unanswered")]);
-    assert_eq!(run.member.told().terms(), 1);
+    assert_eq!(run.member.view().terms(), 1);
 }
 
 /// The same run, of a member that takes no pause for one: this is what was wrong.
@@ -73,12 +73,12 @@ fn a_leader_that_was_paused_has_lost_and_leads_again_when_the_others_can_know() 
     for pause in 1..=5 {
         run.stands_still(600);
         let done = run.hears(2, bully::Message::Election);
-        assert!(matches!(done[0], Action::Tell(_)), "before anything else");
+        assert!(matches!(done[0], Action::Publish(_)), "before anything else");
         assert_eq!(tells(&done), [(Role::Waiting, "paused")]);
-        assert_eq!(run.member.told().lost(), Some((pause, Reason::PAUSED)));
+        assert_eq!(run.member.view().lost(), Some((pause, Reason::PAUSED)));
         assert_eq!(tells(&run.runs(399)), []);
         assert_eq!(tells(&run.runs(1)), [(Role::Leader, "resumed")]);
-        assert_eq!(run.member.told().terms(), pause + 1);
+        assert_eq!(run.member.view().terms(), pause + 1);
     }
 }
 
@@ -114,7 +114,7 @@ fn a_pause_comes_before_the_lease_that_is_over() {
     run.stands_still(1_500);
     let done = run.wake();
     assert_eq!(tells(&done), [(Role::Waiting, "paused"), (Role::Follower, "lease_over")]);
-    assert_eq!((run.until(), run.member.told().lost()), (None, Some((1, Reason::PAUSED))));
+    assert_eq!((run.until(), run.member.view().lost()), (None, Some((1, Reason::PAUSED))));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_lease_that_is_over_when_it_would_be_told_again_is_not_told() {
         run.member.announce(Role::Waiting, None, Reason::PAUSED);
         run.now = Time::from_nanos(until.as_nanos() - before_the_end);
         run.member.resume = Some(run.now);
-        let done = run.take(Event::Heard { from: id(2), incarnation: 1 });
+        let done = run.take(Event::Heartbeat { from: id(2), incarnation: 1 });
         assert_eq!(tells(&done), [(Role::Waiting, "paused"), told]);
     }
 }
@@ -146,7 +146,7 @@ fn a_process_that_stood_still_while_its_program_prepared_itself_does_not_say_tha
     let mut run = preparing();
     run.runs(1_000);
     run.stands_still(5_000);
-    let done = run.asks(1, What::Prepared(1));
+    let done = run.asks(1, Command::Prepared(1));
     assert_eq!((tells(&done), answers(&done)), (vec![], vec![]));
     assert_eq!(tells(&run.runs(399)), []);
     let done = run.runs(1);
@@ -157,7 +157,7 @@ fn a_process_that_stood_still_while_its_program_prepared_itself_does_not_say_tha
     run.stands_still(5_000);
     assert_eq!(tells(&run.wake()), []);
     assert_eq!(tells(&run.runs(1_000)), [], "it is not prepared");
-    let done = run.asks(1, What::Prepared(1));
+    let done = run.asks(1, Command::Prepared(1));
     assert_eq!(tells(&done), [(Role::Leader, "highest_id")]);
     assert_eq!(answers(&done), [(1, Ok(None))]);
 }

@@ -14,16 +14,16 @@ fn watching(bound: Duration) -> Run<Stoller> {
 }
 
 fn idle<C: Core>(run: &mut Run<C>, gone: &[u16]) -> Actions<C> {
-    run.take(Event::Idle { gone: gone.iter().copied().map(id).collect() })
+    run.take(Event::Drained { gone: gone.iter().copied().map(id).collect() })
 }
 
 fn beats<D, M>(done: &[Action<D, M>]) -> usize {
-    done.iter().filter(|action| matches!(action, Action::Beat)).count()
+    done.iter().filter(|action| matches!(action, Action::SendHeartbeat)).count()
 }
 
 fn silent<D, M>(done: &[Action<D, M>]) -> Vec<NodeId> {
     let silent = |action: &Action<D, M>| match action {
-        Action::Log(Line::Silent(node)) => Some(*node),
+        Action::Log(LogLine::Silent(node)) => Some(*node),
         _ => None,
     };
     done.iter().filter_map(silent).collect()
@@ -36,7 +36,7 @@ fn what_has_arrived_counts_before_silence() {
     assert_eq!(silent(&run.runs(950)), []);
     run.now = run.now + ms(60);
     assert_eq!(silent(&run.wake()), [], "something may have arrived");
-    run.take(Event::Heard { from: id(3), incarnation: 1 });
+    run.take(Event::Heartbeat { from: id(3), incarnation: 1 });
     assert_eq!(silent(&idle(&mut run, &[])), []);
     assert_eq!(silent(&run.runs(499)), []);
     assert_eq!(silent(&run.runs(1)).first(), Some(&id(3)), "half a second of silence");
@@ -59,7 +59,7 @@ fn a_node_that_is_gone_need_not_be_waited_for() {
     let mut run = watching(ms(60_000));
     run.saves_all();
     run.runs(100);
-    assert!(run.member.looks_for_gone());
+    assert!(run.member.tracks_gone_nodes());
     assert_eq!(silent(&idle(&mut run, &[1])), [], "that one is not watched");
     assert_eq!(silent(&idle(&mut run, &[3])), [id(3)]);
 }
@@ -84,11 +84,11 @@ fn a_timer_that_waits_for_nodes_that_are_gone_expires() {
         run
     };
     let mut run = follower();
-    assert!(run.member.looks_for_gone());
+    assert!(run.member.tracks_gone_nodes());
     assert_eq!(tells(&idle(&mut run, &[2])), [], "its leader is there");
     let done = idle(&mut run, &[3]);
     assert_eq!(tells(&done), [(Role::Candidate, "leader_silent")], "node 2 may answer");
-    assert!(done.contains(&Action::Log(Line::InVain(1))));
+    assert!(done.contains(&Action::Log(LogLine::WaitAbandoned(1))));
     let mut run = follower();
     let told = [(Role::Candidate, "leader_silent"), (Role::Leader, "unanswered")];
     assert_eq!(tells(&idle(&mut run, &[2, 3])), told);

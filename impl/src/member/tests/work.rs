@@ -11,23 +11,23 @@ fn higher() -> Message {
 fn nothing_of_the_end_leaves_the_node_before_the_work_has_ended() {
     let mut run = leader(&usual());
     run.works = true;
-    let before = *run.member.told();
+    let before = *run.member.view();
     assert_eq!(run.hears(2, higher()), [Action::EndWork(first())]);
     assert!(run.member.awaits_work());
     // Whatever happens meanwhile comes later.
     assert_eq!(run.runs(100), []);
-    assert_eq!(run.asks(1, What::Answer), []);
+    assert_eq!(run.asks(1, Command::Ping), []);
     assert_eq!(run.hears(2, Message::Challenge(first())), []);
-    assert_eq!(*run.member.told(), before, "its program knows nothing else");
+    assert_eq!(*run.member.view(), before, "its program knows nothing else");
     run.works = false;
     let done = run.take(Event::WorkEnded);
     assert!(!run.member.awaits_work());
     // What came meanwhile is handled now, and no lease keeps its timers from expiring.
     let told = [(Role::Follower, "higher_epoch"), (Role::Candidate, "watch_over")];
     assert_eq!(tells(&done), told);
-    assert!(matches!(done[0], Action::Tell(_)), "before anything else");
+    assert!(matches!(done[0], Action::Publish(_)), "before anything else");
     assert!(done.iter().any(|action| matches!(action, Action::Save(_))));
-    assert!(done.iter().any(|action| matches!(action, Action::Log(Line::Ignored { .. }))));
+    assert!(done.iter().any(|action| matches!(action, Action::Log(LogLine::Ignored { .. }))));
     assert_eq!(answers(&done), [(1, Ok(None))]);
     assert_eq!(run.until(), None);
 }
@@ -41,7 +41,7 @@ fn a_member_waits_for_work_for_no_longer_than_its_lease_lasts() {
     assert_eq!(run.runs(999), []);
     let done = run.runs(1);
     assert_eq!(run.now, until);
-    assert_eq!(done[0], Action::Log(Line::WorkLeft(first())));
+    assert_eq!(done[0], Action::Log(LogLine::WorkUnfinished(first())));
     assert_eq!(tells(&done), [(Role::Follower, "higher_epoch")]);
     // That it has ended is no news any more.
     assert_eq!(run.take(Event::WorkEnded), []);

@@ -181,7 +181,7 @@ fn nothing_happens_before_boot_and_a_second_boot_is_a_no_op() {
     assert_eq!(two.at(5_000, Input::Wake), "");
     assert_ne!(two.at(5_000, Input::Boot), "");
     assert_eq!(two.at(5_001, Input::Boot), "");
-    assert_eq!(two.0.armed().collect::<Vec<_>>(), [(Timer::Elec, ms(5_300))]);
+    assert_eq!(two.0.armed().collect::<Vec<_>>(), [(Timer::Election, ms(5_300))]);
 }
 
 #[test]
@@ -363,9 +363,9 @@ fn a_follower_waits_for_its_leader_and_the_others_for_all_higher_nodes() {
     let mut two = Story::of(2);
     two.at(0, Input::Boot);
     let waits = |two: &Story| two.0.waits_for();
-    assert_eq!(waits(&two), Some((Timer::Elec, vec![id(3), id(4)])));
+    assert_eq!(waits(&two), Some((Timer::Election, vec![id(3), id(4)])));
     two.hears(10, 3, Message::Ok);
-    assert_eq!(waits(&two), Some((Timer::Coord, vec![id(3), id(4)])));
+    assert_eq!(waits(&two), Some((Timer::Coordinator, vec![id(3), id(4)])));
     two.hears(20, 3, Message::Coordinator);
     assert_eq!(waits(&two), Some((Timer::Watch, vec![id(3)])));
     let mut four = Story::of(4);

@@ -9,12 +9,12 @@ impl<K: Kind> Commit<K> {
     pub(super) fn take_over(&mut self, cx: &mut Context<'_, Self>) {
         match self.record {
             None => cx.arm(Timer::Begin),
-            Some(Record::Decided(outcome)) => Self::say_to_all(cx, Message::Decision(outcome)),
+            Some(Record::Decided(outcome)) => Self::broadcast(cx, Message::Decision(outcome)),
             Some(Record::Voted | Record::Prepared(_)) => {
                 self.heeds = None;
                 self.duty = Duty::Polling(Records::new());
                 cx.arm(Timer::Answers);
-                Self::say_to_all(cx, Message::Poll);
+                Self::broadcast(cx, Message::Poll);
             }
         }
     }
@@ -32,7 +32,7 @@ impl<K: Kind> Commit<K> {
             self.log(cx, Record::Voted);
             self.duty = Duty::Voting(Records::new());
             cx.arm(Timer::Answers);
-            Self::say_to_all(cx, Message::Request);
+            Self::broadcast(cx, Message::Request);
         } else {
             self.decide(cx, Outcome::Abort);
         }
@@ -68,7 +68,7 @@ impl<K: Kind> Commit<K> {
             Duty::Polling(records) => {
                 records.insert(from, record);
                 if records.len() == others(cx) {
-                    self.weigh(cx);
+                    self.run_termination(cx);
                 }
             }
             Duty::Preparing(outcome, records) => {
@@ -79,7 +79,7 @@ impl<K: Kind> Commit<K> {
             }
             Duty::Blocked(records) => {
                 records.insert(from, record);
-                self.weigh(cx);
+                self.run_termination(cx);
             }
         }
     }
@@ -90,20 +90,20 @@ impl<K: Kind> Commit<K> {
         match &mut self.duty {
             Duty::None => {}
             Duty::Voting(_) => self.decide(cx, Outcome::Abort),
-            Duty::Polling(_) => self.weigh(cx),
+            Duty::Polling(_) => self.run_termination(cx),
             Duty::Preparing(_, records) => {
                 self.duty = Duty::Blocked(std::mem::take(records));
                 cx.arm(Timer::Answers);
             }
             Duty::Blocked(_) => {
                 cx.arm(Timer::Answers);
-                Self::say_to_all(cx, Message::Poll);
+                Self::broadcast(cx, Message::Poll);
             }
         }
     }
 
     /// The termination protocol: what follows from what is known, if that is no decision.
-    fn weigh(&mut self, cx: &mut Context<'_, Self>) {
+    fn run_termination(&mut self, cx: &mut Context<'_, Self>) {
         let polls_again = matches!(self.duty, Duty::Blocked(_));
         let (Duty::Polling(records) | Duty::Blocked(records)) = &mut self.duty else { return };
         let records = std::mem::take(records);
@@ -138,7 +138,7 @@ impl<K: Kind> Commit<K> {
         records.retain(|_, record| *record == Record::Prepared(outcome));
         self.duty = Duty::Preparing(outcome, records);
         cx.arm(Timer::Answers);
-        Self::say_to_all(cx, Message::Prepare(outcome));
+        Self::broadcast(cx, Message::Prepare(outcome));
         self.end_if_prepared(cx);
     }
 
@@ -156,7 +156,7 @@ impl<K: Kind> Commit<K> {
     pub(super) fn decide(&mut self, cx: &mut Context<'_, Self>, outcome: Outcome) {
         self.resign(cx);
         self.log(cx, Record::Decided(outcome));
-        Self::say_to_all(cx, Message::Decision(outcome));
+        Self::broadcast(cx, Message::Decision(outcome));
     }
 }
 

@@ -238,7 +238,7 @@ impl GarciaMolina {
         self.activity = Some(activity);
         cx.cancel_all();
         cx.send(to, message);
-        cx.arm(Timer::Call);
+        cx.arm(Timer::Answer);
     }
 
     /// The node that was halted after this one; the first, after none.

@@ -86,7 +86,7 @@ impl Quorum {
             Some(to) => self.bequeath(cx, to, reason),
             None => self.watch(cx, reason),
         }
-        Self::say_to_all(cx, Message::Yield(epoch, next));
+        Self::broadcast(cx, Message::Yield(epoch, next));
         if let Some(to) = next {
             cx.send(to, Message::Entrust(epoch.next()));
         }

@@ -48,7 +48,7 @@ impl Quorum {
         let message = Message::Coordinator(self.durable.epoch, *round);
         cx.arm(Timer::Asked);
         cx.arm(Timer::Round);
-        Self::say_to_all(cx, message);
+        Self::broadcast(cx, message);
     }
 
     /// "I follow you": a round that a majority has acknowledged extends the lease. Further answers

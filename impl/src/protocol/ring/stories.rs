@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::{Config, OnRing, Timer, Timing};
+use super::{Config, RingCore, Timer, Timing};
 use crate::protocol::{Core, Input, Members, Node, NodeId, Nothing, Output, Time};
 
 /// A message as it stands in a story.
@@ -29,7 +29,7 @@ pub(in crate::protocol) fn config(node: u16, members: &[u16]) -> Config {
 /// long as it does: at 0 its watch time-out is due.
 pub(in crate::protocol) struct Story<C: Core>(Node<C>);
 
-impl<C: OnRing<Durable = Nothing, Message: Words>> Story<C> {
+impl<C: RingCore<Durable = Nothing, Message: Words>> Story<C> {
     pub(in crate::protocol) fn of(number: u16) -> Self {
         let mut core = Node::new(config(number, &[1, 2, 3, 4]), None, 0).expect("valid");
         core.handle(Time::ZERO, Input::Boot);
@@ -89,7 +89,7 @@ pub(in crate::protocol) struct Ring<C: Core> {
     pub(in crate::protocol) messages: usize,
 }
 
-impl<C: OnRing> Ring<C> {
+impl<C: RingCore> Ring<C> {
     pub(in crate::protocol) fn of(members: &[u16]) -> Self {
         let mut ring = Self {
             nodes: BTreeMap::new(),

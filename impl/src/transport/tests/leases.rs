@@ -76,7 +76,7 @@ async fn a_node_talks_to_none_whose_lease_could_outlast_its_promises() {
         let context = short(address);
         let peer = Arc::clone(&context.peers[&id(2)]);
         let mut tasks = JoinSet::new();
-        tasks.spawn(outgoing::keep(context, Arc::clone(&peer)));
+        tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
         let (stream, _) =
             timeout(LIMIT, listener.accept()).await.expect("in time").expect("a call");
         let accepted = handshake::accept(&Credentials::none(), stream).await.expect("good");
@@ -95,6 +95,10 @@ async fn a_node_talks_to_none_whose_lease_could_outlast_its_promises() {
 fn what_is_wrong_fits_into_a_status() {
     let refusal = Refusal::Leases(terms(1_549, 11_550)).to_string();
     assert!("it refuses this node: ".len() + refusal.len() <= peer::LONGEST_PROBLEM, "{refusal}");
-    let misfit = incoming::misfit(id(65_535), &SHORT_LEASES, Some(LONG_LEASES));
-    assert!(misfit.len() <= peer::LONGEST_PROBLEM, "{}: {misfit}", misfit.len());
+    let lease_mismatch = incoming::lease_mismatch(id(65_535), &SHORT_LEASES, Some(LONG_LEASES));
+    assert!(
+        lease_mismatch.len() <= peer::LONGEST_PROBLEM,
+        "{}: {lease_mismatch}",
+        lease_mismatch.len()
+    );
 }

@@ -42,7 +42,7 @@ impl<A> Bound<A> {
 }
 
 /// The components of a graph, in an order in which longest paths are found.
-pub struct Order<'r, R: Rows> {
+pub struct ComponentOrder<'r, R: Rows> {
     rows: &'r R,
     /// Each component after those that can be reached from it.
     components: Groups,
@@ -53,7 +53,7 @@ pub struct Order<'r, R: Rows> {
 /// A transition: a state, and the position of the action there.
 type Move = (u32, usize);
 
-impl<'r, R: Rows> Order<'r, R> {
+impl<'r, R: Rows> ComponentOrder<'r, R> {
     /// The order of this graph.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl<'r, R: Rows> Order<'r, R> {
             number += 1;
         };
         scc::search(rows, 0..rows.len(), |_| true, &mut marks, watch, tell)?;
-        Ok(Order { rows, components, home })
+        Ok(ComponentOrder { rows, components, home })
     }
 
     /// The most that an execution gains, if a transition gains what `gain` says of its state and

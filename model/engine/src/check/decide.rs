@@ -6,7 +6,7 @@ mod reduced;
 
 pub use error::CheckError;
 
-use super::exact::{Distributed, Exact, Goal, How, Plan, Saved};
+use super::exact::{Distributed, Exact, Goal, Plan, Saved, SearchOptions};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
 use super::{peak_rss_bytes, reference, simulation};
@@ -18,8 +18,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Decides every one of `properties` in `world`, telling `look` of violations as they are found,
-/// and now and then how far it is.
+/// Decides every one of `properties` in `world`, telling `on_event` of violations as they are
+/// found, and now and then how far it is.
 ///
 /// Whichever engine searches, liveness is decided on the state graph; where stateright searches
 /// too, the two must count the same.
@@ -32,12 +32,12 @@ pub fn check(
     world: &World,
     properties: &[Property],
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     if options.engine == Engine::Dataflow {
         return Err(CheckError::NoDataflow);
     }
-    decide_by(world, properties, (options, None), look)
+    decide_by(world, properties, (options, None), on_event)
 }
 
 /// Like [`check`], with the states searched by `distributed`, whatever engine the options name.
@@ -49,20 +49,20 @@ pub fn decide_distributed(
     world: &World,
     properties: &[Property],
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     let options = Options { engine: Engine::Dataflow, ..options.clone() };
-    decide_by(world, properties, (&options, Some(distributed)), look)
+    decide_by(world, properties, (&options, Some(distributed)), on_event)
 }
 
 /// How to search, and what searches, if it is not one of the engines here.
-type Means<'a> = (&'a Options, Option<&'a dyn Distributed>);
+type SearchMethod<'a> = (&'a Options, Option<&'a dyn Distributed>);
 
 fn decide_by(
     world: &World,
     properties: &[Property],
-    (options, by): Means<'_>,
-    look: &mut (dyn FnMut(Event) + Send),
+    (options, by): SearchMethod<'_>,
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     if properties.is_empty() {
         return Err(CheckError::NothingAsked);
@@ -76,21 +76,21 @@ fn decide_by(
     let started = Instant::now();
     let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let mut told = HashSet::new();
-    let look: &mut (dyn FnMut(Event) + Send) = &mut |event| match event {
+    let on_event: &mut (dyn FnMut(Event) + Send) = &mut |event| match event {
         Event::Violated { property, .. } if !told.insert(property) => {}
-        event => look(event),
+        event => on_event(event),
     };
     let found = match options.engine {
         _ if options.reduction == Reduction::DeadMessages => {
-            reduced::without_dead_messages(world, properties, options, look)?
+            reduced::without_dead_messages(world, properties, options, on_event)?
         }
-        Engine::Exact | Engine::Dataflow => exact(world, properties, (options, by), look)?,
-        Engine::Simulation => simulation::search(world, properties, options, look)?,
+        Engine::Exact | Engine::Dataflow => exact(world, properties, (options, by), on_event)?,
+        Engine::Simulation => simulation::search(world, properties, options, on_event)?,
         engine => {
-            let mut found = reference::search(world, properties, options, look);
+            let mut found = reference::search(world, properties, options, on_event);
             if liveness && found.cut_short.is_none() {
-                let mut look = |event| look(again(event));
-                let ours = exact(world, properties, (options, None), &mut look)?;
+                let mut on_event = |event| on_event(again(event));
+                let ours = exact(world, properties, (options, None), &mut on_event)?;
                 let (exact, reference) = (ours.counts, found.counts);
                 let same =
                     exact.distinct == reference.distinct && exact.generated == reference.generated;
@@ -102,8 +102,8 @@ fn decide_by(
             found
         }
     };
-    let Found { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
-    let Found { decisions, simulation, resumed_after, .. } = found;
+    let Findings { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
+    let Findings { decisions, simulation, resumed_after, .. } = found;
     Ok(Report {
         world: Arc::new(world.clone()),
         engine: options.engine,
@@ -135,7 +135,7 @@ fn again(event: Event) -> Event {
 }
 
 /// What a search found.
-pub(super) struct Found {
+pub(super) struct Findings {
     pub(super) counts: Counts,
     pub(super) cut_short: Option<Reason>,
     pub(super) unfinished: Option<Unfinished>,
@@ -146,7 +146,7 @@ pub(super) struct Found {
     pub(super) resumed_after: Option<usize>,
 }
 
-impl Found {
+impl Findings {
     /// Takes over the verdicts on liveness, which stateright does not give.
     fn fill_liveness(&mut self, decisions: Vec<Decision>) {
         for (ours, theirs) in self.decisions.iter_mut().zip(decisions) {
@@ -160,12 +160,12 @@ impl Found {
 fn exact(
     world: &World,
     properties: &[Property],
-    (options, by): Means<'_>,
-    look: &mut (dyn FnMut(Event) + Send),
-) -> Result<Found, CheckError> {
+    (options, by): SearchMethod<'_>,
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Findings, CheckError> {
     let mut questions = Vec::new();
-    let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
-    let violations: Vec<_> = asked.iter().filter_map(Asked::violation).collect();
+    let asked: Vec<_> = properties.iter().map(|p| PropertyQuery::new(p, &mut questions)).collect();
+    let violations: Vec<_> = asked.iter().filter_map(PropertyQuery::violation).collect();
     let without_graph = without_graph(options);
     let edges = without_graph.is_none() && properties.iter().any(|p| p.kind() == Kind::Liveness);
     let Options { limits, first, .. } = *options;
@@ -176,14 +176,14 @@ fn exact(
         (edges, &violations),
         (options, by),
         identity,
-        look,
+        on_event,
     )?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
-    look(Event::Progress(at));
+    on_event(Event::Progress(at));
     let mut decided = on_states(&exact, &mut space, &asked);
     at.elapsed = started.elapsed();
-    let mut watch = Watch::new(limits, at, look);
+    let mut watch = Watch::new(limits, at, on_event);
     for (property, decision) in properties.iter().zip(&decided) {
         if property.kind() == Kind::Reachability && is_violated(decision) {
             watch.violated(property.name, None);
@@ -208,7 +208,7 @@ fn exact(
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
     let simulation = None;
-    Ok(Found {
+    Ok(Findings {
         counts,
         cut_short,
         unfinished,
@@ -229,18 +229,19 @@ fn without_graph(options: &Options) -> Option<Reason> {
 fn search(
     mut space: Box<Packed>,
     (edges, violations): (bool, &[(&'static str, Goal)]),
-    (options, by): Means<'_>,
+    (options, by): SearchMethod<'_>,
     identity: impl Fn() -> serde_json::Value,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(Exact, Box<Packed>), CheckError> {
     let Options { limits, threads, first, .. } = *options;
     let found = if let Some(distributed) = by {
         let (disk, of, workers) = (options.disk.as_ref(), identity(), threads);
-        distributed.search(space, Plan { limits, workers, of, disk, violations, first, look })
+        distributed.search(space, Plan { limits, workers, of, disk, violations, first, on_event })
     } else {
         let disk = options.disk.as_ref().map(|disk| (disk, identity()));
-        let how = How { limits, edges, threads, violations, first, disk, look };
-        Exact::search(&mut *space, how).map(|exact| (exact, space))
+        let search_options =
+            SearchOptions { limits, edges, threads, violations, first, disk, on_event };
+        Exact::search(&mut *space, search_options).map(|exact| (exact, space))
     };
     found.map_err(|error| CheckError::of(threads, error))
 }
@@ -262,10 +263,14 @@ fn is_violated(decision: &Option<Decision>) -> bool {
 }
 
 /// The decisions on what states alone decide, in the places of the properties.
-fn on_states(exact: &Exact, space: &mut Packed, asked: &[Asked<'_>]) -> Vec<Option<Decision>> {
-    let goals: Vec<_> = asked.iter().filter_map(Asked::goal).collect();
+fn on_states(
+    exact: &Exact,
+    space: &mut Packed,
+    asked: &[PropertyQuery<'_>],
+) -> Vec<Option<Decision>> {
+    let goals: Vec<_> = asked.iter().filter_map(PropertyQuery::goal).collect();
     let mut paths = exact.paths(space, &goals).into_iter();
-    let decide = |asked: &Asked<'_>| {
+    let decide = |asked: &PropertyQuery<'_>| {
         let goal = asked.goal()?;
         let steps = paths.next().flatten().map(|path| space.named(&path));
         let shown = steps.map(|steps| Counterexample { steps, cycle: None });
@@ -276,13 +281,13 @@ fn on_states(exact: &Exact, space: &mut Packed, asked: &[Asked<'_>]) -> Vec<Opti
 }
 
 /// A property whose conditions are questions, known by their bits in the answers.
-struct Asked<'p> {
+struct PropertyQuery<'p> {
     property: &'p Property,
     temporal: Temporal<u32>,
     premise: Option<u32>,
 }
 
-impl<'p> Asked<'p> {
+impl<'p> PropertyQuery<'p> {
     fn new(property: &'p Property, questions: &mut Vec<Condition>) -> Self {
         let mut ask = |condition| {
             questions.push(condition);
@@ -290,7 +295,7 @@ impl<'p> Asked<'p> {
             questions.len() as u32
         };
         let premise = property.premise.clone().map(|(_, premise)| ask(premise));
-        Asked { property, temporal: property.temporal.clone().map(ask), premise }
+        PropertyQuery { property, temporal: property.temporal.clone().map(ask), premise }
     }
 
     /// The state to look for: a violation, or for reachability an example.
@@ -318,7 +323,7 @@ struct Missing {
 }
 
 impl Missing {
-    fn of(exact: &Exact, asked: &Asked<'_>, cut_short: Option<Reason>) -> Missing {
+    fn of(exact: &Exact, asked: &PropertyQuery<'_>, cut_short: Option<Reason>) -> Missing {
         let met = |question| exact.reaches(Goal { question, answer: true });
         let premise = asked.premise.is_none_or(met);
         Missing { cut_short, premise, leaves_boundary: exact.leaves_boundary() }

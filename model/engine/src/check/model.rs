@@ -89,7 +89,7 @@ impl stateright::Model for Model {
 
     fn within_boundary(&self, state: &State) -> bool {
         let bound = self.world.exceeds(state);
-        bound.into_iter().for_each(|bound| self.exceeded.note(bound));
+        bound.into_iter().for_each(|bound| self.exceeded.record(bound));
         bound.is_none()
     }
 }

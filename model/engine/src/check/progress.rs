@@ -76,7 +76,7 @@ pub struct Watch<'a> {
     limits: Limits,
     started: Instant,
     at: Progress,
-    look: Option<&'a mut (dyn FnMut(Event) + Send)>,
+    on_event: Option<&'a mut (dyn FnMut(Event) + Send)>,
     steps: u32,
 }
 
@@ -92,16 +92,16 @@ impl Watch<'static> {
             frontier: None,
             elapsed: Duration::ZERO,
         };
-        Watch { limits: Limits::NONE, started: Instant::now(), at, look: None, steps: 0 }
+        Watch { limits: Limits::NONE, started: Instant::now(), at, on_event: None, steps: 0 }
     }
 }
 
 impl<'a> Watch<'a> {
     /// For a search that has come so far and began `at.elapsed` ago.
-    pub fn new(limits: Limits, at: Progress, look: &'a mut (dyn FnMut(Event) + Send)) -> Self {
+    pub fn new(limits: Limits, at: Progress, on_event: &'a mut (dyn FnMut(Event) + Send)) -> Self {
         let now = Instant::now();
         let started = now.checked_sub(at.elapsed).unwrap_or(now);
-        Watch { limits, started, at, look: Some(look), steps: 0 }
+        Watch { limits, started, at, on_event: Some(on_event), steps: 0 }
     }
 
     /// Something else is done from now on.
@@ -119,8 +119,8 @@ impl<'a> Watch<'a> {
     }
 
     fn tell(&mut self, event: Event) {
-        if let Some(look) = &mut self.look {
-            look(event);
+        if let Some(on_event) = &mut self.on_event {
+            on_event(event);
         }
     }
 

@@ -7,7 +7,7 @@
 //! the search was complete, and are not always heeded, so ours are watched from outside.
 
 use super::Verdict;
-use super::decide::Found;
+use super::decide::Findings;
 use super::model::{Model, SLOTS, named};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use crate::property::Property;
@@ -26,8 +26,8 @@ pub(super) fn search(
     world: &World,
     properties: &[Property],
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
-) -> Found {
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Findings {
     // A property that never fails, so that the search goes through every state.
     let exhaust = ("every state is searched", Temporal::Always(None));
     let premises = properties.iter().filter_map(|p| p.premise.clone());
@@ -41,9 +41,9 @@ pub(super) fn search(
         builder = builder.finish_when(HasDiscoveries::AnyFailures);
     }
     let (outcome, cut_short) = match options.engine {
-        Engine::Dfs => watch(builder.spawn_dfs(), options, look),
+        Engine::Dfs => watch(builder.spawn_dfs(), options, on_event),
         Engine::Bfs | Engine::Exact | Engine::Dataflow | Engine::Simulation => {
-            watch(builder.spawn_bfs(), options, look)
+            watch(builder.spawn_bfs(), options, on_event)
         }
     };
     let violated =
@@ -58,7 +58,7 @@ pub(super) fn search(
     });
     let decisions = decisions.collect();
     let counts = outcome.counts;
-    Found {
+    Findings {
         counts,
         cut_short,
         unfinished: None,
@@ -94,7 +94,7 @@ struct Outcome {
 fn watch<C>(
     checker: C,
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> (Outcome, Option<Reason>)
 where
     C: Checker<Model>,
@@ -112,9 +112,9 @@ where
         };
         let done = checker.is_done();
         for property in checker.model().violated() {
-            look(Event::Violated { property, steps: None });
+            on_event(Event::Violated { property, steps: None });
         }
-        look(Event::Progress(progress));
+        on_event(Event::Progress(progress));
         if done {
             break None;
         }

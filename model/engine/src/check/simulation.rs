@@ -4,7 +4,7 @@
 //! all threads, and what they found is put together in the order of their numbers. So with a limit
 //! on steps, or none, the same is found with any number of threads.
 
-use super::decide::Found;
+use super::decide::Findings;
 use super::{
     CheckError, Counterexample, Counts, Decision, Event, Limits, Options, Phase, Progress, Reason,
     Verdict,
@@ -61,7 +61,7 @@ impl Simulation {
 }
 
 /// What the walks have found so far.
-struct Sum {
+struct WalkTotals {
     started: Instant,
     walks: u64,
     steps: u64,
@@ -72,7 +72,7 @@ struct Sum {
     found: Vec<Option<Vec<Action>>>,
 }
 
-impl Sum {
+impl WalkTotals {
     fn add(&mut self, walk: Walk) {
         self.walks += 1;
         self.steps += walk.steps as u64;
@@ -113,13 +113,13 @@ pub(super) fn search(
     world: &World,
     properties: &[Property],
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
-) -> Result<Found, CheckError> {
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Findings, CheckError> {
     let goals: Vec<_> = properties.iter().filter_map(goal).collect();
     let none_found = vec![None; goals.len()];
     let goal_of = |(condition, answer)| swarm::Goal { condition, answer };
     let swarm = Swarm::new(world, goals.into_iter().map(goal_of).collect());
-    let mut sum = Sum {
+    let mut totals = WalkTotals {
         started: Instant::now(),
         walks: 0,
         steps: 0,
@@ -133,27 +133,29 @@ pub(super) fn search(
         (found.is_some() && property.kind() == Kind::Safety).then_some(property.name)
     };
     let cut_short = loop {
-        let first = sum.walks;
-        let round = round(&swarm, first, options, sum.started)?;
+        let first = totals.walks;
+        let round = round(&swarm, first, options, totals.started)?;
         let whole = round.len() as u64 == ROUND;
         let mut ends = None;
         for walk in round {
-            sum.add(walk);
-            let mut violated = of_goals().zip(&sum.found).filter_map(violates);
+            totals.add(walk);
+            let mut violated = of_goals().zip(&totals.found).filter_map(violates);
             if options.first && violated.next().is_some() {
                 ends = Some(Some(Reason::FirstViolation));
-            } else if ends.is_none() && sum.steps.max(sum.walks) >= most_steps(&options.limits) {
+            } else if ends.is_none()
+                && totals.steps.max(totals.walks) >= most_steps(&options.limits)
+            {
                 ends = Some(None);
             }
             if ends.is_some() {
                 break;
             }
         }
-        for property in of_goals().zip(&sum.found).filter_map(violates) {
-            look(Event::Violated { property, steps: None });
+        for property in of_goals().zip(&totals.found).filter_map(violates) {
+            on_event(Event::Violated { property, steps: None });
         }
-        let progress = sum.progress();
-        look(Event::Progress(progress));
+        let progress = totals.progress();
+        on_event(Event::Progress(progress));
         if let Some(reason) = ends {
             break reason;
         }
@@ -164,7 +166,7 @@ pub(super) fn search(
         }
         debug_assert!(whole, "a round ends early for a limit only");
     };
-    Ok(found(properties, options, (&swarm, sum, cut_short)))
+    Ok(found(properties, options, (&swarm, totals, cut_short)))
 }
 
 /// How many steps are taken at most. No more walks are: some worlds have walks without a step.
@@ -218,9 +220,9 @@ fn round(
 fn found(
     properties: &[Property],
     options: &Options,
-    (swarm, sum, cut_short): (&Swarm<'_>, Sum, Option<Reason>),
-) -> Found {
-    let mut paths = sum.found.into_iter().enumerate();
+    (swarm, totals, cut_short): (&Swarm<'_>, WalkTotals, Option<Reason>),
+) -> Findings {
+    let mut paths = totals.found.into_iter().enumerate();
     let decide = |property: &Property| {
         let path = goal(property).and_then(|_| paths.next()).and_then(|(at, path)| {
             let violated = property.kind() == Kind::Safety;
@@ -233,15 +235,15 @@ fn found(
     };
     let decisions = properties.iter().map(decide).collect();
     let counts = Counts {
-        distinct: sum.states.count(),
-        generated: sum.steps + sum.walks,
-        depth: sum.longest,
+        distinct: totals.states.count(),
+        generated: totals.steps + totals.walks,
+        depth: totals.longest,
     };
-    let Coverage { taken, rules, looked } = sum.coverage;
+    let Coverage { taken, rules, looked } = totals.coverage;
     let simulation = Simulation {
-        walks: sum.walks,
-        steps: sum.steps,
-        longest: sum.longest as u64,
+        walks: totals.walks,
+        steps: totals.steps,
+        longest: totals.longest as u64,
         depth: options.depth,
         seed: options.seed,
         about_states: counts.distinct,
@@ -249,7 +251,7 @@ fn found(
         rules,
         looked,
     };
-    Found {
+    Findings {
         counts,
         cut_short,
         unfinished: None,

@@ -117,7 +117,7 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
     }
     let properties = args.question.properties(&world)?;
     let options = args.options();
-    args.question.answer(tool, |look| check::check(&world, &properties, &options, look))
+    args.question.answer(tool, |on_event| check::check(&world, &properties, &options, on_event))
 }
 
 fn seed(text: &str) -> Result<u64, String> {

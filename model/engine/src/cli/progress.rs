@@ -25,29 +25,29 @@ impl ProgressArgs {
     #[must_use]
     pub fn bar(self, json: bool) -> Bar {
         let style = "{spinner} {elapsed_precise} {wide_msg}";
-        Bar::new(self.told(json), ProgressBar::new_spinner(), style)
+        Bar::new(self.mode(json), ProgressBar::new_spinner(), style)
     }
 
     /// The progress of so many steps, each of which is reported.
     #[must_use]
     pub fn steps(self, steps: usize, json: bool) -> Bar {
         let style = "{bar:30} {pos}/{len} {elapsed_precise} {wide_msg}";
-        Bar::new(self.told(json), ProgressBar::new(steps as u64), style)
+        Bar::new(self.mode(json), ProgressBar::new(steps as u64), style)
     }
 
-    fn told(self, json: bool) -> Told {
+    fn mode(self, json: bool) -> ProgressMode {
         let terminal = std::io::stderr().is_terminal();
         match (self.quiet, terminal, json) {
-            (true, ..) | (false, false, true) => Told::Nothing,
-            (false, true, _) => Told::Bar,
-            (false, false, false) => Told::Lines,
+            (true, ..) | (false, false, true) => ProgressMode::Nothing,
+            (false, true, _) => ProgressMode::Bar,
+            (false, false, false) => ProgressMode::Lines,
         }
     }
 }
 
-/// What is told.
+/// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum ProgressMode {
     Nothing,
     /// A line that changes.
     Bar,
@@ -65,7 +65,7 @@ const SELDOM: Duration = Duration::from_secs(600);
 /// The progress of a search, on standard error.
 pub struct Bar {
     bar: ProgressBar,
-    told: Told,
+    mode: ProgressMode,
     state: Mutex<State>,
 }
 
@@ -115,15 +115,15 @@ fn clock(elapsed: Duration) -> String {
 }
 
 impl Bar {
-    fn new(told: Told, bar: ProgressBar, style: &str) -> Bar {
+    fn new(mode: ProgressMode, bar: ProgressBar, style: &str) -> Bar {
         let style = ProgressStyle::with_template(style);
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
         // ASCII characters are as good as others, and there on every terminal.
         bar.set_style(style.tick_chars("|/-\\ ").progress_chars("=> "));
-        if told != Told::Bar {
+        if mode != ProgressMode::Bar {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        Bar { bar, told, state: Mutex::default() }
+        Bar { bar, mode, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -134,7 +134,7 @@ impl Bar {
     pub fn step(&self, what: &str) {
         self.bar.set_message(what.to_owned());
         self.bar.inc(1);
-        if self.told == Told::Lines {
+        if self.mode == ProgressMode::Lines {
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
             let how_far = || format!("{done} of {all} are done, the last of {what}");
             self.print(self.state().lines(self.bar.elapsed(), how_far));
@@ -145,7 +145,7 @@ impl Bar {
     /// for, if that is not plain.
     pub fn tell(&self, doing: &str, event: Event) {
         match event {
-            Event::Progress(progress) => self.look(doing, progress),
+            Event::Progress(progress) => self.show(doing, progress),
             Event::Violated { property, steps } => {
                 let steps = steps.map(|steps| match steps {
                     1 => ", 1 step".to_owned(),
@@ -159,15 +159,15 @@ impl Bar {
     }
 
     /// Shows how far a search is.
-    fn look(&self, doing: &str, progress: Progress) {
+    fn show(&self, doing: &str, progress: Progress) {
         let elapsed = self.bar.elapsed();
-        match self.told {
-            Told::Nothing => {}
-            Told::Lines => {
+        match self.mode {
+            ProgressMode::Nothing => {}
+            ProgressMode::Lines => {
                 self.print(self.state().lines(elapsed, || message(doing, progress, usize::MAX)));
             }
-            Told::Bar if elapsed < SOON => {}
-            Told::Bar => {
+            ProgressMode::Bar if elapsed < SOON => {}
+            ProgressMode::Bar => {
                 self.print(self.state().begin());
                 self.bar.set_message(message(doing, progress, room()));
                 self.bar.tick();
@@ -177,11 +177,11 @@ impl Bar {
 
     fn print(&self, lines: Vec<String>) {
         for line in lines {
-            match self.told {
-                Told::Nothing => {}
-                Told::Bar => self.bar.println(line),
+            match self.mode {
+                ProgressMode::Nothing => {}
+                ProgressMode::Bar => self.bar.println(line),
                 // A search does not end because its progress cannot be told.
-                Told::Lines => drop(writeln!(std::io::stderr(), "{line}")),
+                ProgressMode::Lines => drop(writeln!(std::io::stderr(), "{line}")),
             }
         }
     }

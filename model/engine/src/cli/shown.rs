@@ -2,7 +2,7 @@
 
 use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
 use crate::check::{Counterexample, Report};
-use crate::explore::{Found, Walk};
+use crate::explore::{PropertyResult, Walk};
 use crate::property::PropertyError;
 use crate::property::{self, Property};
 use crate::report::{diagram, story};
@@ -39,7 +39,7 @@ pub fn save(
     for (report, decision) in
         known.into_iter().flat_map(|r| r.decisions.iter().map(move |d| (r, d)))
     {
-        walk.found(decision.property.name, Found::of(report, decision));
+        walk.found(decision.property.name, PropertyResult::of(report, decision));
     }
     let file = |end| dir.join(format!("{name}.{end}"));
     let contents = [("ndjson", &walk.trace), ("svg", &walk.svg), ("html", &walk.html())];

@@ -10,7 +10,7 @@ use crate::check::{Counterexample, Event, Options, Verdict, holds_within};
 use crate::machine::Machine;
 use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use crate::trace::{Step, Trace};
-use crate::tune::{self, Below, Fit, Found, Question, Row};
+use crate::tune::{self, Fit, Question, Row, TooShort, TunedDuration};
 use crate::words::instead_of;
 use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
@@ -284,7 +284,9 @@ impl Answer<'_> {
     }
 
     /// What is too short, each with the number of its row.
-    fn counterexamples(&self) -> impl Iterator<Item = (usize, &Found, &Below, &Counterexample)> {
+    fn counterexamples(
+        &self,
+    ) -> impl Iterator<Item = (usize, &TunedDuration, &TooShort, &Counterexample)> {
         self.rows.iter().enumerate().flat_map(|(at, row)| {
             row.found.iter().filter_map(move |found| {
                 let below = found.below.as_ref()?;
@@ -295,7 +297,7 @@ impl Answer<'_> {
 
     fn save(&self) -> anyhow::Result<Vec<Saved>> {
         let Some(dir) = &self.args.out else { return Ok(Vec::new()) };
-        let save = |(at, found, below, counterexample): (usize, &Found, &Below, _)| {
+        let save = |(at, found, below, counterexample): (usize, &TunedDuration, &TooShort, _)| {
             let Row { delay, processing, .. } = self.rows[at];
             let (name, ticks) = (found.name, below.ticks);
             let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", self.name());
@@ -432,14 +434,14 @@ impl Answer<'_> {
 
     fn cell(&self, row: &Row, name: &str) -> String {
         match (row.found.iter().find(|found| found.name == name), row.unknown) {
-            (Some(Found { ticks: Some(ticks), .. }), _) => ticks.to_string(),
+            (Some(TunedDuration { ticks: Some(ticks), .. }), _) => ticks.to_string(),
             (Some(_), _) => format!("none up to {}", self.question.most),
             (None, Some(reason)) => format!("unknown: {reason}"),
             (None, None) => "not asked".to_owned(),
         }
     }
 
-    fn too_short(&self, at: usize, found: &Found, below: &Below) -> String {
+    fn too_short(&self, at: usize, found: &TunedDuration, below: &TooShort) -> String {
         let Row { delay, processing, .. } = self.rows[at];
         let (name, ticks, property) = (found.name, below.ticks, below.property.name);
         let durations = below.world.scenario().timing.timed().map(|timed| timed.durations);
@@ -457,7 +459,7 @@ impl Answer<'_> {
     }
 }
 
-fn trace(below: &Below, counterexample: &Counterexample) -> Trace {
+fn trace(below: &TooShort, counterexample: &Counterexample) -> Trace {
     counterexample.trace(&below.world, &below.property)
 }
 

@@ -37,7 +37,7 @@ pub struct Walk {
     /// The place of each step among what may happen, as in stateright's addresses.
     pub places: Vec<usize>,
     /// What is asked of the world.
-    pub properties: Vec<Asked>,
+    pub properties: Vec<AskedProperty>,
     /// What the execution shows, if it is a counterexample.
     pub shows: Option<Shows>,
     /// What happens in each step, in a sentence or two.
@@ -54,7 +54,7 @@ pub struct Walk {
 
 /// A property, and where its answers are among those of a [`Moment`].
 #[derive(Clone, Debug, Serialize)]
-pub struct Asked {
+pub struct AskedProperty {
     /// Its name.
     pub name: &'static str,
     /// Its formula.
@@ -67,21 +67,21 @@ pub struct Asked {
     pub conditions: Vec<(&'static str, usize)>,
     /// What a search has found, where the execution is saved with it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    pub found: Option<PropertyResult>,
 }
 
 /// What was found of a property.
 #[derive(Clone, Debug, Serialize)]
-pub struct Found {
+pub struct PropertyResult {
     /// In a word: open, holds, within, violated or unknown.
     pub verdict: &'static str,
     /// The same for people.
     pub words: String,
 }
 
-impl Found {
+impl PropertyResult {
     /// What this search has decided.
-    pub(crate) fn of(report: &Report, decision: &Decision) -> Found {
+    pub(crate) fn of(report: &Report, decision: &Decision) -> PropertyResult {
         let (verdict, words) = match decision.verdict {
             Verdict::Holds => ("holds", "holds".to_owned()),
             Verdict::HoldsWithin => ("within", check::holds_within(&report.bounds_met)),
@@ -91,7 +91,7 @@ impl Found {
                 ("unknown", format!("unknown: {}", why.unwrap_or_default()))
             }
         };
-        Found { verdict, words }
+        PropertyResult { verdict, words }
     }
 }
 
@@ -130,7 +130,7 @@ impl Walk {
     }
 
     /// Notes what was found of the property of this name, if it is asked.
-    pub(crate) fn found(&mut self, property: &str, found: Found) {
+    pub(crate) fn found(&mut self, property: &str, found: PropertyResult) {
         if let Some(asked) = self.properties.iter_mut().find(|asked| asked.name == property) {
             asked.found = Some(found);
         }
@@ -149,7 +149,7 @@ impl Walk {
 }
 
 /// Notes the conditions of `property` among all `conditions`.
-fn asked(property: &Property, conditions: &mut Vec<Condition>) -> Asked {
+fn asked(property: &Property, conditions: &mut Vec<Condition>) -> AskedProperty {
     let mut note = |letter, condition: &Condition| {
         conditions.push(condition.clone());
         (letter, conditions.len() - 1)
@@ -163,7 +163,7 @@ fn asked(property: &Property, conditions: &mut Vec<Condition>) -> Asked {
             Liveness::LeadsTo(p, q) => vec![note("P", p), note("Q", q)],
         },
     };
-    Asked {
+    AskedProperty {
         name: property.name,
         formula: property.formula,
         meaning: property.meaning,

@@ -184,10 +184,10 @@ macro_rules! kept {
 
 /// What one process knows.
 #[derive(Clone, Copy)]
-pub struct Process(&'static Entry<Standing, dyn AnyValue>);
+pub struct Process(&'static Entry<ProcessInfo, dyn AnyValue>);
 
 /// What a process that knows this says of itself.
-struct Standing {
+struct ProcessInfo {
     belief: Belief,
     role: &'static str,
 }
@@ -401,7 +401,7 @@ impl Hash for Shape {
 }
 
 /// What the processes of one protocol can know, as far as that was met.
-pub(super) struct Processes<P: Protocol>(Pool<Entry<Standing, dyn AnyValue>, P::Process>);
+pub(super) struct Processes<P: Protocol>(Pool<Entry<ProcessInfo, dyn AnyValue>, P::Process>);
 
 impl<P: Protocol> Processes<P> {
     pub(super) fn only() -> &'static Self {
@@ -411,7 +411,7 @@ impl<P: Protocol> Processes<P> {
     #[inline]
     pub(super) fn keep(&self, process: P::Process) -> Process {
         Process(self.0.keep(process, |value| {
-            let about = Standing { belief: P::belief(value), role: P::role(value) };
+            let about = ProcessInfo { belief: P::belief(value), role: P::role(value) };
             Entry { about, value }
         }))
     }

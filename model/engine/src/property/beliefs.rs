@@ -62,7 +62,7 @@ pub(super) fn on_the_highest(state: &State) -> bool {
 
 /// A process leads that did not at the beginning.
 pub(super) fn succession(world: &World, state: &State) -> bool {
-    state.members().any(|id| leads(state, id) && !world.led_first(id))
+    state.members().any(|id| leads(state, id) && !world.leads_initially(id))
 }
 
 /// A process leads, if any is up.

@@ -31,7 +31,7 @@ impl Exceeded {
     }
 
     /// Some execution exceeds this bound.
-    pub(crate) fn note(&self, bound: Boundary) {
+    pub(crate) fn record(&self, bound: Boundary) {
         // Threads that only read do not disturb each other.
         if !self.has(bound) {
             self.of(bound).store(true, Ordering::Relaxed);
@@ -44,9 +44,9 @@ impl Exceeded {
     }
 
     /// These have been exceeded.
-    pub(crate) fn note_bits(&self, bits: u32) {
+    pub(crate) fn record_bits(&self, bits: u32) {
         let noted = BOUNDARIES.into_iter().zip(0..).filter(|(_, bit)| bits & (1 << bit) != 0);
-        noted.for_each(|(bound, _)| self.note(bound));
+        noted.for_each(|(bound, _)| self.record(bound));
     }
 
     fn has(&self, bound: Boundary) -> bool {

@@ -49,13 +49,13 @@ impl Has {
 type Known<T> = IndexSet<T, FxBuildHasher>;
 
 /// Which faults may yet strike: bit 0 says that a process may crash, bit 1 that it may recover.
-pub(super) type Perils = usize;
-pub(super) const PERILS: usize = 4;
-const CRASH: Perils = 1;
-const RECOVERY: Perils = 2;
+pub(super) type PossibleFaults = usize;
+pub(super) const POSSIBLE_FAULTS: usize = 4;
+const CRASH: PossibleFaults = 1;
+const RECOVERY: PossibleFaults = 2;
 
 /// Which faults may yet strike when these have.
-pub(super) fn perils(spent: Faults, may: Faults) -> Perils {
+pub(super) fn possible_faults(spent: Faults, may: Faults) -> PossibleFaults {
     let crash = if spent.crashes < may.crashes { CRASH } else { 0 };
     let recovery = if spent.recoveries < may.recoveries { RECOVERY } else { 0 };
     crash | recovery
@@ -73,9 +73,9 @@ struct Receiver {
     /// For what it has: the letters that it heeds now.
     heeds: Vec<Letters>,
     /// What may follow, and which perils that takes.
-    follows: Vec<FxHashSet<(u32, Perils)>>,
+    follows: Vec<FxHashSet<(u32, PossibleFaults)>>,
     /// For each of the perils, and for what it has: the letters that it heeds now or later.
-    alive: [Vec<Letters>; PERILS],
+    alive: [Vec<Letters>; POSSIBLE_FAULTS],
 }
 
 /// A set of letters, by their numbers.
@@ -106,7 +106,7 @@ impl Letters {
 }
 
 /// What is still to be tried of a process that has this: a letter, or what it does by itself.
-type Try = (usize, u32, Option<u32>);
+type Trial = (usize, u32, Option<u32>);
 
 impl World {
     /// The same world, in which dead messages are taken out of every state.
@@ -138,16 +138,16 @@ impl World {
     }
 
     /// Takes dead messages out of a state, if this world has none.
-    pub(super) fn bury(&self, state: &mut State) {
+    pub(super) fn remove_dead(&self, state: &mut State) {
         let Some(dead) = &self.dead else { return };
-        let perils = perils(state.spent, self.scenario.faults);
+        let possible_faults = possible_faults(state.spent, self.scenario.faults);
         let fifo = self.scenario.network == Network::Fifo;
         let (mut at, mut blocked) = (0, None);
         while let Some(&sent) = state.flight.get(at) {
             let link = (sent.from, sent.to);
             // One behind another of which that is not so cannot be delivered first.
             let waits = fifo && blocked == Some(link);
-            if !waits && dead.contains(state, sent, perils) {
+            if !waits && dead.contains(state, sent, possible_faults) {
                 state.flight.remove(at);
             } else {
                 blocked = Some(link);
@@ -159,12 +159,13 @@ impl World {
 
 impl Dead {
     /// Whether a message is dead in this state.
-    fn contains(&self, state: &State, sent: Envelope, perils: Perils) -> bool {
+    fn contains(&self, state: &State, sent: Envelope, possible_faults: PossibleFaults) -> bool {
         let receiver = &self.receivers[sent.to.index()];
         let has = receiver.has.get_index_of(&Has::of(state, sent.to));
         let letter = receiver.letters.get_index_of(&(sent.from, sent.message));
         // What was not tried may be heeded.
-        has.zip(letter).is_some_and(|(has, letter)| !receiver.alive[perils][has].contains(letter))
+        has.zip(letter)
+            .is_some_and(|(has, letter)| !receiver.alive[possible_faults][has].contains(letter))
     }
 
     fn of(world: &World) -> Result<Self, NotReduced> {
@@ -192,12 +193,12 @@ impl Dead {
             }
             dead.take(world, one, &mut tries);
         }
-        dead.receivers.iter_mut().for_each(Receiver::look_ahead);
+        dead.receivers.iter_mut().for_each(Receiver::propagate);
         Ok(dead)
     }
 
     /// The number of what a process has.
-    fn has(&mut self, id: Id, has: Has, tries: &mut Vec<Try>) -> u32 {
+    fn has(&mut self, id: Id, has: Has, tries: &mut Vec<Trial>) -> u32 {
         let receiver = &mut self.receivers[id.index()];
         let (number, new) = receiver.has.insert_full(has);
         if new {
@@ -210,7 +211,7 @@ impl Dead {
         number as u32
     }
 
-    fn letter(&mut self, from: Id, to: Id, message: Message, tries: &mut Vec<Try>) {
+    fn letter(&mut self, from: Id, to: Id, message: Message, tries: &mut Vec<Trial>) {
         let receiver = &mut self.receivers[to.index()];
         let (letter, new) = receiver.letters.insert_full((from, message));
         if new {
@@ -220,7 +221,7 @@ impl Dead {
     }
 
     /// Tries what follows.
-    fn take(&mut self, world: &World, (at, number, letter): Try, tries: &mut Vec<Try>) {
+    fn take(&mut self, world: &World, (at, number, letter): Trial, tries: &mut Vec<Trial>) {
         let id = Id::at(at);
         let receiver = &self.receivers[at];
         let has = receiver.has[number as usize];
@@ -243,13 +244,13 @@ impl Dead {
                 let timers = world.machine.shape().timers_in(has.timers);
                 let expire = |timer| (Action::Expire { id, timer, early: false }, 0);
                 actions.extend(timers.map(expire));
-                if world.mortals().any(|mortal| mortal == id) {
+                if world.crashable().any(|mortal| mortal == id) {
                     actions.push((Action::Crash(id), CRASH));
                 }
             }
             None => actions.push((Action::Recover(id), RECOVERY)),
         }
-        for (action, perils) in actions {
+        for (action, possible_faults) in actions {
             let outcome = world.apply(&state, &action);
             let mut heeded = false;
             for effect in &outcome.effects {
@@ -266,7 +267,7 @@ impl Dead {
             // What exceeds the bounds of the search is not followed there either.
             if world.machine.within(after.process, after.stable) {
                 let next = self.has(id, after, tries);
-                self.receivers[at].follows[number as usize].insert((next, perils));
+                self.receivers[at].follows[number as usize].insert((next, possible_faults));
             }
         }
     }
@@ -274,13 +275,13 @@ impl Dead {
 
 impl Receiver {
     /// What is heeded later is alive now.
-    fn look_ahead(&mut self) {
-        for (perils, alive) in self.alive.iter_mut().enumerate() {
+    fn propagate(&mut self) {
+        for (possible_faults, alive) in self.alive.iter_mut().enumerate() {
             *alive = self.heeds.clone();
             let mut before = vec![Vec::new(); alive.len()];
             for (from, follows) in self.follows.iter().enumerate() {
                 for &(to, takes) in follows {
-                    if takes & perils == takes && to as usize != from {
+                    if takes & possible_faults == takes && to as usize != from {
                         before[to as usize].push(from);
                     }
                 }

@@ -45,9 +45,9 @@ impl Missing {
             let (flag, link) = ("without", format!("{a}{arrow}{b}"));
             return Err(WorldError::NoSuchLink { flag, link, processes });
         }
-        let mut deaf = Places::<Ids>::of(processes);
-        self.0.iter().for_each(|(from, to, ())| deaf[from.index()].set(to, true));
-        Ok(deaf)
+        let mut unreachable = Places::<Ids>::of(processes);
+        self.0.iter().for_each(|(from, to, ())| unreachable[from.index()].set(to, true));
+        Ok(unreachable)
     }
 
     /// Each missing link: `-` for both directions, `>` for one.

@@ -61,9 +61,9 @@ pub struct World {
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
     /// For each process, those that never hear it.
-    deaf: Places<Ids>,
+    unreachable: Places<Ids>,
     /// The processes that lead at the beginning.
-    led_first: Ids,
+    leads_initially: Ids,
     /// The messages that are taken out of every state, if any are.
     dead: Option<Arc<Dead>>,
 }
@@ -92,7 +92,7 @@ impl World {
             return Err(WorldError::NoRoom { protocol, nodes, most });
         }
         machine.fits(nodes)?;
-        let deaf = scenario.missing.places(nodes + services)?;
+        let unreachable = scenario.missing.places(nodes + services)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
             return Err(WorldError::DuplicatesMerge);
         }
@@ -114,11 +114,12 @@ impl World {
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&*machine, timed, nodes)).transpose()?;
-        let led_first = Ids::NONE;
-        let mut world = World { machine, scenario, clock, deaf, led_first, dead: None };
+        let leads_initially = Ids::NONE;
+        let mut world =
+            World { machine, scenario, clock, unreachable, leads_initially, dead: None };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
-        world.led_first = initial.members().filter(leads).collect();
+        world.leads_initially = initial.members().filter(leads).collect();
         Ok(world)
     }
 
@@ -172,7 +173,7 @@ impl World {
     }
 
     /// The ids of those that may crash, ascending.
-    fn mortals(&self) -> impl Iterator<Item = Id> + use<> {
+    fn crashable(&self) -> impl Iterator<Item = Id> + use<> {
         let services = if self.machine.services_crash() { self.services() } else { 0 };
         Id::all(self.scenario.nodes + services)
     }
@@ -181,8 +182,8 @@ impl World {
     fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));
-        let deaf = |a: Id, b: Id| self.deaf[a.index()].contains(b);
-        pairs.filter(move |&(a, b)| !deaf(a, b) && !deaf(b, a))
+        let unreachable = |a: Id, b: Id| self.unreachable[a.index()].contains(b);
+        pairs.filter(move |&(a, b)| !unreachable(a, b) && !unreachable(b, a))
     }
 
     /// Whether states that differ only in names are one.
@@ -244,8 +245,8 @@ impl World {
     }
 
     /// Whether `id` leads at the beginning.
-    pub(crate) fn led_first(&self, id: Id) -> bool {
-        self.led_first.contains(id)
+    pub(crate) fn leads_initially(&self, id: Id) -> bool {
+        self.leads_initially.contains(id)
     }
 }
 

@@ -45,7 +45,7 @@ impl World {
             take(Next::EachIsDoubled)?;
         }
         if spent.crashes < may.crashes {
-            for id in self.mortals().filter(|&id| state.up(id)) {
+            for id in self.crashable().filter(|&id| state.up(id)) {
                 take(Next::One(Action::Crash(id)))?;
             }
         }
@@ -116,7 +116,7 @@ impl World {
         state: &State,
         take: &mut impl FnMut(Next) -> Result<(), E>,
     ) -> Result<(), E> {
-        for id in self.mortals().filter(|&id| state.up(id)) {
+        for id in self.crashable().filter(|&id| state.up(id)) {
             if state.paused(id) {
                 take(Next::One(Action::Resume(id)))?;
             } else if state.spent.pauses < self.scenario.faults.pauses {
@@ -189,7 +189,7 @@ impl World {
                     && !self.machine.no_news(&view, id, timer)
             })
         };
-        let healing = self.scenario.heals == Heals::Must && state.cut != self.deaf;
+        let healing = self.scenario.heals == Heals::Must && state.cut != self.unreachable;
         !healing && !self.ids().any(left)
     }
 }

@@ -24,14 +24,14 @@ impl World {
             self.boot(&mut state, id);
         }
         self.canonicalize(&mut state);
-        self.bury(&mut state);
+        self.remove_dead(&mut state);
         state
     }
 
     /// Every process is up and has done nothing yet.
     fn unbooted(&self) -> State {
         let mut state = State::empty(&*self.machine, self.processes());
-        state.cut = self.deaf.clone();
+        state.cut = self.unreachable.clone();
         state.times = self.first_times();
         for id in self.ids() {
             state.set_up(id, true);
@@ -66,7 +66,7 @@ impl World {
     #[must_use]
     pub fn apply(&self, state: &State, action: &Action) -> Outcome {
         let mut outcome = self.apply_whole(state, action);
-        self.bury(&mut outcome.state);
+        self.remove_dead(&mut outcome.state);
         outcome
     }
 
@@ -97,7 +97,7 @@ impl World {
                 self.step(&mut state, id, Event::Recover, &mut effects);
             }
             Action::Tick => self.tick(&mut state),
-            fault => self.strike(&mut state, fault),
+            fault => self.apply_fault(&mut state, fault),
         }
         self.settle_clocks(&mut state, action);
         self.canonicalize(&mut state);
@@ -113,7 +113,7 @@ impl World {
     }
 
     /// Faults and repairs in which no process takes a step.
-    fn strike(&self, state: &mut State, fault: Action) {
+    fn apply_fault(&self, state: &mut State, fault: Action) {
         match fault {
             Action::Lose(e) => {
                 state.spent.losses = self.scenario.faults.losses.spend(state.spent.losses);

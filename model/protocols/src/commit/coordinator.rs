@@ -109,7 +109,7 @@ pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, recor
         Duty::Polling => {
             p.state.reports.note(from, record);
             if all_have_reported(p) {
-                weigh(rules, p);
+                run_termination(rules, p);
             }
         }
         Duty::Precommitting if record == Record::Committable => {
@@ -122,7 +122,7 @@ pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, recor
         }
         Duty::Blocked => {
             p.state.reports.note(from, record);
-            weigh(rules, p);
+            run_termination(rules, p);
         }
         Duty::None | Duty::Voting | Duty::Precommitting | Duty::Preaborting => {}
     }
@@ -134,7 +134,7 @@ pub(super) fn on_silence<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     match p.state.duty {
         Duty::Voting if rules.commit().silence == Silence::Commits => end_votes(rules, p),
         Duty::Voting => decide(rules, p, Record::Aborted),
-        Duty::Polling => weigh(rules, p),
+        Duty::Polling => run_termination(rules, p),
         Duty::Precommitting if rules.commit().confirm == Confirm::Live => {
             decide(rules, p, Record::Committed);
         }
@@ -148,7 +148,7 @@ pub(super) fn on_silence<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
 }
 
 /// The termination protocol: what follows from the records that are known, none of them a decision.
-fn weigh<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
+fn run_termination<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     let count = |record| p.state.reports.count(record) + usize::from(p.state.record == record);
     let (uncertain, abortable) = (count(Record::Uncertain), count(Record::Abortable));
     let committable = count(Record::Committable);

@@ -1,7 +1,7 @@
 //! What a client does: it enters the queue, and leads when it is the first.
 
 use super::entries::{Entries, Entry, Number, Session};
-use super::{Alone, Contact, Gone, Message, Own, Process, Queue, Silence, Timer, Told, Watch};
+use super::{Alone, Contact, Gone, Message, Notified, Own, Process, Queue, Silence, Timer, Watch};
 use bellwether_engine::protocol::{Id, Local};
 use serde::Serialize;
 
@@ -61,7 +61,12 @@ impl Queue {
     }
 
     /// The store says something.
-    pub(super) fn hear(&self, p: &mut Local<'_, Self>, client: Client, message: Message) {
+    pub(super) fn on_store_message(
+        &self,
+        p: &mut Local<'_, Self>,
+        client: Client,
+        message: Message,
+    ) {
         if self.contact == Contact::Pings {
             p.arm(Timer::Silence);
         }
@@ -157,7 +162,7 @@ impl Queue {
     /// "When you are told, read again." The leader has nothing to learn.
     fn on_changed(&self, p: &mut Local<'_, Self>, client: Client) {
         match (client.role, self.told) {
-            (Role::Follower | Role::Checking, Told::Leads) => lead(p, client),
+            (Role::Follower | Role::Checking, Notified::Leads) => lead(p, client),
             (Role::Follower | Role::Checking | Role::Waiting | Role::Reading, _) => {
                 self.read_again(p, client);
             }

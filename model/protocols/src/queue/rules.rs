@@ -10,7 +10,7 @@ pub struct Queue {
     /// Which change a client that does not lead wants to be told of.
     pub watch: Watch,
     /// What a client does when it is told of that change.
-    pub told: Told,
+    pub told: Notified,
     /// What a client does when the entry that it wants to watch has gone since it read.
     pub gone: Gone,
     /// How a client knows its own entry.
@@ -40,7 +40,7 @@ pub enum Watch {
 /// What a client does when it is told of the change that it watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
-pub enum Told {
+pub enum Notified {
     /// It reads the directory again, and leads if its entry is the first.
     Reads,
     /// It leads: it takes it for granted that the entry before its own was the leader's.

@@ -3,7 +3,7 @@
 //! Where a text is silent, it gets the rule of [`Queue::LOCK`], except for what a leader does that
 //! does not hear from the store: to be told nothing of it is to go on.
 
-use super::{Alone, Contact, Directory, Gone, Own, Queue, Silence, Told, Watch};
+use super::{Alone, Contact, Directory, Gone, Notified, Own, Queue, Silence, Watch};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Queue>] = &[
@@ -40,7 +40,7 @@ pub(super) const ALL: &[Variant<Queue>] = &[
     Variant {
         name: "without-re-check",
         source: "a mistake that is often made: who is told leads",
-        rules: Queue { told: Told::Leads, ..Queue::LOCK },
+        rules: Queue { told: Notified::Leads, ..Queue::LOCK },
     },
     Variant {
         name: "lesson",
@@ -68,7 +68,7 @@ impl Queue {
     /// The recipe for locks, which is that for elections told more carefully.
     pub const LOCK: Queue = Queue {
         watch: Watch::Predecessor,
-        told: Told::Reads,
+        told: Notified::Reads,
         gone: Gone::Reads,
         own: Own::Named,
         alone: Alone::Leads,

@@ -16,7 +16,7 @@ impl Quorum {
         }
         Self::turn(p, Role::Canvassing);
         p.state.granted = Ids::NONE.with(p.id());
-        self.say_to_others(p, Message::Canvass(next));
+        self.broadcast(p, Message::Canvass(next));
         p.arm(Timer::Election);
     }
 
@@ -64,7 +64,7 @@ impl Quorum {
         p.state.granted = Ids::NONE.with(p.id());
         p.arm(Timer::Asked);
         p.arm(Timer::Election);
-        self.say_to_others(p, Message::Claim(epoch));
+        self.broadcast(p, Message::Claim(epoch));
     }
 
     /// A majority of grants makes it leader.

@@ -129,7 +129,7 @@ impl Quorum {
             None => self.step_down(p),
         }
         p.state.overstepped = overstepped;
-        self.say_to_others(p, Message::Yield(epoch, to));
+        self.broadcast(p, Message::Yield(epoch, to));
         if let Some(to) = to {
             Self::say(p, to, Message::Entrust(epoch + 1));
         }

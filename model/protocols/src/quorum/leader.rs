@@ -20,7 +20,7 @@ impl Quorum {
         *p.state = Process { round, granted: Ids::NONE.with(p.id()), overstepped, ..*p.state };
         p.arm(Timer::Asked);
         p.arm(Timer::Round);
-        self.say_to_others(p, Message::Coordinator(Self::kept(p).epoch, round));
+        self.broadcast(p, Message::Coordinator(Self::kept(p).epoch, round));
     }
 
     /// A round that a majority has acknowledged extends the lease.

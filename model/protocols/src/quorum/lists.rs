@@ -207,7 +207,7 @@ impl Quorum {
     }
 
     /// Sends a message to all others that it is for: members, or voters.
-    pub(super) fn say_to_others(&self, p: &mut Local<'_, Self>, message: Message) {
+    pub(super) fn broadcast(&self, p: &mut Local<'_, Self>, message: Message) {
         let all = match message.is_for_all() {
             true => self.members_of(p.state, p.nodes()),
             false => self.electors_of(p.state, p.nodes()),

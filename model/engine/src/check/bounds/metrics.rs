@@ -5,7 +5,7 @@ use crate::protocol::{Belief, Id};
 use crate::world::{Action, Outcome, State, Timing, World};
 
 /// One step of an execution; at the beginning, of a process that starts.
-pub(super) struct Happening<'a> {
+pub(super) struct CountedStep<'a> {
     /// Where it happens.
     pub(super) world: &'a World,
     /// The state before it.
@@ -18,7 +18,7 @@ pub(super) struct Happening<'a> {
 
 /// What kind of thing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum What {
+pub(super) enum CountedKind {
     /// One of those that are not told apart.
     One,
     /// A message of this kind.
@@ -28,7 +28,7 @@ pub(super) enum What {
 }
 
 /// Tells each thing that counts in a step.
-type Count = fn(&Happening<'_>, &mut dyn FnMut(What));
+type Count = fn(&CountedStep<'_>, &mut dyn FnMut(CountedKind));
 
 /// Something that can be counted.
 pub(super) struct Metric {
@@ -70,25 +70,25 @@ pub(super) fn all(timing: Timing) -> Vec<Metric> {
     metrics
 }
 
-fn one(times: usize, count: &mut dyn FnMut(What)) {
-    (0..times).for_each(|_| count(What::One));
+fn one(times: usize, count: &mut dyn FnMut(CountedKind)) {
+    (0..times).for_each(|_| count(CountedKind::One));
 }
 
-fn messages(happening: &Happening<'_>, count: &mut dyn FnMut(What)) {
+fn messages(happening: &CountedStep<'_>, count: &mut dyn FnMut(CountedKind)) {
     for effect in &happening.outcome.effects {
         if let Effect::Send { message, .. } = *effect {
-            count(What::Message(message));
+            count(CountedKind::Message(message));
         }
     }
 }
 
-fn time_outs(happening: &Happening<'_>, count: &mut dyn FnMut(What)) {
+fn time_outs(happening: &CountedStep<'_>, count: &mut dyn FnMut(CountedKind)) {
     if let Some(Action::Expire { timer, .. }) = happening.action {
-        count(What::Timer(*timer));
+        count(CountedKind::Timer(*timer));
     }
 }
 
-fn elections(happening: &Happening<'_>) -> usize {
+fn elections(happening: &CountedStep<'_>) -> usize {
     let Some(actor) = happening.outcome.actor else { return 0 };
     let before = happening.before.process(actor);
     let after = happening.outcome.state.process(actor);
@@ -96,7 +96,7 @@ fn elections(happening: &Happening<'_>) -> usize {
     usize::from(machine.begins_election(before, after, &happening.outcome.effects))
 }
 
-fn leaderships(happening: &Happening<'_>) -> usize {
+fn leaderships(happening: &CountedStep<'_>) -> usize {
     let leads = |state: &State, id: Id| state.belief(id) == Some(Belief::Leads);
     let (before, after) = (happening.before, &happening.outcome.state);
     after.ids().filter(|&id| leads(after, id) && !leads(before, id)).count()

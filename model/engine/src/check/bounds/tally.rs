@@ -4,7 +4,7 @@
 //! gains in a list of all that there is.
 
 use super::Until;
-use super::metrics::{self, Happening, Metric, What};
+use super::metrics::{self, CountedKind, CountedStep, Metric};
 use crate::property::{Condition, Liveness, Temporal, agreed};
 use crate::world::packed::Packed;
 use crate::world::{Faults, Start, State, World};
@@ -56,7 +56,7 @@ impl Tally {
                 let row = (counts || fault).then(|| {
                     let outcome = world.apply(&before, action);
                     let action = Some(action);
-                    counter.row(&Happening { world, before: &before, action, outcome: &outcome })
+                    counter.row(&CountedStep { world, before: &before, action, outcome: &outcome })
                 });
                 counter.tally.push(row.unwrap_or_default());
             }
@@ -112,7 +112,7 @@ struct Counter<'w> {
     world: &'w World,
     metrics: Vec<Metric>,
     /// The column of each metric's kind, by its value.
-    known: FxHashMap<(usize, What), usize>,
+    known: FxHashMap<(usize, CountedKind), usize>,
     tally: Tally,
 }
 
@@ -131,7 +131,7 @@ impl<'w> Counter<'w> {
             return;
         }
         for (before, outcome) in self.world.boots() {
-            let row = self.row(&Happening {
+            let row = self.row(&CountedStep {
                 world: self.world,
                 before: &before,
                 action: None,
@@ -144,10 +144,10 @@ impl<'w> Counter<'w> {
     }
 
     /// What one step gains.
-    fn row(&mut self, happening: &Happening<'_>) -> Row {
+    fn row(&mut self, happening: &CountedStep<'_>) -> Row {
         let mut row = Row::new();
         for metric in 0..self.metrics.len() {
-            let mut found: Vec<What> = Vec::new();
+            let mut found: Vec<CountedKind> = Vec::new();
             (self.metrics[metric].count)(happening, &mut |what| found.push(what));
             for what in found {
                 add(&mut row, metric);
@@ -160,14 +160,16 @@ impl<'w> Counter<'w> {
     }
 
     /// The column of a kind; none where kinds are not told apart.
-    fn column(&mut self, metric: usize, what: What) -> Option<usize> {
+    fn column(&mut self, metric: usize, what: CountedKind) -> Option<usize> {
         if let Some(&column) = self.known.get(&(metric, what)) {
             return Some(column);
         }
         let kind = match what {
-            What::One => return None,
-            What::Message(message) => kind(serde_json::to_value(message).unwrap_or_default()),
-            What::Timer(timer) => timer.plain().to_owned(),
+            CountedKind::One => return None,
+            CountedKind::Message(message) => {
+                kind(serde_json::to_value(message).unwrap_or_default())
+            }
+            CountedKind::Timer(timer) => timer.plain().to_owned(),
         };
         let Metric { name, meaning, .. } = self.metrics[metric];
         let column = Column { metric: name, meaning, kind: Some(kind) };

@@ -1,8 +1,8 @@
 //! What executions of a world cost at most.
 
 use super::tally::{Column, Tally};
-use super::{Bound, Order};
-use crate::check::exact::{Exact, Graph, How};
+use super::{Bound, ComponentOrder};
+use crate::check::exact::{Exact, Graph, SearchOptions};
 use crate::check::peak_rss_bytes;
 use crate::check::rows::Rows;
 use crate::check::{CheckError, Counts, Event, Limits, Phase, Reason, Unfinished, Watch};
@@ -136,8 +136,8 @@ impl Line {
     }
 }
 
-/// The largest number of everything that is counted, over all executions of `world`, telling `look`
-/// now and then how far the search is.
+/// The largest number of everything that is counted, over all executions of `world`, telling
+/// `on_event` now and then how far the search is.
 ///
 /// # Errors
 /// If the world is too large to be searched, or the system gives no threads.
@@ -145,19 +145,27 @@ pub fn bounds(
     world: &World,
     until: Until,
     (limits, threads): (Limits, usize),
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Bounds, CheckError> {
     world.is_searchable()?;
     let started = Instant::now();
     let (violations, first) = (&[][..], false);
     let disk = None;
-    let how = How { limits, edges: true, threads, violations, first, disk, look: &mut *look };
+    let search_options = SearchOptions {
+        limits,
+        edges: true,
+        threads,
+        violations,
+        first,
+        disk,
+        on_event: &mut *on_event,
+    };
     let mut space = Packed::new(world, Vec::new());
-    let exact = Exact::search(&mut space, how);
+    let exact = Exact::search(&mut space, search_options);
     let exact = exact.map_err(|error| CheckError::of(threads, error))?;
     let (counts, unfinished) = (exact.counts(), exact.unfinished());
     let bounds = exact.leaves_boundary().then_some(Reason::Bounds);
-    let mut watch = Watch::new(limits, exact.progress(Phase::Bounds, started.elapsed()), look);
+    let mut watch = Watch::new(limits, exact.progress(Phase::Bounds, started.elapsed()), on_event);
     let mut lines = Vec::new();
     let cut_short = exact.cut_short().or_else(|| {
         let graph = exact.graph(&space)?;
@@ -192,7 +200,7 @@ fn measured(
     });
     let tally = Tally::of(space, until, &mut words);
     go_on?;
-    let order = Order::new(graph, watch)?;
+    let order = ComponentOrder::new(graph, watch)?;
     for (at, Column { metric, meaning, kind }) in tally.columns() {
         let bound = order.bound(tally.gain(at), watch)?;
         let bound = match bound.map(|steps| space.named(steps)) {

@@ -1,6 +1,6 @@
 //! Verdicts on liveness, from the graph that a search has found.
 
-use super::{Asked, Missing, is_violated, verdict};
+use super::{Missing, PropertyQuery, is_violated, verdict};
 use crate::check::exact::{Computed, Exact, Graph};
 use crate::check::liveness::{self, Lasso};
 use crate::check::rows::Rows;
@@ -20,14 +20,14 @@ pub(super) type Stopped = (Option<Reason>, Option<String>);
 pub(super) fn on_graph(
     (exact, stopped): (Exact, Option<Reason>),
     space: &Packed,
-    asked: &[Asked<'_>],
+    asked: &[PropertyQuery<'_>],
     first: bool,
     decided: &mut [Option<Decision>],
     watch: &mut Watch<'_>,
 ) -> Stopped {
     let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
     let mut stopped = (stopped, None);
-    let mut known = Known::Search(exact);
+    let mut known = KnownGraph::Search(exact);
     for (at, asked) in asked.iter().enumerate() {
         let Temporal::Liveness(formula) = asked.temporal else { continue };
         if first && decided.iter().any(is_violated) {
@@ -52,7 +52,7 @@ pub(super) fn on_graph(
 }
 
 /// What is known of the graph.
-enum Known<'s> {
+enum KnownGraph<'s> {
     /// It has not been asked for.
     Search(Exact),
     /// Its transitions are kept.
@@ -63,28 +63,30 @@ enum Known<'s> {
     Nothing,
 }
 
-impl<'s> Known<'s> {
+impl<'s> KnownGraph<'s> {
     /// A fair execution that violates `formula`.
     fn violation(
         &mut self,
-        (asked, formula): (&Asked<'_>, Liveness<u32>),
+        (asked, formula): (&PropertyQuery<'_>, Liveness<u32>),
         space: &'s Packed,
         watch: &mut Watch<'_>,
     ) -> Result<Option<Lasso<ActionId>>, (Reason, Option<String>)> {
         let name = asked.property.name;
         let ended = |reason| (reason, None);
         watch.begin(Phase::Liveness(name)).map_err(ended)?;
-        *self = match std::mem::replace(self, Known::Nothing) {
-            Known::Search(exact) if exact.saved().is_some() => {
-                exact.computed(space, watch)?.map_or(Known::Nothing, Known::Computed)
+        *self = match std::mem::replace(self, KnownGraph::Nothing) {
+            KnownGraph::Search(exact) if exact.saved().is_some() => {
+                exact.computed(space, watch)?.map_or(KnownGraph::Nothing, KnownGraph::Computed)
             }
-            Known::Search(exact) => exact.graph(space).map_or(Known::Nothing, Known::Kept),
+            KnownGraph::Search(exact) => {
+                exact.graph(space).map_or(KnownGraph::Nothing, KnownGraph::Kept)
+            }
             known => known,
         };
         let lasso = match self {
-            Known::Kept(graph) => violation(graph, |at| graph.answers(at), formula, watch),
-            Known::Computed(graph) => violation(graph, |at| graph.answers(at), formula, watch),
-            Known::Search(_) | Known::Nothing => Ok(None),
+            KnownGraph::Kept(graph) => violation(graph, |at| graph.answers(at), formula, watch),
+            KnownGraph::Computed(graph) => violation(graph, |at| graph.answers(at), formula, watch),
+            KnownGraph::Search(_) | KnownGraph::Nothing => Ok(None),
         };
         let lasso = lasso.map_err(ended)?;
         if let Some(lasso) = &lasso {

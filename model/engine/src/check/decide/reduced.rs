@@ -5,7 +5,7 @@
 //! is asked of the processes if the other has. The executions that are shown are those of the whole
 //! world, found as without the reduction.
 
-use super::{Asked, CheckError, Found, Missing, exact, search, verdict};
+use super::{CheckError, Findings, Missing, PropertyQuery, exact, search, verdict};
 use crate::check::{Counterexample, Decision, Engine, Event, Options, Phase, Progress};
 use crate::check::{Reason, Reduction, Verdict};
 use crate::property::Kind;
@@ -18,23 +18,24 @@ pub(super) fn without_dead_messages(
     world: &World,
     properties: &[Property],
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
-) -> Result<Found, CheckError> {
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Findings, CheckError> {
     if options.engine != Engine::Exact || options.disk.is_some() {
         return Err(CheckError::OnlyExactReduces);
     }
     let left = world.without_dead_messages()?;
     let mut questions = Vec::new();
-    let asked: Vec<_> = properties.iter().map(|p| Asked::new(p, &mut questions)).collect();
-    let decides = |asked: &&Asked<'_>| undecided(asked.property).is_none();
-    let violations: Vec<_> = asked.iter().filter(decides).filter_map(Asked::violation).collect();
+    let asked: Vec<_> = properties.iter().map(|p| PropertyQuery::new(p, &mut questions)).collect();
+    let decides = |asked: &&PropertyQuery<'_>| undecided(asked.property).is_none();
+    let violations: Vec<_> =
+        asked.iter().filter(decides).filter_map(PropertyQuery::violation).collect();
     if asked.iter().all(|asked| !decides(&asked)) {
         return Err(CheckError::NothingReduced);
     }
     // How many steps a violation takes is told when its execution is known.
     let mut progress = |event| match event {
         Event::Violated { .. } => {}
-        event @ Event::Progress(_) => look(event),
+        event @ Event::Progress(_) => on_event(event),
     };
     let identity = || serde_json::Value::Null;
     let (found, space) = search(
@@ -53,14 +54,14 @@ pub(super) fn without_dead_messages(
             (None, Some(goal)) => {
                 let reached = found.reaches(goal);
                 let shown = (reached && property.kind() == Kind::Safety)
-                    .then(|| execution(world, property, options, look))
+                    .then(|| execution(world, property, options, on_event))
                     .transpose()?;
                 let missing = Missing::of(&found, asked, found.cut_short());
                 verdict(property, reached, shown.flatten(), missing)
             }
         });
     }
-    Ok(Found {
+    Ok(Findings {
         counts: found.counts(),
         cut_short: found.cut_short(),
         unfinished: found.unfinished(),
@@ -97,11 +98,11 @@ fn execution(
     world: &World,
     property: &Property,
     options: &Options,
-    look: &mut (dyn FnMut(Event) + Send),
+    on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Option<Counterexample>, CheckError> {
     let options = Options { reduction: Reduction::None, first: true, ..options.clone() };
-    let mut look = |event| {
-        look(match event {
+    let mut on_event = |event| {
+        on_event(match event {
             Event::Progress(progress) if progress.phase == Phase::States => {
                 let phase = Phase::Again("with all messages, for the execution");
                 Event::Progress(Progress { phase, ..progress })
@@ -109,6 +110,6 @@ fn execution(
             event => event,
         });
     };
-    let found = exact(world, std::slice::from_ref(property), (&options, None), &mut look)?;
+    let found = exact(world, std::slice::from_ref(property), (&options, None), &mut on_event)?;
     Ok(found.decisions.into_iter().find_map(|decision| decision.counterexample))
 }

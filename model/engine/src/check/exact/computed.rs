@@ -34,7 +34,7 @@ impl Saved {
 }
 
 /// A search over tables that has ended, whatever the number of its words.
-pub(super) trait Tabled: Send + Sync {
+pub(super) trait TableSearch: Send + Sync {
     /// How many places each shard has.
     fn places(&self) -> Vec<u64>;
 
@@ -42,7 +42,7 @@ pub(super) trait Tabled: Send + Sync {
     fn bytes_away(&self) -> u64;
 
     /// Brings all into memory.
-    fn come(&mut self) -> Result<(), DiskError>;
+    fn load(&mut self) -> Result<(), DiskError>;
 
     /// Its files, if it has any.
     fn saved(&self) -> Option<Saved>;
@@ -57,7 +57,7 @@ pub(super) trait Tabled: Send + Sync {
     fn find(&self, states: &[u64], first: &[u32], numbers: &mut Vec<u32>);
 }
 
-impl<const W: usize> Tabled for Search<W, Paged<W>> {
+impl<const W: usize> TableSearch for Search<W, Paged<W>> {
     fn places(&self) -> Vec<u64> {
         self.shards.iter().map(Paged::places).collect()
     }
@@ -66,9 +66,9 @@ impl<const W: usize> Tabled for Search<W, Paged<W>> {
         self.shards.iter().map(Paged::bytes_away).sum()
     }
 
-    fn come(&mut self) -> Result<(), DiskError> {
+    fn load(&mut self) -> Result<(), DiskError> {
         let Some(pager) = self.shards[0].pager().cloned() else { return Ok(()) };
-        parallel::map(&mut self.shards, |shard| shard.come(&pager.folder)).into_iter().collect()
+        parallel::map(&mut self.shards, |shard| shard.load(&pager.folder)).into_iter().collect()
     }
 
     fn saved(&self) -> Option<Saved> {
@@ -77,8 +77,8 @@ impl<const W: usize> Tabled for Search<W, Paged<W>> {
 
     fn initial(&self) -> Vec<(usize, usize)> {
         let place = |state| {
-            let (stirred, shard) = Paged::stir(&self.form, state);
-            self.shards[shard].table()?.find(&stirred).map(|place| (shard, place))
+            let (mixed, shard) = Paged::mix(&self.form, state);
+            self.shards[shard].table()?.find(&mixed).map(|place| (shard, place))
         };
         self.initial.iter().filter_map(place).collect()
     }
@@ -93,20 +93,20 @@ impl<const W: usize> Tabled for Search<W, Paged<W>> {
     fn find(&self, states: &[u64], first: &[u32], numbers: &mut Vec<u32>) {
         let states: &[[u64; W]] = states.as_chunks().0;
         let place = |state: &[u64; W]| {
-            let (stirred, shard) = Paged::stir(&self.form, state);
-            (stirred, shard, self.shards[shard].table().expect("all tables have come"))
+            let (mixed, shard) = Paged::mix(&self.form, state);
+            (mixed, shard, self.shards[shard].table().expect("all tables have come"))
         };
         let is_outside = |state: &[u64; W]| *state == [OUTSIDE_WORD; W];
         for state in states.iter().filter(|state| !is_outside(state)) {
-            let (stirred, _, table) = place(state);
-            table.fetch(&stirred);
+            let (mixed, _, table) = place(state);
+            table.fetch(&mixed);
         }
         numbers.extend(states.iter().map(|state| {
             if is_outside(state) {
                 return OUTSIDE;
             }
-            let (stirred, shard, table) = place(state);
-            let found = table.find(&stirred).expect("what follows from a state was found");
+            let (mixed, shard, table) = place(state);
+            let found = table.find(&mixed).expect("what follows from a state was found");
             // All places together have 32-bit numbers.
             first[shard] + found as u32
         }));
@@ -143,7 +143,7 @@ pub(super) fn bytes(places: u64, any: Answers) -> u64 {
 /// Every reachable state, and every transition between them, of which none is kept.
 pub struct Computed<'s> {
     space: &'s dyn Space,
-    tables: Box<dyn Tabled>,
+    tables: Box<dyn TableSearch>,
     threads: rayon::ThreadPool,
     /// The number of each shard's first place.
     first: Vec<u32>,
@@ -158,7 +158,7 @@ impl<'s> Computed<'s> {
     /// # Errors
     /// The reason, if `watch` ends it.
     pub(super) fn new(
-        tables: Box<dyn Tabled>,
+        tables: Box<dyn TableSearch>,
         (threads, any): (rayon::ThreadPool, Answers),
         space: &'s dyn Space,
         watch: &mut Watch<'_>,

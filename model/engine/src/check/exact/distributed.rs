@@ -40,5 +40,5 @@ pub struct Plan<'a> {
     /// Whether the search stops at the end of the level of the first violation.
     pub first: bool,
     /// Told of violations, and now and then how far the search is.
-    pub look: &'a mut (dyn FnMut(Event) + Send),
+    pub on_event: &'a mut (dyn FnMut(Event) + Send),
 }

@@ -33,7 +33,7 @@ const LARGE: u32 = if cfg!(test) { 3 } else { 13 };
 /// How the states of a search look: what all shards share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form<const W: usize> {
-    /// Stirs the first word.
+    /// Mixes the first word.
     mixer: Mixer,
     /// The cells that each other word takes: none, one or two.
     pub(super) cells: [u8; W],
@@ -62,28 +62,28 @@ impl<const W: usize> Form<W> {
     }
 
     /// The other words as they stand in cells.
-    pub(super) fn tail(self, stirred: &[u64; W]) -> impl Iterator<Item = u32> {
-        let words: [(u64, u8); W] = std::array::from_fn(|at| (stirred[at], self.cells[at]));
+    pub(super) fn tail(self, mixed: &[u64; W]) -> impl Iterator<Item = u32> {
+        let words: [(u64, u8); W] = std::array::from_fn(|at| (mixed[at], self.cells[at]));
         words.into_iter().skip(1).flat_map(|(word, cells)| {
             [word as u32, (word >> u32::BITS) as u32].into_iter().take(usize::from(cells))
         })
     }
 
-    /// The state with its head stirred: the head now depends on all words.
+    /// The state with its head mixed: the head now depends on all words.
     #[inline]
-    pub(super) fn stir(self, state: &[u64; W]) -> [u64; W] {
-        let mut stirred = *state;
+    pub(super) fn mix(self, state: &[u64; W]) -> [u64; W] {
+        let mut mixed = *state;
         let mask = u64::MAX >> (u64::BITS - self.mixer.bits());
-        stirred[0] = self.mixer.mix(state[0] ^ (digest(&state[1..]) & mask));
-        stirred
+        mixed[0] = self.mixer.mix(state[0] ^ (digest(&state[1..]) & mask));
+        mixed
     }
 
-    /// The state that was stirred.
+    /// The state that was mixed.
     #[inline]
-    pub(super) fn still(self, stirred: &[u64; W]) -> [u64; W] {
-        let mut state = *stirred;
+    pub(super) fn unmix(self, mixed: &[u64; W]) -> [u64; W] {
+        let mut state = *mixed;
         let mask = u64::MAX >> (u64::BITS - self.mixer.bits());
-        state[0] = self.mixer.unmix(stirred[0]) ^ (digest(&stirred[1..]) & mask);
+        state[0] = self.mixer.unmix(mixed[0]) ^ (digest(&mixed[1..]) & mask);
         state
     }
 }

@@ -4,14 +4,14 @@ use crate::space::Last;
 
 /// States that were found, and how each was reached.
 #[derive(Clone)]
-pub(super) struct Found<T> {
+pub(super) struct FoundStates<T> {
     pub(super) states: Vec<T>,
     pub(super) lasts: Vec<Last>,
 }
 
-impl<T> Found<T> {
+impl<T> FoundStates<T> {
     pub(super) fn nothing() -> Self {
-        Found { states: Vec::new(), lasts: Vec::new() }
+        FoundStates { states: Vec::new(), lasts: Vec::new() }
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The transitions of all states, in compressed rows.
 
-use super::Listed;
+use super::ListSearch;
 use super::search::SHARDS;
 use crate::check::rows::{OUTSIDE, Row, Rows};
 use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
@@ -54,7 +54,7 @@ impl ShardRows {
 /// Every reachable state, and every transition between them.
 pub struct Graph<'s> {
     space: &'s dyn Space,
-    found: Box<dyn Listed>,
+    found: Box<dyn ListSearch>,
     /// The number of each shard's first state.
     first: Vec<u32>,
     initial: Vec<u32>,
@@ -66,7 +66,7 @@ pub struct Graph<'s> {
 impl<'s> Graph<'s> {
     /// The graph that a search with transitions has found. States that it found and did not get to
     /// have none.
-    pub(super) fn new(mut found: Box<dyn Listed>, space: &'s dyn Space) -> Self {
+    pub(super) fn new(mut found: Box<dyn ListSearch>, space: &'s dyn Space) -> Self {
         let sizes = found.sizes();
         let mut first = vec![0];
         for size in &sizes {

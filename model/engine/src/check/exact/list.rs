@@ -150,7 +150,7 @@ impl<const W: usize> Shard<W> for List<W> {
     }
 
     #[inline]
-    fn stir((): &(), state: &[u64; W]) -> ([u64; W], usize) {
+    fn mix((): &(), state: &[u64; W]) -> ([u64; W], usize) {
         (*state, shard_of(hash(state)))
     }
 

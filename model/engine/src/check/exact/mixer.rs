@@ -1,6 +1,6 @@
-//! Numbers of a few bits, stirred so that each bit depends on all of them, and back again.
+//! Numbers of a few bits, mixed so that each bit depends on all of them, and back again.
 
-/// Stirs numbers of so many bits. Two numbers never become the same one, so what was stirred can be
+/// Mixes numbers of so many bits. Two numbers never become the same one, so what was mixed can be
 /// told from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mixer {

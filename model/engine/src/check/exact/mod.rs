@@ -54,29 +54,29 @@ use super::Watch;
 use super::rows::OUTSIDE;
 use super::{Counts, Event, Limits, Phase, Progress, Reason, Unfinished};
 use crate::space::{ActionId, Answers, Space};
-use computed::Tabled;
+use computed::TableSearch;
 use graph::ShardRows;
 use list::List;
 use paths::level_of;
 use recode::OutgrownLists;
-use search::{Course, Level, Search, Shard};
+use search::{Level, Search, SearchContext, Shard};
 use serde_json::Value;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What has been searched, and what was found.
 pub struct Exact {
-    sum: Sum,
+    summary: SearchSummary,
     limits: Limits,
     threads: rayon::ThreadPool,
     /// The states with their numbers, if transitions were kept.
-    listed: Option<Box<dyn Listed>>,
+    listed: Option<Box<dyn ListSearch>>,
     /// The tables in which they are, if transitions are to be computed.
-    tabled: Option<Box<dyn Tabled>>,
+    tabled: Option<Box<dyn TableSearch>>,
 }
 
 /// A search in which states have numbers, whatever the number of their words.
-trait Listed: Send + Sync {
+trait ListSearch: Send + Sync {
     fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>>;
     fn sizes(&self) -> Vec<u32>;
     fn levels(&self) -> Vec<Vec<Range<u32>>>;
@@ -86,8 +86,8 @@ trait Listed: Send + Sync {
     fn take_rows(&mut self) -> Vec<ShardRows>;
 }
 
-/// How to search.
-pub struct How<'a> {
+/// The options of a search.
+pub struct SearchOptions<'a> {
     /// When to give up.
     pub limits: Limits,
     /// Whether the [graph](Exact::graph) is asked for. Without a disk, transitions are kept for it;
@@ -104,7 +104,7 @@ pub struct How<'a> {
     /// another search.
     pub disk: Option<(&'a Disk, Value)>,
     /// Told of violations, and now and then how far the search is.
-    pub look: &'a mut (dyn FnMut(Event) + Send),
+    pub on_event: &'a mut (dyn FnMut(Event) + Send),
 }
 
 impl Exact {
@@ -116,12 +116,12 @@ impl Exact {
     /// # Panics
     /// If a state needs more than 16 words, or there are more than 4 billion states of which
     /// transitions are kept.
-    pub fn search(space: &mut dyn Space, how: How<'_>) -> Result<Self, SearchError> {
-        let How { limits, edges, threads, violations, first, disk, look } = how;
+    pub fn search(space: &mut dyn Space, options: SearchOptions<'_>) -> Result<Self, SearchError> {
+        let SearchOptions { limits, edges, threads, violations, first, disk, on_event } = options;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| SearchError::Threads(error.to_string()))?;
         let (started, violations) = (Instant::now(), violations.to_vec());
-        let mut course = Course {
+        let mut context = SearchContext {
             limits,
             room: limits,
             levels: None,
@@ -129,35 +129,35 @@ impl Exact {
             violations,
             first,
             told: false,
-            look,
+            on_event,
         };
         let (mut listed, mut tabled) = (None, None);
-        let sum = pool.install(|| match disk {
+        let summary = pool.install(|| match disk {
             Some((disk, of)) => {
                 let asked = (disk, &of, edges);
-                let (sum, tables) = tables::search_on_disk(space, asked, &mut course)?;
+                let (summary, tables) = tables::search_on_disk(space, asked, &mut context)?;
                 tabled = tables;
-                Ok(sum)
+                Ok(summary)
             }
             None if edges => {
-                let (sum, lists) = search_lists(space, true, &mut course);
+                let (summary, lists) = search_lists(space, true, &mut context);
                 listed = Some(lists);
-                Ok(sum)
+                Ok(summary)
             }
-            None => Ok(tables::search(space, &mut course)),
+            None => Ok(tables::search(space, &mut context)),
         });
-        sum.map(|sum| Exact { sum, limits, threads: pool, listed, tabled })
+        summary.map(|summary| Exact { summary, limits, threads: pool, listed, tabled })
     }
 
     /// Returns a [distributed](Distributed) search that has come to its end, of which no
     /// transitions are kept. The threads look for counterexamples.
-    pub fn ended(sum: Sum, limits: Limits, threads: rayon::ThreadPool) -> Self {
-        Exact { sum, limits, threads, listed: None, tabled: None }
+    pub fn ended(summary: SearchSummary, limits: Limits, threads: rayon::ThreadPool) -> Self {
+        Exact { summary, limits, threads, listed: None, tabled: None }
     }
 
     /// How much there was to search.
     pub fn counts(&self) -> Counts {
-        self.sum.counts
+        self.summary.counts
     }
 
     /// How far it has come in all, for what is done after it.
@@ -171,33 +171,33 @@ impl Exact {
 
     /// Why the search ended before everything was reached, if it did.
     pub fn cut_short(&self) -> Option<Reason> {
-        self.sum.cut_short
+        self.summary.cut_short
     }
 
     /// What is wrong with the disk, if it [ended early](Exact::cut_short) for that.
     pub fn trouble(&self) -> Option<&str> {
-        self.sum.trouble.as_deref()
+        self.summary.trouble.as_deref()
     }
 
     /// How many levels had been searched to their end when the search went on, if it was saved
     /// before.
     pub fn resumed_after(&self) -> Option<usize> {
-        self.sum.resumed_after
+        self.summary.resumed_after
     }
 
     /// How far the search was when it [ended early](Exact::cut_short).
     pub fn unfinished(&self) -> Option<Unfinished> {
-        self.sum.unfinished
+        self.summary.unfinished
     }
 
     /// Whether some step leaves the boundary of the search.
     pub fn leaves_boundary(&self) -> bool {
-        self.sum.leaves_boundary
+        self.summary.leaves_boundary
     }
 
     /// Whether a state is reached for which the question has this answer.
     pub fn reaches(&self, goal: Goal) -> bool {
-        level_of(&self.sum.levels, goal).is_some()
+        level_of(&self.summary.levels, goal).is_some()
     }
 
     /// For each goal that is reached, the actions of the first shortest path to it. `space` is what
@@ -209,13 +209,13 @@ impl Exact {
         if let Some(listed) = &self.listed {
             return self.threads.install(|| follow_all(&**listed, space, goals));
         }
-        let last = goals.iter().filter_map(|&goal| level_of(&self.sum.levels, goal)).max();
+        let last = goals.iter().filter_map(|&goal| level_of(&self.summary.levels, goal)).max();
         let levels = last.map_or(0, |last| last + 1);
-        let states: u64 = self.sum.levels[..levels].iter().map(|level| level.states).sum();
+        let states: u64 = self.summary.levels[..levels].iter().map(|level| level.states).sum();
         if levels == 0 || !self.limits.leaves_room_for(list::bytes(states, space.words())) {
             return vec![None; goals.len()];
         }
-        let mut course = Course {
+        let mut context = SearchContext {
             limits: Limits::NONE,
             room: Limits::NONE,
             levels: Some(levels),
@@ -223,10 +223,10 @@ impl Exact {
             violations: Vec::new(),
             first: false,
             told: false,
-            look: &mut |_| {},
+            on_event: &mut |_| {},
         };
         self.threads.install(|| {
-            let (_, listed) = search_lists(space, false, &mut course);
+            let (_, listed) = search_lists(space, false, &mut context);
             follow_all(&*listed, space, goals)
         })
     }
@@ -254,7 +254,7 @@ impl Exact {
 
     /// The answers that some state has.
     fn any(&self) -> Answers {
-        self.sum.levels.iter().fold(0, |any, level| any | level.any)
+        self.summary.levels.iter().fold(0, |any, level| any | level.any)
     }
 
     /// Why its transitions cannot be computed, if they were to be.
@@ -274,7 +274,7 @@ impl Exact {
     ) -> Result<Option<Computed<'s>>, (Reason, Option<String>)> {
         let any = self.any();
         let Some(mut tabled) = self.tabled else { return Ok(None) };
-        let come = self.threads.install(|| tabled.come());
+        let come = self.threads.install(|| tabled.load());
         come.map_err(|error| (Reason::Disk, Some(error.to_string())))?;
         let graph = Computed::new(tabled, (self.threads, any), space, watch);
         graph.map(Some).map_err(|reason| (reason, None))
@@ -301,7 +301,7 @@ pub enum SearchError {
 }
 
 /// What is left of a search when its states are gone.
-pub struct Sum {
+pub struct SearchSummary {
     /// How much there was to search.
     pub counts: Counts,
     /// Why it ended before everything was reached, if it did.
@@ -318,13 +318,13 @@ pub struct Sum {
     pub resumed_after: Option<usize>,
 }
 
-impl Sum {
+impl SearchSummary {
     /// The same, ended because the disk refuses.
     fn broken(self, error: &DiskError) -> Self {
         let counted: u64 = self.levels.iter().map(|level| level.states).sum();
         let (levels, waiting) =
             (self.levels.len().saturating_sub(1), self.counts.distinct - counted);
-        Sum {
+        SearchSummary {
             cut_short: Some(Reason::Disk),
             unfinished: Some(Unfinished { levels, waiting }),
             trouble: Some(error.to_string()),
@@ -335,7 +335,7 @@ impl Sum {
     fn of<const W: usize, S: Shard<W>>(search: &Search<W, S>) -> Self {
         let depth = search.levels.len();
         let (levels, waiting) = (depth.saturating_sub(1), search.waiting);
-        Sum {
+        SearchSummary {
             counts: Counts { distinct: search.distinct(), generated: search.generated, depth },
             cut_short: search.cut_short,
             unfinished: search.cut_short.map(|_| Unfinished { levels, waiting }),
@@ -351,11 +351,11 @@ impl Sum {
 fn search_lists(
     space: &mut dyn Space,
     edges: bool,
-    course: &mut Course<'_>,
-) -> (Sum, Box<dyn Listed>) {
+    context: &mut SearchContext<'_>,
+) -> (SearchSummary, Box<dyn ListSearch>) {
     let mut former = None;
     loop {
-        let found = with_words!(space.words(), run_lists(space, edges, former, course));
+        let found = with_words!(space.words(), run_lists(space, edges, former, context));
         match found {
             Ok(found) => return found,
             Err(outgrown) => former = Some(outgrown),
@@ -369,21 +369,21 @@ fn run_lists<const W: usize>(
     space: &mut dyn Space,
     edges: bool,
     former: Option<Box<OutgrownLists>>,
-    course: &mut Course<'_>,
-) -> Result<(Sum, Box<dyn Listed>), Box<OutgrownLists>> {
+    context: &mut SearchContext<'_>,
+) -> Result<(SearchSummary, Box<dyn ListSearch>), Box<OutgrownLists>> {
     let search = match former {
         None => Search::<W, List<W>>::begin(space, edges),
         Some(outgrown) => outgrown.recode(space),
     };
-    match search.run(space, course) {
-        Ok(search) => Ok((Sum::of(&search), Box::new(search))),
+    match search.run(space, context) {
+        Ok(search) => Ok((SearchSummary::of(&search), Box::new(search))),
         Err((search, _)) => Err(Box::new(OutgrownLists::from(search))),
     }
 }
 
 /// The actions of the first shortest path to each goal that is reached.
 fn follow_all(
-    listed: &dyn Listed,
+    listed: &dyn ListSearch,
     space: &dyn Space,
     goals: &[Goal],
 ) -> Vec<Option<Vec<ActionId>>> {
@@ -391,7 +391,7 @@ fn follow_all(
     paths.map(|path| path.map(|positions| follow(listed, space, &positions))).collect()
 }
 
-fn follow(listed: &dyn Listed, space: &dyn Space, positions: &[usize]) -> Vec<ActionId> {
+fn follow(listed: &dyn ListSearch, space: &dyn Space, positions: &[usize]) -> Vec<ActionId> {
     let mut path = Vec::new();
     let initial = listed.initial().first().copied();
     let mut at = initial.map(|(shard, number)| listed.words(shard, number));
@@ -403,7 +403,7 @@ fn follow(listed: &dyn Listed, space: &dyn Space, positions: &[usize]) -> Vec<Ac
     path
 }
 
-impl<const W: usize> Listed for Search<W, List<W>> {
+impl<const W: usize> ListSearch for Search<W, List<W>> {
     fn paths(&self, space: &dyn Space, goals: &[Goal]) -> Vec<Option<Vec<usize>>> {
         Search::paths(self, space, goals)
     }

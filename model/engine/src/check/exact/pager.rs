@@ -66,7 +66,7 @@ impl Pager {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn note(&self, result: Result<(), DiskError>) {
+    fn record(&self, result: Result<(), DiskError>) {
         if let Err(error) = result {
             let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
             first.get_or_insert(error);
@@ -194,32 +194,32 @@ impl<const W: usize> Paged<W> {
         for (waiting, spill) in waiting.iter_mut().zip(&mut self.found) {
             if let Some(spill) = spill.take() {
                 spill.read::<W>(&pager.folder, |states| {
-                    waiting.extend(states.iter().flat_map(|stirred| self.form.still(stirred)));
+                    waiting.extend(states.iter().flat_map(|mixed| self.form.unmix(mixed)));
                 })?;
             }
         }
-        self.come(&pager.folder)?;
+        self.load(&pager.folder)?;
         let (states, stages) = self.table.map(Table::into_states).unwrap_or_default();
         Ok(States { states, stages, waiting })
     }
 
-    /// Adds a stirred state of another form of this search, of which this has become.
-    pub(super) fn take_over(&mut self, stirred: &[u64; W], stage: u32) {
+    /// Adds a mixed state of another form of this search, of which this has become.
+    pub(super) fn take_over(&mut self, mixed: &[u64; W], stage: u32) {
         if let Some(table) = &mut self.table {
-            return table.take_over(stirred, stage);
+            return table.take_over(mixed, stage);
         }
         let Some(pager) = self.pager.clone() else { return };
         self.summary.count(stage);
         let spill = self.moved[stage as usize - 1].get_or_insert_default();
-        pager.note(spill.write(&pager.folder, 1, stirred.iter()));
+        pager.record(spill.write(&pager.folder, 1, mixed.iter()));
     }
 
-    /// Adds stirred states that wait to be taken in, in the level of this turn.
-    pub(super) fn spill(&mut self, stirred: &[[u64; W]], turn: usize) {
+    /// Adds mixed states that wait to be taken in, in the level of this turn.
+    pub(super) fn spill(&mut self, mixed: &[[u64; W]], turn: usize) {
         let Some(pager) = &self.pager else { return };
         let spill = self.found[turn].get_or_insert_default();
-        let words = stirred.as_flattened().iter();
-        pager.note(spill.write(&pager.folder, stirred.len(), words));
+        let words = mixed.as_flattened().iter();
+        pager.record(spill.write(&pager.folder, mixed.len(), words));
     }
 
     /// The table, if it is in memory.
@@ -243,7 +243,7 @@ impl<const W: usize> Paged<W> {
     /// Takes in what waits for the level, if the table is in memory.
     pub(super) fn take_in(&mut self) {
         if let Some(pager) = self.pager.clone().filter(|_| self.table.is_some()) {
-            pager.note(self.come(&pager.folder));
+            pager.record(self.load(&pager.folder));
         }
     }
 
@@ -253,14 +253,14 @@ impl<const W: usize> Paged<W> {
     }
 
     /// Goes into a file.
-    fn go(&mut self, folder: &Folder) -> Result<(), DiskError> {
+    fn evict(&mut self, folder: &Folder) -> Result<(), DiskError> {
         self.save(folder)?;
         self.table = None;
         Ok(())
     }
 
     /// Comes into memory, with what was found of its level meanwhile.
-    pub(super) fn come(&mut self, folder: &Folder) -> Result<(), DiskError> {
+    pub(super) fn load(&mut self, folder: &Folder) -> Result<(), DiskError> {
         if self.table.is_none() {
             let Summary { turn, .. } = self.summary;
             let mut table = match &self.stored {
@@ -336,31 +336,26 @@ impl<const W: usize> Shard<W> for Paged<W> {
     }
 
     #[inline]
-    fn stir(form: &Form<W>, state: &[u64; W]) -> ([u64; W], usize) {
-        let stirred = form.stir(state);
-        (stirred, (stirred[0] >> form.head_bits()) as usize)
+    fn mix(form: &Form<W>, state: &[u64; W]) -> ([u64; W], usize) {
+        let mixed = form.mix(state);
+        (mixed, (mixed[0] >> form.head_bits()) as usize)
     }
 
     fn held(&self) -> u64 {
         self.table.as_ref().map_or(self.summary.held, Table::held) as u64
     }
 
-    fn insert_all(
-        &mut self,
-        stirred: &[[u64; W]],
-        lasts: Option<&[Last]>,
-        _: Option<&mut Vec<u32>>,
-    ) {
-        if stirred.is_empty() {
+    fn insert_all(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, _: Option<&mut Vec<u32>>) {
+        if mixed.is_empty() {
             return;
         }
         let next = 1 - self.turn();
         match &mut self.table {
             Some(table) => {
                 self.stored = None;
-                table.insert_of(stirred, lasts, next);
+                table.insert_of(mixed, lasts, next);
             }
-            None => self.spill(stirred, next),
+            None => self.spill(mixed, next),
         }
     }
 
@@ -402,22 +397,22 @@ impl<const W: usize> Shard<W> for Paged<W> {
         }
     }
 
-    fn turn_page(shards: &mut [Self]) -> bool {
+    fn load_next_group(shards: &mut [Self]) -> bool {
         let Some(pager) = shards[0].pager.clone() else { return false };
         let pages = shards.iter().find(|shard| shard.has_pages());
         let Some(group) = pages.map(|shard| shard.shard % pager.groups()) else { return false };
         let in_group = |shard: &&mut Self| shard.shard % pager.groups() == group;
         let others = |shard: &&mut Self| !in_group(shard) && shard.table.is_some();
         let go = shards.iter_mut().filter(others);
-        parallel::each(go, |shard| pager.note(shard.go(&pager.folder)));
+        parallel::each(go, |shard| pager.record(shard.evict(&pager.folder)));
         if !pager.is_broken() {
             let group = shards.iter_mut().filter(in_group);
-            parallel::each(group, |shard| pager.note(shard.come(&pager.folder)));
+            parallel::each(group, |shard| pager.record(shard.load(&pager.folder)));
         }
         true
     }
 
-    fn make_room(shards: &mut [Self]) -> bool {
+    fn evict_group(shards: &mut [Self]) -> bool {
         let Some(pager) = shards[0].pager.clone() else { return false };
         let first = shards.iter().find(|shard| shard.table.is_some()).map(|shard| shard.shard);
         let groups = pager.groups() * 2;
@@ -426,7 +421,9 @@ impl<const W: usize> Shard<W> for Paged<W> {
         shards.iter_mut().filter_map(|shard| shard.table.as_mut()).for_each(Table::leave_round);
         let go =
             |shard: &&mut Self| shard.table.is_some() && shard.shard % groups != first % groups;
-        parallel::each(shards.iter_mut().filter(go), |shard| pager.note(shard.go(&pager.folder)));
+        parallel::each(shards.iter_mut().filter(go), |shard| {
+            pager.record(shard.evict(&pager.folder));
+        });
         true
     }
 

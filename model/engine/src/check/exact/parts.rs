@@ -3,8 +3,8 @@
 //!
 //! Each worker has [tables](Tables) of the states that it owns. The workers of one process share a
 //! space that [learns](Learner), and a [folder](Saves) in which the search is saved. When the last
-//! worker has ended, what is left of the search is a [`Sum`](super::Sum). The package
-//! `bellwether-dataflow` has such a search, as [`Distributed`](super::Distributed).
+//! worker has ended, what is left of the search is a [`SearchSummary`](super::SearchSummary). The
+//! package `bellwether-dataflow` has such a search, as [`Distributed`](super::Distributed).
 
 pub use super::difference::difference;
 pub use super::disk::Saves;
@@ -12,7 +12,7 @@ pub use super::pager::SELDOM;
 pub use super::search::Level;
 
 use super::disk::{DiskError, Lessons, Logged, Names, Spill, Spilled};
-use super::found::Found;
+use super::found::FoundStates;
 use super::pager::{Files, Paged};
 use super::recode::OutgrownTables;
 use super::search::{SHARDS, Search, Shard};
@@ -144,7 +144,7 @@ pub struct SavedTables {
 pub struct Tables<const W: usize> {
     search: Search<W, Paged<W>>,
     /// What was found and is not in its table, by the table it belongs to, and how many that are.
-    found: Vec<Found<[u64; W]>>,
+    found: Vec<FoundStates<[u64; W]>>,
     finds: usize,
 }
 
@@ -159,7 +159,7 @@ pub struct Outgrown(OutgrownTables);
 
 impl<const W: usize> Tables<W> {
     fn of(search: Search<W, Paged<W>>) -> Self {
-        Tables { search, found: vec![Found::nothing(); SHARDS], finds: 0 }
+        Tables { search, found: vec![FoundStates::nothing(); SHARDS], finds: 0 }
     }
 
     /// Returns tables in which nothing is, for states as they look to the space now.
@@ -180,7 +180,7 @@ impl<const W: usize> Tables<W> {
         let (form, files) = (search.form, saved.shards.into_iter().enumerate());
         let load = |(at, files)| {
             let mut shard = Paged::saved(form, at, None, files);
-            shard.come(&saves.folder).map(|()| shard)
+            shard.load(&saves.folder).map(|()| shard)
         };
         search.shards = files.map(load).collect::<Result<_, _>>()?;
         let mut again: Vec<[u64; W]> = Vec::new();
@@ -207,8 +207,8 @@ impl<const W: usize> Tables<W> {
     /// [settles](Tables::settle).
     #[inline]
     pub fn find(&mut self, state: &[u64; W], last: Last) {
-        let (stirred, shard) = Paged::<W>::stir(&self.search.form, state);
-        self.found[shard].push(stirred, last);
+        let (mixed, shard) = Paged::<W>::mix(&self.search.form, state);
+        self.found[shard].push(mixed, last);
         self.finds += 1;
     }
 

@@ -9,7 +9,7 @@ use super::graph::ShardRows;
 use super::list::List;
 use super::pager::{Paged, Pager, States};
 use super::parallel;
-use super::search::{Level, SHARDS, SHARDS_PER_LANE, Search, Shard};
+use super::search::{Level, SHARDS, SHARDS_PER_WORKER, Search, Shard};
 use crate::space::Space;
 use std::ops::Range;
 use std::sync::Arc;
@@ -125,17 +125,17 @@ impl OutgrownTables {
                     states.chunks(width).map(move |state| (state, Moved::Waits(turn)))
                 });
                 for (state, moved) in held.chain(waiting) {
-                    let (stirred, shard) = Paged::stir(&form, &recoded(space, state));
-                    by_shard[shard].push((stirred, moved));
+                    let (mixed, shard) = Paged::mix(&form, &recoded(space, state));
+                    by_shard[shard].push((mixed, moved));
                 }
                 Ok(by_shard)
             });
             let sorted = sorted.into_iter().collect::<Result<Vec<_>, DiskError>>()?;
             parallel::each(shards.iter_mut().enumerate(), |(at, shard)| {
-                for (stirred, moved) in sorted.iter().flat_map(|by_shard| &by_shard[at]) {
+                for (mixed, moved) in sorted.iter().flat_map(|by_shard| &by_shard[at]) {
                     match *moved {
-                        Moved::Held(stage) => shard.take_over(stirred, stage),
-                        Moved::Waits(turn) => shard.spill(std::slice::from_ref(stirred), turn),
+                        Moved::Held(stage) => shard.take_over(mixed, stage),
+                        Moved::Waits(turn) => shard.spill(std::slice::from_ref(mixed), turn),
                     }
                 }
             });
@@ -211,22 +211,23 @@ impl OutgrownLists {
             let next: Vec<_> =
                 done.iter().zip(ends).map(|(&from, &end)| end.min(from + TOGETHER)).collect();
             let ranges: Vec<_> = done.iter().zip(&next).map(|(&from, &to)| from..to).collect();
-            let lanes = self.states.chunks(SHARDS_PER_LANE).zip(ranges.chunks(SHARDS_PER_LANE));
-            let lanes = parallel::map(lanes, |(of, at)| self.recode_lane(space, of, at));
+            let workers =
+                self.states.chunks(SHARDS_PER_WORKER).zip(ranges.chunks(SHARDS_PER_WORKER));
+            let workers = parallel::map(workers, |(of, at)| self.recode_worker(space, of, at));
             let insert = |(at, shard): (usize, &mut List<W>)| -> Vec<Vec<u32>> {
-                let one = |lane: &Recoded<W>| {
+                let one = |worker: &Recoded<W>| {
                     let mut numbers = Vec::new();
-                    shard.insert_all(&lane.states[at], None, Some(&mut numbers));
+                    shard.insert_all(&worker.states[at], None, Some(&mut numbers));
                     numbers
                 };
-                lanes.iter().map(one).collect()
+                workers.iter().map(one).collect()
             };
             let numbers = parallel::map(shards.iter_mut().enumerate(), insert);
             if self.rows.is_some() {
-                let moved = moved.chunks_mut(SHARDS_PER_LANE).zip(&lanes).enumerate();
-                parallel::each(moved, |(at, (moved, lane))| {
+                let moved = moved.chunks_mut(SHARDS_PER_WORKER).zip(&workers).enumerate();
+                parallel::each(moved, |(at, (moved, worker))| {
                     let mut read = [0usize; SHARDS];
-                    for (moved, targets) in moved.iter_mut().zip(&lane.targets) {
+                    for (moved, targets) in moved.iter_mut().zip(&worker.targets) {
                         moved.extend(targets.iter().map(|&shard| {
                             let shard = usize::from(shard);
                             read[shard] += 1;
@@ -239,26 +240,26 @@ impl OutgrownLists {
         }
     }
 
-    fn recode_lane<const W: usize>(
+    fn recode_worker<const W: usize>(
         &self,
         space: &dyn Space,
         shards: &[Vec<u64>],
         ranges: &[Range<u32>],
     ) -> Recoded<W> {
-        let mut lane = Recoded { states: vec![Vec::new(); SHARDS], targets: Vec::new() };
+        let mut worker = Recoded { states: vec![Vec::new(); SHARDS], targets: Vec::new() };
         for (states, range) in shards.iter().zip(ranges) {
             let words =
                 range.start as usize * self.common.width..range.end as usize * self.common.width;
             let mut targets = Vec::with_capacity(range.len());
             for state in states[words].chunks(self.common.width) {
                 let state = recoded(space, state);
-                let (state, shard) = List::stir(&(), &state);
-                lane.states[shard].push(state);
+                let (state, shard) = List::mix(&(), &state);
+                worker.states[shard].push(state);
                 targets.push(shard as u8);
             }
-            lane.targets.push(targets);
+            worker.targets.push(targets);
         }
-        lane
+        worker
     }
 }
 

@@ -1,15 +1,15 @@
 //! Breadth-first search, level by level, with any number of threads and one result.
 //!
 //! A level is searched in rounds. In each, the next states of every [shard] are expanded, the
-//! shards being shared out among [lanes](Lane), and each lane sorts what follows by the shard it
-//! belongs to; then each shard takes in what the lanes have for it, one lane after the other. No
-//! two threads ever write to the same place, and what a round does depends on nothing but the
-//! states before it: not on the number of threads, nor on which was first.
+//! shards being shared out among [workers](Worker), and each worker sorts what follows by the shard
+//! it belongs to; then each shard takes in what the workers have for it, one worker after the
+//! other. No two threads ever write to the same place, and what a round does depends on nothing but
+//! the states before it: not on the number of threads, nor on which was first.
 //!
 //! Which number a state gets depends on how the space packs it, so nothing that is reported does
 //! depend on numbers: counts, levels, and paths chosen by the order of actions.
 
-use super::found::Found;
+use super::found::FoundStates;
 use super::graph::ShardRows;
 use super::parallel;
 use super::paths::Goal;
@@ -23,9 +23,9 @@ use std::time::Instant;
 pub(super) const SHARDS: usize = 1 << LOG_SHARDS;
 pub(super) const LOG_SHARDS: u32 = 7;
 
-/// How many lanes there are: enough to keep every processor busy, whatever their number.
-pub(super) const LANES: usize = 16;
-pub(super) const SHARDS_PER_LANE: usize = SHARDS / LANES;
+/// How many workers there are: enough to keep every processor busy, whatever their number.
+pub(super) const WORKERS: usize = 16;
+pub(super) const SHARDS_PER_WORKER: usize = SHARDS / WORKERS;
 
 /// Stands for the shard of a state beyond the bounds.
 const OUTSIDE_SHARD: u8 = u8::MAX;
@@ -52,16 +52,16 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
     }
 
     /// A state as shards take it in, and the shard to which it belongs.
-    fn stir(form: &Self::Form, state: &[u64; W]) -> ([u64; W], usize);
+    fn mix(form: &Self::Form, state: &[u64; W]) -> ([u64; W], usize);
 
     /// How many states there are.
     fn held(&self) -> u64;
 
-    /// Adds states as they were stirred, unless they are there, each with how it was reached, if
+    /// Adds states as they were mixed, unless they are there, each with how it was reached, if
     /// that is known; their numbers, where states have any.
     fn insert_all(
         &mut self,
-        stirred: &[[u64; W]],
+        mixed: &[[u64; W]],
         lasts: Option<&[Last]>,
         numbers: Option<&mut Vec<u32>>,
     );
@@ -86,13 +86,13 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
 
     /// Brings shards into memory of which states of the level are left, or may be, if no others
     /// are; false if there are none.
-    fn turn_page(_: &mut [Self]) -> bool {
+    fn load_next_group(_: &mut [Self]) -> bool {
         false
     }
 
     /// Takes shards out of memory, and the states that were chosen are not expanded after all;
     /// false if none can be taken out.
-    fn make_room(_: &mut [Self]) -> bool {
+    fn evict_group(_: &mut [Self]) -> bool {
         false
     }
 
@@ -142,12 +142,12 @@ pub(super) struct Search<const W: usize, S: Shard<W>> {
 }
 
 /// What one thread does in a round, for its part of the shards.
-struct Lane<const W: usize> {
+struct Worker<const W: usize> {
     scratch: Scratch,
     next: Vec<u64>,
     lasts: Vec<Last>,
     /// What follows, by the shard it belongs to.
-    found: Vec<Found<[u64; W]>>,
+    found: Vec<FoundStates<[u64; W]>>,
     /// What each state leads to, if transitions are kept: the shards, in order.
     targets: Vec<u8>,
     /// How many each state leads to, and the answers about it.
@@ -161,7 +161,7 @@ struct Lane<const W: usize> {
 }
 
 /// What is shared by all threads during a search.
-pub(super) struct Course<'a> {
+pub(super) struct SearchContext<'a> {
     pub(super) limits: Limits,
     /// Within which memory states are taken in; no more than the limits allow.
     pub(super) room: Limits,
@@ -173,7 +173,7 @@ pub(super) struct Course<'a> {
     /// Whether the search stops once a violation is told.
     pub(super) first: bool,
     pub(super) told: bool,
-    pub(super) look: &'a mut (dyn FnMut(Event) + Send),
+    pub(super) on_event: &'a mut (dyn FnMut(Event) + Send),
 }
 
 impl<const W: usize, S: Shard<W>> Search<W, S> {
@@ -198,8 +198,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         let mut search: Self = Search::empty(space);
         search.rows = edges.then(|| (0..SHARDS).map(|_| ShardRows::default()).collect());
         for &state in space.initial(W).as_chunks().0 {
-            let (stirred, shard) = S::stir(&search.form, &state);
-            search.shards[shard].insert_all(&[stirred], None, None);
+            let (mixed, shard) = S::mix(&search.form, &state);
+            search.shards[shard].insert_all(&[mixed], None, None);
             search.generated += 1;
             search.initial.push(state);
         }
@@ -215,54 +215,54 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     pub(super) fn run(
         mut self,
         space: &mut dyn Space,
-        course: &mut Course<'_>,
+        context: &mut SearchContext<'_>,
     ) -> Result<Self, (Self, Pause)> {
-        let mut lanes: Vec<Lane<W>> = (0..LANES).map(|_| Lane::new(space)).collect();
-        let mut found = vec![vec![Vec::new(); LANES]; SHARDS];
+        let mut workers: Vec<Worker<W>> = (0..WORKERS).map(|_| Worker::new(space)).collect();
+        let mut found = vec![vec![Vec::new(); WORKERS]; SHARDS];
         loop {
-            while self.begin_round() || S::turn_page(&mut self.shards) {
+            while self.begin_round() || S::load_next_group(&mut self.shards) {
                 if S::is_broken(&self.shards) {
-                    self.stop(Reason::Disk, course);
+                    self.stop(Reason::Disk, context);
                     return Ok(self);
                 }
-                if self.enough(course) {
+                if self.enough(context) {
                     return Ok(self);
                 }
-                if !self.expand(space, &mut lanes) {
+                if !self.expand(space, &mut workers) {
                     return Err((self, Pause::Recode));
                 }
-                if !course.room.leaves_room_for(self.growth(&lanes)) {
-                    if S::make_room(&mut self.shards) {
+                if !context.room.leaves_room_for(self.growth(&workers)) {
+                    if S::evict_group(&mut self.shards) {
                         continue;
                     }
-                    self.stop(Reason::Memory, course);
+                    self.stop(Reason::Memory, context);
                     return Ok(self);
                 }
-                parallel::each(self.shards.chunks_mut(SHARDS_PER_LANE), |shards| {
+                parallel::each(self.shards.chunks_mut(SHARDS_PER_WORKER), |shards| {
                     shards.iter_mut().for_each(S::end_round);
                 });
-                self.collect(&lanes, &mut found);
-                self.tally(&lanes);
-                self.keep(&mut lanes, &found);
+                self.collect(&workers, &mut found);
+                self.tally(&workers);
+                self.keep(&mut workers, &found);
             }
-            self.end_level(course);
+            self.end_level(context);
             if self.levels.last().is_some_and(|level| level.states == 0) {
                 // All that was found for it had been found before.
                 self.levels.pop();
                 return Ok(self);
             }
-            if course.levels.is_some_and(|most| self.levels.len() >= most) {
+            if context.levels.is_some_and(|most| self.levels.len() >= most) {
                 return Ok(self);
             }
             let goes_on = self.begin_level();
             if S::is_broken(&self.shards) {
-                self.stop(Reason::Disk, course);
+                self.stop(Reason::Disk, context);
             }
             if !goes_on || self.cut_short.is_some() {
                 return Ok(self);
             }
-            if course.first && course.told {
-                self.stop(Reason::FirstViolation, course);
+            if context.first && context.told {
+                self.stop(Reason::FirstViolation, context);
                 return Ok(self);
             }
             if S::too_wide(&self.shards, space) {
@@ -286,17 +286,17 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     /// Chooses the next states of every shard, if any are left in this level.
     fn begin_round(&mut self) -> bool {
-        let chosen = parallel::map(self.shards.chunks_mut(SHARDS_PER_LANE), |shards| {
+        let chosen = parallel::map(self.shards.chunks_mut(SHARDS_PER_WORKER), |shards| {
             shards.iter_mut().map(S::begin_round).sum::<usize>()
         });
         chosen.into_iter().sum::<usize>() > 0
     }
 
     /// Ends the search before everything is found.
-    fn stop(&mut self, reason: Reason, course: &mut Course<'_>) {
+    fn stop(&mut self, reason: Reason, context: &mut SearchContext<'_>) {
         self.cut_short = Some(reason);
         self.waiting = self.frontier();
-        self.end_level(course);
+        self.end_level(context);
     }
 
     /// How many states were found and not expanded.
@@ -305,32 +305,32 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     }
 
     /// What was searched of the level is the level, and its violations are told.
-    fn end_level(&self, course: &mut Course<'_>) {
+    fn end_level(&self, context: &mut SearchContext<'_>) {
         let Some((level, before)) = self.levels.split_last() else { return };
-        course.violations.retain(|&(property, goal)| {
+        context.violations.retain(|&(property, goal)| {
             let reached = goal.reached_in(level);
             if reached {
-                course.told = true;
-                (course.look)(Event::Violated { property, steps: Some(before.len()) });
+                context.told = true;
+                (context.on_event)(Event::Violated { property, steps: Some(before.len()) });
             }
             !reached
         });
     }
 
     /// Whether a limit is reached.
-    fn enough(&mut self, course: &mut Course<'_>) -> bool {
+    fn enough(&mut self, context: &mut SearchContext<'_>) -> bool {
         let progress = Progress {
             phase: Phase::States,
             distinct: self.distinct(),
             generated: self.generated,
             levels: Some(self.levels.len() - 1),
             frontier: Some(self.frontier()),
-            elapsed: course.started.elapsed(),
+            elapsed: context.started.elapsed(),
         };
-        (course.look)(Event::Progress(progress));
-        let reason = course.limits.exceeded(&progress);
+        (context.on_event)(Event::Progress(progress));
+        let reason = context.limits.exceeded(&progress);
         if let Some(reason) = reason {
-            self.stop(reason, course);
+            self.stop(reason, context);
         }
         reason.is_some()
     }
@@ -342,19 +342,20 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
 
     /// Expands the states of a round, as often as something new is learned; false if states have
     /// come to look different in words, so that the round must be expanded once more.
-    fn expand(&self, space: &mut dyn Space, lanes: &mut [Lane<W>]) -> bool {
+    fn expand(&self, space: &mut dyn Space, workers: &mut [Worker<W>]) -> bool {
         loop {
             let (shared, form, edges) = (&*space, &self.form, self.rows.is_some());
-            let parts = self.shards.chunks(SHARDS_PER_LANE);
-            parallel::each(lanes.iter_mut().zip(parts), |(lane, shards)| {
-                lane.clear();
+            let parts = self.shards.chunks(SHARDS_PER_WORKER);
+            parallel::each(workers.iter_mut().zip(parts), |(worker, shards)| {
+                worker.clear();
                 for shard in shards {
-                    let before = lane.expanded.len();
-                    shard.round(|state, last| lane.expand::<S>(shared, form, (state, last), edges));
-                    lane.per_shard.push(lane.expanded.len() - before);
+                    let before = worker.expanded.len();
+                    shard.round(|from, last| worker.expand::<S>(shared, form, (from, last), edges));
+                    worker.per_shard.push(worker.expanded.len() - before);
                 }
             });
-            let unlearned: Vec<_> = lanes.iter_mut().flat_map(|l| l.unlearned.drain(..)).collect();
+            let unlearned: Vec<_> =
+                workers.iter_mut().flat_map(|l| l.unlearned.drain(..)).collect();
             if unlearned.is_empty() {
                 return true;
             }
@@ -373,36 +374,36 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         }
     }
 
-    /// How many bytes the tables grow by, at most, when the shards take in what the lanes have.
+    /// How many bytes the tables grow by, at most, when the shards take in what the workers have.
     /// They are of one size, so they all grow in the same few rounds.
-    fn growth(&self, lanes: &[Lane<W>]) -> u64 {
-        let found = |at: usize| lanes.iter().map(|lane| lane.found[at].states.len()).sum();
+    fn growth(&self, workers: &[Worker<W>]) -> u64 {
+        let found = |at: usize| workers.iter().map(|worker| worker.found[at].states.len()).sum();
         self.shards.iter().enumerate().map(|(at, shard)| shard.growth(found(at))).sum()
     }
 
-    /// Each shard takes in what the lanes have for it; the numbers stand in `found` if transitions
-    /// are kept.
-    fn collect(&mut self, lanes: &[Lane<W>], found: &mut [Vec<Vec<u32>>]) {
+    /// Each shard takes in what the workers have for it; the numbers stand in `found` if
+    /// transitions are kept.
+    fn collect(&mut self, workers: &[Worker<W>], found: &mut [Vec<Vec<u32>>]) {
         let edges = self.rows.is_some();
         let shards = self.shards.iter_mut().zip(found).enumerate();
         parallel::each(shards, |(at, (shard, numbers))| {
-            for (lane, numbers) in lanes.iter().zip(numbers) {
+            for (worker, numbers) in workers.iter().zip(numbers) {
                 numbers.clear();
                 let numbers = edges.then_some(numbers);
-                let Found { states, lasts } = &lane.found[at];
+                let FoundStates { states, lasts } = &worker.found[at];
                 shard.insert_all(states, Some(lasts), numbers);
             }
         });
     }
 
-    fn tally(&mut self, lanes: &[Lane<W>]) {
-        for lane in lanes {
-            self.generated += lane.generated;
-            self.leaves_boundary |= lane.outside > 0;
+    fn tally(&mut self, workers: &[Worker<W>]) {
+        for worker in workers {
+            self.generated += worker.generated;
+            self.leaves_boundary |= worker.outside > 0;
             let last = self.levels.len() - 1;
             let level = &mut self.levels[last];
-            level.states += lane.expanded.len() as u64;
-            for &(_, answers) in &lane.expanded {
+            level.states += worker.expanded.len() as u64;
+            for &(_, answers) in &worker.expanded {
                 level.all &= answers;
                 level.any |= answers;
             }
@@ -410,14 +411,14 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     }
 
     /// Writes down where each state of a round leads.
-    fn keep(&mut self, lanes: &mut [Lane<W>], found: &[Vec<Vec<u32>>]) {
+    fn keep(&mut self, workers: &mut [Worker<W>], found: &[Vec<Vec<u32>>]) {
         let Some(rows) = &mut self.rows else { return };
-        let rows = rows.chunks_mut(SHARDS_PER_LANE);
-        parallel::each(lanes.iter().enumerate().zip(rows), |((at, lane), rows)| {
+        let rows = rows.chunks_mut(SHARDS_PER_WORKER);
+        parallel::each(workers.iter().enumerate().zip(rows), |((at, worker), rows)| {
             let mut read = [0usize; SHARDS];
-            let mut targets = lane.targets.iter();
-            let mut expanded = lane.expanded.iter();
-            for (rows, &count) in rows.iter_mut().zip(&lane.per_shard) {
+            let mut targets = worker.targets.iter();
+            let mut expanded = worker.expanded.iter();
+            for (rows, &count) in rows.iter_mut().zip(&worker.per_shard) {
                 for &(degree, answers) in expanded.by_ref().take(count) {
                     let targets = targets.by_ref().take(usize::from(degree));
                     let place = |&shard: &u8| {
@@ -434,13 +435,13 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     }
 }
 
-impl<const W: usize> Lane<W> {
+impl<const W: usize> Worker<W> {
     fn new(space: &dyn Space) -> Self {
-        Lane {
+        Worker {
             scratch: space.scratch(),
             next: Vec::new(),
             lasts: Vec::new(),
-            found: vec![Found::nothing(); SHARDS],
+            found: vec![FoundStates::nothing(); SHARDS],
             targets: Vec::new(),
             expanded: Vec::new(),
             per_shard: Vec::new(),
@@ -451,7 +452,7 @@ impl<const W: usize> Lane<W> {
     }
 
     fn clear(&mut self) {
-        self.found.iter_mut().for_each(Found::clear);
+        self.found.iter_mut().for_each(FoundStates::clear);
         self.targets.clear();
         self.expanded.clear();
         self.per_shard.clear();
@@ -483,8 +484,8 @@ impl<const W: usize> Lane<W> {
                 self.outside += 1;
                 OUTSIDE_SHARD
             } else {
-                let (stirred, shard) = S::stir(form, next);
-                self.found[shard].push(stirred, last);
+                let (mixed, shard) = S::mix(form, next);
+                self.found[shard].push(mixed, last);
                 self.generated += 1;
                 shard as u8
             };

@@ -1,6 +1,6 @@
 //! A set of states that takes little more memory than what distinguishes them: no list, no queue.
 //!
-//! A state's bits are [stirred](Form::stir), and part of them says where it stands, so only the
+//! A state's bits are [mixed](Form::mix), and part of them says where it stands, so only the
 //! others are stored (quotienting: Cleary, *Compact Hash Tables Using Bidirectional Linear
 //! Probing*, 1984; van der Vegt and Laarman, *A Parallel Compact Hash Table*, 2012). Nothing is
 //! lost: what stands in a place and the place together are the state, whole. What is to be expanded
@@ -81,7 +81,7 @@ struct Probe<const W: usize> {
     /// As it is in its own bucket, with no mark.
     first: u32,
     second: u32,
-    stirred: [u64; W],
+    mixed: [u64; W],
 }
 
 /// How far from its own bucket the state of this cell stands.
@@ -121,20 +121,20 @@ fn same<const W: usize>(
 ) -> bool {
     cells[0] << MARK_BITS == first << MARK_BITS
         && (!two || cells[1] == probe.second)
-        && cells[1 + usize::from(two)..].iter().copied().eq(form.tail(&probe.stirred))
+        && cells[1 + usize::from(two)..].iter().copied().eq(form.tail(&probe.mixed))
 }
 
 impl<const W: usize> Table<W> {
-    /// The stirred state's place.
+    /// The mixed state's place.
     #[inline]
-    fn probe(&self, stirred: &[u64; W]) -> Probe<W> {
-        let head = stirred[0] & ((1 << self.size.bits) - 1);
+    fn probe(&self, mixed: &[u64; W]) -> Probe<W> {
+        let head = mixed[0] & ((1 << self.size.bits) - 1);
         let (bucket, left) = self.size.split(head);
         let (first, second) = (left as u32 & REST, (left >> AWAY_SHIFT) as u32);
-        Probe { bucket, first, second, stirred: *stirred }
+        Probe { bucket, first, second, mixed: *mixed }
     }
 
-    /// Adds a stirred state with this mark unless it is there; false if there is no place for it.
+    /// Adds a mixed state with this mark unless it is there; false if there is no place for it.
     #[inline]
     fn insert(&mut self, probe: &Probe<W>, mark: u32) -> bool {
         match self.size.cells {
@@ -182,7 +182,7 @@ impl<const W: usize> Table<W> {
                 if there[0] == 0 {
                     there[0] = first | mark << MARK_SHIFT;
                     let rest = two.then_some(probe.second).into_iter();
-                    let rest = rest.chain(self.form.tail(&probe.stirred));
+                    let rest = rest.chain(self.form.tail(&probe.mixed));
                     there[1..].iter_mut().zip(rest).for_each(|(to, cell)| *to = cell);
                     self.held += 1;
                     self.fresh += 1;
@@ -232,7 +232,7 @@ impl<const W: usize> Table<W> {
                     let to = &mut self.cells.bucket_mut(at)[here];
                     to[0] = probe.first | (which as u32) << AWAY_SHIFT | mark << MARK_SHIFT;
                     let rest = (cells > 1 + self.form.tail_cells()).then_some(probe.second);
-                    let rest = rest.into_iter().chain(self.form.tail(&probe.stirred));
+                    let rest = rest.into_iter().chain(self.form.tail(&probe.mixed));
                     to[1..].iter_mut().zip(rest).for_each(|(to, cell)| *to = cell);
                     self.held += 1;
                     self.fresh += 1;
@@ -243,23 +243,23 @@ impl<const W: usize> Table<W> {
         false
     }
 
-    /// The stirred state of these cells, which stand in this bucket of a table of this size.
+    /// The mixed state of these cells, which stand in this bucket of a table of this size.
     #[inline]
-    fn stirred(&self, size: Size, bucket: usize, cells: &[u32]) -> [u64; W] {
+    fn mixed(&self, size: Size, bucket: usize, cells: &[u32]) -> [u64; W] {
         let (&first, rest) = cells.split_first().unwrap_or((&0, &[]));
         let away = away(first);
         let (second, mut tail) = rest.split_at(rest.len() - self.form.tail_cells());
         let second = second.first().map_or(0, |&second| u64::from(second) << AWAY_SHIFT);
-        let mut stirred = [0; W];
-        stirred[0] = size.join(bucket - away, u64::from(first & REST) | second);
-        stirred[0] |= self.shard << size.bits;
-        for (word, cells) in stirred.iter_mut().zip(self.form.cells).skip(1) {
+        let mut mixed = [0; W];
+        mixed[0] = size.join(bucket - away, u64::from(first & REST) | second);
+        mixed[0] |= self.shard << size.bits;
+        for (word, cells) in mixed.iter_mut().zip(self.form.cells).skip(1) {
             let (here, rest) = tail.split_at(usize::from(cells));
             let halves = here.iter().rev();
             *word = halves.fold(0, |word, &half| word << u32::BITS | u64::from(half));
             tail = rest;
         }
-        stirred
+        mixed
     }
 
     /// The cells of each state, and the bucket in which they stand.
@@ -270,9 +270,9 @@ impl<const W: usize> Table<W> {
         all.filter(|(_, cells)| cells[0] != 0)
     }
 
-    /// Adds stirred states at this stage, unless they are there.
-    fn insert_at(&mut self, stirred: &[[u64; W]], lasts: Option<&[Last]>, stage: u32) {
-        for (begin, some) in (0..).step_by(TOGETHER).zip(stirred.chunks(TOGETHER)) {
+    /// Adds mixed states at this stage, unless they are there.
+    fn insert_at(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, stage: u32) {
+        for (begin, some) in (0..).step_by(TOGETHER).zip(mixed.chunks(TOGETHER)) {
             let lasts = lasts.map(|lasts| &lasts[begin..begin + some.len()]);
             while self.held + some.len() > self.size.most() {
                 self.grow();
@@ -338,16 +338,16 @@ impl<const W: usize> Table<W> {
     pub(super) fn into_states(self) -> (Vec<u64>, Vec<u32>) {
         let (mut states, mut stages) = (Vec::with_capacity(self.held * W), Vec::new());
         for (bucket, cells) in self.places() {
-            states.extend(self.form.still(&self.stirred(self.size, bucket, cells)));
+            states.extend(self.form.unmix(&self.mixed(self.size, bucket, cells)));
             stages.push(cells[0] >> STAGE_SHIFT);
         }
         (states, stages)
     }
 
-    /// Adds a stirred state of another table of this search, of which this has become.
-    pub(super) fn take_over(&mut self, stirred: &[u64; W], stage: u32) {
+    /// Adds a mixed state of another table of this search, of which this has become.
+    pub(super) fn take_over(&mut self, mixed: &[u64; W], stage: u32) {
         let (held, fresh) = (self.held, self.fresh);
-        self.insert_at(std::slice::from_ref(stirred), None, stage);
+        self.insert_at(std::slice::from_ref(mixed), None, stage);
         let new = (self.held - held) as u64;
         if stage != TURNS[1 - self.turn] {
             self.fresh = fresh;
@@ -378,11 +378,11 @@ impl<const W: usize> Table<W> {
         self.held
     }
 
-    /// Adds stirred states, unless they are there, to the level that has this turn, each with how
+    /// Adds mixed states, unless they are there, to the level that has this turn, each with how
     /// it was reached, if that is known.
-    pub(super) fn insert_of(&mut self, stirred: &[[u64; W]], lasts: Option<&[Last]>, turn: usize) {
+    pub(super) fn insert_of(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, turn: usize) {
         let (held, fresh) = (self.held, self.fresh);
-        self.insert_at(stirred, lasts, TURNS[turn]);
+        self.insert_at(mixed, lasts, TURNS[turn]);
         if turn == self.turn {
             self.fresh = fresh;
             self.left += (self.held - held) as u64;
@@ -438,7 +438,7 @@ impl<const W: usize> Table<W> {
             let bucket = self.cells.bucket(at as usize);
             let cells = &bucket[place as usize..place as usize + self.size.cells];
             let last = (cells[0] >> MARK_SHIFT) as Last & ((1 << LAST_BITS) - 1);
-            each(&self.form.still(&self.stirred(self.size, at as usize, cells)), last);
+            each(&self.form.unmix(&self.mixed(self.size, at as usize, cells)), last);
         }
     }
 

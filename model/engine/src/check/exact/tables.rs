@@ -1,12 +1,12 @@
 //! Searches for nothing but what is asked of the states: they are in tables, and may be in files.
 
-use super::Sum;
-use super::computed::Tabled;
+use super::SearchSummary;
+use super::computed::TableSearch;
 use super::disk::{self, Disk, DiskError, Folder, Logged};
 use super::pager::{Paged, Pager};
 use super::parallel;
 use super::recode::OutgrownTables;
-use super::search::{Course, Pause, Search, Shard};
+use super::search::{Pause, Search, SearchContext, Shard};
 use crate::check::Reason;
 use crate::space::Space;
 use serde_json::Value;
@@ -26,19 +26,19 @@ struct Saving<'a> {
 enum Begin<'a> {
     Anew,
     /// How far it was is kept for when its tables cannot be read.
-    Outgrown(OutgrownTables, Sum),
+    Outgrown(OutgrownTables, SearchSummary),
     Saved(&'a Saving<'a>, disk::Progress),
 }
 
 /// What a search has found, and, if that is asked for and all are found, the states.
-type Ended = (Sum, Option<Box<dyn Tabled>>);
+type Ended = (SearchSummary, Option<Box<dyn TableSearch>>);
 
 /// Searches for what is asked of the states, and goes on in files when memory is full. If the
 /// states are asked for, they are saved there in the end, and the files are theirs.
 pub(super) fn search_on_disk(
     space: &mut dyn Space,
     (disk, of, keep): (&Disk, &Value, bool),
-    course: &mut Course<'_>,
+    context: &mut SearchContext<'_>,
 ) -> Result<Ended, DiskError> {
     let mut space = Logged::new(space);
     let (folder, progress) = if disk.resume {
@@ -56,16 +56,16 @@ pub(super) fn search_on_disk(
         None => begin_anew(&mut space),
     };
     // Of the memory that there may be, a part is for what is found in a round, and for files.
-    course.room.memory = course.limits.memory.map(|most| most / 4 * 3);
-    let (sum, tabled) = search_tables(&mut space, begin, Some(&saving), course);
-    Ok((Sum { resumed_after, ..sum }, tabled))
+    context.room.memory = context.limits.memory.map(|most| most / 4 * 3);
+    let (summary, tabled) = search_tables(&mut space, begin, Some(&saving), context);
+    Ok((SearchSummary { resumed_after, ..summary }, tabled))
 }
 
 /// Searches for nothing but what is asked of the states.
-pub(super) fn search(space: &mut dyn Space, course: &mut Course<'_>) -> Sum {
+pub(super) fn search(space: &mut dyn Space, context: &mut SearchContext<'_>) -> SearchSummary {
     let mut space = Logged::without_log(space);
     let begin = begin_anew(&mut space);
-    search_tables(&mut space, begin, None, course).0
+    search_tables(&mut space, begin, None, context).0
 }
 
 fn begin_anew(space: &mut Logged<'_>) -> Begin<'static> {
@@ -77,15 +77,15 @@ fn search_tables(
     space: &mut Logged<'_>,
     mut begin: Begin<'_>,
     saving: Option<&Saving<'_>>,
-    course: &mut Course<'_>,
+    context: &mut SearchContext<'_>,
 ) -> Ended {
     loop {
-        match with_words!(space.words(), run_tables(space, begin, saving, course)) {
+        match with_words!(space.words(), run_tables(space, begin, saving, context)) {
             Ok(ended) => return ended,
             Err(outgrown) => {
-                let (outgrown, sum, room) = *outgrown;
+                let (outgrown, summary, room) = *outgrown;
                 space.lay_out(room);
-                begin = Begin::Outgrown(outgrown, sum);
+                begin = Begin::Outgrown(outgrown, summary);
             }
         }
     }
@@ -97,37 +97,37 @@ fn run_tables<const W: usize>(
     space: &mut Logged<'_>,
     begin: Begin<'_>,
     saving: Option<&Saving<'_>>,
-    course: &mut Course<'_>,
-) -> Result<Ended, Box<(OutgrownTables, Sum, u32)>> {
+    context: &mut SearchContext<'_>,
+) -> Result<Ended, Box<(OutgrownTables, SearchSummary, u32)>> {
     let mut search = match begin {
         Begin::Anew => {
             let mut search = Search::<W, Paged<W>>::begin(space, false);
             if let Some(Saving { pager, groups, .. }) = saving {
                 let shards = search.shards.into_iter();
                 search.shards = shards.map(|shard| shard.with(Some(pager))).collect();
-                while pager.groups() < *groups && Paged::make_room(&mut search.shards) {}
+                while pager.groups() < *groups && Paged::evict_group(&mut search.shards) {}
             }
             search
         }
-        Begin::Outgrown(outgrown, sum) => match outgrown.recode(space) {
+        Begin::Outgrown(outgrown, summary) => match outgrown.recode(space) {
             Ok(search) => search,
-            Err(error) => return Ok((sum.broken(&error), None)),
+            Err(error) => return Ok((summary.broken(&error), None)),
         },
         Begin::Saved(saving, progress) => saving.restore(space, progress),
     };
     loop {
-        match search.run(space, course) {
+        match search.run(space, context) {
             Ok(search) => return Ok(ended(search, space, saving)),
             Err((paused, Pause::Recode)) => {
                 let room = Paged::room(&paused.shards, space.least_bits());
-                let sum = Sum::of(&paused);
-                return Err(Box::new((OutgrownTables::from(paused), sum, room)));
+                let summary = SearchSummary::of(&paused);
+                return Err(Box::new((OutgrownTables::from(paused), summary, room)));
             }
             Err((paused, Pause::Save)) => {
                 search = paused;
                 let saved = saving.map_or(Ok(()), |saving| saving.save(space, &mut search));
                 if let Err(error) = saved {
-                    return Ok((Sum::of(&search).broken(&error), None));
+                    return Ok((SearchSummary::of(&search).broken(&error), None));
                 }
             }
         }
@@ -142,10 +142,10 @@ fn ended<const W: usize>(
     space: &Logged<'_>,
     saving: Option<&Saving<'_>>,
 ) -> Ended {
-    let sum = Sum::of(&search);
-    let Some(saving) = saving else { return (sum, None) };
-    let keep = saving.keep && sum.cut_short.is_none();
-    let saved = match sum.cut_short {
+    let summary = SearchSummary::of(&search);
+    let Some(saving) = saving else { return (summary, None) };
+    let keep = saving.keep && summary.cut_short.is_none();
+    let saved = match summary.cut_short {
         _ if keep => saving.save(space, &mut search),
         Some(Reason::Disk) => saving.pager.error().map_or(Ok(()), Err),
         Some(Reason::FirstViolation) | None => {
@@ -155,8 +155,8 @@ fn ended<const W: usize>(
         Some(_) => saving.save(space, &mut search),
     };
     let trouble = saved.err().map(|error| error.to_string());
-    let tabled = keep.then(|| Box::new(search) as Box<dyn Tabled>);
-    (Sum { trouble, ..sum }, tabled)
+    let tabled = keep.then(|| Box::new(search) as Box<dyn TableSearch>);
+    (SearchSummary { trouble, ..summary }, tabled)
 }
 
 impl Saving<'_> {

@@ -2,7 +2,7 @@
 
 use super::link;
 use crate::check::{self, Decision, Event, Options, Phase, Progress, Report};
-use crate::explore::Found;
+use crate::explore::PropertyResult;
 use crate::property::Kind;
 use crate::property::Property;
 use crate::trace::Shows;
@@ -43,14 +43,14 @@ impl Verdicts {
         drop(search);
         let verdicts = Arc::clone(self);
         thread::spawn(move || {
-            let look = &mut |event| {
+            let on_event = &mut |event| {
                 let Event::Progress(progress) = event else { return };
                 let Progress { phase, distinct, elapsed, .. } = progress;
                 let seconds = elapsed.as_secs_f64();
                 *verdicts.search() = Search::Searching { phase, states: distinct, seconds };
             };
             let Verdicts { world, properties, options, .. } = &*verdicts;
-            let found = check::check(world, properties, options, look);
+            let found = check::check(world, properties, options, on_event);
             *verdicts.search() = match found {
                 Ok(report) => Search::Done(Box::new(report)),
                 Err(error) => Search::Failed(error.to_string()),
@@ -104,19 +104,19 @@ impl Verdicts {
         };
         let started = !matches!(*search, Search::NotStarted);
         let done = matches!(*search, Search::Done(_) | Search::Failed(_));
-        let told = Told { started, done, status, cut_short, properties };
+        let told = VerdictsView { started, done, status, cut_short, properties };
         serde_json::to_vec(&told).unwrap_or_default()
     }
 
     /// The properties while nothing is known of them.
     fn open(&self, verdict: &str) -> Vec<Row> {
-        let open = || Found { verdict: "open", words: verdict.to_owned() };
+        let open = || PropertyResult { verdict: "open", words: verdict.to_owned() };
         let row = |property: &Property| Row::new(property, open());
         self.properties.iter().map(row).collect()
     }
 
     fn row(&self, report: &Report, decision: &Decision) -> Row {
-        let mut row = Row::new(&decision.property, Found::of(report, decision));
+        let mut row = Row::new(&decision.property, PropertyResult::of(report, decision));
         if let Some(found) = &decision.counterexample {
             row.places = Some(self.world.positions(&found.actions()));
             row.cycle_after = found.cycle.as_ref().map(|_| found.steps.len());
@@ -127,7 +127,7 @@ impl Verdicts {
 
 /// What the page is told.
 #[derive(Serialize)]
-struct Told {
+struct VerdictsView {
     started: bool,
     done: bool,
     status: String,
@@ -143,7 +143,7 @@ struct Row {
     meaning: &'static str,
     kind: Kind,
     #[serde(flatten)]
-    found: Found,
+    found: PropertyResult,
     /// The shortest counterexample.
     places: Option<Vec<usize>>,
     /// For liveness: after how many of its steps the cycle begins.
@@ -151,7 +151,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(property: &Property, found: Found) -> Row {
+    fn new(property: &Property, found: PropertyResult) -> Row {
         let (name, formula, meaning) = (property.name, property.formula, property.meaning);
         let (places, cycle_after) = (None, None);
         Row { name, formula, meaning, kind: property.kind(), found, places, cycle_after }

@@ -27,7 +27,7 @@
 use super::tables::{BEYOND, Process, UNKNOWN};
 use super::{Field, Packed, Unpacked, fault, tables};
 use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
-use crate::world::dead::PERILS;
+use crate::world::dead::POSSIBLE_FAULTS;
 use crate::world::next::Next;
 use crate::world::{Action, Boundary, State};
 
@@ -163,7 +163,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
         for (at, (_, _, link)) in packed.links.iter().enumerate() {
             for next in &link.next[self.parts[nodes + at] as usize] {
                 let mut after = self.from;
-                self.strike(fault, &mut after)?;
+                self.count_fault(fault, &mut after)?;
                 self.hold(packed.layout.field(nodes + at), then(next), &mut after)?;
                 self.write(&after, NO_LAST);
             }
@@ -188,7 +188,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
         match action {
             Action::Expire { id, timer, early } => {
                 if early {
-                    self.strike(fault::SUSPICION, after)?;
+                    self.count_fault(fault::SUSPICION, after)?;
                 }
                 let (own, at) = (self.parts[id.index()], timer.place() as u32);
                 let process = &packed.processes[id.index()];
@@ -197,7 +197,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 Ok(NO_LAST)
             }
             Action::Crash(id) => {
-                self.strike(fault::CRASH, after)?;
+                self.count_fault(fault::CRASH, after)?;
                 let own = packed.processes[id.index()].crash.get(self.parts[id.index()], 0);
                 if own == UNKNOWN {
                     return Err(Unlearned);
@@ -206,21 +206,21 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 Ok(last(id.index(), true))
             }
             Action::Recover(id) => {
-                self.strike(fault::RECOVERY, after)?;
+                self.count_fault(fault::RECOVERY, after)?;
                 let (own, process) = (self.parts[id.index()], &packed.processes[id.index()]);
                 let step = process.recover.get(own, 0);
                 self.step(id.index(), process, step, after)?;
                 Ok(last(id.index(), process.receivers(step) == 0))
             }
             Action::Cut(a, b) => {
-                self.strike(fault::cut(a, b), after)?;
+                self.count_fault(fault::cut(a, b), after)?;
                 for part in [packed.link_part(a, b), packed.link_part(b, a)] {
                     packed.layout.field(part).put(after, 0);
                 }
                 Ok(NO_LAST)
             }
             Action::Heal(a, b) => {
-                self.strike(fault::heal(a, b), after)?;
+                self.count_fault(fault::heal(a, b), after)?;
                 Ok(NO_LAST)
             }
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
@@ -236,7 +236,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
     #[inline(always)]
     fn end(&mut self, mut after: [u64; W], last: Last) -> Result<(), Unlearned> {
         if self.buries && after[0] != OUTSIDE_WORD {
-            self.bury(&mut after)?;
+            self.remove_dead(&mut after)?;
         }
         self.write(&after, last);
         Ok(())
@@ -255,12 +255,12 @@ impl<'a, const W: usize> Expansion<'a, W> {
 
     /// The successor exceeds a bound: it is not searched.
     fn leave(&self, bound: Boundary, after: &mut [u64; W]) {
-        self.packed.exceeded.note(bound);
+        self.packed.exceeded.record(bound);
         after.fill(OUTSIDE_WORD);
     }
 
     /// Counts a fault.
-    fn strike(&self, fault: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
+    fn count_fault(&self, fault: u32, after: &mut [u64; W]) -> Result<(), Unlearned> {
         let packed = self.packed;
         let part = packed.global_part();
         let global = packed.globals.after.get(self.parts[part], fault);
@@ -316,13 +316,14 @@ impl<'a, const W: usize> Expansion<'a, W> {
     }
 
     /// Takes dead messages out of the successor.
-    fn bury(&self, after: &mut [u64; W]) -> Result<(), Unlearned> {
+    fn remove_dead(&self, after: &mut [u64; W]) -> Result<(), Unlearned> {
         let packed = self.packed;
         let (nodes, mut touched) = (packed.processes.len(), self.touched);
         let global = packed.layout.field(packed.global_part()).part(after);
         // A part that has outgrown its bits reads as another one, and nothing of this is kept then.
-        let perils = packed.globals.known.get_index(global as usize).map(|g| packed.perils(g));
-        let perils = perils.ok_or(Unlearned)?;
+        let possible_faults =
+            packed.globals.known.get_index(global as usize).map(|g| packed.possible_faults(g));
+        let possible_faults = possible_faults.ok_or(Unlearned)?;
         while touched != 0 {
             let at = touched.trailing_zeros() as usize;
             touched &= touched - 1;
@@ -333,7 +334,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
             }
             let (_, to, link) = &packed.links[at];
             let receiver = packed.layout.field(to.index()).part(after);
-            match link.alive.get(held, receiver * PERILS as u32 + perils) {
+            match link.alive.get(held, receiver * POSSIBLE_FAULTS as u32 + possible_faults) {
                 UNKNOWN => return Err(Unlearned),
                 alive if alive != held => field.put(after, alive),
                 _ => {}

@@ -8,7 +8,7 @@ use super::{Factors, Layout, Packed, fault};
 use crate::machine::Effect;
 use crate::protocol::{Envelope, Id};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
-use crate::world::dead::PERILS;
+use crate::world::dead::POSSIBLE_FAULTS;
 use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Condition, Exceeded, Outcome, State, World};
 use smallvec::SmallVec;
@@ -54,9 +54,9 @@ impl Packed {
         for action in &actions {
             let outcome = self.world.apply(&state, action);
             if !self.asks() {
-                self.note(&state, action, &outcome);
+                self.record_outcome(&state, action, &outcome);
                 if self.world.leaves_out_dead() {
-                    self.note_dead(&self.world.apply_whole(&state, action).state, &outcome.state);
+                    self.record_dead(&self.world.apply_whole(&state, action).state, &outcome.state);
                 }
             }
             if self.world.within_bounds(&outcome.state) {
@@ -92,7 +92,7 @@ impl Packed {
     }
 
     /// Writes down what `action` does to the parts of `state` that it touches.
-    fn note(&mut self, state: &State, action: &Action, outcome: &Outcome) {
+    fn record_outcome(&mut self, state: &State, action: &Action, outcome: &Outcome) {
         match *action {
             Action::Deliver(e) => {
                 if state.up(e.to) {
@@ -101,43 +101,43 @@ impl Packed {
                     let receive = &mut self.processes[e.to.index()].receive;
                     receive.set(own, column(e.from, message), step);
                 }
-                self.note_sends(state, without(&state.flight, e), outcome);
+                self.record_sends(state, without(&state.flight, e), outcome);
             }
             Action::Expire { id, timer, early } => {
                 let (own, step) = self.step_of(state, id, outcome);
                 let at = timer.place() as u32;
                 self.processes[id.index()].expire.set(own, at, step);
-                self.note_sends(state, state.flight.clone(), outcome);
+                self.record_sends(state, state.flight.clone(), outcome);
                 if early {
-                    self.note_fault(state, fault::SUSPICION, outcome);
+                    self.record_fault(state, fault::SUSPICION, outcome);
                 }
             }
             Action::Recover(id) => {
                 let (own, step) = self.step_of(state, id, outcome);
                 self.processes[id.index()].recover.set(own, 0, step);
-                self.note_sends(state, state.flight.clone(), outcome);
-                self.note_fault(state, fault::RECOVERY, outcome);
+                self.record_sends(state, state.flight.clone(), outcome);
+                self.record_fault(state, fault::RECOVERY, outcome);
             }
             Action::Crash(id) => {
                 let before = self.own(state, id);
                 let after = self.own(&outcome.state, id);
                 self.processes[id.index()].crash.set(before, 0, after);
-                self.note_fault(state, fault::CRASH, outcome);
+                self.record_fault(state, fault::CRASH, outcome);
             }
-            Action::Lose(_) => self.note_fault(state, fault::LOSS, outcome),
+            Action::Lose(_) => self.record_fault(state, fault::LOSS, outcome),
             Action::Duplicate(e) => {
-                self.note_double(state, e, outcome);
-                self.note_fault(state, fault::DUPLICATE, outcome);
+                self.record_duplicate(state, e, outcome);
+                self.record_fault(state, fault::DUPLICATE, outcome);
             }
-            Action::Cut(a, b) => self.note_fault(state, fault::cut(a, b), outcome),
-            Action::Heal(a, b) => self.note_fault(state, fault::heal(a, b), outcome),
+            Action::Cut(a, b) => self.record_fault(state, fault::cut(a, b), outcome),
+            Action::Heal(a, b) => self.record_fault(state, fault::heal(a, b), outcome),
             // A world without a clock has none of these.
             Action::Pause(_) | Action::Resume(_) | Action::Tick => {}
         }
     }
 
     /// Writes down what links hold without their dead messages.
-    fn note_dead(&mut self, whole: &State, alive: &State) {
+    fn record_dead(&mut self, whole: &State, alive: &State) {
         for link in 0..self.links.len() {
             let (from, to, _) = self.links[link];
             let before = held(&whole.flight, &[], from, to);
@@ -147,12 +147,16 @@ impl Packed {
             let before = self.content(link, &before);
             let after = self.content(link, &held(&alive.flight, &[], from, to));
             let own = self.own(alive, to);
-            let perils = self.perils(&Global::of(alive));
-            self.links[link].2.alive.set(before, own * PERILS as u32 + perils, after);
+            let possible_faults = self.possible_faults(&Global::of(alive));
+            self.links[link].2.alive.set(
+                before,
+                own * POSSIBLE_FAULTS as u32 + possible_faults,
+                after,
+            );
         }
     }
 
-    fn note_fault(&mut self, state: &State, fault: u32, outcome: &Outcome) {
+    fn record_fault(&mut self, state: &State, fault: u32, outcome: &Outcome) {
         let (before, after) = (self.global(state), self.global(&outcome.state));
         self.globals.after.set(before, fault, after);
     }
@@ -178,7 +182,7 @@ impl Packed {
     }
 
     /// Writes down what links hold after each message that is sent, `flight` being there before.
-    fn note_sends(&mut self, state: &State, mut flight: InFlight, outcome: &Outcome) {
+    fn record_sends(&mut self, state: &State, mut flight: InFlight, outcome: &Outcome) {
         let Some(from) = outcome.actor else { return };
         for effect in &outcome.effects {
             let Effect::Send { to, message } = *effect else { continue };
@@ -204,7 +208,7 @@ impl Packed {
         self.world.scenario.capacity.is_some_and(|capacity| held.len() > capacity)
     }
 
-    fn note_double(&mut self, state: &State, e: Envelope, outcome: &Outcome) {
+    fn record_duplicate(&mut self, state: &State, e: Envelope, outcome: &Outcome) {
         let link = self.link_part(e.from, e.to) - self.processes.len();
         let before = self.content(link, &held(&state.flight, &[], e.from, e.to));
         let after = held(&outcome.state.flight, &[], e.from, e.to);

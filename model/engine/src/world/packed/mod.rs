@@ -21,7 +21,7 @@ mod learn;
 mod tables;
 
 use super::clock::Clock;
-use super::dead::perils;
+use super::dead::possible_faults;
 use super::{Action, Budget, Condition, Exceeded, State, World};
 use crate::machine::Message;
 use crate::protocol::{Id, Ids};
@@ -184,7 +184,7 @@ impl Space for Packed {
     }
 
     fn leave_bounds(&self, bounds: u32) {
-        self.exceeded.note_bits(bounds);
+        self.exceeded.record_bits(bounds);
     }
 
     fn interruptible(&self, action: ActionId) -> bool {
@@ -282,7 +282,7 @@ impl Packed {
             match self.world.exceeds(&after) {
                 None => self.pack(&after, width, next)?,
                 Some(bound) => {
-                    self.exceeded.note(bound);
+                    self.exceeded.record(bound);
                     next.resize(next.len() + width, OUTSIDE_WORD);
                 }
             }
@@ -358,7 +358,7 @@ impl Packed {
     }
 
     /// Which faults may yet strike.
-    fn perils(&self, global: &Global) -> u32 {
-        perils(global.spent, self.world.scenario.faults) as u32
+    fn possible_faults(&self, global: &Global) -> u32 {
+        possible_faults(global.spent, self.world.scenario.faults) as u32
     }
 }

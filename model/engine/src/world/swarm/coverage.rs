@@ -56,7 +56,7 @@ impl Taken {
         self.0.values().sum()
     }
 
-    pub(super) fn note(&mut self, state: &State, action: &Action) {
+    pub(super) fn record(&mut self, state: &State, action: &Action) {
         let role =
             concerned(action).map(|id| if state.up(id) { state.process(id).role() } else { DOWN });
         *self.0.entry((Kind::of(action), role)).or_default() += 1;
@@ -135,7 +135,7 @@ impl Rules {
 
     /// Notes the rules that are not met yet by which `action` would lead from `before` somewhere
     /// else than to `after`.
-    pub(super) fn note(
+    pub(super) fn record(
         &self,
         (before, action, after): (&State, &Action, &State),
         met: &mut BTreeMap<String, u64>,

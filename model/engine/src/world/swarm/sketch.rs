@@ -21,7 +21,7 @@ impl Default for Sketch {
 
 impl Sketch {
     /// Notes a value.
-    pub fn note(&mut self, value: &impl Hash) {
+    pub fn record(&mut self, value: &impl Hash) {
         let mut hasher = FxHasher::default();
         value.hash(&mut hasher);
         // The finalizer of SplitMix64: every bit of the hash depends on every bit of the value.
@@ -74,8 +74,8 @@ mod tests {
         for count in [0u64, 1, 10, 1_000, 10_000, 300_000] {
             let mut sketch = Sketch::default();
             for value in 0..count {
-                sketch.note(&value);
-                sketch.note(&value);
+                sketch.record(&value);
+                sketch.record(&value);
             }
             let (found, wanted) = (sketch.count() as f64, count as f64);
             assert!((found - wanted).abs() <= 0.06 * wanted, "{found} for {wanted}");
@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn what_two_have_noted_is_counted_once() {
         let (mut a, mut b) = (Sketch::default(), Sketch::default());
-        (0..2_000u64).for_each(|value| a.note(&value));
-        (1_000..3_000u64).for_each(|value| b.note(&value));
+        (0..2_000u64).for_each(|value| a.record(&value));
+        (1_000..3_000u64).for_each(|value| b.record(&value));
         a.add(&b);
         assert!((2_800..3_200).contains(&a.count()), "{}", a.count());
     }

@@ -133,7 +133,7 @@ impl World {
         let mut state = self.initial();
         let mut enabled = Vec::new();
         loop {
-            walk.states.note(&state);
+            walk.states.record(&state);
             for (goal, found) in goals.iter().zip(&mut walk.found) {
                 if found.is_none() && goal.met(self, &state) {
                     *found = Some(path.len());
@@ -155,9 +155,9 @@ impl World {
             };
             let left = drawn.left(Kind::of(&action));
             *left = left.saturating_sub(u64::from(Kind::of(&action).is_budgeted()));
-            walk.coverage.taken.note(&state, &action);
+            walk.coverage.taken.record(&state, &action);
             if plan.looks {
-                rules.note((&state, &action, &next), &mut walk.coverage.rules);
+                rules.record((&state, &action, &next), &mut walk.coverage.rules);
             }
             path.push(action);
             state = next;
@@ -187,7 +187,7 @@ impl World {
             let after = self.apply(state, &actions[at]).state;
             match self.exceeds(&after) {
                 None => return Some((actions[at], after)),
-                Some(bound) => exceeded.note(bound),
+                Some(bound) => exceeded.record(bound),
             }
             actions.remove(at);
         }

@@ -26,9 +26,9 @@ impl<const W: usize> Table<W> {
                 self.put_all(former, at, cells.bucket(at), &mut taken, &mut homeless);
             }
         }
-        for (stirred, mark) in homeless {
+        for (mixed, mark) in homeless {
             let put = |table: &mut Self| {
-                let probe = table.probe(&stirred);
+                let probe = table.probe(&mixed);
                 table.insert(&probe, mark) || table.squeeze(&probe, mark)
             };
             while !put(self) {
@@ -93,15 +93,15 @@ impl<const W: usize> Table<W> {
                 let head = former.join(at - away(cell), u64::from(cell & REST));
                 let ((bucket, left), mark) = (self.size.split(head), cell >> MARK_SHIFT);
                 if !self.put_small(bucket, left as u32, mark, taken) {
-                    homeless.push((self.stirred(former, at, &[cell]), mark));
+                    homeless.push((self.mixed(former, at, &[cell]), mark));
                 }
             }
             return;
         }
         for cells in bucket.chunks_exact(former.cells).take_while(|cells| cells[0] != 0) {
-            let (stirred, mark) = (self.stirred(former, at, cells), cells[0] >> MARK_SHIFT);
-            if !self.insert(&self.probe(&stirred), mark) {
-                homeless.push((stirred, mark));
+            let (mixed, mark) = (self.mixed(former, at, cells), cells[0] >> MARK_SHIFT);
+            if !self.insert(&self.probe(&mixed), mark) {
+                homeless.push((mixed, mark));
             }
         }
     }

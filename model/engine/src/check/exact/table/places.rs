@@ -8,17 +8,17 @@ impl<const W: usize> Table<W> {
         let (at, place) = (place / self.size.places(), place % self.size.places());
         let here = place * self.size.cells..(place + 1) * self.size.cells;
         let cells = &self.cells.bucket(at)[here];
-        (cells[0] != 0).then(|| self.form.still(&self.stirred(self.size, at, cells)))
+        (cells[0] != 0).then(|| self.form.unmix(&self.mixed(self.size, at, cells)))
     }
 
-    /// Asks the processor to bring near where this stirred state is, which it does meanwhile.
-    pub(in crate::check::exact) fn fetch(&self, stirred: &[u64; W]) {
-        self.cells.fetch(self.probe(stirred).bucket);
+    /// Asks the processor to bring near where this mixed state is, which it does meanwhile.
+    pub(in crate::check::exact) fn fetch(&self, mixed: &[u64; W]) {
+        self.cells.fetch(self.probe(mixed).bucket);
     }
 
-    /// The place of a stirred state, if it is there.
-    pub(in crate::check::exact) fn find(&self, stirred: &[u64; W]) -> Option<usize> {
-        let probe = self.probe(stirred);
+    /// The place of a mixed state, if it is there.
+    pub(in crate::check::exact) fn find(&self, mixed: &[u64; W]) -> Option<usize> {
+        let probe = self.probe(mixed);
         let (cells, places) = (self.size.cells, self.size.places());
         for (away, there) in AWAY.iter().enumerate() {
             let first = probe.first | (away as u32) << AWAY_SHIFT;

@@ -6,9 +6,9 @@ use crate::check::exact::search::{SHARDS, Shard};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Adds a stirred state to the next level.
-fn insert<const W: usize>(table: &mut Table<W>, stirred: [u64; W]) {
-    table.insert_of(&[stirred], None, 1 - table.turn());
+/// Adds a mixed state to the next level.
+fn insert<const W: usize>(table: &mut Table<W>, mixed: [u64; W]) {
+    table.insert_of(&[mixed], None, 1 - table.turn());
 }
 
 /// Adds states in waves, expanding some in between, and looks whether each was expanded once,
@@ -22,9 +22,9 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
         // The level of the wave before is half expanded when this one comes.
         for half in wave.chunks(wave.len().div_ceil(2).max(1)) {
             for state in half {
-                let (stirred, shard) = Paged::stir(&form, state);
-                assert_eq!(form.still(&stirred), *state);
-                insert(&mut tables[shard], stirred);
+                let (mixed, shard) = Paged::mix(&form, state);
+                assert_eq!(form.unmix(&mixed), *state);
+                insert(&mut tables[shard], mixed);
                 all.insert(*state);
             }
             for table in &mut tables {
@@ -61,16 +61,16 @@ fn every_state_has_a_place<const W: usize>(
     all: &BTreeSet<[u64; W]>,
 ) {
     for state in all {
-        let (stirred, shard) = Paged::stir(&form, state);
-        let place = tables[shard].find(&stirred).expect("it was added");
+        let (mixed, shard) = Paged::mix(&form, state);
+        let place = tables[shard].find(&mixed).expect("it was added");
         assert_eq!(tables[shard].state(place), Some(*state));
     }
     let places = |table: &Table<W>| table.size.all_buckets() * table.size.places();
     let taken = |table: &Table<W>| (0..places(table)).filter_map(|at| table.state(at)).count();
     assert_eq!(tables.iter().map(taken).sum::<usize>(), all.len());
     for state in all.iter().map(|state| state.map(|word| word ^ 1)) {
-        let (stirred, shard) = Paged::stir(&form, &state);
-        assert_eq!(tables[shard].find(&stirred).is_some(), all.contains(&state));
+        let (mixed, shard) = Paged::mix(&form, &state);
+        assert_eq!(tables[shard].find(&mixed).is_some(), all.contains(&state));
     }
 }
 
@@ -114,9 +114,9 @@ fn many_states_that_are_alike_take_a_cell_each() {
     let form = Form::<1>::new(&[24]);
     let mut table = Table::new(&form, 7);
     for number in 0..1 << 24 {
-        let (stirred, shard) = Paged::stir(&form, &[number]);
+        let (mixed, shard) = Paged::mix(&form, &[number]);
         if shard == 7 {
-            insert(&mut table, stirred);
+            insert(&mut table, mixed);
         }
     }
     assert_eq!((table.held(), table.size.cells), (1 << 17, 1));
@@ -148,8 +148,8 @@ fn a_table_is_nearly_full_before_it_grows() {
 fn what_is_taken_over_is_at_the_same_stage() {
     let form = Form::<1>::new(&[40]);
     let mut table = Table::new(&form, 0);
-    let stirred: Vec<_> = (0..300_000u64).map(|number| Paged::stir(&form, &[number])).collect();
-    let here: Vec<_> = stirred.iter().filter(|(_, shard)| *shard == 0).collect();
+    let mixed: Vec<_> = (0..300_000u64).map(|number| Paged::mix(&form, &[number])).collect();
+    let here: Vec<_> = mixed.iter().filter(|(_, shard)| *shard == 0).collect();
     let (first, last) = here.split_at(here.len() / 2);
     first.iter().for_each(|(state, _)| insert(&mut table, *state));
     table.begin_level();
@@ -163,8 +163,8 @@ fn what_is_taken_over_is_at_the_same_stage() {
         (0..SHARDS).map(|shard| Table::new(&wider, shard).at_turn(turn)).collect();
     let (states, stages) = table.into_states();
     for (&state, stage) in states.iter().zip(stages) {
-        let (stirred, shard) = Paged::stir(&wider, &[state, state % 1_000]);
-        tables[shard].take_over(&stirred, stage);
+        let (mixed, shard) = Paged::mix(&wider, &[state, state % 1_000]);
+        tables[shard].take_over(&mixed, stage);
     }
     assert_eq!(tables.iter().map(Table::held).sum::<usize>(), held);
     assert_eq!(tables.iter().map(Table::left).sum::<u64>(), left);
@@ -178,7 +178,7 @@ fn what_is_taken_over_is_at_the_same_stage() {
 fn the_largest_way_is_remembered() {
     for bits in [&[30][..], &[63, 40]] {
         let form = Form::<2>::new(bits);
-        let (state, shard) = Paged::stir(&form, &[5, 0]);
+        let (state, shard) = Paged::mix(&form, &[5, 0]);
         let mut table = Table::new(&form, shard);
         let mut expanded = Vec::new();
         for lasts in [[2, 3], [9, 4], [6, 7]] {

@@ -9,7 +9,7 @@ fn not_leading() -> RequestError {
 #[test]
 fn a_leader_that_hands_over_answers_when_it_leads_no_longer() {
     let mut run = leader(&usual());
-    let done = run.asks(1, What::HandOver(None));
+    let done = run.asks(1, Command::HandOver(None));
     assert_eq!(sent(&done), [(2, Message::Invite(first()))], "it followed");
     assert!(answers(&done).is_empty() && run.leads());
     let done = run.hears(2, Message::Challenge(first()));
@@ -18,15 +18,15 @@ fn a_leader_that_hands_over_answers_when_it_leads_no_longer() {
     assert_eq!((sent(&done), run.until()), (vec![], None), "it is not saved yet");
     let done = run.saved();
     assert!(sent(&done).contains(&(2, Message::Entrust(Epoch::new(2)))));
-    assert_eq!(answers(&run.asks(2, What::HandOver(None))), [(2, Err(not_leading()))]);
-    let done = run.asks(3, What::StepDown(ms(1_000)));
+    assert_eq!(answers(&run.asks(2, Command::HandOver(None))), [(2, Err(not_leading()))]);
+    let done = run.asks(3, Command::StepDown(ms(1_000)));
     assert_eq!(answers(&done), [(3, Ok(None))], "it leads no longer");
 }
 
 #[test]
 fn a_leader_waits_for_a_successor_for_no_longer_than_a_round() {
     let mut run = leader(&usual());
-    let done = run.asks(1, What::HandOver(Some(id(1))));
+    let done = run.asks(1, Command::HandOver(Some(id(1))));
     assert_eq!(answers(&done), []);
     assert_eq!(answers(&run.runs(199)), []);
     assert_eq!(answers(&run.runs(1)), [(1, Ok(Some(id(1))))]);
@@ -39,40 +39,40 @@ fn what_cannot_be_done_is_refused() {
     let mut run = candidate_among(members, &usual());
     run.hears(2, Message::Grant(first()));
     assert!(run.leads());
-    let mut asks = |what| answers(&run.asks(7, what)).pop().expect("answered").1;
+    let mut asks = |command| answers(&run.asks(7, command)).pop().expect("answered").1;
     for to in [3, 9].map(id) {
         let refused = RequestError::NoSuccessor { node: id(3), to };
-        assert_eq!(asks(What::HandOver(Some(to))), Err(refused));
+        assert_eq!(asks(Command::HandOver(Some(to))), Err(refused));
     }
-    assert_eq!(asks(What::HandOver(Some(id(1)))), Err(RequestError::Observer { to: id(1) }));
-    assert_eq!(asks(What::Answer), Ok(None));
+    assert_eq!(asks(Command::HandOver(Some(id(1)))), Err(RequestError::Observer { to: id(1) }));
+    assert_eq!(asks(Command::Ping), Ok(None));
     assert!(run.leads());
 
     let mut run = bully();
-    for what in [What::HandOver(None), What::StepDown(ms(1)), What::Healthy(false)] {
+    for command in [Command::HandOver(None), Command::StepDown(ms(1)), Command::SetHealthy(false)] {
         let refused = RequestError::Unsupported { protocol: "bully" };
-        assert_eq!(answers(&run.asks(8, what)), [(8, Err(refused))]);
+        assert_eq!(answers(&run.asks(8, command)), [(8, Err(refused))]);
     }
-    assert_eq!(answers(&run.asks(9, What::Answer)), [(9, Ok(None))]);
+    assert_eq!(answers(&run.asks(9, Command::Ping)), [(9, Ok(None))]);
 }
 
 #[test]
 fn its_deadlines_come_before_what_is_asked() {
     let mut run = leader(&setup(ms(60_000)));
     run.now = run.until().expect("it leads");
-    let done = run.asks(1, What::HandOver(None));
+    let done = run.asks(1, Command::HandOver(None));
     assert_eq!(answers(&done), [(1, Err(not_leading()))]);
 }
 
 #[test]
 fn a_leader_that_is_not_fit_leads_until_its_next_round() {
     let mut run = leader(&usual());
-    assert_eq!(answers(&run.asks(1, What::Healthy(false))), [(1, Ok(None))]);
+    assert_eq!(answers(&run.asks(1, Command::SetHealthy(false))), [(1, Ok(None))]);
     assert!(run.leads());
     let done = run.runs(200);
     assert_eq!(tells(&done), [(Role::Follower, "unfit")]);
     assert_eq!(tells(&run.runs(5_000)), [], "it does not run");
-    run.asks(2, What::Healthy(true));
+    run.asks(2, Command::SetHealthy(true));
     run.runs(100);
     assert_eq!(run.role(), Role::Candidate);
 }
@@ -80,7 +80,7 @@ fn a_leader_that_is_not_fit_leads_until_its_next_round() {
 #[test]
 fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_lost() {
     let mut run = leader(&usual());
-    assert_eq!(answers(&run.asks(1, What::Freeze(ms(10_000)))), [(1, Ok(None))]);
+    assert_eq!(answers(&run.asks(1, Command::Freeze(ms(10_000)))), [(1, Ok(None))]);
     assert!(run.leads(), "as before");
     // No node acknowledges its rounds.
     assert_eq!(tells(&run.runs(9_900)), [(Role::Follower, "lease_over")]);
@@ -91,8 +91,8 @@ fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_lost() {
 #[test]
 fn what_was_asked_last_counts() {
     let mut run = leader(&usual());
-    run.asks(1, What::Freeze(ms(100)));
-    run.asks(2, What::StepDown(ms(10_000)));
+    run.asks(1, Command::Freeze(ms(100)));
+    run.asks(2, Command::StepDown(ms(10_000)));
     let done = run.hears(2, Message::Challenge(first()));
     assert_eq!(answers(&done), [(2, Ok(Some(id(2))))]);
     run.saved();

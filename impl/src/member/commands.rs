@@ -11,7 +11,7 @@ use crate::protocol::{Core, Input, Membership as _, NodeId, Request, Role, Statu
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Command {
     /// To hand over to this node, or to one that follows.
     HandOver(Option<NodeId>),
     /// To hand over if it leads, and not to run for so long.
@@ -19,9 +19,9 @@ pub enum What {
     /// Not to run for so long, but to go on leading if it does.
     Freeze(Duration),
     /// To be told whether the machine is fit to lead.
-    Healthy(bool),
+    SetHealthy(bool),
     /// Only to answer.
-    Answer,
+    Ping,
     /// To be told that the program is prepared, since the node came to lead for the so manieth
     /// time.
     Prepared(u64),
@@ -64,7 +64,7 @@ pub enum RequestError {
     Stopped,
 }
 
-impl What {
+impl Command {
     /// What the core is asked, if anything, and which node is next, if `follower` is the one that
     /// would be.
     fn request(self, follower: Option<NodeId>) -> (Option<Request>, Option<NodeId>) {
@@ -76,14 +76,14 @@ impl What {
             Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
             Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
             Self::Unprepared(_, time) => (Some(Request::StepDown(follower, time)), follower),
-            Self::Answer | Self::Prepared(_) | Self::Healthy(_) => (None, None),
+            Self::Ping | Self::Prepared(_) | Self::SetHealthy(_) => (None, None),
         }
     }
 }
 
 /// Who waits for an answer.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct PendingReplies {
     /// Those who have asked that it leads no longer, and the node that is next.
     handovers: Vec<(u64, Option<NodeId>)>,
     /// Those who have said that the program is prepared.
@@ -92,82 +92,87 @@ pub(super) struct Waiting {
 
 impl<C: Core> Member<C> {
     /// Does what it is asked, and answers. Its deadlines have come first.
-    pub(super) fn obey(&mut self, now: Time, ticket: u64, what: What) {
-        if let Some(refusal) = self.refusal(what) {
-            return self.actions.push(Action::Answer(ticket, Err(refusal)));
+    pub(super) fn handle_command(&mut self, now: Time, ticket: u64, command: Command) {
+        if let Some(refusal) = self.refusal(command) {
+            return self.actions.push(Action::Reply(ticket, Err(refusal)));
         }
-        match what {
-            What::Freeze(time) if self.leads() => {
-                self.frozen = Some(now + time);
-                self.actions.push(Action::Answer(ticket, Ok(None)));
+        match command {
+            Command::Freeze(time) if self.leads() => {
+                self.frozen_until = Some(now + time);
+                self.actions.push(Action::Reply(ticket, Ok(None)));
             }
-            What::Healthy(healthy) => {
+            Command::SetHealthy(healthy) => {
                 self.healthy = healthy;
                 let fitness = self.fitness();
-                self.todo.push_front(Task::Answer(ticket, None));
-                self.todo.push_front(Task::Step(fitness));
+                self.tasks.push_front(Task::Reply(ticket, None));
+                self.tasks.push_front(Task::Step(fitness));
             }
-            What::Prepared(number) => match self.open(number) {
+            Command::Prepared(number) => match self.accept_preparation(number) {
                 Some(reason) => {
-                    self.lead(now, reason);
-                    self.waiting.prepared.push(ticket);
+                    self.announce_leadership(now, reason);
+                    self.pending.prepared.push(ticket);
                 }
-                None => self.actions.push(Action::Answer(ticket, Ok(None))),
+                None => self.actions.push(Action::Reply(ticket, Ok(None))),
             },
-            What::Unprepared(number, _) if !self.gives_up(number) => {
-                self.actions.push(Action::Answer(ticket, Ok(None)));
+            Command::Unprepared(number, _) if !self.refuse_preparation(number) => {
+                self.actions.push(Action::Reply(ticket, Ok(None)));
             }
-            _ => self.ask(ticket, what),
+            _ => self.ask_node(ticket, command),
         }
     }
 
     /// Asks the core, and then answers.
-    fn ask(&mut self, ticket: u64, what: What) {
+    fn ask_node(&mut self, ticket: u64, command: Command) {
         // What was asked last counts.
-        self.frozen = self.frozen.filter(|_| !matches!(what, What::StepDown(_)));
-        let (request, next) = what.request(self.node.successor());
-        self.todo.push_front(match what {
-            What::HandOver(_) | What::StepDown(_) => Task::HandOver(ticket, next),
-            _ => Task::Answer(ticket, next),
+        self.frozen_until = self.frozen_until.filter(|_| !matches!(command, Command::StepDown(_)));
+        let (request, next) = command.request(self.node.successor());
+        self.tasks.push_front(match command {
+            Command::HandOver(_) | Command::StepDown(_) => Task::ReplyAfterStepDown(ticket, next),
+            _ => Task::Reply(ticket, next),
         });
         if let Some(request) = request {
-            self.todo.push_front(Task::Step(Input::Request(request)));
+            self.tasks.push_front(Task::Step(Input::Request(request)));
         }
     }
 
     /// Returns why the node cannot do what it is asked.
-    fn refusal(&self, what: What) -> Option<RequestError> {
+    fn refusal(&self, command: Command) -> Option<RequestError> {
         let Status { id: node, role, .. } = self.node.status();
         let other = |to: NodeId| to != node && self.node.config().hears(to);
-        match what {
-            What::Answer | What::Prepared(_) | What::Unprepared(..) => None,
+        match command {
+            Command::Ping | Command::Prepared(_) | Command::Unprepared(..) => None,
             _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
-            What::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
-            What::HandOver(Some(to)) if !other(to) => Some(RequestError::NoSuccessor { node, to }),
-            What::HandOver(Some(to)) if !C::may_lead(self.node.config(), to) => {
+            Command::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
+            Command::HandOver(Some(to)) if !other(to) => {
+                Some(RequestError::NoSuccessor { node, to })
+            }
+            Command::HandOver(Some(to)) if !C::may_lead(self.node.config(), to) => {
                 Some(RequestError::Observer { to })
             }
-            What::HandOver(_) | What::StepDown(_) | What::Freeze(_) | What::Healthy(_) => None,
+            Command::HandOver(_)
+            | Command::StepDown(_)
+            | Command::Freeze(_)
+            | Command::SetHealthy(_) => None,
         }
     }
 
     /// The answer to this question is due once the node leads no longer.
-    pub(super) fn answers_once_over(&mut self, ticket: u64, next: Option<NodeId>) {
-        self.waiting.handovers.push((ticket, next));
+    pub(super) fn reply_after_step_down(&mut self, ticket: u64, next: Option<NodeId>) {
+        self.pending.handovers.push((ticket, next));
     }
 
     /// Answers those that have asked it to lead no longer, once it does not; and those that have
     /// said that the program is prepared, once that knows that it leads, or does not lead.
-    pub(super) fn answer(&mut self) {
+    pub(super) fn send_due_replies(&mut self) {
         let leads = self.leads();
         if !leads {
-            let handovers = self.waiting.handovers.drain(..);
-            let answers = handovers.map(|(ticket, next)| Action::Answer(ticket, Ok(next)));
+            let handovers = self.pending.handovers.drain(..);
+            let answers = handovers.map(|(ticket, next)| Action::Reply(ticket, Ok(next)));
             self.actions.extend(answers);
         }
-        if !leads || self.told.leads() {
-            let prepared = self.waiting.prepared.drain(..);
-            self.actions.extend(prepared.map(|ticket| Action::Answer(ticket, Ok(None))));
+        if !leads || self.view.leads() {
+            let prepared = self.pending.prepared.drain(..);
+            self.actions.extend(prepared.map(|ticket| Action::Reply(ticket, Ok(None))));
         }
     }
 }

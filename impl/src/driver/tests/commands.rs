@@ -8,8 +8,8 @@ use tokio::sync::oneshot;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::*;
+use crate::driver::commands::{Command, CommandRequest};
 use crate::driver::guard::Guard;
-use crate::driver::order::{Order, What};
 use crate::protocol::Epoch;
 use crate::protocol::quorum::{self, Message, Quorum, Timing};
 use crate::storage::Memory;
@@ -18,7 +18,7 @@ use crate::storage::Memory;
 pub(super) struct Leader {
     pub(super) actor: Actor<Quorum, ManualClock>,
     pub(super) leadership: LeadershipWatch,
-    pub(super) lessor: Lessor,
+    pub(super) leases: LeaseReader,
     pub(super) clock: ManualClock,
 }
 
@@ -26,16 +26,16 @@ pub(super) async fn leader() -> Leader {
     leader_behind(None).await
 }
 
-async fn leader_behind(asks: Option<Asks>) -> Leader {
+async fn leader_behind(preparation: Option<PreparationSender>) -> Leader {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
     let node = Node::new(config, None, 0).expect("valid");
     let clock = ManualClock::new();
     let setup = may_take(Timing::DEFAULT.lease, ms(60_000));
-    let setup = Setup { prepares: asks.is_some(), ..setup };
-    let (mut actor, leadership, lessor) =
+    let setup = Setup { prepares: preparation.is_some(), ..setup };
+    let (mut actor, leadership, leases) =
         around(node, setup, Some(Box::new(Memory::default())), &clock);
-    actor.asks = asks;
+    actor.preparation = preparation;
     let hears = |message| Input::Receive { from: id(2), message };
     let epoch = Epoch::new(1);
     let inputs = [
@@ -51,29 +51,29 @@ async fn leader_behind(asks: Option<Asks>) -> Leader {
         actor.step(input).await.expect("it is in memory");
         actor.save_all().await.expect("it is in memory");
     }
-    Leader { actor, leadership, lessor, clock }
+    Leader { actor, leadership, leases, clock }
 }
 
 impl Leader {
     fn until(&self) -> Option<Time> {
-        self.lessor.guard().and_then(|guard| guard.until())
+        self.leases.guard().and_then(|guard| guard.until())
     }
 
-    async fn ask(&mut self, order: Order) {
-        let event = self.actor.ask(order);
-        self.actor.take(event).await;
+    async fn command(&mut self, request: CommandRequest) {
+        let event = self.actor.accept_command(request);
+        self.actor.handle(event).await;
     }
 
     /// Asks, and lets this node answer the invitation, if there is one.
     async fn asked(
         &mut self,
-        what: What,
+        command: Command,
         invited: Option<u16>,
     ) -> Result<Option<NodeId>, RequestError> {
-        let (answer, mut answered) = oneshot::channel();
-        self.ask(Order { what, answer }).await;
+        let (reply, mut answered) = oneshot::channel();
+        self.command(CommandRequest { command, reply }).await;
         if let Some(from) = invited {
-            assert!(answered.try_recv().is_err() && self.lessor.guard().is_some(), "it leads on");
+            assert!(answered.try_recv().is_err() && self.leases.guard().is_some(), "it leads on");
             let challenge = Message::Challenge(Epoch::new(1));
             let input = Input::Receive { from: id(from), message: challenge };
             self.actor.step(input).await.expect("it is in memory");
@@ -85,13 +85,17 @@ impl Leader {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_hands_over_does_not_lead_when_it_answers() {
     let mut leader = leader().await;
-    let guard = leader.lessor.guard().expect("it leads");
+    let guard = leader.leases.guard().expect("it leads");
     assert!(guard.is_valid_now());
-    assert_eq!(leader.asked(What::HandOver(None), Some(2)).await, Ok(Some(id(2))), "it followed");
+    assert_eq!(
+        leader.asked(Command::HandOver(None), Some(2)).await,
+        Ok(Some(id(2))),
+        "it followed"
+    );
     assert!(!guard.is_valid_now());
     let not = RequestError::NotLeading { node: id(3) };
-    assert_eq!(leader.asked(What::HandOver(None), None).await, Err(not));
-    let steps_down = What::StepDown(ms(1_000));
+    assert_eq!(leader.asked(Command::HandOver(None), None).await, Err(not));
+    let steps_down = Command::StepDown(ms(1_000));
     assert_eq!(leader.asked(steps_down, None).await, Ok(None), "it leads no longer");
 }
 
@@ -111,10 +115,14 @@ impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for WatchesGuard {
 async fn no_guard_is_valid_when_a_leadership_is_said_to_be_over() {
     let mut leader = leader().await;
     let answers = Arc::<Mutex<Vec<bool>>>::default();
-    let guard = leader.lessor.guard().expect("it leads");
+    let guard = leader.leases.guard().expect("it leads");
     let asks = WatchesGuard { guard, answers: answers.clone() };
     let log = tracing::subscriber::set_default(tracing_subscriber::registry().with(asks));
-    assert_eq!(leader.asked(What::HandOver(None), Some(2)).await, Ok(Some(id(2))), "it followed");
+    assert_eq!(
+        leader.asked(Command::HandOver(None), Some(2)).await,
+        Ok(Some(id(2))),
+        "it followed"
+    );
     drop(log);
     assert_eq!(*answers.lock().expect("no panic"), [false], "it is told once");
 }
@@ -122,14 +130,14 @@ async fn no_guard_is_valid_when_a_leadership_is_said_to_be_over() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_waits_for_a_successor_for_no_longer_than_a_round() {
     let mut leader = leader().await;
-    let (answer, mut answered) = oneshot::channel();
-    let what = What::HandOver(Some(id(1)));
-    leader.ask(Order { what, answer }).await;
+    let (reply, mut answered) = oneshot::channel();
+    let command = Command::HandOver(Some(id(1)));
+    leader.command(CommandRequest { command, reply }).await;
     assert!(answered.try_recv().is_err());
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
     assert_eq!(answered.try_recv().expect("answered"), Ok(Some(id(1))));
-    assert!(leader.lessor.guard().is_none());
+    assert!(leader.leases.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,48 +145,48 @@ async fn a_leader_hands_over_to_no_stranger_and_not_to_itself() {
     let mut leader = leader().await;
     for to in [3, 9].map(id) {
         let refused = RequestError::NoSuccessor { node: id(3), to };
-        assert_eq!(leader.asked(What::HandOver(Some(to)), None).await, Err(refused));
+        assert_eq!(leader.asked(Command::HandOver(Some(to)), None).await, Err(refused));
     }
-    assert!(leader.lessor.guard().is_some());
-    assert_eq!(leader.asked(What::HandOver(Some(id(1))), Some(1)).await, Ok(Some(id(1))));
-    assert!(leader.lessor.guard().is_none());
+    assert!(leader.leases.guard().is_some());
+    assert_eq!(leader.asked(Command::HandOver(Some(id(1))), Some(1)).await, Ok(Some(id(1))));
+    assert!(leader.leases.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_not_healthy_leads_until_its_next_round() {
     let mut leader = leader().await;
-    assert_eq!(leader.asked(What::Healthy(false), None).await, Ok(None));
-    assert!(leader.lessor.guard().is_some());
+    assert_eq!(leader.asked(Command::SetHealthy(false), None).await, Ok(None));
+    assert!(leader.leases.guard().is_some());
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
-    assert!(leader.lessor.guard().is_none());
+    assert!(leader.leases.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_told_to_stop_hands_over_first() {
-    let Leader { actor, leadership, lessor, .. } = leader().await;
+    let Leader { actor, leadership, leases, .. } = leader().await;
     let before = leadership.now().seq;
     let (arrivals, inbox) = mpsc::channel(1);
-    let (_orders, ordered) = order::channel();
+    let (_orders, ordered) = crate::driver::commands::channel();
     let stop = CancellationToken::new();
     stop.cancel();
     let run = tokio::spawn(actor.run(inbox, ordered, stop));
     tokio::task::yield_now().await;
-    assert!(lessor.guard().is_some(), "it waits for its successor");
+    assert!(leases.guard().is_some(), "it waits for its successor");
     let frame = Frame::Message(Message::Challenge(Epoch::new(1)));
     let arrival = Arrival { from: id(2), incarnation: 1, frame };
     arrivals.send(arrival).await.expect("it runs");
     run.await.expect("no panic").expect("it is in memory");
     let after = leadership.now();
     assert_eq!((after.seq, after.role), (before + 2, Role::NotStarted), "it follows, then is gone");
-    assert!(lessor.guard().is_none());
+    assert!(leases.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_lost() {
     let mut leader = leader().await;
-    let guard = leader.lessor.guard().expect("it leads");
-    assert_eq!(leader.asked(What::Freeze(ms(10_000)), None).await, Ok(None));
+    let guard = leader.leases.guard().expect("it leads");
+    assert_eq!(leader.asked(Command::Freeze(ms(10_000)), None).await, Ok(None));
     assert!(guard.is_valid_now(), "it leads as before");
     // No node acknowledges its rounds.
     for _ in 0..30 {
@@ -199,8 +207,8 @@ async fn a_leader_that_is_frozen_keeps_its_lease_and_does_not_run_once_it_is_los
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_was_frozen_and_steps_down_for_longer_does_not_run_before() {
     let mut leader = leader().await;
-    assert_eq!(leader.asked(What::Freeze(ms(100)), None).await, Ok(None));
-    assert_eq!(leader.asked(What::StepDown(ms(10_000)), Some(2)).await, Ok(Some(id(2))));
+    assert_eq!(leader.asked(Command::Freeze(ms(100)), None).await, Ok(None));
+    assert_eq!(leader.asked(Command::StepDown(ms(10_000)), Some(2)).await, Ok(Some(id(2))));
     for _ in 0..40 {
         leader.clock.sleep(ms(200));
         leader.actor.step(Input::Wake).await.expect("it is in memory");
@@ -229,9 +237,9 @@ async fn a_leader_that_was_paused_has_lost_before_anything_else_happens() {
 async fn the_loop_of_a_leader_says_so_before_its_lease_is_found_to_be_over() {
     let Leader { actor, leadership, clock, .. } = leader().await;
     let (_arrivals, inbox) = mpsc::channel(1);
-    let (_, orders) = order::channel();
+    let (_, commands) = crate::driver::commands::channel();
     let mut own = leadership.own_changes();
-    let _actor = tokio::spawn(actor.run(inbox, orders, CancellationToken::new()));
+    let _actor = tokio::spawn(actor.run(inbox, commands, CancellationToken::new()));
     tokio::time::sleep(ms(50)).await;
     assert!(matches!(own.next().await, Some(OwnChange::Acquired(_))));
     clock.sleep(ms(1_500));
@@ -258,9 +266,9 @@ async fn a_renewed_lease_is_seen_and_wakes_no_reader() {
 
 /// The leader, whose program prepares itself, and what the program is asked.
 async fn unprepared() -> (Leader, Preparation) {
-    let (orders, _) = order::channel();
-    let (asks, preparation) = Asks::new(orders);
-    (leader_behind(Some(asks)).await, preparation)
+    let (commands, _) = crate::driver::commands::channel();
+    let (sender, preparation) = PreparationSender::new(commands);
+    (leader_behind(Some(sender)).await, preparation)
 }
 
 #[tokio::test(start_paused = true)]
@@ -270,13 +278,13 @@ async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
     assert_eq!((waits.role, waits.leader), (Role::Waiting, None));
     assert_eq!(waits.reason, Some(Reason::PREPARING));
     assert_eq!(leader.actor.member.node().status().role, Role::Leader, "the others know");
-    assert!(leader.lessor.guard().is_none());
+    assert!(leader.leases.guard().is_none());
     let approach = preparation.next().await.expect("it leads");
     assert_eq!(approach.epoch(), Some(Epoch::new(1)));
     // What was asked for is not what is answered.
-    assert_eq!(leader.asked(What::Prepared(2), None).await, Ok(None));
-    assert!(leader.lessor.guard().is_none());
-    assert_eq!(leader.asked(What::Prepared(1), None).await, Ok(None));
+    assert_eq!(leader.asked(Command::Prepared(2), None).await, Ok(None));
+    assert!(leader.leases.guard().is_none());
+    assert_eq!(leader.asked(Command::Prepared(1), None).await, Ok(None));
     let leads = leader.leadership.now();
     assert!(leads.is_self() && leads.epoch == Some(Epoch::new(1)));
     assert_eq!(leads.lease_until, leader.until());
@@ -287,14 +295,14 @@ async fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
 async fn a_program_that_cannot_prepare_itself_never_leads_and_its_node_steps_down() {
     let (mut leader, mut preparation) = unprepared().await;
     let _approach = preparation.next().await.expect("it leads");
-    let refused = What::Unprepared(1, ms(5_000));
+    let refused = Command::Unprepared(1, ms(5_000));
     assert_eq!(leader.asked(refused, None).await, Ok(Some(id(2))), "it followed");
-    assert!(leader.lessor.guard().is_none());
+    assert!(leader.leases.guard().is_none());
     // The one that is to lead instead does not answer.
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
     assert_ne!(leader.actor.member.node().status().role, Role::Leader);
-    assert!(leader.lessor.guard().is_none());
+    assert!(leader.leases.guard().is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -306,6 +314,6 @@ async fn a_preparation_ends_with_the_lease() {
     leader.actor.step(Input::Wake).await.expect("it is in memory");
     assert_ne!(leader.actor.member.node().status().role, Role::Leader);
     approach.withdrawn().await;
-    assert_eq!(leader.asked(What::Prepared(1), None).await, Ok(None));
-    assert!(leader.lessor.guard().is_none() && !leader.leadership.now().is_self());
+    assert_eq!(leader.asked(Command::Prepared(1), None).await, Ok(None));
+    assert!(leader.leases.guard().is_none() && !leader.leadership.now().is_self());
 }

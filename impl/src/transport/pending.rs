@@ -14,22 +14,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// How many wait at most, besides one for each member: all may call at the same moment.
-const STRANGERS: usize = 128;
+const UNIDENTIFIED: usize = 128;
 
-/// Those that wait.
+/// Connections of processes that have not said who they are.
 #[derive(Clone, Debug)]
-pub(crate) struct Lobby(Arc<Mutex<Waiting>>);
+pub(crate) struct PendingConnections(Arc<Mutex<State>>);
 
 #[derive(Debug)]
-struct Waiting {
+struct State {
     next: u64,
     room: usize,
-    places: BTreeMap<u64, Guest>,
+    slots: BTreeMap<u64, Connection>,
 }
 
-/// One that waits.
+/// A connection that waits.
 #[derive(Debug)]
-struct Guest {
+struct Connection {
     from: IpAddr,
     over: CancellationToken,
     /// The next number when it began to wait: the least has waited longest.
@@ -38,82 +38,83 @@ struct Guest {
     busy: bool,
 }
 
-/// The place of one that waits; free when dropped.
+/// The slot of a connection; free when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    lobby: Lobby,
+pub(crate) struct PendingSlot {
+    pending: PendingConnections,
     number: u64,
     /// Cancelled when it has to go.
     pub(crate) over: CancellationToken,
 }
 
-impl Lobby {
+impl PendingConnections {
     /// Of a node that has so many peers.
     pub(super) fn new(peers: usize) -> Self {
-        Self::with_room(STRANGERS + peers)
+        Self::with_room(UNIDENTIFIED + peers)
     }
 
     /// With room for so many.
     pub(crate) fn with_room(room: usize) -> Self {
-        Self(Arc::new(Mutex::new(Waiting { next: 0, room, places: BTreeMap::new() })))
+        Self(Arc::new(Mutex::new(State { next: 0, room, slots: BTreeMap::new() })))
     }
 
     /// A place for one that comes from there, and whether another had to go for it.
-    pub(crate) fn enter(&self, from: IpAddr) -> (Place, bool) {
-        let mut waiting = self.waiting();
-        let crowded = waiting.places.len() >= waiting.room;
-        if crowded && let Some(number) = waiting.last_in_line() {
-            let gone = waiting.places.remove(&number);
-            gone.inspect(|guest| guest.over.cancel());
+    pub(crate) fn add(&self, from: IpAddr) -> (PendingSlot, bool) {
+        let mut state = self.state();
+        let evicted = state.slots.len() >= state.room;
+        if evicted && let Some(number) = state.next_to_evict() {
+            let gone = state.slots.remove(&number);
+            gone.inspect(|connection| connection.over.cancel());
         }
-        let (number, over) = (waiting.next, CancellationToken::new());
-        waiting.next += 1;
-        let guest = Guest { from: machine(from), over: over.clone(), since: number, busy: false };
-        waiting.places.insert(number, guest);
-        (Place { lobby: self.clone(), number, over }, crowded)
+        let (number, over) = (state.next, CancellationToken::new());
+        state.next += 1;
+        let connection =
+            Connection { from: machine(from), over: over.clone(), since: number, busy: false };
+        state.slots.insert(number, connection);
+        (PendingSlot { pending: self.clone(), number, over }, evicted)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl State {
     /// The one that goes: of the address that has the most, the one that has waited longest. One
     /// that is being answered goes if all of them are.
-    fn last_in_line(&self) -> Option<u64> {
+    fn next_to_evict(&self) -> Option<u64> {
         let mut counts = BTreeMap::<IpAddr, usize>::new();
-        for guest in self.places.values() {
-            *counts.entry(guest.from).or_default() += 1;
+        for connection in self.slots.values() {
+            *counts.entry(connection.from).or_default() += 1;
         }
         let most = counts.values().copied().max()?;
-        let crowd = self.places.iter().filter(|(_, guest)| counts[&guest.from] == most);
-        let first = crowd.min_by_key(|(_, guest)| (guest.busy, guest.since));
+        let crowd = self.slots.iter().filter(|(_, connection)| counts[&connection.from] == most);
+        let first = crowd.min_by_key(|(_, connection)| (connection.busy, connection.since));
         first.map(|(&number, _)| number)
     }
 }
 
-impl Drop for Place {
+impl Drop for PendingSlot {
     fn drop(&mut self) {
-        self.lobby.waiting().places.remove(&self.number);
+        self.pending.state().slots.remove(&self.number);
     }
 }
 
 /// One that is being answered, until this is dropped; then it waits anew.
 #[cfg(feature = "http")]
 #[derive(Debug)]
-pub(crate) struct Busy {
-    lobby: Lobby,
+pub(crate) struct Answering {
+    pending: PendingConnections,
     number: u64,
 }
 
 #[cfg(feature = "http")]
-impl Place {
+impl PendingSlot {
     /// What makes it busy, for those that answer.
-    pub(crate) fn answers(&self) -> impl Fn() -> Busy + Clone + Send + Sync + 'static {
-        let (lobby, number) = (self.lobby.clone(), self.number);
+    pub(crate) fn answers(&self) -> impl Fn() -> Answering + Clone + Send + Sync + 'static {
+        let (pending, number) = (self.pending.clone(), self.number);
         move || {
-            let busy = Busy { lobby: lobby.clone(), number };
+            let busy = Answering { pending: pending.clone(), number };
             busy.set(true);
             busy
         }
@@ -121,19 +122,19 @@ impl Place {
 }
 
 #[cfg(feature = "http")]
-impl Busy {
+impl Answering {
     fn set(&self, busy: bool) {
-        let mut waiting = self.lobby.waiting();
-        let since = waiting.next;
-        waiting.next += 1;
-        if let Some(guest) = waiting.places.get_mut(&self.number) {
-            (guest.busy, guest.since) = (busy, since);
+        let mut state = self.pending.state();
+        let since = state.next;
+        state.next += 1;
+        if let Some(connection) = state.slots.get_mut(&self.number) {
+            (connection.busy, connection.since) = (busy, since);
         }
     }
 }
 
 #[cfg(feature = "http")]
-impl Drop for Busy {
+impl Drop for Answering {
     fn drop(&mut self) {
         self.set(false);
     }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     const PEERS: usize = 4;
-    const ROOM: usize = STRANGERS + PEERS;
+    const ROOM: usize = UNIDENTIFIED + PEERS;
 
     fn from(host: u8) -> IpAddr {
         [10, 0, 0, host].into()
@@ -160,14 +161,14 @@ mod tests {
 
     #[test]
     fn a_machine_that_has_many_pushes_out_its_own() {
-        let lobby = Lobby::new(PEERS);
-        let (one, _) = lobby.enter(from(1));
-        let flood: Vec<_> = (0..1_000).map(|_| lobby.enter(from(2)).0).collect();
+        let pending = PendingConnections::new(PEERS);
+        let (one, _) = pending.add(from(1));
+        let flood: Vec<_> = (0..1_000).map(|_| pending.add(from(2)).0).collect();
         assert!(!one.over.is_cancelled(), "it was there first, and is alone");
-        let there = flood.iter().filter(|place| !place.over.is_cancelled()).count();
+        let there = flood.iter().filter(|slot| !slot.over.is_cancelled()).count();
         assert_eq!(there, ROOM - 1);
-        let (late, crowded) = lobby.enter(from(3));
-        assert!(crowded && !late.over.is_cancelled());
+        let (late, evicted) = pending.add(from(3));
+        assert!(evicted && !late.over.is_cancelled());
         assert!(flood[1_000 - there].over.is_cancelled(), "the oldest that was left");
         assert!(!flood[1_000 - there + 1].over.is_cancelled());
     }
@@ -175,39 +176,39 @@ mod tests {
     #[cfg(feature = "http")]
     #[test]
     fn what_is_being_answered_goes_last_and_then_waits_anew() {
-        let lobby = Lobby::with_room(3);
-        let places: Vec<_> = (0..3).map(|_| lobby.enter(from(1)).0).collect();
-        let gone = || places.iter().map(|place| place.over.is_cancelled()).collect::<Vec<_>>();
-        let first = places[0].answers()();
-        drop(places[1].answers()());
-        let _one = lobby.enter(from(1));
+        let pending = PendingConnections::with_room(3);
+        let slots: Vec<_> = (0..3).map(|_| pending.add(from(1)).0).collect();
+        let gone = || slots.iter().map(|slot| slot.over.is_cancelled()).collect::<Vec<_>>();
+        let first = slots[0].answers()();
+        drop(slots[1].answers()());
+        let _one = pending.add(from(1));
         assert_eq!(gone(), [false, false, true], "it has waited longest");
-        let _two = lobby.enter(from(1));
+        let _two = pending.add(from(1));
         assert_eq!(gone(), [false, true, true]);
         drop(first);
-        let _three = lobby.enter(from(1));
+        let _three = pending.add(from(1));
         assert_eq!(gone(), [false, true, true], "it has waited for less long than the one before");
         // Each of the new ones that were pushed out had waited since before.
-        let (_four, _five) = (lobby.enter(from(1)), lobby.enter(from(1)));
+        let (_four, _five) = (pending.add(from(1)), pending.add(from(1)));
         assert_eq!(gone(), [true, true, true]);
     }
 
     #[test]
     fn a_place_that_is_given_up_is_free() {
-        let lobby = Lobby::new(PEERS);
-        let all: Vec<_> = (0..ROOM).map(|_| lobby.enter(from(1)).0).collect();
+        let pending = PendingConnections::new(PEERS);
+        let all: Vec<_> = (0..ROOM).map(|_| pending.add(from(1)).0).collect();
         drop(all);
-        let (first, crowded) = lobby.enter(from(1));
-        assert!(!crowded);
-        let more: Vec<_> = (1..ROOM).map(|_| lobby.enter(from(1))).collect();
-        assert!(!first.over.is_cancelled() && !more.iter().any(|(_, crowded)| *crowded));
+        let (first, evicted) = pending.add(from(1));
+        assert!(!evicted);
+        let more: Vec<_> = (1..ROOM).map(|_| pending.add(from(1))).collect();
+        assert!(!first.over.is_cancelled() && !more.iter().any(|(_, evicted)| *evicted));
     }
 
     #[test]
     fn all_members_of_a_large_cluster_may_call_at_once() {
-        let lobby = Lobby::new(254);
-        let all: Vec<_> = (0..254).map(|_| lobby.enter(from(1))).collect();
-        assert!(!all.iter().any(|(place, crowded)| *crowded || place.over.is_cancelled()));
+        let pending = PendingConnections::new(254);
+        let all: Vec<_> = (0..254).map(|_| pending.add(from(1))).collect();
+        assert!(!all.iter().any(|(slot, evicted)| *evicted || slot.over.is_cancelled()));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role};
 
-/// What is new.
+/// A change of the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct ViewUpdate {
     pub(crate) role: Role,
     pub(crate) leader: Option<NodeId>,
     pub(crate) epoch: Option<Epoch>,
@@ -13,24 +13,24 @@ pub(crate) struct News {
     pub(crate) reason: Reason,
 }
 
-/// What a program was told last.
+/// What a program knows of the leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ProgramView {
     node: NodeId,
     role: Role,
     leader: Option<NodeId>,
     epoch: Option<Epoch>,
     reason: Option<Reason>,
     seq: u64,
-    own: Own,
+    own: OwnLeadership,
     /// Which of its own leaderships ended last, and why.
     lost: Option<(u64, Reason)>,
 }
 
-/// Whether the node itself leads. One becomes the other only by [`Told::lead`] and [`Told::lose`],
-/// so the two alternate.
+/// Whether the node itself leads. One becomes the other only by [`ProgramView::lead`] and
+/// [`ProgramView::lose`], so the two alternate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Own {
+enum OwnLeadership {
     /// It does not, after so many leaderships.
     Away(u64),
     /// It does, for the so manieth time, from 1, and may do what only a leader may while this lease
@@ -38,9 +38,9 @@ enum Own {
     Leads(u64, Option<Lease>),
 }
 
-impl Told {
+impl ProgramView {
     /// Returns what the program of this node knows before it takes part: nothing.
-    pub(crate) fn nothing(node: NodeId) -> Self {
+    pub(crate) fn initial(node: NodeId) -> Self {
         Self {
             node,
             role: Role::NotStarted,
@@ -48,15 +48,15 @@ impl Told {
             epoch: None,
             reason: None,
             seq: 0,
-            own: Own::Away(0),
+            own: OwnLeadership::Away(0),
             lost: None,
         }
     }
 
     /// Notes a change. A leadership of the node ends here if another node leads from now on, or
     /// none, or if it leads another epoch; and one begins if it leads from now on.
-    pub(crate) fn change(&mut self, news: News) {
-        let News { role, leader, epoch, lease, reason } = news;
+    pub(crate) fn apply(&mut self, update: ViewUpdate) {
+        let ViewUpdate { role, leader, epoch, lease, reason } = update;
         let leads = leader == Some(self.node);
         if !leads || epoch != self.epoch {
             self.lose(reason);
@@ -79,8 +79,8 @@ impl Told {
     }
 
     fn lose(&mut self, reason: Reason) {
-        if let Own::Leads(term, _) = self.own {
-            self.own = Own::Away(term);
+        if let OwnLeadership::Leads(term, _) = self.own {
+            self.own = OwnLeadership::Away(term);
             self.lost = Some((term, reason));
         }
     }
@@ -89,10 +89,10 @@ impl Told {
     fn lead(&mut self, lease: Option<Lease>) {
         let lease = lease.filter(|lease| self.epoch == Some(lease.epoch));
         let term = match self.own {
-            Own::Away(terms) => terms + 1,
-            Own::Leads(term, _) => term,
+            OwnLeadership::Away(terms) => terms + 1,
+            OwnLeadership::Leads(term, _) => term,
         };
-        self.own = Own::Leads(term, lease);
+        self.own = OwnLeadership::Leads(term, lease);
     }
 
     /// Returns the node itself.
@@ -134,7 +134,7 @@ impl Told {
     /// Whether the node itself leads.
     #[must_use]
     pub fn leads(&self) -> bool {
-        matches!(self.own, Own::Leads(..))
+        matches!(self.own, OwnLeadership::Leads(..))
     }
 
     /// Returns the lease under which the program may do what only a leader may; none if the node
@@ -142,8 +142,8 @@ impl Told {
     #[must_use]
     pub fn lease(&self) -> Option<Lease> {
         match self.own {
-            Own::Leads(_, lease) => lease,
-            Own::Away(_) => None,
+            OwnLeadership::Leads(_, lease) => lease,
+            OwnLeadership::Away(_) => None,
         }
     }
 
@@ -151,7 +151,7 @@ impl Told {
     #[must_use]
     pub fn terms(&self) -> u64 {
         match self.own {
-            Own::Leads(terms, _) | Own::Away(terms) => terms,
+            OwnLeadership::Leads(terms, _) | OwnLeadership::Away(terms) => terms,
         }
     }
 

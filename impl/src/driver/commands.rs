@@ -5,23 +5,23 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Handle;
+pub(super) use crate::member::Command;
 use crate::member::RequestError;
-pub(super) use crate::member::What;
 use crate::protocol::NodeId;
 
 /// Where an answer goes.
-pub(super) type Answer = oneshot::Sender<Result<Option<NodeId>, RequestError>>;
+pub(super) type ReplySender = oneshot::Sender<Result<Option<NodeId>, RequestError>>;
 
 /// Something that is asked of the loop around the node.
 #[derive(Debug)]
-pub(super) struct Order {
-    pub(super) what: What,
+pub(super) struct CommandRequest {
+    pub(super) command: Command,
     /// Where the answer goes: the node that is next, if there is one.
-    pub(super) answer: Answer,
+    pub(super) reply: ReplySender,
 }
 
-/// Orders that wait. One at a time is answered.
-pub(super) fn channel() -> (mpsc::Sender<Order>, mpsc::Receiver<Order>) {
+/// Returns a channel of commands. One at a time is answered.
+pub(super) fn channel() -> (mpsc::Sender<CommandRequest>, mpsc::Receiver<CommandRequest>) {
     mpsc::channel(16)
 }
 
@@ -40,7 +40,7 @@ impl Handle {
     ///
     /// [`RequestError::NotLeading`] and others.
     pub async fn resign(&self) -> Result<Option<NodeId>, RequestError> {
-        self.order(What::HandOver(None)).await
+        self.send_command(Command::HandOver(None)).await
     }
 
     /// Leads no longer, and lets the member `to` lead instead.
@@ -49,7 +49,7 @@ impl Handle {
     ///
     /// [`RequestError::NotLeading`] and others.
     pub async fn transfer(&self, to: NodeId) -> Result<(), RequestError> {
-        self.order(What::HandOver(Some(to))).await.map(drop)
+        self.send_command(Command::HandOver(Some(to))).await.map(drop)
     }
 
     /// Leads no longer, if it does, and does not run for `time` from now on. It follows, votes, and
@@ -59,7 +59,7 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn step_down(&self, time: Duration) -> Result<Option<NodeId>, RequestError> {
-        self.order(What::StepDown(time)).await
+        self.send_command(Command::StepDown(time)).await
     }
 
     /// Does not run for `time` from now on. A node that leads goes on leading, and keeps its lease;
@@ -70,7 +70,7 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn freeze(&self, time: Duration) -> Result<(), RequestError> {
-        self.order(What::Freeze(time)).await.map(drop)
+        self.send_command(Command::Freeze(time)).await.map(drop)
     }
 
     /// Says whether this node is fit to lead: whether its disk answers, or a check passes. A node
@@ -80,7 +80,7 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn set_healthy(&self, healthy: bool) -> Result<(), RequestError> {
-        self.order(What::Healthy(healthy)).await.map(drop)
+        self.send_command(Command::SetHealthy(healthy)).await.map(drop)
     }
 
     /// Waits until the loop around the node has come to this question: until it runs. While it
@@ -92,15 +92,18 @@ impl Handle {
     /// [`RequestError::Stopped`].
     pub async fn responds(&self) -> Result<(), RequestError> {
         tokio::select! {
-            answered = self.order(What::Answer) => answered.map(drop),
-            () = self.lessor.works().awaited() => Ok(()),
+            answered = self.send_command(Command::Ping) => answered.map(drop),
+            () = self.leases.work_tracker().awaited() => Ok(()),
         }
     }
 
-    async fn order(&self, what: What) -> Result<Option<NodeId>, RequestError> {
-        let (answer, answered) = oneshot::channel();
+    async fn send_command(&self, command: Command) -> Result<Option<NodeId>, RequestError> {
+        let (reply, answered) = oneshot::channel();
         let stopped = |_| RequestError::Stopped;
-        self.orders.send(Order { what, answer }).await.map_err(|_| RequestError::Stopped)?;
+        self.commands
+            .send(CommandRequest { command, reply })
+            .await
+            .map_err(|_| RequestError::Stopped)?;
         answered.await.map_err(stopped)?
     }
 }
