@@ -11,27 +11,27 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How often something was met.
+/// The number of times that something was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MetCount {
-    /// In transitions of the world.
+    /// The number of times in transitions of the world.
     pub walked: u64,
-    /// In what nodes were asked besides.
+    /// The number of times in what nodes were asked besides.
     pub probed: u64,
 }
 
-/// What was met, by name.
+/// The coverage of a walk: what was met, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// How often each timer of the specification expired.
+    /// The number of times that each timer of the specification expired.
     pub timers: BTreeMap<String, MetCount>,
-    /// How often a message of each kind arrived.
+    /// The number of times that a message of each kind arrived.
     pub messages: BTreeMap<String, MetCount>,
-    /// How often something happened of which each rule decides what follows.
+    /// The number of times that something happened of which each rule decides what follows.
     pub rules: BTreeMap<String, MetCount>,
-    /// What was never met, and why it cannot be.
+    /// The names of what was never met, and why it cannot be.
     pub never: BTreeMap<String, String>,
-    /// What was never met although it could have been.
+    /// The names of what was never met although it could have been.
     pub missing: Vec<String>,
 }
 
@@ -165,7 +165,7 @@ fn one_more(met: &mut MetCount, probed: bool) {
 }
 
 impl Coverage {
-    /// The three lists, each with what its entries are.
+    /// Returns the three lists, each with what its entries are.
     #[must_use]
     pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 3] {
         [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]

@@ -34,16 +34,16 @@ impl fmt::Display for Kind {
 /// One thing in which model and program differ after the same step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its kind.
+    /// The kind of the difference.
     pub kind: Kind,
-    /// The node.
+    /// The node that differs.
     pub node: Id,
-    /// What differs: "message", "timer", a field of the state, ...
+    /// The name of what differs: "message", "timer", a field of the state, ...
     pub what: String,
-    /// What it is in the model, if there is anything to say about it.
+    /// The value in the model, if there is anything to say about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is in the program, if there is anything to say about it.
+    /// The value in the program, if there is anything to say about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
 }
@@ -108,24 +108,27 @@ pub(crate) struct Unsettled {
     pub(crate) differences: Vec<Difference>,
 }
 
-/// Where model and program part, and how they came there.
+/// The divergence of model and program: where they part, and how they came there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// Its kind: that of the first of the differences.
+    /// The kind of the divergence: that of the first of the differences.
     pub kind: Kind,
-    /// After how many steps; 0 if already the beginning differs. A probe comes after the last step.
+    /// The number of steps before the divergence; 0 if already the beginning differs. A probe comes
+    /// after the last step.
     pub step: usize,
-    /// What happened in the step, or what was probed.
+    /// The description of what happened in the step, or of what was probed.
     pub happened: String,
-    /// Whether it was a probe: something that no execution of the world does after these steps.
+    /// Whether the divergence is in a probe: something that no execution of the world does after
+    /// these steps.
     pub probe: bool,
-    /// What differs, outputs first. Never empty.
+    /// The differences, outputs first. Never empty.
     pub differences: Vec<Difference>,
     /// The rules of the specification that decide what should have followed, with their values.
     pub rules: Vec<(String, String)>,
     /// The model's execution, up to and with the step.
     pub trace: Trace,
-    /// What happened to the node before the beginning, in words, if it differs there already.
+    /// The description of what happened to the node before the beginning, if it differs there
+    /// already.
     pub settling: Vec<String>,
     /// The execution that leads to a node which reads as the same process, and remembers something
     /// else, if that is what differs.
@@ -171,7 +174,7 @@ impl Divergence {
         all
     }
 
-    /// The whole report: what differs, the story of how it came to that, and its diagram.
+    /// Returns the whole report: what differs, the story of how it came to that, and its diagram.
     #[must_use]
     pub fn report(&self, ascii: bool) -> String {
         let options = diagram::Options { ascii, ..diagram::Options::default() };

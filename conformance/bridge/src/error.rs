@@ -5,25 +5,25 @@ use bellwether::protocol::NodeId;
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::TraceError;
 
-/// Why a comparison cannot be made.
+/// The reason why a comparison cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No mapping for this protocol.
+    /// The command line has no mapping for this protocol.
     #[error("there is no mapping for protocol '{name}'; {known}")]
     Protocol {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What was probably meant, and what there is.
+        /// The name that was probably meant, and those that there are, in words.
         known: String,
     },
-    /// No mapping to the rules of this variant.
+    /// The command line has no mapping to the rules of this variant.
     #[error("the program of protocol '{protocol}' does not implement '{name}', but: {known}")]
     NoVariant {
-        /// The protocol.
+        /// The name of the protocol.
         protocol: String,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names that there are, in words.
         known: String,
     },
     /// The program implements another protocol than that of the world.
@@ -40,7 +40,7 @@ pub enum Error {
          record the trace with the rules that the program has, or compare without it"
     )]
     Rules {
-        /// The protocol.
+        /// The name of the protocol.
         protocol: &'static str,
         /// The rules that the program has.
         implemented: String,
@@ -61,16 +61,16 @@ pub enum Error {
     SamePeriod {
         /// A timer of the specification.
         timer: String,
-        /// Another one.
+        /// The other timer, whose period it has.
         other: String,
     },
-    /// More processes than nodes are compared with.
+    /// The world has more processes than nodes are compared with.
     #[error("{nodes} nodes: programs are compared with worlds of 2 to {MAX_SEARCHED}")]
     TooLarge {
-        /// How many there are.
+        /// The number of processes in the world.
         nodes: usize,
     },
-    /// Ticks of the world are no times of the program.
+    /// The world is timed, and its ticks are no times of the program.
     #[error(
         "the world is timed, and the program has clocks of its own, which the comparison sets; \
          compare with --timing perfect or asynchronous, which let timers expire in every order"
@@ -82,9 +82,9 @@ pub enum Error {
     /// The program refuses to be configured like this.
     #[error("the program refuses the configuration of node {node}: {source}")]
     Configuration {
-        /// Which node.
+        /// The node that was to be configured.
         node: NodeId,
-        /// Why.
+        /// The reason that the program gives.
         source: Refusal,
     },
     /// Nothing can happen in the world, so nothing was compared.
@@ -93,13 +93,13 @@ pub enum Error {
          allow a fault, such as --crashes 1, or begin with --start cold"
     )]
     NothingCompared,
-    /// A trace without a step.
+    /// The trace has no step.
     #[error("nothing was compared: the trace has no steps; record one with at least one")]
     EmptyTrace,
-    /// A trace that cannot be replayed in the model.
+    /// The trace cannot be replayed in the model.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A trace that gives its rules another name than they have.
+    /// The trace gives its rules another name than they have.
     #[error(
         "the trace says that it is of variant '{said}', but its rules are those of '{rules}'; \
          it was edited, or the variant was renamed: record it again"
@@ -110,24 +110,24 @@ pub enum Error {
         /// The name of its rules.
         rules: String,
     },
-    /// A trace that another model wrote.
+    /// The trace was written by another model.
     #[error(
         "the trace has the fingerprint '{found}', but today's model writes '{today}' for these \
          rules and this world; another version wrote it, or it was edited: record it again"
     )]
     Fingerprint {
-        /// What the trace says.
+        /// The fingerprint in the trace.
         found: String,
-        /// What it would say if it were written now.
+        /// The fingerprint that the trace would have if it were written now.
         today: String,
     },
-    /// A lasso whose cycle does not lead back to where it began.
+    /// The cycle of a lasso does not lead back to where it began.
     #[error(
         "the trace says that it repeats after step {after}, but its last step leads elsewhere; \
          the file was cut off, or edited"
     )]
     OpenCycle {
-        /// Where the cycle begins.
+        /// The number of steps before the cycle begins.
         after: usize,
     },
     /// The model alone counts differently: the walk left something out.
@@ -136,13 +136,13 @@ pub enum Error {
          {transitions} in {states}; this is a mistake in the walk: please report it"
     )]
     Recount {
-        /// What the walk compared.
+        /// The number of transitions that the walk compared.
         walked: u64,
-        /// The model's states that it met.
+        /// The number of the model's states that the walk met.
         met: u64,
-        /// What the model alone has.
+        /// The number of transitions that the model alone has.
         transitions: u64,
-        /// The model's states.
+        /// The number of states that the model alone has.
         states: u64,
     },
 }

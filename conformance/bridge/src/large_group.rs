@@ -21,14 +21,14 @@ const LONG: Duration = Duration::from_secs(600);
 /// More messages than any protocol needs for that.
 const MOST: u64 = 1_000_000;
 
-/// What came of it.
+/// The result of starting a group as large as the program allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LargeGroup {
-    /// How many members the group has; 0 if the program refuses each of the sizes.
+    /// The number of members of the group; 0 if the program refuses each of the sizes.
     pub size: u16,
-    /// How many inputs its nodes have handled.
+    /// The number of inputs that its nodes have handled.
     pub inputs: u64,
-    /// What went wrong, if something did.
+    /// The fault that was found, if one was.
     pub wrong: Option<String>,
 }
 

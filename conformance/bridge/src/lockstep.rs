@@ -38,43 +38,45 @@ const BETWEEN_LOOKS: u32 = 1 << 10;
 /// as it has expanded: an execution that shows the mistake is worth more than a probe.
 const AFTER_A_PROBE: u32 = 1 << 14;
 
-/// What came out of a walk.
+/// The outcome of a walk.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What was compared.
+    /// The summary: what was compared.
     pub summary: Summary,
     /// The first difference, if there is one.
     pub divergence: Option<Box<Divergence>>,
-    /// What became of a group as large as the program allows, after a walk without a difference.
+    /// The result of a group as large as the program allows, after a walk without a difference.
     pub large_group: LargeGroup,
 }
 
-/// What a walk compared.
+/// The summary of a walk: what it compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Distinct pairs of a model state and the program's nodes.
+    /// The number of distinct pairs of a model state and the program's nodes.
     pub pairs: u64,
-    /// Distinct states of the model among them.
+    /// The number of distinct states of the model among them.
     pub states: u64,
-    /// Distinct program nodes among them.
+    /// The number of distinct program nodes among them.
     pub nodes: u64,
-    /// Transitions taken in both and compared.
+    /// The number of transitions taken in both and compared.
     pub transitions: u64,
-    /// Those of them that leave the boundary of the search; compared, and not followed.
+    /// The number of those transitions that leave the boundary of the search; compared, and not
+    /// followed.
     pub outside: u64,
-    /// The transitions by kind of action.
+    /// The number of transitions by kind of action.
     pub kinds: BTreeMap<&'static str, u64>,
-    /// What nodes were asked besides, that no execution of the world does to them.
+    /// The number of probes: what nodes were asked besides, that no execution of the world does to
+    /// them.
     pub probes: u64,
-    /// What was met of the specification.
+    /// The coverage: what was met of the specification.
     pub coverage: Coverage,
-    /// The nodes of which all that was asked.
+    /// The number of nodes of which all that was asked.
     pub probed: u64,
     /// The number of breadth-first levels.
     pub depth: usize,
-    /// How long it took.
+    /// The time that the walk took, in seconds.
     pub seconds: f64,
-    /// Why it ended before everything was compared and counted again, if it did.
+    /// The reason why the walk ended before everything was compared and counted again, if it did.
     pub cut_short: Option<Reason>,
     /// The transitions of distinct states of the model within the bounds.
     #[serde(skip)]
@@ -85,7 +87,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Transitions compared in a second.
+    /// Returns the number of transitions compared in a second.
     #[must_use]
     pub fn rate(&self) -> f64 {
         self.transitions as f64 / self.seconds.max(1e-9)

@@ -9,26 +9,26 @@ use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, T
 use std::hash::Hash;
 use std::time::Duration;
 
-/// What the program's nodes send to each other.
+/// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
-/// What a program node keeps through a crash.
+/// The state that a program node keeps through a crash.
 pub type Durable<M> = <<M as Mapping>::Program as Program>::Durable;
-/// What a program node waits for.
+/// The timer of a program node: what it waits for.
 pub type ProgramTimer<M> = <<M as Mapping>::Program as Program>::Timer;
-/// What happens to a program node.
+/// The input of a program node: what happens to it.
 pub type ProgramInput<M> = Input<ProgramMessage<M>>;
-/// What a program node puts out.
+/// The output of a program node.
 pub type ProgramOutput<M> = Output<Durable<M>, ProgramMessage<M>>;
 /// The volatile state of a process of the model.
 pub type Process<M> = <<M as Mapping>::Spec as Specification>::Process;
-/// What a process of the model keeps through a crash.
+/// The state that a process of the model keeps through a crash.
 pub type Stable<M> = <<M as Mapping>::Spec as Specification>::Stable;
-/// What the model's processes send to each other.
+/// The message that processes of the model send to each other.
 pub type SpecMessage<M> = <<M as Mapping>::Spec as Specification>::Message;
-/// What a process of the model waits for.
+/// The timer of a process of the model: what it waits for.
 pub type SpecTimer<M> = <<M as Mapping>::Spec as Specification>::Timer;
 
-/// How one protocol's program reads as its specification.
+/// A mapping: how one protocol's program reads as its specification.
 ///
 /// Every method is a plain translation; none of them decides anything. A mapping that is wrong
 /// makes the comparison fail, or, if it hides what differs, makes it worthless: keep it short
@@ -40,7 +40,7 @@ pub trait Mapping {
     /// A node of the program: [`Node`](bellwether::protocol::Node) with its core.
     type Program: Program;
 
-    /// What the core remembers beyond the [process](Mapping::process) that it stands for, its
+    /// The memory of a core beyond the [process](Mapping::process) that it stands for, its
     /// `status`, its armed timers and what is durable; `()` if nothing. Two nodes that agree in all
     /// of these are taken for one by the walk. If their cores differ, something is left out here,
     /// and that is a divergence. Times do not belong here: only differences of times matter to a
@@ -50,8 +50,8 @@ pub trait Mapping {
     /// The rules of the specification that the program implements.
     const RULES: Self::Spec;
 
-    /// A node that has not booted, with what it kept through its last crash. The highest members
-    /// are the [services](bellwether_engine::protocol::Services), if there are any.
+    /// Returns a node that has not booted, with what it kept through its last crash. The highest
+    /// members are the [services](bellwether_engine::protocol::Services), if there are any.
     ///
     /// # Errors
     /// If the program refuses the configuration.
@@ -62,19 +62,20 @@ pub trait Mapping {
         durable: Option<&Durable<Self>>,
     ) -> Result<Self::Program, Refusal>;
 
-    /// What happens to a fresh node, and when, before it is in the group that has long agreed,
-    /// beginning with [`Input::Boot`] at 0. What it puts out meanwhile is discarded.
+    /// Returns what happens to a fresh node, and when, before it is in the group that has long
+    /// agreed, beginning with [`Input::Boot`] at 0. What it puts out meanwhile is discarded.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<Self>)>;
 
-    /// The program's message for one of the model's; `None` if the program has no such message,
-    /// which then must never be sent under [`Mapping::RULES`].
+    /// Returns the program's message for one of the model's; `None` if the program has no such
+    /// message, which then must never be sent under [`Mapping::RULES`].
     fn to_program(&self, message: SpecMessage<Self>) -> Option<ProgramMessage<Self>>;
 
-    /// The model's message for one of the program's.
+    /// Returns the model's message for one of the program's.
     fn to_model(&self, message: ProgramMessage<Self>) -> SpecMessage<Self>;
 
-    /// The model's message for one that this node sends. To be given where the model's messages
-    /// say more of their sender than the program's, which says that once for each connection.
+    /// Returns the model's message for one that this node sends. To be given where the model's
+    /// messages say more of their sender than the program's, which says that once for each
+    /// connection.
     fn message_sent(
         &self,
         program: &Self::Program,
@@ -84,19 +85,19 @@ pub trait Mapping {
         self.to_model(message)
     }
 
-    /// Whether a message gets as far as this node's core: where it does not, the handshake has
-    /// refused the connection, and the specification must do nothing. To be given where the model's
-    /// messages say what the program's handshake compares.
+    /// Returns whether a message gets as far as this node's core: where it does not, the handshake
+    /// has refused the connection, and the specification must do nothing. To be given where the
+    /// model's messages say what the program's handshake compares.
     fn reaches(&self, program: &Self::Program, message: SpecMessage<Self>) -> bool {
         let _ = (program, message);
         true
     }
 
-    /// The model's timer for one of the program's.
+    /// Returns the model's timer for one of the program's.
     fn timer(&self, timer: ProgramTimer<Self>) -> SpecTimer<Self>;
 
-    /// How long the specification's `timer` takes by the configuration of this node; `None` if the
-    /// program has no such timer. It is compared with every arming, so it is read from the
+    /// Returns how long the specification's `timer` takes by the configuration of this node; `None`
+    /// if the program has no such timer. It is compared with every arming, so it is read from the
     /// [configuration](Mapping::program), never from the program. Two timers have the same period
     /// only where the specification gives them the same duration: otherwise one that takes the
     /// other's would not show.
@@ -105,65 +106,65 @@ pub trait Mapping {
     /// or that at which [another was](bellwether_engine::protocol::Effect::ArmSince).
     fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<Self>) -> Option<Duration>;
 
-    /// The timers that say whether a node may still do what it does, such as a lease. When the
-    /// program notices late that several deadlines have passed, nothing follows from the others
+    /// Returns the timers that say whether a node may still do what it does, such as a lease. When
+    /// the program notices late that several deadlines have passed, nothing follows from the others
     /// that such a one forbids, even if they were due before it: the specification, which has no
     /// clock, is asked for these first.
     fn checked_first(&self) -> &'static [SpecTimer<Self>] {
         &[]
     }
 
-    /// The node whose failure the specification's `timer` detects, where the program leaves that to
-    /// a failure detector outside the core: the timer is armed while the node is
+    /// Returns the node whose failure the specification's `timer` detects, where the program leaves
+    /// that to a failure detector outside the core: the timer is armed while the node is
     /// [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
     fn detects(&self, timer: SpecTimer<Self>) -> Option<NodeId> {
         let _ = timer;
         None
     }
 
-    /// What is asked of a node when the specification's `timer` expires, where that stands for a
-    /// person or a program that asks for something: [`Input::Request`]. The program has no such
-    /// timer. Whether something may be asked is the world's affair, and not compared; what follows
-    /// is. `None` for all others.
+    /// Returns what is asked of a node when the specification's `timer` expires, where that stands
+    /// for a person or a program that asks for something: [`Input::Request`]. The program has no
+    /// such timer. Whether something may be asked is the world's affair, and not compared; what
+    /// follows is. `None` for all others.
     fn asks(&self, timer: SpecTimer<Self>) -> Option<Request> {
         let _ = timer;
         None
     }
 
-    /// The state that a node stands for; the default if it has not booted.
+    /// Returns the state that a node stands for; the default if it has not booted.
     fn process(&self, program: &Self::Program) -> Process<Self>;
 
-    /// The stable state that durable data stands for. It must lose nothing of it.
+    /// Returns the stable state that durable data stands for. It must lose nothing of it.
     fn stable(&self, durable: &Durable<Self>) -> Stable<Self>;
 
-    /// The node's [`Mapping::Memory`].
+    /// Returns the node's [`Mapping::Memory`].
     fn memory(&self, program: &Self::Program) -> Self::Memory;
 
-    /// The fields of what the program [remembers](Program::remembers) in which two nodes may differ
-    /// that read as one process, each with the reason why nothing depends on it. What something
-    /// does depend on belongs into the [memory](Mapping::memory).
+    /// Returns the fields of what the program [remembers](Program::remembers) in which two nodes
+    /// may differ that read as one process, each with the reason why nothing depends on it. What
+    /// something does depend on belongs into the [memory](Mapping::memory).
     fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// Every message that the specification knows, for probing.
+    /// Returns every message that the specification knows, for probing.
     fn messages(&self) -> Vec<SpecMessage<Self>>;
 
-    /// Every message that the specification knows in a group of `nodes`, for probing. To be given
-    /// where messages name members: a program refuses one that names another node.
+    /// Returns every message that the specification knows in a group of `nodes`, for probing. To be
+    /// given where messages name members: a program refuses one that names another node.
     fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
         let _ = nodes;
         self.messages()
     }
 
-    /// What no comparison meets, with the reason: `timer`, `message` or `rule`, and its name. To be
-    /// given for what no world leads to by these [rules](Mapping::RULES); everything else must be
-    /// [met](crate::coverage).
+    /// Returns what no comparison meets, with the reason: `timer`, `message` or `rule`, and its
+    /// name. To be given for what no world leads to by these [rules](Mapping::RULES); everything
+    /// else must be [met](crate::coverage).
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// Messages that can arrive and that no correct node sends: they name nodes that are no
+    /// Returns messages that can arrive and that no correct node sends: they name nodes that are no
     /// members, or numbers that no small world has. To be given where messages have such fields.
     fn invalid_messages(
         &self,
@@ -173,17 +174,17 @@ pub trait Mapping {
         Vec::new()
     }
 
-    /// The name of the [reason](bellwether::protocol::Reason) that the program must give if its
-    /// belief changes in this step; `None` if it never changes in such a step. A specification has
-    /// no reasons, so this is a plain table of what leads to what.
+    /// Returns the name of the [reason](bellwether::protocol::Reason) that the program must give if
+    /// its belief changes in this step; `None` if it never changes in such a step. A specification
+    /// has no reasons, so this is a plain table of what leads to what.
     fn reason(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
 
-    /// The name of the reason for which the program must tell that it ignores the message that
-    /// arrives in this step; `None` if it must not. Whether a message comes from the node itself or
-    /// from no member is compared for every program, and is not asked here.
+    /// Returns the name of the reason for which the program must tell that it ignores the message
+    /// that arrives in this step; `None` if it must not. Whether a message comes from the node
+    /// itself or from no member is compared for every program, and is not asked here.
     fn ignores(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
 
-    /// The names of the specification's rules that decide what follows from something, for
+    /// Returns the names of the specification's rules that decide what follows from something, for
     /// reports; as they stand in the rules' JSON.
     fn rules(&self, happening: &SpecEvent<Self::Spec>) -> &'static [&'static str] {
         let _ = happening;
@@ -191,51 +192,51 @@ pub trait Mapping {
     }
 }
 
-/// Something that happens to one process of the model, and so to one node of the program.
+/// An event of one process of the model, and so of one node of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpecEvent<P: Specification> {
-    /// It starts, for the first time or again.
+    /// The process starts, for the first time or again.
     Boot,
     /// A message arrives.
     Receive {
-        /// Who sent it.
+        /// The process that sent the message.
         from: Id,
-        /// What was sent.
+        /// The message that was sent.
         message: P::Message,
     },
     /// A timer expires.
     Expire(P::Timer),
-    /// It stops, and loses what is not durable.
+    /// The process stops, and loses what is not durable.
     Crash,
 }
 
-/// What must follow from a message that no correct node sends.
+/// The reaction that must follow from a message that no correct node sends.
 #[derive(Clone, Copy, Debug)]
 pub enum OnInvalid<P: Specification> {
-    /// It is ignored, for the reason with this name.
+    /// The message is ignored, for the reason with this name.
     Ignored(&'static str),
-    /// The same as from this message.
+    /// The node does the same as on this message.
     Like(P::Message),
 }
 
 /// One step of one process of the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a, P: Specification> {
-    /// The process.
+    /// The id of the process.
     pub id: Id,
-    /// How many processes there are, services among them.
+    /// The number of processes, services among them.
     pub nodes: usize,
-    /// What the process was.
+    /// The process before the step.
     pub before: &'a P::Process,
-    /// What it had on stable storage.
+    /// The stable storage of the process before the step.
     pub stable: &'a P::Stable,
-    /// What happened to it.
+    /// The event that the process handled.
     pub happening: SpecEvent<P>,
-    /// What it became.
+    /// The process after the step.
     pub after: &'a P::Process,
 }
 
-/// The program's id of a process.
+/// Returns the program's id of a process.
 #[must_use]
 pub fn node_id(id: Id) -> NodeId {
     match NodeId::new(u16::from(id.number())) {
@@ -244,8 +245,8 @@ pub fn node_id(id: Id) -> NodeId {
     }
 }
 
-/// The process with this id of the program; `None` if no world has it that programs are compared
-/// with.
+/// Returns the process with this id of the program; `None` if no world has it that programs are
+/// compared with.
 #[must_use]
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;

@@ -57,28 +57,28 @@ const APART: Duration = Duration::from_micros(200);
 
 /// The group that the nodes form, and how they read as processes.
 pub struct Group<'a, M: Mapping> {
-    /// The mapping.
+    /// The mapping of the protocol.
     pub mapping: &'a M,
     /// The members, as the program knows them; services are the highest.
     pub members: Members,
-    /// How many there are, with services.
+    /// The number of members, with services.
     pub size: usize,
     /// The [periods](Mapping::period) of each node's timers, in the specification's order.
     pub(crate) periods: Vec<[Option<Duration>; MAX_TIMERS]>,
 }
 
-/// What a node stands for in the model, and what it tells of itself.
+/// The view of a node: what it stands for in the model, and what it tells of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeView<P: Specification> {
-    /// Whether it has booted.
+    /// Whether the node has booted.
     pub up: bool,
-    /// The role that it tells.
+    /// The role that the node tells.
     pub role: Role,
-    /// The leader that it tells.
+    /// The leader that the node tells.
     pub leader: Option<NodeId>,
-    /// The process that it stands for.
+    /// The process that the node stands for.
     pub process: P::Process,
-    /// What it has on stable storage.
+    /// The stable storage of that process.
     pub stable: P::Stable,
     /// The timers that are armed.
     pub timers: Timers,
@@ -99,8 +99,8 @@ fn order(deadlines: &Deadlines) -> [u8; MAX_TIMERS] {
     due.map(|(_, at)| at)
 }
 
-/// Two nodes with the same key behave alike: its face, the order in which its timers are due, and
-/// what it remembers besides.
+/// The key of a node: its id, its view, the order in which its timers are due, and what it
+/// remembers besides. Two nodes with the same key behave alike.
 pub type Key<M> = (Id, NodeView<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
 
 /// One node of the program.
@@ -130,7 +130,8 @@ impl<M: Mapping> Clone for Node<M> {
 }
 
 impl<'a, M: Mapping> Group<'a, M> {
-    /// The processes 1 to `nodes`, and the services that they use, as nodes of the program.
+    /// Returns the group of the processes 1 to `nodes`, and the services that they use, as nodes of
+    /// the program.
     ///
     /// # Errors
     /// If the program has no group of that size, or if the mapping gives a timer no period, or the
@@ -145,7 +146,7 @@ impl<'a, M: Mapping> Group<'a, M> {
         Ok(Group { mapping, members, size, periods })
     }
 
-    /// A node that has not booted.
+    /// Returns a node that has not booted.
     ///
     /// # Errors
     /// If the program refuses the configuration.
@@ -243,7 +244,7 @@ impl<M: Mapping> Node<M> {
         group.mapping.message_sent(&self.core, message)
     }
 
-    /// What tells this node from others.
+    /// Returns what tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
         (self.id, self.view, order(&self.deadlines), group.mapping.memory(&self.core))
     }
@@ -391,7 +392,7 @@ impl<M: Mapping> Node<M> {
         Ok(next)
     }
 
-    /// The process that the node stands for.
+    /// Returns the process that the node stands for.
     pub fn process(&self) -> &Process<M> {
         &self.view.process
     }

@@ -24,7 +24,7 @@ pub struct Pair<'a, M: Mapping> {
 }
 
 impl<'a, M: Mapping> Pair<'a, M> {
-    /// Both at the beginning of `world`. The inner error is a difference there already.
+    /// Returns both at the beginning of `world`. The inner error is a difference there already.
     ///
     /// # Errors
     /// If the program does not implement the world's rules, or refuses its configuration.
@@ -38,17 +38,17 @@ impl<'a, M: Mapping> Pair<'a, M> {
         })
     }
 
-    /// The model's state.
+    /// Returns the model's state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// What has happened so far.
+    /// Returns the actions that have happened so far.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// Both take the step; `action` must be enabled.
+    /// Takes the step in both; `action` must be enabled.
     ///
     /// # Errors
     /// The difference between what they did.

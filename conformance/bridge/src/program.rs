@@ -6,12 +6,12 @@
 use bellwether::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
 use std::fmt::Debug;
 
-/// Why a program cannot be configured.
+/// The reason why a program cannot be configured.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
-/// What can be compared with another of its kind, and shown.
+/// A memory that can be compared with another of its kind, and shown.
 pub trait Remembered: Debug {
-    /// Whether both are the same.
+    /// Returns whether both memories are the same.
     fn is_same_as(&self, other: &Self) -> bool;
 }
 
@@ -25,33 +25,34 @@ impl<T: PartialEq + Debug> Remembered for T {
 pub trait Program: Clone {
     /// The name of the protocol.
     const NAME: &'static str;
-    /// What it keeps through a crash.
+    /// The state that a node keeps through a crash.
     type Durable: Clone + Debug + PartialEq;
-    /// What nodes send to each other.
+    /// The message that nodes send to each other.
     type Message: Copy + Debug;
-    /// What a node waits for.
+    /// The timer of a node: what it waits for.
     type Timer: Copy;
 
-    /// See [`Node::handle`].
+    /// Handles an input: see [`Node::handle`].
     fn handle(&mut self, now: Time, input: Input<Self::Message>);
 
-    /// See [`Node::poll`].
+    /// Returns the next output: see [`Node::poll`].
     fn poll(&mut self) -> Option<Output<Self::Durable, Self::Message>>;
 
-    /// See [`Node::status`].
+    /// Returns the role and the leader of the node: see [`Node::status`].
     fn status(&self) -> Status;
 
-    /// All that it remembers between two inputs but its timers: the [core](Node::core) of a node.
-    /// Two nodes that read as one process of the model must remember the same.
+    /// Returns all that the node remembers between two inputs but its timers: the
+    /// [core](Node::core) of a node. Two nodes that read as one process of the model must remember
+    /// the same.
     fn remembers(&self) -> impl Remembered;
 
-    /// See [`Node::armed`].
+    /// Returns the armed timers, each with its deadline: see [`Node::armed`].
     fn armed(&self) -> impl Iterator<Item = (Self::Timer, Time)>;
 
-    /// See [`Node::bring_forward`].
+    /// Brings the deadline of an armed timer forward: see [`Node::bring_forward`].
     fn bring_forward(&mut self, timer: Self::Timer, deadline: Time);
 
-    /// See [`Node::watched`].
+    /// Returns the nodes that the node watches: see [`Node::watched`].
     fn watched(&self) -> impl Iterator<Item = NodeId> {
         std::iter::empty()
     }

@@ -14,14 +14,14 @@ use serde::Serialize;
 
 /// A mapping whose type is forgotten, as the command line knows it.
 pub trait AnyMapping: Sync {
-    /// The name of the protocol.
+    /// Returns the name of the protocol.
     fn name(&self) -> &'static str;
 
-    /// The protocol, and the rules that its program implements.
+    /// Returns the protocol, and the rules that its program implements.
     fn description(&self) -> Description;
 
-    /// See [`lockstep`]: walks the world of these rules in `scenario`,
-    /// and counts it with the model alone.
+    /// Walks the world of these rules in `scenario` and counts it with the model alone: see
+    /// [`lockstep`].
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -32,23 +32,23 @@ pub trait AnyMapping: Sync {
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome>;
 
-    /// See [`replay`].
+    /// Drives the program through a trace: see [`replay`].
     ///
     /// # Errors
     /// If nothing can be compared.
     fn replay(&self, trace: &Trace) -> Result<Replayed, Error>;
 }
 
-/// A protocol, and the rules that its program implements.
+/// The description of a protocol, and of the rules that its program implements.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     /// The name of the protocol.
     pub protocol: &'static str,
-    /// What it is.
+    /// The summary of the protocol.
     pub summary: &'static str,
-    /// What the rules are called.
+    /// The name of the variant of the rules.
     pub variant: String,
-    /// The rules.
+    /// The rules, as JSON.
     pub rules: serde_json::Value,
 }
 
@@ -91,7 +91,7 @@ impl<M: Mapping + Sync> AnyMapping for M {
 pub struct Mappings(pub &'static [&'static dyn AnyMapping]);
 
 impl Mappings {
-    /// The names of the protocols that have a mapping, each once.
+    /// Returns the names of the protocols that have a mapping, each once.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.0.iter().map(|mapping| mapping.name()).collect();
@@ -99,8 +99,8 @@ impl Mappings {
         names
     }
 
-    /// The mapping of the protocol called `name`, or of the first if none is named; and of several,
-    /// that to the rules of this variant, or the first.
+    /// Returns the mapping of the protocol called `name`, or of the first if none is named; and of
+    /// several, that to the rules of this variant, or the first.
     ///
     /// # Errors
     /// [`Error::Protocol`] or [`Error::NoVariant`] if there is none.

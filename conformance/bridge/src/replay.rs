@@ -8,15 +8,16 @@ use bellwether_engine::trace::Trace;
 use bellwether_engine::world::Action;
 use serde::Serialize;
 
-/// How often the cycle of a lasso is taken: what is left behind by one round shows in the next.
+/// The number of times that the cycle of a lasso is taken: what is left behind by one round shows
+/// in the next.
 pub const ROUNDS: usize = 3;
 
-/// What came of replaying a trace.
+/// The result of replaying a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Replayed {
-    /// The steps that were compared, those of the cycle as often as they were taken.
+    /// The number of steps that were compared, those of the cycle as often as they were taken.
     pub steps: usize,
-    /// How often the cycle was taken; 0 if the trace has none.
+    /// The number of times that the cycle was taken; 0 if the trace has none.
     pub rounds: usize,
     /// The first difference, if there is one.
     pub divergence: Option<Box<Divergence>>,

@@ -25,8 +25,8 @@ use beliefs::{
 /// A property of the worlds of one protocol.
 pub type Property = temporal::Property<Condition>;
 
-/// Every property that any world can be asked for, in the order in which they are reported; at the
-/// end those that only this protocol can.
+/// Returns every property that any world can be asked for, in the order in which they are reported;
+/// at the end those that only this protocol can.
 #[must_use]
 pub fn all<P: Protocol>() -> Vec<Property> {
     let own = P::PROPERTIES.iter().map(|own| own.map(Condition::own::<P>));
@@ -164,7 +164,7 @@ fn reachability() -> Vec<Property> {
     }]
 }
 
-/// The properties that only a timed world can be asked for, in the order in which they are
+/// Returns the properties that only a timed world can be asked for, in the order in which they are
 /// reported, after [all] others.
 #[must_use]
 pub fn timed() -> Vec<Property> {
@@ -202,20 +202,21 @@ pub fn timed() -> Vec<Property> {
     ]
 }
 
-/// The premise of what is asked of quiescent states.
+/// The name of the premise of what is asked of quiescent states.
 pub const QUIESCENT: &str = "quiescent";
 
-/// The property that says whether time-outs are as long as perfect timing assumes.
+/// The name of the property that says whether time-outs are as long as perfect timing assumes.
 pub const TIMEOUTS_ACCURATE: &str = "timeouts-accurate";
 
-/// The property that says the same of what is repeated. Where both hold, every execution is one
-/// that perfect timing has too, its ticks left out.
+/// The name of the property that says the same of what is repeated. Where both hold, every
+/// execution is one that perfect timing has too, its ticks left out.
 pub const PERIODS_ACCURATE: &str = "periods-accurate";
 
-/// The property that bounds liveness.
+/// The name of the property that bounds liveness.
 pub const AGREED_WITHIN: &str = "agreed-within";
 
-/// The properties of these names; if none is named, the usual ones that make sense in `world`.
+/// Returns the properties of these names; if none is named, the usual ones that make sense in
+/// `world`.
 ///
 /// # Errors
 /// The first name that no property has, or that asks for something that the world does not have.
@@ -268,40 +269,40 @@ fn answerable(world: &World, name: &'static str) -> Result<(), PropertyError> {
     }
 }
 
-/// A property was asked for that does not exist, or not in this world.
+/// The reason why a property cannot be asked: it does not exist, or not in this world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PropertyError {
-    /// No property of that name.
+    /// No property has that name.
     #[error("there is no property '{name}'; {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What was probably meant, and what there is.
+        /// The name that was probably meant, and those that there are, in words.
         known: String,
     },
-    /// Only a timed world has it.
+    /// Only a timed world has the property.
     #[error(
         "property '{name}' speaks of ticks, and only a timed world has them; add --timing timed"
     )]
     Untimed {
-        /// The property.
+        /// The name of the property.
         name: &'static str,
     },
-    /// It says nothing of what there is in the end.
+    /// The property says nothing of what there is in the end.
     #[error(
         "--until {name}: the property is not of the form ◇□ P, so nothing can be counted until it \
          holds; there are: {known}"
     )]
     NotInTheEnd {
-        /// The property.
+        /// The name of the property.
         name: &'static str,
-        /// What there is instead.
+        /// The names of the properties that do, in words.
         known: String,
     },
-    /// The bound is missing.
+    /// The bound that the property needs is missing.
     #[error("property '{name}' has to know within how many ticks; give --within TICKS")]
     NoBound {
-        /// The property.
+        /// The name of the property.
         name: &'static str,
     },
 }

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 /// No calm election takes so many steps.
 const TOO_LONG: usize = 100_000;
 
-/// Which processes notice that something is wrong, all at the same moment.
+/// The starters of an election: which processes notice that something is wrong, all at the same
+/// moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Starters {
@@ -26,21 +27,21 @@ pub enum Starters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// The lowest that is up.
+    /// The lowest process that is up.
     Lowest,
-    /// The highest that is up.
+    /// The highest process that is up.
     Highest,
     /// Every process that is up.
     All,
-    /// Each that is up, in an execution of its own: the costs are summed.
+    /// Each process that is up, in an execution of its own: the costs are summed.
     Each,
-    /// Each pair of those that are up, in an execution of its own: the costs are summed.
+    /// Each pair of processes that are up, in an execution of its own: the costs are summed.
     Pairs,
-    /// Each three of those that are up, in an execution of its own: the costs are summed.
+    /// Each triple of processes that are up, in an execution of its own: the costs are summed.
     Triples,
-    /// The lowest crashes and recovers, and no other process has to notice.
+    /// The lowest process crashes and recovers, and no other process has to notice.
     Restarted,
-    /// The highest crashes, and recovers when the others have elected another.
+    /// The highest process crashes, and recovers when the others have elected another.
     Returned,
     /// No process has to notice: all have just started.
     None,
@@ -58,16 +59,16 @@ enum Begins<'a> {
     Returned(Id),
 }
 
-/// What one round costs, and the execution if it is one.
+/// The cost of one round, and the execution if it is one.
 pub struct Round {
-    /// How many of what is counted.
+    /// The number of what is counted.
     pub count: u64,
-    /// What happens; nothing if it was more than one execution.
+    /// The actions of the execution; none if it was more than one.
     pub actions: Vec<Action>,
 }
 
-/// How many of `metric` the elections cost that `starters` start, when the `crashed` highest
-/// processes are down.
+/// Returns how many of `metric` the elections cost that `starters` start, when the `crashed`
+/// highest processes are down.
 ///
 /// # Errors
 /// If nothing of that name is counted, or the election cannot happen so.

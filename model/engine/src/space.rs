@@ -3,35 +3,36 @@
 
 use std::any::Any;
 
-/// All bits set: no state, but a step beyond the bounds of the search.
+/// The word of a step beyond the bounds of the search: all bits set, which no state has.
 pub const OUTSIDE_WORD: u64 = u64::MAX;
 
-/// What is known of a state: bit 0 is [`STUTTERS`], the others are the space's own.
+/// The answers on a state: bit 0 is [`STUTTERS`], the others are the space's own.
 pub type Answers = u32;
 
 /// The bit of the answers that says that nothing fair is enabled in a state, so that staying there
 /// for ever is fair.
 pub const STUTTERS: Answers = 1;
 
-/// How a state was reached, in four bits, as far as that says what need not be looked at after it:
-/// see [`Space::expand_after`].
+/// The way in which a state was reached, in four bits, as far as that says what need not be looked
+/// at after it: see [`Space::expand_after`].
 pub type Last = u8;
 
-/// Nothing is known of how a state was reached.
+/// The way of a state of which nothing is known.
 pub const NO_LAST: Last = 0;
 
-/// Something was met of which the space does not know what follows.
+/// The error that something was met of which the space does not know what follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unlearned;
 
-/// How fair an action is.
+/// The fairness of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fairness {
-    /// Nothing: it is a fault, and may stay away for ever.
+    /// The action is not fair: it is a fault, and may stay away for ever.
     None,
-    /// If it stays enabled from some moment on, it happens again and again.
+    /// The action is weakly fair: if it stays enabled from some moment on, it happens again and
+    /// again.
     Weak,
-    /// If it is enabled again and again, it happens again and again.
+    /// The action is strongly fair: if it is enabled again and again, it happens again and again.
     Strong,
 }
 
@@ -40,7 +41,7 @@ pub enum Fairness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ActionId(pub u32);
 
-/// What one thread needs to expand states; each space knows what.
+/// The memory that one thread needs to expand states; each space knows what.
 pub type Scratch = Box<dyn Any + Send + Sync>;
 
 /// A transition system whose states are a few machine words.
@@ -53,17 +54,17 @@ pub type Scratch = Box<dyn Any + Send + Sync>;
 /// States go in and out as slices, one after the other, so that the search is compiled once
 /// and not for every space.
 pub trait Space: Send + Sync {
-    /// How many words a state needs at present.
+    /// Returns the number of words that a state needs at present.
     fn words(&self) -> usize;
 
-    /// How many bits of each word states use at present, from the lowest.
+    /// Returns the number of bits of each word that states use at present, from the lowest.
     fn bits(&self) -> Vec<u32>;
 
-    /// What one thread needs.
+    /// Returns what one thread needs to expand states.
     fn scratch(&self) -> Scratch;
 
-    /// The initial states, each in `width` words, in an order that is always the same. `width` is
-    /// at least [`words`](Space::words).
+    /// Returns the initial states, each in `width` words, in an order that is always the same.
+    /// `width` is at least [`words`](Space::words).
     fn initial(&self, width: usize) -> Vec<u64>;
 
     /// Appends the states that follow `from` to `next`, each in as many words, one for each action
@@ -79,10 +80,11 @@ pub trait Space: Send + Sync {
         next: &mut Vec<u64>,
     ) -> Result<Answers, Unlearned>;
 
-    /// The same, but for steps of which it is certain that they lead to states that also follow
-    /// from others of the same or an earlier level. `last` is how `from` was reached; how each
-    /// state is reached that follows is appended to `lasts`, and of two ways the larger one leaves
-    /// out more. Besides the answers, how many steps were left out.
+    /// Appends the states that follow as [`expand`](Space::expand) does, but for steps of which it
+    /// is certain that they lead to states that also follow from others of the same or an earlier
+    /// level. `last` is how `from` was reached; how each state is reached that follows is appended
+    /// to `lasts`, and of two ways the larger one leaves out more. Besides the answers, it returns
+    /// how many steps were left out.
     ///
     /// # Errors
     /// As [`expand`](Space::expand).
@@ -98,10 +100,11 @@ pub trait Space: Send + Sync {
     /// Learns what follows `from`. States look as they did before.
     fn learn(&mut self, from: &[u64]);
 
-    /// Whether something was learned for which the words of a state have no room.
+    /// Returns whether something was learned for which the words of a state have no room.
     fn outgrown(&self) -> bool;
 
-    /// How many bits states need at least, all words but the last one being whole.
+    /// Returns the number of bits that states need at least, all words but the last one being
+    /// whole.
     fn least_bits(&self) -> u32;
 
     /// Makes room for everything that was learned, and for more if that fits in so many bits.
@@ -118,26 +121,26 @@ pub trait Space: Send + Sync {
     /// the same. That of a step beyond the bounds means nothing.
     fn digest(&self, states: &[u64], width: usize, to: &mut Vec<u64>);
 
-    /// The actions that are enabled in `state`, in the order in which it is expanded.
+    /// Returns the actions that are enabled in `state`, in the order in which it is expanded.
     fn actions(&self, state: &[u64]) -> Vec<ActionId>;
 
-    /// How fair an action is.
+    /// Returns how fair an action is.
     fn fairness(&self, action: ActionId) -> Fairness;
 
-    /// Whether this action may be enabled before and after a step that
+    /// Returns whether this action may be enabled before and after a step that
     /// [interrupts](Space::interrupted) it.
     fn interruptible(&self, action: ActionId) -> bool;
 
-    /// The actions that the one at this position of those enabled in `state` interrupts: what is
-    /// enabled before it is not what is enabled after it, though both are called the same.
+    /// Returns the actions that the one at this position of those enabled in `state` interrupts:
+    /// what is enabled before it is not what is enabled after it, though both are called the same.
     fn interrupted(&self, state: &[u64], position: usize) -> Vec<ActionId>;
 
-    /// Whether some action may be strongly fair.
+    /// Returns whether some action may be strongly fair.
     fn has_strong(&self) -> bool;
 
-    /// Which bounds steps exceeded of the states that were expanded, one bit each.
+    /// Returns the bounds that steps of the expanded states exceeded, one bit each.
     fn left_bounds(&self) -> u32;
 
-    /// These have been exceeded, of states that another space has expanded.
+    /// Notes that steps of states that another space has expanded exceeded these bounds.
     fn leave_bounds(&self, bounds: u32);
 }

@@ -2,42 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is claimed of all executions, with conditions of type `C` on states.
+/// A claim on all executions, with conditions of type `C` on states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temporal<C> {
-    /// □ C: in every reachable state.
+    /// The claim □ C: the condition holds in every reachable state.
     Always(C),
-    /// C can come to hold: in some reachable state.
+    /// The claim that C can come to hold: it does in some reachable state.
     Reachable(C),
-    /// In every fair execution.
+    /// The claim on every fair execution.
     Liveness(Liveness<C>),
 }
 
 /// A named temporal formula, with conditions of type `C` on states.
 #[derive(Clone, Copy, Debug)]
 pub struct Property<C> {
-    /// The name on the command line.
+    /// The name of the property on the command line.
     pub name: &'static str,
-    /// The formula.
+    /// The formula of the property.
     pub formula: &'static str,
     /// The formula in a sentence, with its source.
     pub meaning: &'static str,
-    /// Whether it is checked when no property is named.
+    /// Whether the property is checked when none is named.
     pub by_default: bool,
-    /// Where the formula is an implication, its left side with its name: if no state satisfies it,
-    /// the property says nothing.
+    /// The left side of the formula with its name, where the formula is an implication: if no state
+    /// satisfies it, the property says nothing.
     pub premise: Option<(&'static str, C)>,
     /// The formula: temporal operators around what is asked of one state.
     pub temporal: Temporal<C>,
 }
 
 impl<C> Property<C> {
-    /// Of which kind the formula is.
+    /// Returns the kind of the formula.
     pub fn kind(&self) -> Kind {
         self.temporal.kind()
     }
 
-    /// The same property with other conditions.
+    /// Returns the same property with other conditions.
     pub fn map<D>(self, mut to: impl FnMut(C) -> D) -> Property<D> {
         let Property { name, formula, meaning, by_default, premise, temporal } = self;
         let premise = premise.map(|(name, condition)| (name, to(condition)));
@@ -45,21 +45,21 @@ impl<C> Property<C> {
     }
 }
 
-/// What is claimed of every fair execution.
+/// A claim on every fair execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness<C> {
-    /// ◇ C: at some moment.
+    /// The claim ◇ C: the condition holds at some moment.
     Eventually(C),
-    /// ◇□ C: from some moment on for ever.
+    /// The claim ◇□ C: the condition holds from some moment on for ever.
     EventuallyAlways(C),
-    /// □◇ C: again and again.
+    /// The claim □◇ C: the condition holds again and again.
     AlwaysEventually(C),
-    /// P ⇝ Q, which is □ (P ⇒ ◇ Q): whenever P holds, Q does then or later.
+    /// The claim P ⇝ Q, which is □ (P ⇒ ◇ Q): whenever P holds, Q does then or later.
     LeadsTo(C, C),
 }
 
 impl<C> Temporal<C> {
-    /// The same claim with other conditions.
+    /// Returns the same claim with other conditions.
     pub fn map<D>(self, mut to: impl FnMut(C) -> D) -> Temporal<D> {
         match self {
             Temporal::Always(c) => Temporal::Always(to(c)),
@@ -68,7 +68,7 @@ impl<C> Temporal<C> {
         }
     }
 
-    /// Of which kind it is.
+    /// Returns the kind of the claim.
     pub fn kind(&self) -> Kind {
         match self {
             Temporal::Always(_) => Kind::Safety,
@@ -79,7 +79,7 @@ impl<C> Temporal<C> {
 }
 
 impl<C> Liveness<C> {
-    /// The same formula with other conditions.
+    /// Returns the same formula with other conditions.
     pub fn map<D>(self, mut to: impl FnMut(C) -> D) -> Liveness<D> {
         match self {
             Liveness::Eventually(c) => Liveness::Eventually(to(c)),
@@ -94,10 +94,10 @@ impl<C> Liveness<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Of every reachable state.
+    /// The claim is on every reachable state.
     Safety,
-    /// Of every fair execution.
+    /// The claim is on every fair execution.
     Liveness,
-    /// Of some reachable state.
+    /// The claim is on some reachable state.
     Reachability,
 }

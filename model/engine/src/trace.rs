@@ -25,9 +25,9 @@ pub const FORMAT: &str = "bellwether-trace/1";
 /// An execution: a path from the initial state, and the cycle it enters if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// What the trace is of.
+    /// The header: what the trace is of.
     pub header: Header,
-    /// What happened, in order.
+    /// The steps: what happened, in order.
     pub steps: Vec<Step>,
 }
 
@@ -35,40 +35,42 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// The format of the trace: [`FORMAT`].
     pub format: String,
-    /// The model that wrote it: a hash over its version, the protocol, its rules and the scenario.
+    /// The fingerprint of the model that wrote the trace: a hash over its version, the protocol,
+    /// its rules and the scenario.
     pub fingerprint: String,
-    /// The protocol.
+    /// The name of the protocol.
     pub protocol: String,
     /// The variant, with the rules that were replaced in it.
     pub variant: String,
-    /// The rules.
+    /// The rules of the protocol, as JSON.
     pub rules: serde_json::Value,
-    /// The surrounding.
+    /// The scenario: what surrounds the processes.
     pub world: Scenario,
-    /// What the execution shows, if it is a counterexample or an example.
+    /// The claim that the execution shows, if it is a counterexample or an example.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shows: Option<Shows>,
-    /// What every process believes at the beginning, by id.
+    /// The state of every process at the beginning, by id.
     pub initial: BTreeMap<u8, Lifeline>,
-    /// What is in flight at the beginning.
+    /// The messages in flight at the beginning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<Sent>,
 }
 
-/// What an execution shows.
+/// The claim that an execution shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shows {
-    /// The property's name.
+    /// The name of the property.
     pub property: String,
-    /// Its formula.
+    /// The formula of the property.
     pub formula: String,
-    /// Its kind: a counterexample for safety and liveness, an example for reachability.
+    /// The kind of the property: a counterexample for safety and liveness, an example for
+    /// reachability.
     pub kind: Kind,
-    /// For liveness: the number of steps before the cycle. The steps after them repeat for ever;
-    /// if there are none, nothing happens any more.
+    /// The number of steps before the cycle, for liveness. The steps after them repeat for ever; if
+    /// there are none, nothing happens any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle_after: Option<usize>,
 }
@@ -77,31 +79,31 @@ pub struct Shows {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Its number, from 1.
+    /// The number of the step, from 1.
     pub seq: usize,
     /// The process that acted, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Id>,
-    /// How often that process has started before.
+    /// The number of times that this process has started before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incarnation: Option<u32>,
-    /// What happened.
+    /// The event: what happened.
     pub event: Event,
-    /// What the process sent because of it.
+    /// The messages that the process sent because of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sent: Vec<Sent>,
-    /// The timers it armed.
+    /// The timers that the process armed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub armed: Vec<String>,
-    /// The timers it cancelled.
+    /// The timers that the process cancelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cancelled: Vec<String>,
-    /// What the processes that changed believe afterwards, by id.
+    /// The states afterwards of the processes that changed, by id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<u8, Lifeline>,
 }
 
-/// What happened in a step.
+/// The event of a step: what happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Event {
@@ -109,9 +111,9 @@ pub enum Event {
     Deliver(Flight),
     /// A timer expired.
     Expire {
-        /// Which timer.
+        /// The timer that expired.
         timer: serde_json::Value,
-        /// Whether what it waited for could still have come.
+        /// Whether what the timer waited for could still have come.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         early: bool,
     },
@@ -145,13 +147,13 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flight {
-    /// The id it was given when it was sent.
+    /// The id that the message was given when it was sent.
     pub id: u32,
-    /// The sender.
+    /// The process that sent the message.
     pub from: Id,
-    /// The receiver.
+    /// The process that the message was sent to.
     pub to: Id,
-    /// What was sent.
+    /// The message that was sent, as JSON.
     pub message: serde_json::Value,
 }
 
@@ -159,39 +161,39 @@ pub struct Flight {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sent {
-    /// The message.
+    /// The message with its sender and receiver.
     #[serde(flatten)]
     pub flight: Flight,
-    /// What became of it at once, if it is not in flight.
+    /// The fate of the message at once, if it is not in flight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fate: Option<Fate>,
 }
 
-/// Why a message that was sent is not in flight of its own.
+/// The reason why a message that was sent is not in flight of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// The link is cut.
     Cut,
-    /// It merged with an identical one in flight, whose id it has.
+    /// The message merged with an identical one in flight, whose id it has.
     Merged,
 }
 
-/// What one process is at one moment.
+/// The state of one process at one moment, as traces tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lifeline {
-    /// Whether it is up.
+    /// Whether the process is up.
     pub up: bool,
-    /// Whether it is paused.
+    /// Whether the process is paused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
-    /// Its role; of a process that is down, "down".
+    /// The role of the process; of a process that is down, "down".
     pub role: String,
-    /// Its leader, if it has one: itself if it leads.
+    /// The leader of the process, if it has one: itself if it leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<Id>,
-    /// The timers it has armed.
+    /// The timers that the process has armed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<String>,
 }
@@ -200,8 +202,8 @@ pub struct Lifeline {
 pub(crate) const DOWN: &str = "down";
 
 impl Lifeline {
-    /// What the process, whose own id is `id`, believes of the leadership; a process that is down
-    /// believes nothing.
+    /// Returns what the process, whose own id is `id`, believes of the leadership; a process that
+    /// is down believes nothing.
     #[must_use]
     pub fn belief(&self, id: u8) -> Belief {
         match self.leader.filter(|_| self.up) {
@@ -211,7 +213,7 @@ impl Lifeline {
         }
     }
 
-    /// What process `id` is in `state`.
+    /// Returns what process `id` is in `state`.
     #[must_use]
     pub fn of(state: &State, id: Id) -> Lifeline {
         let up = state.up(id);

@@ -24,66 +24,70 @@ use std::time::Instant;
 /// How many states of a world are searched before more of it is.
 const FIRST_PART: u64 = 1 << 14;
 
-/// What is looked for.
+/// The question of a tuning: what is looked for.
 pub struct Question {
     /// The protocol and its rules.
     pub rules: Arc<dyn Machine>,
-    /// The surrounding; its timing says which durations are given, and is filled in for each row.
+    /// The scenario; its timing says which durations are given, and is filled in for each row.
     pub scenario: Scenario,
     /// The durations that are given, and what else the timing has besides delay and processing.
     pub given: Timed,
     /// The durations that are looked for, in this order.
     pub sought: Vec<&'static str>,
-    /// The property's name.
+    /// The name of the property.
     pub property: String,
-    /// The longest that is tried.
+    /// The longest duration that is tried.
     pub most: u8,
-    /// How each world is searched, and when to give up on it.
+    /// The options of the search of each world, with the limits at which it is given up.
     pub options: Options,
 }
 
-/// What was found for one delay and processing time.
+/// The result for one delay and processing time.
 pub struct Row {
-    /// `Tm`.
+    /// The delay, `Tm`, in ticks.
     pub delay: u8,
-    /// `Tp`.
+    /// The processing time, `Tp`, in ticks.
     pub processing: u8,
-    /// Each duration that was looked for, until one was not found.
+    /// The durations that were looked for, until one was not found.
     pub found: Vec<TunedDuration>,
-    /// Why one was not decided, if one was not.
+    /// The reason why one was not decided, if one was not.
     pub unknown: Option<Reason>,
-    /// Where accurate time-outs were looked for and found, whether what is repeated keeps
-    /// [`PERIODS_ACCURATE`] as well; `None` if nothing is repeated by these rules.
+    /// The verdict whether what is repeated keeps [`PERIODS_ACCURATE`] as well, where accurate
+    /// time-outs were looked for and found; `None` if nothing is repeated by these rules.
     pub periods: Option<Verdict>,
 }
 
-/// One duration.
+/// The result for one duration.
 pub struct TunedDuration {
-    /// Its name.
+    /// The name of the duration.
     pub name: &'static str,
-    /// The smallest that keeps the property; `None` if not even the longest that was tried does.
+    /// The smallest number of ticks that keeps the property; `None` if not even the longest that
+    /// was tried does.
     pub ticks: Option<u8>,
-    /// The longest shorter one, if there is one: a world, and how the property is violated in it.
+    /// The longest shorter duration, if there is one: a world, and how the property is violated in
+    /// it.
     pub below: Option<TooShort>,
     /// The distinct states of the last world that was checked.
     pub states: u64,
-    /// The bounds within which the property holds there, in words; none if it holds in any case.
+    /// The bounds within which the property holds with this duration, in words; none if it holds in
+    /// any case.
     pub bounds_met: Vec<String>,
 }
 
 /// A duration that is too short.
 pub struct TooShort {
-    /// The duration.
+    /// The number of ticks of the duration.
     pub ticks: u8,
-    /// The world.
+    /// The world in which the duration is too short.
     pub world: Arc<World>,
-    /// The property.
+    /// The property that is violated.
     pub property: Property,
-    /// The execution.
+    /// The execution that violates the property.
     pub counterexample: Option<Counterexample>,
 }
 
-/// The time-outs by these rules: durations of timers that wait for others, in the protocol's order.
+/// Returns the time-outs by these rules: durations of timers that wait for others, in the
+/// protocol's order.
 pub fn time_outs(rules: &dyn Machine) -> Vec<&'static str> {
     let waits = rules.waits();
     let durations = rules.protocol().durations().into_iter();
@@ -92,8 +96,8 @@ pub fn time_outs(rules: &dyn Machine) -> Vec<&'static str> {
 }
 
 impl Question {
-    /// The smallest durations for this delay and processing time: the first one with the others as
-    /// long as may be, and then each with those before it as short as they can be.
+    /// Returns the smallest durations for this delay and processing time: the first one with the
+    /// others as long as may be, and then each with those before it as short as they can be.
     ///
     /// `on_progress` is called with the duration that is tried, its length, and how far the search
     /// is.
@@ -236,8 +240,8 @@ fn progress(on_progress: &mut (dyn FnMut(Progress) + Send)) -> impl FnMut(Event)
 }
 
 impl Row {
-    /// Whether everything was found: then the property holds with these durations, if only within
-    /// [bounds](Row::bounds_met).
+    /// Returns whether everything was found: then the property holds with these durations, if only
+    /// within [bounds](Row::bounds_met).
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         if self.unknown.is_some() {
@@ -251,22 +255,22 @@ impl Row {
         }
     }
 
-    /// The bounds within which the property holds with all that was found, in words.
+    /// Returns the bounds within which the property holds with all that was found, in words.
     #[must_use]
     pub fn bounds_met(&self) -> &[String] {
         self.found.last().map_or(&[], |found| &found.bounds_met)
     }
 
-    /// The smallest duration of this name.
+    /// Returns the smallest number of ticks of the duration of this name.
     #[must_use]
     pub fn ticks(&self, name: &str) -> Option<u8> {
         self.found.iter().find(|found| found.name == name).and_then(|found| found.ticks)
     }
 }
 
-/// The durations of `given`, and `most` for each that is neither there nor `sought`, of detectors
-/// and time-outs. A detector that may take longer may do all that a quicker one may, so what is
-/// found then is enough for any up to `most`. What paces something has to be given.
+/// Returns the durations of `given`, and `most` for each that is neither there nor `sought`, of
+/// detectors and time-outs. A detector that may take longer may do all that a quicker one may, so
+/// what is found then is enough for any up to `most`. What paces something has to be given.
 ///
 /// # Errors
 /// If there are more than a protocol can have.
@@ -285,7 +289,7 @@ pub fn complete(
     Ok(durations)
 }
 
-/// Why nothing can be looked for.
+/// The reason why nothing can be looked for.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
     /// The world cannot be.

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// A message as it is written in diagrams: its name in capitals, its fields behind it.
+/// Returns a message as it is written in diagrams: its name in capitals, its fields behind it.
 #[must_use]
 pub fn label(message: &impl Serialize) -> String {
     match serde_json::to_value(message) {
@@ -12,7 +12,7 @@ pub fn label(message: &impl Serialize) -> String {
     }
 }
 
-/// Like [`label`], of a message as it stands in a trace.
+/// Returns a message as [`label`] does, of one as it stands in a trace.
 #[must_use]
 pub fn label_of(message: &serde_json::Value) -> String {
     use serde_json::Value;
@@ -40,13 +40,13 @@ fn capitals(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }
 
-/// A timer, or another value, as it is written in sentences.
+/// Returns a timer, or another value, as it is written in sentences.
 #[must_use]
 pub fn plain(value: &impl Serialize) -> String {
     serde_json::to_value(value).map_or_else(|error| error.to_string(), |v| plain_value(&v))
 }
 
-/// Like [`plain`], of a value as it stands in a trace.
+/// Returns a value as [`plain`] does, of one as it stands in a trace.
 #[must_use]
 pub fn plain_value(value: &serde_json::Value) -> String {
     match value {
@@ -62,13 +62,14 @@ pub fn plain_value(value: &serde_json::Value) -> String {
     }
 }
 
-/// What to say after a name that is not among `known`: what was probably meant, and all there is.
+/// Returns what to say after a name that is not among `known`: what was probably meant, and all
+/// there is.
 #[must_use]
 pub fn instead_of(name: &str, known: &[&str]) -> String {
     format!("{}there are: {}", perhaps(name, known), known.join(", "))
 }
 
-/// The question whether another name was meant, with a space behind it, if one comes near.
+/// Returns the question whether another name was meant, with a space behind it, if one comes near.
 #[must_use]
 pub fn perhaps(name: &str, known: &[&str]) -> String {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);

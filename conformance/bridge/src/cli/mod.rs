@@ -21,13 +21,14 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The program does what the model does, or the command did what it was asked.
+/// The exit status if the program does what the model does, or the command did what it was asked.
 pub const CONFORMS: u8 = 0;
-/// The program does something else.
+/// The exit status if the program does something else.
 pub const DIVERGES: u8 = 1;
-/// The arguments, a file or the surroundings do not allow what was asked.
+/// The exit status if the arguments, a file or the surroundings do not allow what was asked.
 pub const USAGE: u8 = 2;
-/// The walk was cut short, or did not meet all that it should, so nothing is claimed.
+/// The exit status if the walk was cut short, or did not meet all that it should, so nothing is
+/// claimed.
 pub const CUT_SHORT: u8 = 3;
 
 /// Compare a program with its formal model, transition by transition
@@ -133,8 +134,8 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// `lockstep` and `replay` with one mapping of your own, as [further](More) subcommands of the
-/// engine's command line.
+/// Returns `lockstep` and `replay` with one mapping of your own, as [further](More) subcommands of
+/// the engine's command line.
 #[must_use]
 pub const fn commands<M: Mapping + Default + Sync + 'static>() -> [More; 2] {
     [

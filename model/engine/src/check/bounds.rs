@@ -19,18 +19,18 @@ use super::scc::{self, Groups, NEW};
 use super::{Reason, Watch};
 use std::collections::VecDeque;
 
-/// The most that an execution gains.
+/// The bound on what an execution gains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound<A> {
-    /// So much, and an execution that gains it: a shortest one, and of those the first in the order
-    /// of actions.
+    /// The most that an execution gains, and one that gains it: a shortest one, and of those the
+    /// first in the order of actions.
     Most(u64, Vec<A>),
-    /// No number is large enough: an execution that gains in every round of its cycle.
+    /// The gain has no bound: an execution that gains in every round of its cycle.
     Unbounded(Lasso<A>),
 }
 
 impl<A> Bound<A> {
-    /// The same of what actions stand for.
+    /// Returns the same bound, with its execution in what actions stand for.
     pub fn map<B>(self, of: impl Fn(&[A]) -> Vec<B>) -> Bound<B> {
         match self {
             Bound::Most(most, steps) => Bound::Most(most, of(&steps)),
@@ -41,7 +41,7 @@ impl<A> Bound<A> {
     }
 }
 
-/// The components of a graph, in an order in which longest paths are found.
+/// The order of the components of a graph, in which longest paths are found.
 pub struct ComponentOrder<'r, R: Rows> {
     rows: &'r R,
     /// Each component after those that can be reached from it.
@@ -54,7 +54,7 @@ pub struct ComponentOrder<'r, R: Rows> {
 type Move = (u32, usize);
 
 impl<'r, R: Rows> ComponentOrder<'r, R> {
-    /// The order of this graph.
+    /// Returns the order of this graph.
     ///
     /// # Errors
     /// The reason, if `watch` ends it.
@@ -74,8 +74,8 @@ impl<'r, R: Rows> ComponentOrder<'r, R> {
         Ok(ComponentOrder { rows, components, home })
     }
 
-    /// The most that an execution gains, if a transition gains what `gain` says of its state and
-    /// the position of its action there.
+    /// Returns the most that an execution gains, if a transition gains what `gain` says of its
+    /// state and the position of its action there.
     ///
     /// # Errors
     /// The reason, if `watch` ends it.

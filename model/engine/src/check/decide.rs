@@ -40,7 +40,8 @@ pub fn check(
     decide_by(world, properties, (options, None), on_event)
 }
 
-/// Like [`check`], with the states searched by `distributed`, whatever engine the options name.
+/// Decides as [`check`] does, with the states searched by `distributed`, whatever engine the
+/// options name.
 ///
 /// # Errors
 /// As [`check`], and if the processes of the search do not search together.

@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 /// An execution: `stem` once, then `cycle` for ever; if that is empty, nothing happens any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lasso<A> {
-    /// From an initial state to the cycle.
+    /// The actions from an initial state to the cycle.
     pub stem: Vec<A>,
-    /// What repeats.
+    /// The actions that repeat.
     pub cycle: Vec<A>,
 }
 

@@ -7,32 +7,33 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// When a search gives up. What it has not decided by then it does not claim.
+/// The limits at which a search gives up. What it has not decided by then it does not claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// After this many distinct states.
+    /// The number of distinct states after which the search gives up.
     pub states: Option<u64>,
-    /// After this long.
+    /// The time after which the search gives up.
     pub time: Option<Duration>,
-    /// When the process has used this much memory at its peak, in bytes.
+    /// The peak memory of the process, in bytes, at which the search gives up.
     pub memory: Option<u64>,
-    /// When this is due.
+    /// The flag on which the search gives up.
     pub cancel: Option<Cancel>,
 }
 
-/// Ends the searches that have it in their [limits](Limits::cancel), once its flag is set: by the
-/// handler of a signal, or by another thread.
+/// The flag that ends the searches that have it in their [limits](Limits::cancel), once it is set:
+/// by the handler of a signal, or by another thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Cancel(&'static AtomicBool);
 
 impl Cancel {
-    /// What this flag ends. It must outlive every search, so it is a `static`, or leaked.
+    /// Returns the cancellation by this flag. The flag must outlive every search, so it is a
+    /// `static`, or leaked.
     #[must_use]
     pub const fn when(flag: &'static AtomicBool) -> Cancel {
         Cancel(flag)
     }
 
-    /// Whether the searches are to end.
+    /// Returns whether the searches are to end.
     #[must_use]
     pub fn is_due(self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -49,17 +50,17 @@ impl PartialEq for Cancel {
 impl Eq for Cancel {}
 
 impl Limits {
-    /// Never.
+    /// The limits of a search that never gives up.
     pub const NONE: Limits = Limits { states: None, time: None, memory: None, cancel: None };
 
-    /// Whether so many bytes more would be too many.
+    /// Returns whether `bytes` more keep the process within the limit on memory.
     #[must_use]
     pub fn leaves_room_for(&self, bytes: u64) -> bool {
         let used = || status_bytes("VmRSS:").unwrap_or(0);
         self.memory.is_none_or(|most| used().saturating_add(bytes) <= most)
     }
 
-    /// The limit that `progress` has reached, if any.
+    /// Returns the limit that `progress` has reached, if any.
     #[must_use]
     pub fn exceeded(&self, progress: &Progress) -> Option<Reason> {
         let over = |limit: Option<u64>, value: u64| limit.is_some_and(|limit| value >= limit);
@@ -77,7 +78,7 @@ impl Limits {
     }
 }
 
-/// Why a verdict is not known, or known only within bounds.
+/// The reason why a verdict is not known, or known only within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -89,9 +90,9 @@ pub enum Reason {
     Memory,
     /// The disk refused, or what it holds is not what was written.
     Disk,
-    /// It was [cancelled](Cancel): the user, or the system, asked for it.
+    /// The search was [cancelled](Cancel): the user, or the system, asked for it.
     Interrupted,
-    /// It was to stop at the first violation, and that has been found.
+    /// The search was to stop at the first violation, and that has been found.
     FirstViolation,
     /// Executions that exceed a [bound of the search](crate::world::Boundary) were not followed.
     Bounds,
@@ -110,7 +111,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The reason in words, with the [bounds](super::Report::bounds_met) if it is those.
+    /// Returns the reason in words, with the [bounds](super::Report::bounds_met) if it is those.
     #[must_use]
     pub fn within(self, bounds_met: &[String]) -> String {
         match self {
@@ -142,15 +143,15 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The most memory that this process has used so far, in bytes, where the system tells.
+/// Returns the most memory that this process has used so far, in bytes, where the system tells.
 #[must_use]
 pub fn peak_rss_bytes() -> Option<u64> {
     status_bytes("VmHWM:")
 }
 
-/// How much memory this process may use without asking for trouble, in bytes, where the system
-/// tells: three quarters of what the machine has available now, or of what the process's control
-/// group allows, if that is less.
+/// Returns how much memory this process may use without asking for trouble, in bytes, where the
+/// system tells: three quarters of what the machine has available now, or of what the process's
+/// control group allows, if that is less.
 #[must_use]
 pub fn usable_bytes() -> Option<u64> {
     let machine = || {

@@ -23,8 +23,8 @@ use crate::property::Liveness;
 
 pub use super::lasso::Lasso;
 
-/// A fair execution that violates `formula`, if there is one; `None` proves the formula unless the
-/// graph is cut short or leaves its boundary.
+/// Returns a fair execution that violates `formula`, if there is one; `None` proves the formula
+/// unless the graph is cut short or leaves its boundary.
 ///
 /// The stem is as short as any, and of those the first in the order of actions; where the cycle
 /// goes is decided by that order alone. So the numbering of the states does not matter.

@@ -31,15 +31,16 @@ pub use simulation::Simulation;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Who searches.
+/// The engine that searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// Our own breadth-first search over whole states: what holds is proved for the world.
+    /// The exact engine: our own breadth-first search over whole states; what holds is proved for
+    /// the world.
     #[default]
     Exact,
-    /// The same search, with the states parted among the workers of any number of processes: that
-    /// of the package `bellwether-dataflow`. Liveness is not decided there.
+    /// The engine dataflow: the same search, with the states parted among the workers of any number
+    /// of processes, by the package `bellwether-dataflow`. Liveness is not decided there.
     Dataflow,
     /// Stateright's breadth-first search over 64-bit fingerprints.
     Bfs,
@@ -61,42 +62,43 @@ impl fmt::Display for Engine {
     }
 }
 
-/// How to search.
+/// The options of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Who searches.
+    /// The engine that searches.
     pub engine: Engine,
-    /// With how many threads; the engines exact and dataflow find the same with any number.
+    /// The number of threads; the engines exact and dataflow find the same with any number.
     pub threads: usize,
-    /// When to give up.
+    /// The limits at which the search gives up.
     pub limits: Limits,
     /// Whether to stop at the first violation: at the end of the level in which it is found, so
     /// that it is a shortest one, and the same as without.
     pub first: bool,
     /// The seed of the random walks.
     pub seed: u64,
-    /// How many steps a random walk takes at most.
+    /// The largest number of steps that a random walk takes.
     pub depth: usize,
-    /// Where the exact engine puts what has no place in memory, and it and the engine dataflow save
-    /// a search. The exact engine then decides liveness on transitions that it computes anew.
+    /// The disk on which the exact engine puts what has no place in memory, and on which it and the
+    /// engine dataflow save a search. The exact engine then decides liveness on transitions that it
+    /// computes anew.
     pub disk: Option<Disk>,
-    /// What the exact engine leaves out of states. Only what is asked of every protocol, and no
-    /// liveness, is decided then.
+    /// The reduction: what the exact engine leaves out of states. Only what is asked of every
+    /// protocol, and no liveness, is decided then.
     pub reduction: Reduction,
 }
 
-/// What is left out of states.
+/// The reduction: what is left out of states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
-    /// Nothing.
+    /// Nothing is left out.
     #[default]
     None,
-    /// Messages that change nothing in their receiver any more, whatever happens.
+    /// Messages are left out that change nothing in their receiver any more, whatever happens.
     DeadMessages,
 }
 
-/// How many steps a random walk takes at most if it is not said.
+/// The largest number of steps that a random walk takes if none is given.
 pub const DEPTH: usize = 1_000;
 
 impl Default for Options {

@@ -4,47 +4,47 @@ use super::{Limits, Reason};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What is told.
+/// The events of a search that its caller is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// How far it is.
+    /// The search has come this far.
     Progress(Progress),
     /// A property is violated. Each is told once. The exact engine tells safety in the order of
     /// the levels in which the violations were found, so shorter ones come first.
     Violated {
-        /// The property's name.
+        /// The name of the property.
         property: &'static str,
-        /// The steps of its shortest counterexample, those of a cycle left out; `None` if no
-        /// execution shows it, or the engine does not know them yet.
+        /// The number of steps of the property's shortest counterexample, those of a cycle left
+        /// out; `None` if no execution shows it, or the engine does not know them yet.
         steps: Option<usize>,
     },
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done at present.
+    /// The phase: what is done at present.
     pub phase: Phase,
-    /// Distinct states reached.
+    /// The number of distinct states reached.
     pub distinct: u64,
-    /// States generated, repeats included.
+    /// The number of states generated, repeats included.
     pub generated: u64,
-    /// Breadth-first levels that are searched to their end, where the engine tells.
+    /// The number of breadth-first levels that are searched to their end, where the engine tells.
     pub levels: Option<usize>,
-    /// States reached and not yet expanded, where the engine tells.
+    /// The number of states reached and not yet expanded, where the engine tells.
     pub frontier: Option<u64>,
-    /// Since the search began.
+    /// The time since the search began.
     pub elapsed: Duration,
 }
 
-/// The parts of a search, one after the other.
+/// The phases of a search, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The other processes of the search are waited for.
     Meeting,
     /// The reachable states are searched.
     States,
-    /// They are searched from the beginning once more, and why.
+    /// The reachable states are searched from the beginning once more, for this reason.
     Again(&'static str),
     /// Shortest ways to the violations are looked for.
     Counterexamples,
@@ -70,7 +70,7 @@ impl fmt::Display for Phase {
 /// How many steps a computation takes between two looks at the clock.
 const BETWEEN_LOOKS: u32 = 1 << 16;
 
-/// Stands beside a long computation on states that were searched: tells how far it is, and looks
+/// The observer of a long computation on states that were searched: tells how far it is, and looks
 /// whether it is to end.
 pub struct Watch<'a> {
     limits: Limits,
@@ -81,7 +81,7 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'static> {
-    /// Tells nothing and ends nothing.
+    /// Returns an observer that tells nothing and ends nothing.
     #[must_use]
     pub fn idle() -> Self {
         let at = Progress {
@@ -97,14 +97,14 @@ impl Watch<'static> {
 }
 
 impl<'a> Watch<'a> {
-    /// For a search that has come so far and began `at.elapsed` ago.
+    /// Returns the observer of a search that has come so far and began `at.elapsed` ago.
     pub fn new(limits: Limits, at: Progress, on_event: &'a mut (dyn FnMut(Event) + Send)) -> Self {
         let now = Instant::now();
         let started = now.checked_sub(at.elapsed).unwrap_or(now);
         Watch { limits, started, at, on_event: Some(on_event), steps: 0 }
     }
 
-    /// Something else is done from now on.
+    /// Begins another phase, and tells of it.
     ///
     /// # Errors
     /// As [`Watch::step`].
@@ -113,7 +113,7 @@ impl<'a> Watch<'a> {
         self.now()
     }
 
-    /// A property is found to be violated.
+    /// Tells that a property is found to be violated.
     pub fn violated(&mut self, property: &'static str, steps: Option<usize>) {
         self.tell(Event::Violated { property, steps });
     }
@@ -124,7 +124,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// To be called at every step.
+    /// Counts a step of the computation, and is to be called at every one.
     ///
     /// # Errors
     /// The reason, if the computation is to end.

@@ -11,79 +11,80 @@ use serde::ser::{SerializeMap, Serializer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a check found out about a world, and how.
+/// The report of a check: what it found out about a world, and how.
 pub struct Report {
     /// The world that was checked.
     pub world: Arc<World>,
-    /// Who searched.
+    /// The engine that searched.
     pub engine: Engine,
-    /// What was left out of states; counts are of what was left then.
+    /// The reduction: what was left out of states; counts are of what was left then.
     pub reduction: Reduction,
-    /// With how many threads in each process.
+    /// The number of threads in each process.
     pub threads: usize,
-    /// In how many processes.
+    /// The number of processes that searched.
     pub processes: usize,
-    /// How much there was to search.
+    /// The size of the search.
     pub counts: Counts,
-    /// How long it took.
+    /// The time that the check took.
     pub elapsed: Duration,
     /// The most memory that the process has used, in bytes, where the system tells.
     pub peak_rss_bytes: Option<u64>,
-    /// What ended the search before everything was decided, if something did.
+    /// The limit or fault that ended the search before everything was decided, if one did.
     pub cut_short: Option<Reason>,
-    /// How far it was then, if not every state was searched and the engine tells.
+    /// The progress of the search at that moment, if not every state was searched and the engine
+    /// tells.
     pub unfinished: Option<Unfinished>,
     /// The bounds of the search that executions exceeded, in words: what there may be at most.
     pub bounds_met: Vec<String>,
-    /// What is wrong with the disk, if that ended the search or kept it from being saved.
+    /// The fault of the disk, if that ended the search or kept it from being saved.
     pub trouble: Option<String>,
-    /// How many levels had been searched to their end when the search went on, if it had been
-    /// interrupted and was saved.
+    /// The number of levels that had been searched to their end when the search went on, if it had
+    /// been interrupted and was saved.
     pub resumed_after: Option<usize>,
-    /// What random walks met, if those were the search.
+    /// The result of random walks, if those were the search.
     pub simulation: Option<Simulation>,
-    /// Each property with its verdict, in the order in which they were asked.
+    /// The properties with their verdicts, in the order in which they were asked.
     pub decisions: Vec<Decision>,
 }
 
-/// How much there was to search.
+/// The size of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Distinct reachable states; for random walks, about how many they met.
+    /// The number of distinct reachable states; for random walks, about how many they met.
     pub distinct: u64,
-    /// Initial states and enabled action instances.
+    /// The number of initial states and enabled action instances.
     pub generated: u64,
-    /// Breadth-first levels; for the other searches, the longest path taken.
+    /// The number of breadth-first levels; for the other searches, the longest path taken.
     pub depth: usize,
 }
 
-/// How far a search of the states was when it ended early.
+/// The progress of a search of the states when it ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
-    /// Breadth-first levels that were searched to their end. No violation is shorter, besides those
-    /// that were found.
+    /// The number of breadth-first levels that were searched to their end. No violation is shorter,
+    /// besides those that were found.
     pub levels: usize,
-    /// States that were found and not expanded.
+    /// The number of states that were found and not expanded.
     pub waiting: u64,
 }
 
-/// Whether a property holds.
+/// The verdict on a property: whether it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// In this world, it does.
+    /// The property holds in this world.
     Holds,
-    /// No execution violates it within the [bounds](Report::bounds_met) of the search. Some exceed
-    /// them, and what follows then is not known.
+    /// No execution violates the property within the [bounds](Report::bounds_met) of the search.
+    /// Some exceed them, and what follows then is not known.
     HoldsWithin,
-    /// It does not: there is a counterexample.
+    /// The property does not hold: there is a counterexample.
     Violated,
-    /// It was not decided; the [`Reason`] says why.
+    /// The property was not decided; the [`Reason`] says why.
     Unknown,
 }
 
 impl Verdict {
-    /// The verdict on several things together: that of the one of which least can be said.
+    /// Returns the verdict on several things together: that of the one of which least can be said.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         let rank = |verdict: &Verdict| match verdict {
             Verdict::Violated => 3,
@@ -115,48 +116,49 @@ impl Verdict {
     }
 }
 
-/// [`Verdict::HoldsWithin`] in words, with the bounds.
+/// Returns [`Verdict::HoldsWithin`] in words, with the bounds.
 #[must_use]
 pub fn holds_within(bounds_met: &[String]) -> String {
     format!("holds within {}, beyond is not claimed", bounds_met.join(" and "))
 }
 
-/// A property with its verdict.
+/// The decision on a property: its verdict, and what shows it.
 pub struct Decision {
-    /// The property.
+    /// The property that was asked.
     pub property: Property,
-    /// Whether it holds.
+    /// The verdict: whether the property holds.
     pub verdict: Verdict,
-    /// Why it is not known, or known only within bounds.
+    /// The reason why the verdict is not known, or known only within bounds.
     pub reason: Option<Reason>,
-    /// An execution that violates it, if it is violated and one exists (nothing shows that a state
-    /// cannot be reached).
+    /// An execution that violates the property, if it is violated and one exists (nothing shows
+    /// that a state cannot be reached).
     pub counterexample: Option<Counterexample>,
 }
 
 /// An execution that violates a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
-    /// From the initial state to the violation.
+    /// The actions from the initial state to the violation.
     pub steps: Vec<Action>,
-    /// For liveness: what repeats for ever after `steps`; if it is empty, nothing happens any more.
+    /// The actions that repeat for ever after `steps`, for liveness; if there are none, nothing
+    /// happens any more.
     pub cycle: Option<Vec<Action>>,
 }
 
 impl Counterexample {
-    /// All that happens: the steps, and then the cycle once.
+    /// Returns all actions: the steps, and then the cycle once.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {
         self.steps.iter().chain(self.cycle.iter().flatten()).copied().collect()
     }
 
-    /// The counterexample of `property` as a trace.
+    /// Returns the counterexample of `property` as a trace.
     #[must_use]
     pub fn trace(&self, world: &World, property: &Property) -> Trace {
         Trace::record(world, &self.actions(), Some(self.shows(property)))
     }
 
-    /// What it shows, as a counterexample of `property`.
+    /// Returns what the counterexample shows, as one of `property`.
     #[must_use]
     pub fn shows(&self, property: &Property) -> Shows {
         Shows {
@@ -169,7 +171,7 @@ impl Counterexample {
 }
 
 impl Report {
-    /// The [verdict on all](Verdict::all) properties together.
+    /// Returns the [verdict on all](Verdict::all) properties together.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::all(self.decisions.iter().map(|decision| decision.verdict))

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The target of a transition that leaves the boundary of the search.
 pub const OUTSIDE: u32 = u32::MAX;
 
-/// Where a row of successors is put, if it is computed each time it is asked for. Of a graph whose
+/// The place of a row of successors, if it is computed each time it is asked for. Of a graph whose
 /// rows are kept it stays as it is.
 #[derive(Default)]
 pub struct Row {
@@ -27,24 +27,24 @@ pub struct Row {
 /// States are numbers below [`len`](Rows::len), in no particular order. Nothing that is decided on
 /// such a graph may depend on how its states are numbered, only on the order of the actions.
 pub trait Rows: Sync {
-    /// What leads from one state to the next. Two actions that are equal are one action, wherever
-    /// they are enabled: that is what fairness is about.
+    /// The action that leads from one state to the next. Two actions that are equal are one action,
+    /// wherever they are enabled: that is what fairness is about.
     type Action: Clone + Eq + Hash + Debug;
 
-    /// The number of states.
+    /// Returns the number of states.
     fn len(&self) -> u32;
 
-    /// Whether there is no state at all.
+    /// Returns whether there is no state at all.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The initial states.
+    /// Returns the initial states.
     fn initial(&self) -> &[u32];
 
-    /// The state that each enabled action leads to, in the order of [`actions`](Rows::actions);
-    /// [`OUTSIDE`] where one leaves the boundary of the search. They stand in the row that is
-    /// handed in, if they are computed.
+    /// Returns the state that each enabled action leads to, in the order of
+    /// [`actions`](Rows::actions); [`OUTSIDE`] where one leaves the boundary of the search. They
+    /// stand in the row that is handed in, if they are computed.
     fn successors<'a>(&'a self, number: u32, row: &'a mut Row) -> &'a [u32];
 
     /// Tells the [successors](Rows::successors) of each of these states, in this order.
@@ -63,34 +63,35 @@ pub trait Rows: Sync {
         Ok(())
     }
 
-    /// The enabled actions of a state. They are worked out again at each call, so call it rarely.
+    /// Returns the enabled actions of a state. They are worked out again at each call, so call it
+    /// rarely.
     fn actions(&self, number: u32) -> Vec<Self::Action>;
 
-    /// How fair an action is.
+    /// Returns how fair an action is.
     fn fairness(&self, action: &Self::Action) -> Fairness;
 
-    /// Whether a transition may [interrupt](Rows::interrupted) this action.
+    /// Returns whether a transition may [interrupt](Rows::interrupted) this action.
     fn interruptible(&self, _: &Self::Action) -> bool {
         false
     }
 
-    /// The actions that the transition at this position of a state interrupts, such as the expiry
-    /// of a timer that it arms anew: each is enabled before it and after it, but was not enabled
-    /// continuously.
+    /// Returns the actions that the transition at this position of a state interrupts, such as the
+    /// expiry of a timer that it arms anew: each is enabled before it and after it, but was not
+    /// enabled continuously.
     fn interrupted(&self, _: u32, _: usize) -> Vec<Self::Action> {
         Vec::new()
     }
 
-    /// Whether nothing fair is enabled in a state, so that staying in it for ever is fair.
+    /// Returns whether nothing fair is enabled in a state, so that staying in it for ever is fair.
     fn stutters(&self, number: u32) -> bool;
 
-    /// All states, so ordered that most transitions lead to what comes earlier; none, if it takes
-    /// too long to look at rows again and again. Nothing but speed depends on it.
+    /// Returns all states, so ordered that most transitions lead to what comes earlier; none, if it
+    /// takes too long to look at rows again and again. Nothing but speed depends on it.
     fn backwards(&self) -> Vec<Range<u32>> {
         std::iter::once(0..self.len()).collect()
     }
 
-    /// Whether some action may be strongly fair. If none is, components are judged faster.
+    /// Returns whether some action may be strongly fair. If none is, components are judged faster.
     fn has_strong(&self) -> bool {
         true
     }

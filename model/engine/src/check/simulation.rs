@@ -28,32 +28,32 @@ const ROUND: u64 = 32;
 /// One walk of so many looks which rules decide its steps.
 const ONE_LOOKS_OF: u64 = 32;
 
-/// What random walks met.
+/// The result of random walks: what they met.
 #[derive(Clone, Debug, Serialize)]
 pub struct Simulation {
-    /// How many walks there were.
+    /// The number of walks.
     pub walks: u64,
-    /// How many steps they took in all.
+    /// The number of steps that the walks took in all.
     pub steps: u64,
-    /// The steps of the longest.
+    /// The number of steps of the longest walk.
     pub longest: u64,
-    /// How many steps a walk took at most.
+    /// The largest number of steps that a walk was to take.
     pub depth: usize,
-    /// The seed.
+    /// The seed of the walks.
     pub seed: u64,
-    /// About how many different states they met.
+    /// The number of different states that the walks met, as an estimate.
     pub about_states: u64,
-    /// How often each kind of action happened to a process in each role.
+    /// The number of times that each kind of action happened to a process in each role.
     pub actions: crate::world::swarm::Taken,
-    /// For each rule, in how many of the walks that looked a step would have been another one by
-    /// another value of it.
+    /// The number of walks that looked in which each rule decided a step: another value of it would
+    /// have made the step another one.
     pub rules: std::collections::BTreeMap<String, u64>,
-    /// How many walks looked.
+    /// The number of walks that looked which rules decide.
     pub looked: u64,
 }
 
 impl Simulation {
-    /// The rules that decided no step of the walks that looked.
+    /// Returns the rules that decided no step of the walks that looked.
     #[must_use]
     pub fn rules_not_met(&self) -> Vec<&str> {
         self.rules.iter().filter(|(_, walks)| **walks == 0).map(|(rule, _)| &**rule).collect()

@@ -4,8 +4,8 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The beginning of a command that calls this program again: under `cargo run` that of cargo with
-/// these arguments of its own, such as `-p PACKAGE`; otherwise what was typed.
+/// Returns the beginning of a command that calls this program again: under `cargo run` that of
+/// cargo with these arguments of its own, such as `-p PACKAGE`; otherwise what was typed.
 #[must_use]
 pub fn called(name: &str, cargo: &str) -> String {
     let typed = env::args_os().next().unwrap_or_default();

@@ -129,7 +129,7 @@ fn depth(text: &str) -> Result<usize, String> {
     depth.ok_or_else(|| "give a whole number from 1 to 10000000".to_owned())
 }
 
-/// Where a property's counterexample was saved.
+/// The places where counterexamples were saved, each with the name of its property.
 pub type Saved = Vec<(&'static str, PathBuf)>;
 
 impl CheckArgs {

@@ -16,19 +16,19 @@ use std::process::ExitCode;
 /// The heading of the flags that set durations.
 pub(super) const DURATIONS: &str = "Durations in timed worlds";
 
-/// What the help of a command says of one protocol.
+/// The text that the help of a command has of one protocol.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// Its variants, rules and properties.
+    /// The variants, rules and properties of the protocol.
     pub text: String,
-    /// The durations that its timers take.
+    /// The names of the durations that the protocol's timers take.
     pub durations: Vec<&'static str>,
-    /// Whether it has a symmetry.
+    /// Whether the protocol has a symmetry.
     pub symmetry: bool,
 }
 
-/// What there is to say of a protocol to the user of a command: the names of the command and of the
-/// protocol.
+/// A function that returns what there is to say of a protocol to the user of a command, from the
+/// names of the command and of the protocol.
 pub type Tells<'a> = dyn Fn(&str, &str) -> anyhow::Result<About> + 'a;
 
 /// Reads the command line of a program that is [called](super::called) like this. What is asked of

@@ -33,15 +33,16 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// How many threads search: if not said, as many as there are processors.
+    /// Returns how many threads search: if not said, as many as there are processors.
     #[must_use]
     pub fn threads(&self) -> usize {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.map_or_else(processors, usize::from)
     }
 
-    /// The limits that the flags set, and what [`tell_when_stopped`](super::tell_when_stopped)
-    /// brings. No search takes all the memory of the machine.
+    /// Returns the limits that the flags set, and what
+    /// [`tell_when_stopped`](super::tell_when_stopped) brings. No search takes all the memory of
+    /// the machine.
     #[must_use]
     pub fn limits(&self) -> Limits {
         let memory = self.memory.or_else(usable_bytes);
@@ -49,7 +50,7 @@ impl LimitArgs {
         Limits { states: self.max_states, time: self.max_seconds, memory, cancel }
     }
 
-    /// Whether no flag sets a limit.
+    /// Returns whether no flag sets a limit.
     #[must_use]
     pub fn are_default(&self) -> bool {
         self.max_states.is_none() && self.max_seconds.is_none() && self.memory.is_none()
@@ -61,7 +62,7 @@ fn threads(text: &str) -> Result<u16, String> {
     threads.ok_or_else(|| "give a whole number from 1 to 256".to_owned())
 }
 
-/// A number of states.
+/// Reads a number of states.
 ///
 /// # Errors
 /// What to give instead.
@@ -70,7 +71,7 @@ pub fn states(text: &str) -> Result<u64, String> {
     states.ok_or_else(|| "give a whole number of states, at least 1".to_owned())
 }
 
-/// A number of seconds.
+/// Reads a number of seconds.
 ///
 /// # Errors
 /// What to give instead.

@@ -45,18 +45,18 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
-/// Every checked property holds, or the command did what it was asked.
+/// The exit status if every checked property holds, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
-/// A checked property is violated.
+/// The exit status if a checked property is violated.
 pub const VIOLATED: u8 = 1;
-/// The arguments, a file or the surroundings do not allow what was asked.
+/// The exit status if the arguments, a file or the surroundings do not allow what was asked.
 pub const USAGE: u8 = 2;
-/// Something is not known, so nothing is claimed of it.
+/// The exit status if something is not known, so nothing is claimed of it.
 pub const UNKNOWN: u8 = 3;
-/// What was checked holds, but something only within the bounds of the search.
+/// The exit status if what was checked holds, but something only within the bounds of the search.
 pub const HOLDS_WITHIN: u8 = 4;
 
-/// The exit status that says what was found.
+/// Returns the exit status that says what was found.
 #[must_use]
 pub fn status(verdict: Verdict) -> u8 {
     match verdict {
@@ -99,26 +99,26 @@ enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-/// A command line: what it is called, what it knows, and what it can do besides.
+/// A command line: its name, what it knows, and what it can do besides.
 #[derive(Clone, Copy)]
 pub struct Tool {
     /// The name of the program.
     pub name: &'static str,
-    /// The protocols.
+    /// The protocols that the program knows.
     pub registry: Registry,
-    /// Examples for the help of the whole, a line each, without the name of the program.
+    /// The examples in the help of the whole, a line each, without the name of the program.
     pub examples: &'static [&'static str],
-    /// Subcommands besides those that every command line has, or in the place of one of them.
+    /// The subcommands besides those that every command line has, or in the place of one of them.
     pub more: &'static [More],
-    /// What `cargo run` is told besides `--release` to run the program, such as `-p PACKAGE`.
+    /// The arguments of `cargo run` besides `--release` to run the program, such as `-p PACKAGE`.
     pub cargo: &'static str,
 }
 
 /// A subcommand that only one program has, or has in its own way.
 pub struct More {
-    /// What it is called, and its flags.
+    /// The function that returns the subcommand: its name and its flags.
     pub command: fn() -> clap::Command,
-    /// Runs it; what it returns is the exit status.
+    /// The function that runs the subcommand; what it returns is the exit status.
     ///
     /// # Errors
     /// Whatever goes wrong; the exit status is then [`USAGE`].
@@ -163,14 +163,14 @@ fn command(tool: Tool) -> clap::Command {
 }
 
 impl Tool {
-    /// A command line that can do what every one can.
+    /// Returns a command line that can do what every one can.
     #[must_use]
     pub const fn new(name: &'static str, registry: Registry) -> Tool {
         let examples = &["list", "help check", "help explore"];
         Tool { name, registry, examples, more: &[], cargo: "" }
     }
 
-    /// How it is called again.
+    /// Returns how the program is called again.
     #[must_use]
     pub fn called(self) -> String {
         called(self.name, self.cargo)
@@ -243,7 +243,7 @@ pub fn main(tool: Tool) -> ExitCode {
     }
 }
 
-/// Tells what is wrong, in ASCII if the command line asks for that; the exit status.
+/// Prints what is wrong, in ASCII if the command line asks for that, and returns the exit status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
     let asked = std::env::args_os().any(|word| word == "--ascii");
@@ -252,8 +252,8 @@ pub fn fail(message: &str) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// On Ctrl-C or SIGTERM a search ends and tells what it knows; the second time the program ends at
-/// once. Where signals cannot be had, the first time does.
+/// Makes a search end and tell what it knows on Ctrl-C or SIGTERM; the second time the program ends
+/// at once. Where signals cannot be had, the first time does.
 pub fn tell_when_stopped() {
     for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
         // In this order: what is registered first sees the flag as it was before the signal.
@@ -265,7 +265,7 @@ pub fn tell_when_stopped() {
 /// Whether a signal came. There is one for the process, as there is of signals.
 static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// What ends every search of the command line [on a signal](tell_when_stopped).
+/// Returns what ends every search of the command line [on a signal](tell_when_stopped).
 #[must_use]
 pub fn stopped() -> Cancel {
     Cancel::when(&STOPPED)

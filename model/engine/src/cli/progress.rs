@@ -21,14 +21,14 @@ pub struct ProgressArgs {
 }
 
 impl ProgressArgs {
-    /// The progress of a search. What prints JSON is quiet where no person looks at it.
+    /// Returns the bar of a search. What prints JSON is quiet where no person looks at it.
     #[must_use]
     pub fn bar(self, json: bool) -> Bar {
         let style = "{spinner} {elapsed_precise} {wide_msg}";
         Bar::new(self.mode(json), ProgressBar::new_spinner(), style)
     }
 
-    /// The progress of so many steps, each of which is reported.
+    /// Returns the bar of a number of steps, each of which is reported.
     #[must_use]
     pub fn steps(self, steps: usize, json: bool) -> Bar {
         let style = "{bar:30} {pos}/{len} {elapsed_precise} {wide_msg}";
@@ -62,7 +62,7 @@ const LATE: Duration = Duration::from_secs(10);
 /// The longest time between two lines.
 const SELDOM: Duration = Duration::from_secs(600);
 
-/// The progress of a search, on standard error.
+/// The bar that shows the progress of a search, on standard error.
 pub struct Bar {
     bar: ProgressBar,
     mode: ProgressMode,
@@ -130,7 +130,7 @@ impl Bar {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more step is done.
+    /// Counts one more step that is done.
     pub fn step(&self, what: &str) {
         self.bar.set_message(what.to_owned());
         self.bar.inc(1);

@@ -27,8 +27,8 @@ fn writable(dir: &Path) -> io::Result<()> {
     fs::remove_file(probe)
 }
 
-/// Writes a trace, its picture and its page into a folder; where the trace is. The page says what
-/// is known of the other properties.
+/// Writes a trace, its picture and its page into a folder, and returns where the trace is. The page
+/// says what is known of the other properties.
 pub fn save(
     tool: Tool,
     trace: &Trace,
@@ -60,7 +60,7 @@ pub fn walk(tool: Tool, trace: &Trace) -> anyhow::Result<Walk> {
     Ok(Walk::of(&world, &properties, &actions, trace.header.shows.clone()))
 }
 
-/// What is asked of this world if nothing else is said, and these properties.
+/// Returns the properties that this world is asked if nothing else is said, and these.
 pub fn asked(world: &World, more: &[String]) -> Result<Vec<Property>, PropertyError> {
     let mut asked = property::select(world, &[])?;
     let named = if more.is_empty() { Vec::new() } else { property::select(world, more)? };
@@ -72,7 +72,7 @@ pub fn asked(world: &World, more: &[String]) -> Result<Vec<Property>, PropertyEr
     Ok(asked)
 }
 
-/// The story and the diagram.
+/// Writes the story and the diagram.
 pub fn tell(out: &mut impl Write, trace: &Trace, ascii: bool) -> io::Result<()> {
     let width = text::width();
     let story = text::wrap(&story::tell(trace), width);
@@ -80,14 +80,14 @@ pub fn tell(out: &mut impl Write, trace: &Trace, ascii: bool) -> io::Result<()> 
     write!(out, "\n{story}\n{}\n", diagram::draw(trace, options))
 }
 
-/// Where it was saved.
+/// Writes where the trace was saved.
 pub fn saved(out: &mut impl Write, file: &Path) -> io::Result<()> {
     let [picture, page] = ["svg", "html"].map(|end| file.with_extension(end));
     let (file, picture, page) = (file.display(), picture.display(), page.display());
     writeln!(out, "Saved: {file}\n       {picture}\n       {page}")
 }
 
-/// How to browse the counterexample to a property.
+/// Writes how to browse the counterexample to a property.
 pub fn browse(
     out: &mut impl Write,
     tool: Tool,

@@ -5,7 +5,7 @@ use crate::report::ascii;
 use anstyle::{AnsiColor, Style};
 use std::fmt;
 
-/// A place in a table.
+/// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     text: String,
@@ -13,12 +13,12 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// What stands there.
+    /// Returns a cell with this text.
     pub fn new(text: impl fmt::Display) -> Cell {
         Cell { text: text.to_string(), style: Style::new() }
     }
 
-    /// The same in a colour.
+    /// Returns the same cell in a colour.
     #[must_use]
     pub fn in_colour(self, colour: AnsiColor) -> Cell {
         Cell { style: colour.on_default(), ..self }
@@ -46,13 +46,13 @@ const FRAME: usize = 1;
 const AROUND: usize = 3;
 
 impl Table {
-    /// A table without rows.
+    /// Returns a table without rows.
     pub fn new<C: Into<Cell>>(header: impl IntoIterator<Item = C>) -> Table {
         let header = header.into_iter().map(Into::into).collect();
         Table { header, rows: Vec::new(), right: false }
     }
 
-    /// The same, with everything at the right of its column.
+    /// Returns the same table, with everything at the right of its column.
     #[must_use]
     pub fn at_the_right(self) -> Table {
         Table { right: true, ..self }
@@ -63,15 +63,15 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The table on standard output.
+    /// Returns the table as it is printed on standard output.
     #[must_use]
     pub fn print(&self, ascii: bool) -> String {
         self.draw(text::width(), ascii)
     }
 
-    /// The table in lines that are no wider than `width`, if a width is given and words allow it.
-    /// Where not even the longest words of all columns fit beside each other, each row is a
-    /// paragraph.
+    /// Returns the table in lines that are no wider than `width`, if a width is given and words
+    /// allow it. Where not even the longest words of all columns fit beside each other, each row is
+    /// a paragraph.
     #[must_use]
     pub fn draw(&self, width: Option<usize>, ascii: bool) -> String {
         let table = if ascii { self.clone().in_ascii() } else { self.clone() };

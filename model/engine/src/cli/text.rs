@@ -5,8 +5,8 @@ use serde::Serialize;
 use std::io::{self, Write};
 use terminal_size::{Width, terminal_size_of};
 
-/// How many columns there are: as many as `COLUMNS` says, or the terminal has; nothing when the
-/// output goes elsewhere.
+/// Returns how many columns there are: as many as `COLUMNS` says, or the terminal has; nothing when
+/// the output goes elsewhere.
 #[must_use]
 pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -14,7 +14,7 @@ pub fn width() -> Option<usize> {
     said.or_else(terminal).filter(|&columns| columns > 0).map(usize::from)
 }
 
-/// Standard output, in ASCII if that is asked.
+/// Returns standard output, in ASCII if that is asked.
 #[must_use]
 pub fn stdout(ascii: bool) -> Box<dyn Write> {
     let out = anstream::stdout();
@@ -31,14 +31,14 @@ pub fn print_json(object: &impl Serialize, ascii: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A count, with a comma between thousands.
+/// Returns a count, with a comma between thousands.
 #[must_use]
 pub fn count(count: u64) -> String {
     indicatif::HumanCount(count).to_string()
 }
 
-/// The same text, its lines broken between words where they are wider than `width`. What follows a
-/// number such as `12.` stays to the right of it.
+/// Returns the same text, its lines broken between words where they are wider than `width`. What
+/// follows a number such as `12.` stays to the right of it.
 pub fn wrap(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut out = String::with_capacity(text.len() + text.len() / 16);

@@ -42,14 +42,14 @@ pub struct TimedArgs {
 /// A number of ticks, or several that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickRange {
-    /// The first.
+    /// The first number of ticks.
     pub from: u8,
-    /// The last.
+    /// The last number of ticks.
     pub to: u8,
 }
 
 impl TickRange {
-    /// The numbers, ascending.
+    /// Returns the numbers, ascending.
     pub fn iter(self) -> impl Iterator<Item = u8> + Clone {
         self.from..=self.to
     }
@@ -63,9 +63,9 @@ impl TickRange {
 /// The values of `--delay`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayArg {
-    /// At most this many ticks.
+    /// The delay is at most this many ticks.
     Ticks(TickRange),
-    /// Any number.
+    /// The delay has no bound.
     Unbounded,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn any_delay(text: &str) -> Result<DelayArg, String> {
 }
 
 impl TimedArgs {
-    /// The scenario that the flags set.
+    /// Returns the scenario that the flags set.
     ///
     /// # Errors
     /// If something is missing, or is a range.
@@ -175,7 +175,7 @@ impl TimedArgs {
 pub struct DurationArgs(pub Vec<(&'static str, u8)>);
 
 impl DurationArgs {
-    /// The durations that are given.
+    /// Returns the durations that are given.
     ///
     /// # Errors
     /// If they are more than a protocol can have.
@@ -214,8 +214,8 @@ impl Args for DurationArgs {
     }
 }
 
-/// `command` with a flag for each duration of the protocols, in those of its subcommands that have
-/// the flags of timed worlds; hidden where those are.
+/// Returns `command` with a flag for each duration of the protocols, in those of its subcommands
+/// that have the flags of timed worlds; hidden where those are.
 #[must_use]
 pub fn with_durations(command: Command, registry: Registry) -> Command {
     command.mut_subcommands(|command| {

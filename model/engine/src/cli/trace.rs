@@ -110,7 +110,7 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
     Ok(HOLDS)
 }
 
-/// What is wrong with a file that is no trace, where, and what to do.
+/// Returns the error of a file that is no trace: what is wrong, where, and what to do.
 pub fn unreadable(name: &impl Display, wrong: TraceError, saves: &str) -> anyhow::Error {
     let wrong = anyhow::Error::from(wrong);
     anyhow!("{name}: {wrong:#}; correct the file, or use another: {saves}")

@@ -5,47 +5,47 @@ use crate::property::PropertyError;
 use crate::protocol::RuleError;
 use crate::world::WorldError;
 
-/// What was asked for cannot be.
+/// The error that what was asked for cannot be.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
-    /// The rules.
+    /// The rules cannot be had.
     #[error(transparent)]
     Rule(#[from] RuleError),
-    /// The scenario.
+    /// The scenario is not possible.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// A rule with two values.
+    /// A rule is given two values.
     #[error("--rule {rule}=... is given twice, and only one value can hold; leave one of them out")]
     RuleTwice {
-        /// The rule.
+        /// The name of the rule.
         rule: String,
     },
-    /// A flag that changes nothing: who gives it expects otherwise.
+    /// A flag changes nothing: who gives it expects otherwise.
     #[error("{flag} has no effect: {why}")]
     NoEffect {
-        /// The flag.
+        /// The flag that was given.
         flag: String,
-        /// Why, and what to do.
+        /// The reason why it changes nothing, and what to do.
         why: String,
     },
-    /// A flag of timed worlds where there are none.
+    /// A flag of timed worlds is given where there are none.
     #[error("--{flag}: {why}")]
     NoClock {
-        /// The flag.
+        /// The flag that was given.
         flag: String,
-        /// Why, and what to do.
+        /// The reason why there are none, and what to do.
         why: String,
     },
-    /// The properties.
+    /// The properties cannot be asked.
     #[error(transparent)]
     Property(#[from] PropertyError),
-    /// The protocol.
+    /// The protocol is not known.
     #[error(transparent)]
     Protocol(#[from] UnknownProtocol),
 }
 
 impl UsageError {
-    /// A flag that changes nothing: why, and what to do.
+    /// Returns the error of a flag that changes nothing: why, and what to do.
     pub fn no_effect(flag: impl Into<String>, why: impl Into<String>) -> Self {
         Self::NoEffect { flag: flag.into(), why: why.into() }
     }

@@ -101,7 +101,7 @@ pub struct WorldArgs {
 /// The flags that only a timed world has.
 const OF_CLOCKS: [&str; 6] = ["pauses", "delay", "slow", "processing", "drift", "within"];
 
-/// A command that offers no timed worlds. It understands the flags, so that it can say why not.
+/// Returns a command without timed worlds. It understands the flags, so that it can say why not.
 #[must_use]
 pub fn without_clock(command: Command) -> Command {
     let values = TimingArg::value_variants().iter().filter_map(TimingArg::to_possible_value);
@@ -189,7 +189,7 @@ pub enum SymmetryArg {
 }
 
 impl WorldArgs {
-    /// The scenario that the flags set.
+    /// Returns the scenario that the flags set.
     ///
     /// # Errors
     /// If flags of timed worlds are given without one, or one without its flags.
@@ -302,7 +302,7 @@ impl WorldArgs {
         }
     }
 
-    /// The same, whatever the flags say about timing.
+    /// Returns the scenario that the flags set, whatever they say about timing.
     #[must_use]
     pub fn scenario_with(&self, timing: Timing) -> Scenario {
         let network = match self.network {
@@ -355,8 +355,8 @@ impl WorldArgs {
         }
     }
 
-    /// The flags that set this scenario, as they are typed: neither defaults, nor what changes
-    /// nothing.
+    /// Returns the flags that set this scenario, as they are typed: neither defaults, nor what
+    /// changes nothing.
     #[must_use]
     pub fn typed(scenario: &Scenario) -> String {
         let mut flags = format!("--nodes {}", scenario.nodes);
@@ -424,7 +424,7 @@ fn rule(text: &str) -> Result<(String, String), String> {
 }
 
 impl ProtocolArgs {
-    /// The rules that the flags name.
+    /// Returns the rules that the flags name.
     ///
     /// # Errors
     /// If there is no such protocol, variant, rule or value.
@@ -439,7 +439,7 @@ impl ProtocolArgs {
         Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
     }
 
-    /// The flags as they are typed.
+    /// Returns the flags as they are typed.
     #[must_use]
     pub fn typed(&self) -> String {
         let mut typed = self.protocol.clone();
@@ -453,7 +453,7 @@ impl ProtocolArgs {
     }
 }
 
-/// The world that the flags describe.
+/// Returns the world that the flags describe.
 ///
 /// # Errors
 /// If the rules or the scenario are not possible.
@@ -470,7 +470,7 @@ pub fn world(
     }
 }
 
-/// The same, for a command that searches it exhaustively.
+/// Returns the world that the flags describe, for a command that searches it exhaustively.
 ///
 /// # Errors
 /// As [`world`], and if there are too many processes for that.

@@ -26,27 +26,27 @@ const PLACE: &str = "<script type=\"application/json\" id=\"walk\"></script>";
 /// An execution with everything that the page shows of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Walk {
-    /// The protocol and its variant.
+    /// The title: the protocol and its variant.
     pub title: String,
-    /// The surrounding, in words.
+    /// The scenario, in words.
     pub scenario: String,
     /// The protocol's rules, with their values.
     pub rules: Value,
-    /// How often each fault may strike.
+    /// The budgets: how often each fault may strike.
     pub budgets: Faults,
     /// The place of each step among what may happen, as in stateright's addresses.
     pub places: Vec<usize>,
-    /// What is asked of the world.
+    /// The properties: what is asked of the world.
     pub properties: Vec<AskedProperty>,
-    /// What the execution shows, if it is a counterexample.
+    /// The claim that the execution shows, if it is a counterexample.
     pub shows: Option<Shows>,
-    /// What happens in each step, in a sentence or two.
+    /// The story: what happens in each step, in a sentence or two.
     pub story: Vec<String>,
     /// The state before each step, and after the last.
     pub moments: Vec<Moment>,
     /// The sequence diagram.
     pub svg: String,
-    /// For each step, the top and the bottom of its place in the diagram.
+    /// The top and the bottom of the place of each step in the diagram.
     pub rows: Vec<(i32, i32)>,
     /// The execution as `check --out` saves it.
     pub trace: String,
@@ -55,27 +55,27 @@ pub struct Walk {
 /// A property, and where its answers are among those of a [`Moment`].
 #[derive(Clone, Debug, Serialize)]
 pub struct AskedProperty {
-    /// Its name.
+    /// The name of the property.
     pub name: &'static str,
-    /// Its formula.
+    /// The formula of the property.
     pub formula: &'static str,
     /// The formula in a sentence.
     pub meaning: &'static str,
-    /// Its kind.
+    /// The kind of the property.
     pub kind: Kind,
-    /// The conditions that it is made of, with a letter where there are several.
+    /// The conditions that the property is made of, with a letter where there are several.
     pub conditions: Vec<(&'static str, usize)>,
-    /// What a search has found, where the execution is saved with it.
+    /// The result of a search, where the execution is saved with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<PropertyResult>,
 }
 
-/// What was found of a property.
+/// The result of a search on a property.
 #[derive(Clone, Debug, Serialize)]
 pub struct PropertyResult {
-    /// In a word: open, holds, within, violated or unknown.
+    /// The verdict in a word: open, holds, within, violated or unknown.
     pub verdict: &'static str,
-    /// The same for people.
+    /// The verdict in words for people.
     pub words: String,
 }
 
@@ -96,7 +96,7 @@ impl PropertyResult {
 }
 
 impl Walk {
-    /// The execution in which `actions` happen in `world` one after the other.
+    /// Returns the execution in which `actions` happen in `world` one after the other.
     #[must_use]
     pub fn of(
         world: &World,
@@ -136,7 +136,7 @@ impl Walk {
         }
     }
 
-    /// The execution as one HTML file that needs no server.
+    /// Returns the execution as one HTML file that needs no server.
     #[must_use]
     pub fn html(&self) -> String {
         // A walk is made of strings and numbers: it always has a JSON form.

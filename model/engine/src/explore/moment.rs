@@ -7,93 +7,93 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// One state, and what may happen next.
+/// A moment of an execution: one state, and what may happen next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moment {
-    /// Every process, ascending.
+    /// The processes, ascending.
     pub processes: Vec<Process>,
     /// The messages in flight, by link.
     pub in_flight: Vec<Message>,
     /// The links that are cut or missing: what the first sends does not reach the second.
     pub unlinked: Vec<[Id; 2]>,
-    /// How often each fault has struck.
+    /// The number of times that each fault has struck.
     pub spent: Faults,
-    /// In a timed world, how many ticks have passed.
+    /// The number of ticks that have passed, in a timed world.
     pub elapsed: Option<usize>,
-    /// What is asked of the state, in the order of the questions.
+    /// The answers to what is asked of the state, in the order of the questions.
     pub answers: Vec<Answer>,
-    /// What may happen next, in the order in which the search takes it.
+    /// The steps that may happen next, in the order in which the search takes them.
     pub next: Vec<Next>,
 }
 
 /// One process in one state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Process {
-    /// Its id.
+    /// The id of the process.
     pub id: Id,
-    /// Whether it takes part in the election; a service does not.
+    /// Whether the process takes part in the election; a service does not.
     pub elects: bool,
-    /// Whether it is up.
+    /// Whether the process is up.
     pub up: bool,
-    /// Whether it is paused.
+    /// Whether the process is paused.
     pub paused: bool,
-    /// Its role; of a process that is down, "down".
+    /// The role of the process; of a process that is down, "down".
     pub role: String,
-    /// Its leader, if it has one: itself if it leads.
+    /// The leader of the process, if it has one: itself if it leads.
     pub leader: Option<Id>,
-    /// What it knows and loses in a crash; nothing if it is down.
+    /// The variables: what the process knows and loses in a crash; nothing if it is down.
     pub variables: Option<Value>,
-    /// What it has on stable storage; nothing if the protocol stores nothing.
+    /// The stable storage of the process; nothing if the protocol stores nothing.
     pub stable: Value,
-    /// The timers that it has armed.
+    /// The timers that the process has armed.
     pub timers: Vec<Timer>,
 }
 
 /// An armed timer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Timer {
-    /// Its name.
+    /// The name of the timer.
     pub name: String,
-    /// In a timed world, what its clock shows, in ticks.
+    /// The ticks that the clock of the timer shows, in a timed world.
     pub ticks: Option<u8>,
 }
 
 /// A message in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// The sender.
+    /// The process that sent the message.
     pub from: Id,
-    /// The receiver.
+    /// The process that the message is sent to.
     pub to: Id,
-    /// What it says.
+    /// The label of the message: what it says.
     pub label: String,
-    /// In a timed world with a largest delay, the ticks that it has left.
+    /// The ticks that the message has left, in a timed world with a largest delay.
     pub ticks: Option<u8>,
 }
 
-/// Whether a condition holds.
+/// The answer whether a condition holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// Whether it does.
+    /// Whether the condition holds.
     pub holds: bool,
-    /// Where it does not: the fewest processes without which it would; if there is a choice, all
-    /// of them.
+    /// The processes where it does not hold: the fewest without which it would; if there is a
+    /// choice, all of them.
     pub concerned: Vec<Id>,
 }
 
-/// Something that may happen next.
+/// A step that may happen next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Next {
-    /// What happens, in a sentence.
+    /// The description of what happens, in a sentence.
     pub what: String,
     /// The process that acts, or to which it happens.
     pub node: Option<Id>,
-    /// Whether it is a fault, or the repair of one.
+    /// Whether the step is a fault, or the repair of one.
     pub fault: bool,
 }
 
-/// The state before each of `actions` and after the last, in the [concrete](World::concrete)
-/// world: with the names that the processes know.
+/// Returns the state before each of `actions` and after the last, in the
+/// [concrete](World::concrete) world: with the names that the processes know.
 #[must_use]
 pub fn moments(world: &World, actions: &[Action], asked: &[Condition]) -> Vec<Moment> {
     let (actions, world) = (world.in_concrete_terms(actions), &world.concrete());

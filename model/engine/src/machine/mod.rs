@@ -29,18 +29,18 @@ pub enum Effect {
     Persist(Stable),
     /// A message leaves for `to`.
     Send {
-        /// The receiver.
+        /// The process that the message is sent to.
         to: Id,
-        /// What is sent.
+        /// The message that is sent.
         message: Message,
     },
     /// The timer is armed, or armed anew.
     Arm(Timer),
     /// The timer is armed as if it had been when `since` was, which is armed no longer.
     ArmSince {
-        /// The timer.
+        /// The timer that is armed.
         timer: Timer,
-        /// Another that was armed before, and takes the same duration.
+        /// A timer that was armed before, and takes the same duration.
         since: Timer,
     },
     /// The timer is no longer armed.
@@ -50,7 +50,7 @@ pub enum Effect {
 /// The effects of one step, in order.
 pub type Effects = SmallVec<[Effect; 12]>;
 
-/// Returns the effects with their types.
+/// Returns the effects with the types of their protocol.
 #[must_use]
 pub fn typed_effects<P: Protocol>(effects: &[Effect]) -> TypedEffects<P> {
     use crate::protocol::Effect as Typed;
@@ -66,12 +66,12 @@ pub fn typed_effects<P: Protocol>(effects: &[Effect]) -> TypedEffects<P> {
     effects.iter().map(typed).collect()
 }
 
-/// Why a process takes a step.
+/// The reason why a process takes a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// It is in a group that has long agreed.
+    /// The process is in a group that has long agreed.
     Converged,
-    /// It starts.
+    /// The process starts.
     Recover,
     /// A message arrives.
     Receive(Id, Message),
@@ -79,31 +79,31 @@ pub enum Event {
     Expire(Timer),
 }
 
-/// One process at the beginning of a step, and at its end.
+/// The state of one process at the beginning of a step, and at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// Its id.
+    /// The id of the process.
     pub id: Id,
     /// The number of processes that elect.
     pub nodes: usize,
-    /// What it knows.
+    /// The volatile state: what the process knows.
     pub process: Process,
-    /// What it has on stable storage.
+    /// What the process has on stable storage.
     pub stable: Stable,
-    /// The timers that it has armed.
+    /// The timers that the process has armed.
     pub timers: Timers,
-    /// Of those, which have run out.
+    /// The armed timers that have run out.
     pub run_out: Timers,
 }
 
 /// A moment of the world, as an omniscient observer sees it.
 #[derive(Clone, Copy)]
 pub struct Observation<'a> {
-    /// What has the same type for every protocol.
+    /// The part of the moment that has the same type for every protocol.
     pub seen: Seen<'a>,
-    /// What each process knows.
+    /// The volatile state of each process.
     pub processes: &'a [Process],
-    /// What each has on stable storage.
+    /// What each process has on stable storage.
     pub stable: &'a [Stable],
     /// The messages in flight.
     pub flight: &'a [Envelope],
@@ -117,42 +117,42 @@ impl Observation<'_> {
     }
 }
 
-/// What these rules say of one timer.
+/// What the rules of a protocol say of one timer.
 #[derive(Clone, Copy, Debug)]
 pub struct TimerRules {
-    /// The timer.
+    /// The timer that this is about.
     pub timer: Timer,
-    /// What it takes in a timed world; `None` if the protocol has no timed worlds.
+    /// The duration of the timer in a timed world; `None` if the protocol has no timed worlds.
     pub duration: Option<&'static Duration>,
-    /// How it measures time; `None` if it is never armed.
+    /// The way in which the timer measures time; `None` if it is never armed.
     pub wait: Option<Wait>,
-    /// Whether some process ever arms it.
+    /// Whether some process ever arms the timer.
     pub armed: bool,
-    /// Whether it takes a random time.
+    /// Whether the timer takes a random time.
     pub random: bool,
-    /// What is added to the duration of some processes.
+    /// The duration that is added for some processes.
     pub stagger: Option<&'static Duration>,
-    /// Whether it paces something that repeats.
+    /// Whether the timer paces something that repeats.
     pub periodic: bool,
-    /// Whether it is ever armed for a fixed time while it waits for others.
+    /// Whether the timer is ever armed for a fixed time while it waits for others.
     pub time_out: bool,
 }
 
 /// A protocol with its rules.
 pub trait Machine: Debug + Send + Sync {
-    /// The protocol.
+    /// Returns the protocol.
     fn protocol(&self) -> &'static dyn AnyProtocol;
 
-    /// What states of the protocol have in common.
+    /// Returns what states of the protocol have in common.
     fn shape(&self) -> &'static Shape;
 
-    /// The rules with their type.
+    /// Returns the rules with their type.
     fn rules(&self) -> &dyn Any;
 
-    /// What the rules are called: the variant nearest to them, with the rules that differ.
+    /// Returns the name of the rules: the variant nearest to them, with the rules that differ.
     fn variant_name(&self) -> String;
 
-    /// The rules as JSON.
+    /// Returns the rules as JSON.
     fn json(&self) -> Value;
 
     /// Returns the same protocol with one rule replaced.
@@ -161,56 +161,57 @@ pub trait Machine: Debug + Send + Sync {
     /// An unknown rule or value.
     fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn Machine>, RuleError>;
 
-    /// How each timer measures time, of those that are ever armed and that wait for others; in the
-    /// order of the timers.
+    /// Returns how each timer measures time, of those that are ever armed and that wait for others;
+    /// in the order of the timers.
     fn waits(&self) -> Vec<Wait> {
         let waiting = self.timers().iter().filter(|rules| !rules.periodic);
         waiting.filter_map(|rules| rules.wait).collect()
     }
 
-    /// Whether the rules are the same.
+    /// Returns whether the rules are the same.
     fn equals(&self, other: &dyn Machine) -> bool;
 
-    /// What the rules say of each timer, by place.
+    /// Returns what the rules say of each timer, by place.
     fn timers(&self) -> &[TimerRules];
 
-    /// How many times the stagger of a timer is added for a process, among so many that elect.
+    /// Returns how many times the stagger of a timer is added for a process, among `nodes` that
+    /// elect.
     fn stagger(&self, timer: Timer, id: Id, nodes: usize) -> u8;
 
-    /// Which process is to be elected.
+    /// Returns which process is to be elected.
     fn elects(&self) -> Elects;
 
-    /// Whether services crash.
+    /// Returns whether services crash.
     fn services_crash(&self) -> bool;
 
-    /// Whether the rules make sense with so many processes that elect.
+    /// Checks that the rules make sense with `nodes` processes that elect.
     ///
     /// # Errors
     /// If they do not.
     fn fits(&self, nodes: usize) -> Result<(), Misfit>;
 
-    /// The [bound](crate::protocol::WithinBounds) on what one process has, in words.
+    /// Returns the [bound](crate::protocol::WithinBounds) on what one process has, in words.
     fn bound(&self) -> Option<&'static str>;
 
-    /// Whether what a process knows and stores is within the bound.
+    /// Returns whether what a process knows and stores is within the bound.
     fn within(&self, process: Process, stable: Stable) -> bool;
 
-    /// What a crashed process knows.
+    /// Returns the volatile state of a crashed process.
     fn crashed(&self) -> Process;
 
-    /// What is on stable storage at first.
+    /// Returns what is on stable storage at first.
     fn blank(&self) -> Stable;
 
-    /// A process takes a step; what it causes is appended to `effects`.
+    /// Takes a step of a process, and appends what it causes to `effects`.
     fn step(&self, local: &mut Local, event: Event, effects: &mut Effects);
 
-    /// Whether what `timer` of `id` waits for can no longer come.
+    /// Returns whether what `timer` of `id` waits for can no longer come.
     fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool;
 
-    /// Whether the expiry of a periodic timer would tell no process anything new.
+    /// Returns whether the expiry of a periodic timer would tell no process anything new.
     fn no_news(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool;
 
-    /// Whether a timer waits for others while its process knows this.
+    /// Returns whether a timer waits for others while its process knows this.
     fn waits_for_others(&self, timer: Timer, process: Process) -> bool;
 
     /// Gives states that differ only in numbers that depend on history one representative.
@@ -222,7 +223,7 @@ pub trait Machine: Debug + Send + Sync {
         flight: &mut [Envelope],
     );
 
-    /// Whether a step starts an election.
+    /// Returns whether a step starts an election.
     fn begins_election(&self, before: Process, after: Process, effects: &[Effect]) -> bool;
 
     /// Returns the message that this JSON stands for.

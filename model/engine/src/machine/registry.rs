@@ -9,43 +9,48 @@ use serde_json::Value;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A protocol, whatever its types.
+/// A protocol whose types are not known.
 pub trait AnyProtocol: Sync {
-    /// Its [name](Protocol::NAME).
+    /// Returns the [name](Protocol::NAME) of the protocol.
     fn name(&self) -> &'static str;
 
-    /// What it is, in half a sentence.
+    /// Returns what the protocol is, in half a sentence.
     fn summary(&self) -> &'static str;
 
-    /// The named variants; the first is the default.
+    /// Returns the named variants; the first is the default.
     fn variants(&self) -> Vec<VariantRow>;
 
-    /// The [rules](protocol::rules) in which the variants differ.
+    /// Returns the [rules](protocol::rules) in which the variants differ.
     fn rule_rows(&self) -> Vec<Rule>;
 
-    /// The [durations](protocol::durations) that its timers take in a timed world.
+    /// Returns the [durations](protocol::durations) that the protocol's timers take in a timed
+    /// world.
     fn durations(&self) -> Vec<&'static Duration>;
 
-    /// Whether states that differ only by a [symmetry](protocol::Options::canonicalize) can be one.
+    /// Returns whether states that differ only by a [symmetry](protocol::Options::canonicalize) can
+    /// be one.
     fn canonicalizes(&self) -> bool;
 
-    /// The durations that are [enough](protocol::enough) for the default rules.
+    /// Returns the durations that are [enough](protocol::enough) for the default rules.
     fn enough(&self) -> Vec<(&'static str, u8)>;
 
-    /// Within how many ticks of a crash every process
+    /// Returns the number of ticks after a crash within which every process
     /// [agrees](protocol::Options::agrees_within), if the protocol says.
     fn agrees_within(&self, durations: &Durations, delay: u8) -> Option<u8>;
 
-    /// How many [services](protocol::Services) there are.
+    /// Returns the number of [services](protocol::Services).
     fn services(&self) -> usize;
 
-    /// The properties that any world can be asked for, and those that only a timed world can.
+    /// Returns the properties that any world can be asked for, and those that only a timed world
+    /// can.
     fn properties(&self) -> (Vec<Property>, Vec<Property>);
 
-    /// The usual properties that it [promises in no world](protocol::Options::not_promised).
+    /// Returns the usual properties that the protocol [promises in no
+    /// world](protocol::Options::not_promised).
     fn not_promised(&self) -> &'static [&'static str];
 
-    /// The rules of the variant of this name, or of the default one, with single rules replaced.
+    /// Returns the rules of the variant of this name, or of the default one, with single rules
+    /// replaced.
     ///
     /// # Errors
     /// An unknown variant, rule or value; the message lists what there is.
@@ -55,20 +60,20 @@ pub trait AnyProtocol: Sync {
         overrides: &[(String, String)],
     ) -> Result<Arc<dyn Machine>, RuleError>;
 
-    /// The rules that this JSON stands for.
+    /// Returns the rules that this JSON stands for.
     ///
     /// # Errors
     /// If it stands for none.
     fn read(&self, rules: &Value) -> Result<Arc<dyn Machine>, serde_json::Error>;
 
-    /// The largest number of processes, services among them, for which a process has room.
+    /// Returns the largest number of processes, services among them, for which a process has room.
     fn most(&self) -> usize;
 }
 
 /// A named set of rules.
 #[derive(Clone, Debug)]
 pub struct VariantRow {
-    /// Its name.
+    /// The name of the variant.
     pub name: &'static str,
     /// The text that gives the rules.
     pub source: &'static str,
@@ -80,7 +85,7 @@ pub struct VariantRow {
 pub struct Entry<P>(PhantomData<fn() -> P>);
 
 impl<P: Protocol> Entry<P> {
-    /// The entry of this protocol.
+    /// The entry of this protocol in a registry.
     pub const NEW: Self = Entry(PhantomData);
 }
 
@@ -157,18 +162,18 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
 pub struct Registry(pub &'static [&'static dyn AnyProtocol]);
 
 impl Registry {
-    /// The protocols.
+    /// Returns the protocols in their order.
     pub fn iter(self) -> impl Iterator<Item = &'static dyn AnyProtocol> {
         self.0.iter().copied()
     }
 
-    /// Their names.
+    /// Returns the names of the protocols.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         self.iter().map(AnyProtocol::name).collect()
     }
 
-    /// The protocol of this name.
+    /// Returns the protocol of this name.
     ///
     /// # Errors
     /// If there is none; the message lists what there is.
@@ -179,7 +184,7 @@ impl Registry {
         })
     }
 
-    /// The durations that the protocols' timers take, each name once.
+    /// Returns the durations that the protocols' timers take, each name once.
     #[must_use]
     pub fn durations(self) -> Vec<&'static Duration> {
         let mut known: Vec<&'static Duration> = Vec::new();
@@ -192,12 +197,12 @@ impl Registry {
     }
 }
 
-/// A protocol was asked for that is not in the registry.
+/// The error that a protocol was asked for that is not in the registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no protocol '{name}'; {known}")]
 pub struct UnknownProtocol {
-    /// What was asked for.
+    /// The name that was asked for.
     pub name: String,
-    /// What was probably meant, and what there is.
+    /// The name that was probably meant, and those that there are, in words.
     pub known: String,
 }

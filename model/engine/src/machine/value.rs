@@ -182,7 +182,7 @@ macro_rules! kept {
     };
 }
 
-/// What one process knows.
+/// The volatile state of one process: what it knows.
 #[derive(Clone, Copy)]
 pub struct Process(&'static Entry<ProcessInfo, dyn AnyValue>);
 
@@ -192,11 +192,11 @@ struct ProcessInfo {
     role: &'static str,
 }
 
-/// What one process has on stable storage.
+/// What one process has on stable storage, as a kept value.
 #[derive(Clone, Copy)]
 pub struct Stable(&'static Entry<(), dyn AnyValue>);
 
-/// A message; messages have the order that their protocol gives them.
+/// A message as a kept value; messages have the order that their protocol gives them.
 #[derive(Clone, Copy)]
 pub struct Message(&'static Entry<(), dyn AnyMessage>);
 
@@ -211,14 +211,14 @@ impl Process {
         Processes::<P>::only().keep(process)
     }
 
-    /// What the process believes of the leadership while it is up.
+    /// Returns what the process believes of the leadership while it is up.
     #[inline]
     #[must_use]
     pub fn belief(self) -> Belief {
         self.0.about.belief
     }
 
-    /// The role of the process in a word or two, for people.
+    /// Returns the role of the process in a word or two, for people.
     #[must_use]
     pub fn role(self) -> &'static str {
         self.0.about.role
@@ -240,7 +240,7 @@ impl Message {
         Values::<P>::only().message(message)
     }
 
-    /// The message as it is written in diagrams.
+    /// Returns the message as it is written in diagrams.
     #[must_use]
     pub fn label(self) -> String {
         label(&self)
@@ -288,20 +288,20 @@ impl Timer {
         P::TIMERS[self.0.place].timer
     }
 
-    /// The place of the timer among those of its protocol.
+    /// Returns the place of the timer among those of its protocol.
     #[inline]
     #[must_use]
     pub fn place(self) -> usize {
         self.0.place
     }
 
-    /// The timer as it is written in diagrams, in lower case.
+    /// Returns the timer as it is written in diagrams, in lower case.
     #[must_use]
     pub fn label(self) -> &'static str {
         &self.0.label
     }
 
-    /// The timer as it is written in sentences.
+    /// Returns the timer as it is written in sentences.
     #[must_use]
     pub fn plain(self) -> &'static str {
         &self.0.plain
@@ -347,7 +347,7 @@ impl Serialize for Timer {
     }
 }
 
-/// What the states of a protocol have in common: its timers, and how many services there are.
+/// What the states of a protocol have in common: its timers, and the number of its services.
 pub struct Shape {
     timers: Vec<TimerEntry>,
     services: usize,

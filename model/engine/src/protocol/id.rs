@@ -15,13 +15,13 @@ pub const MAX_NODES: usize = 128;
 /// (see [`Options::most`](super::Options::most)).
 pub const MAX_SEARCHED: usize = 7;
 
-/// A process's id, 1 to [`MAX_NODES`]. A larger id has the higher priority.
+/// The id of a process, 1 to [`MAX_NODES`]. A larger id has the higher priority.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(NonZeroU8);
 
 impl Id {
-    /// The id at position `index`, counted from 0.
+    /// Returns the id at position `index`, counted from 0.
     ///
     /// # Panics
     /// If `index` is not below 255.
@@ -36,20 +36,20 @@ impl Id {
         }
     }
 
-    /// The position of this id, counted from 0.
+    /// Returns the position of this id, counted from 0.
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 
-    /// The number that people see: 1 for the lowest id.
+    /// Returns the number that people see: 1 for the lowest id.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0.get()
     }
 
-    /// All ids of a world of `nodes` processes, ascending.
+    /// Returns all ids of a world of `nodes` processes, ascending.
     #[inline]
     pub fn all(nodes: usize) -> impl DoubleEndedIterator<Item = Id> + Clone {
         (0..nodes).map(Id::at)
@@ -88,10 +88,10 @@ pub struct Ids([u8; MAX_NODES / 8]);
 const _: () = assert!(MAX_NODES == u128::BITS as usize && MAX_SEARCHED <= u8::BITS as usize);
 
 impl Ids {
-    /// No process.
+    /// The set of no process.
     pub const NONE: Ids = Ids([0; MAX_NODES / 8]);
 
-    /// All processes of a world of so many.
+    /// Returns the set of all processes of a world of `nodes`.
     ///
     /// # Panics
     /// If no world has so many.
@@ -108,21 +108,21 @@ impl Ids {
         u128::from_le_bytes(self.0)
     }
 
-    /// Whether no process is in the set.
+    /// Returns whether no process is in the set.
     #[inline]
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.bits() == 0
     }
 
-    /// How many processes are in the set.
+    /// Returns the number of processes in the set.
     #[inline]
     #[must_use]
     pub const fn len(self) -> usize {
         self.bits().count_ones() as usize
     }
 
-    /// Whether `id` is in the set.
+    /// Returns whether `id` is in the set.
     #[inline]
     #[must_use]
     pub const fn contains(self, id: Id) -> bool {
@@ -133,7 +133,7 @@ impl Ids {
         }
     }
 
-    /// The set with `id`.
+    /// Returns the set with `id`.
     #[inline]
     #[must_use]
     pub const fn with(mut self, id: Id) -> Ids {
@@ -141,7 +141,7 @@ impl Ids {
         self
     }
 
-    /// The set without `id`.
+    /// Returns the set without `id`.
     #[inline]
     #[must_use]
     pub const fn without(mut self, id: Id) -> Ids {
@@ -156,28 +156,28 @@ impl Ids {
         *byte = *byte & !(1 << (id.index() % 8)) | u8::from(inside) << (id.index() % 8);
     }
 
-    /// The processes in one of the two.
+    /// Returns the processes that are in one of the two sets.
     #[inline]
     #[must_use]
     pub const fn and(self, other: Ids) -> Ids {
         Ids((self.bits() | other.bits()).to_le_bytes())
     }
 
-    /// The processes in both.
+    /// Returns the processes that are in both sets.
     #[inline]
     #[must_use]
     pub const fn common(self, other: Ids) -> Ids {
         Ids((self.bits() & other.bits()).to_le_bytes())
     }
 
-    /// Those that are not in the other.
+    /// Returns the processes of this set that are not in the other.
     #[inline]
     #[must_use]
     pub const fn except(self, other: Ids) -> Ids {
         Ids((self.bits() & !other.bits()).to_le_bytes())
     }
 
-    /// The highest process in the set below `id`.
+    /// Returns the highest process in the set below `id`.
     #[must_use]
     pub fn below(self, id: Id) -> Option<Id> {
         Iter(self.bits() & ((1 << id.index()) - 1)).next_back()
@@ -197,7 +197,7 @@ impl Ids {
         self.0[0]
     }
 
-    /// The processes in the set, ascending.
+    /// Returns the processes in the set, ascending.
     #[inline]
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Id> + Clone {
         Iter(self.bits())

@@ -11,18 +11,18 @@ pub enum Effect<P: Protocol> {
     Persist(P::Stable),
     /// A message leaves for `to`.
     Send {
-        /// The receiver.
+        /// The process that the message is sent to.
         to: Id,
-        /// What is sent.
+        /// The message that is sent.
         message: P::Message,
     },
     /// The timer is armed, or armed anew.
     Arm(P::Timer),
     /// The timer is armed as if it had been when `since` was, which is armed no longer.
     ArmSince {
-        /// The timer.
+        /// The timer that is armed.
         timer: P::Timer,
-        /// Another that was armed before, and takes the same duration.
+        /// A timer that was armed before, and takes the same duration.
         since: P::Timer,
     },
     /// The timer is no longer armed.
@@ -35,19 +35,19 @@ pub type Effects<P> = SmallVec<[Effect<P>; 12]>;
 /// The largest number of timers that a protocol can have.
 pub const MAX_TIMERS: usize = 16;
 
-/// A set of a protocol's timers: those that are armed.
+/// A set of a protocol's timers, such as those that are armed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timers(u16);
 
 impl Timers {
-    /// No timer.
+    /// The set of no timer.
     pub const NONE: Timers = Timers(0);
 
     fn bit<P: Protocol>(timer: P::Timer) -> u16 {
         1 << Self::place::<P>(timer)
     }
 
-    /// The place of `timer` among the protocol's timers.
+    /// Returns the place of `timer` among the protocol's timers.
     ///
     /// # Panics
     /// If the protocol has no row for it.
@@ -57,25 +57,25 @@ impl Timers {
         place.expect("Protocol::TIMERS has a row for every timer")
     }
 
-    /// Whether no timer is in the set.
+    /// Returns whether no timer is in the set.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `timer` is in the set.
+    /// Returns whether `timer` is in the set.
     #[must_use]
     pub fn contains<P: Protocol>(self, timer: P::Timer) -> bool {
         self.0 & Self::bit::<P>(timer) != 0
     }
 
-    /// The set with `timer`.
+    /// Returns the set with `timer`.
     #[must_use]
     pub fn with<P: Protocol>(self, timer: P::Timer) -> Timers {
         Timers(self.0 | Self::bit::<P>(timer))
     }
 
-    /// The set without `timer`.
+    /// Returns the set without `timer`.
     #[must_use]
     pub fn without<P: Protocol>(self, timer: P::Timer) -> Timers {
         Timers(self.0 & !Self::bit::<P>(timer))
@@ -87,26 +87,26 @@ impl Timers {
         self.0 & 1 << place != 0
     }
 
-    /// Whether `timer` is in the set.
+    /// Returns whether `timer` is in the set.
     #[inline]
     #[must_use]
     pub fn has(self, timer: Timer) -> bool {
         self.has_place(timer.place())
     }
 
-    /// The set with `timer`.
+    /// Returns the set with `timer`.
     #[must_use]
     pub fn and(self, timer: Timer) -> Timers {
         Timers(self.0 | 1 << timer.place())
     }
 
-    /// The set without `timer`.
+    /// Returns the set without `timer`.
     #[must_use]
     pub fn but(self, timer: Timer) -> Timers {
         Timers(self.0 & !(1 << timer.place()))
     }
 
-    /// The timers in the set, in the protocol's order.
+    /// Returns the timers in the set, in the protocol's order.
     pub fn iter<P: Protocol>(self) -> impl Iterator<Item = P::Timer> {
         let rows = P::TIMERS.iter().enumerate();
         rows.filter(move |(at, _)| self.has_place(*at)).map(|(_, row)| row.timer)
@@ -126,8 +126,8 @@ pub struct Local<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Local<'a, P> {
-    /// The process `id` of `nodes`, with what it has, the state it may change, and the place for
-    /// its effects.
+    /// Returns the process `id` of `nodes`, with what it has, the state it may change, and the
+    /// place for its effects.
     pub fn new(
         id: Id,
         nodes: usize,
@@ -143,60 +143,60 @@ impl<'a, P: Protocol> Local<'a, P> {
         Local { run_out, ..self }
     }
 
-    /// Its own id.
+    /// Returns the process's own id.
     #[must_use]
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// How many processes elect.
+    /// Returns the number of processes that elect.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Whether it is not one of those that elect but a [service](super::Services).
+    /// Returns whether the process is not one of those that elect but a [service](super::Services).
     #[must_use]
     pub fn is_service(&self) -> bool {
         self.id.index() >= self.nodes
     }
 
-    /// The ids of the [services](super::Services), ascending.
+    /// Returns the ids of the [services](super::Services), ascending.
     pub fn services(&self) -> impl Iterator<Item = Id> + use<P> {
         (self.nodes..self.nodes + P::OPTIONS.services.count).map(Id::at)
     }
 
-    /// What is on its stable storage.
+    /// Returns what is on the process's stable storage.
     #[must_use]
     pub fn stable(&self) -> P::Stable {
         self.stable
     }
 
-    /// The highest id of those that elect: known from the configuration, not from which processes
-    /// are up.
+    /// Returns the highest id of those that elect: known from the configuration, not from which
+    /// processes are up.
     #[must_use]
     pub fn highest(&self) -> Id {
         Id::at(self.nodes - 1)
     }
 
-    /// Whether no id is higher: known from the configuration, not from
-    /// which processes are up.
+    /// Returns whether no id is higher than the process's own: known from the configuration, not
+    /// from which processes are up.
     #[must_use]
     pub fn is_highest(&self) -> bool {
         self.id.index() + 1 == self.nodes
     }
 
-    /// The ids above its own, ascending.
+    /// Returns the ids above the process's own, ascending.
     pub fn higher(&self) -> impl Iterator<Item = Id> + use<P> {
         (self.id.index() + 1..self.nodes).map(Id::at)
     }
 
-    /// The ids below its own, ascending.
+    /// Returns the ids below the process's own, ascending.
     pub fn lower(&self) -> impl Iterator<Item = Id> + use<P> {
         (0..self.id.index()).map(Id::at)
     }
 
-    /// All ids but its own, ascending; not those of services.
+    /// Returns all ids but the process's own, ascending; not those of services.
     pub fn others(&self) -> impl Iterator<Item = Id> + use<P> {
         let me = self.id;
         Id::all(self.nodes).filter(move |&id| id != me)
@@ -252,15 +252,15 @@ impl<'a, P: Protocol> Local<'a, P> {
         }
     }
 
-    /// The timers that are armed now.
+    /// Returns the timers that are armed now.
     #[must_use]
     pub fn timers(&self) -> Timers {
         self.timers
     }
 
-    /// Whether `timer` is armed and has run out by its own clock, though it has not expired: the
-    /// process is late, or something else happens first at the same tick. Never in a world without
-    /// a clock.
+    /// Returns whether `timer` is armed and has run out by its own clock, though it has not
+    /// expired: the process is late, or something else happens first at the same tick. Never in a
+    /// world without a clock.
     #[must_use]
     pub fn has_run_out(&self, timer: P::Timer) -> bool {
         self.run_out.contains::<P>(timer)

@@ -31,7 +31,7 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// What one process does, as a specification. A value is one variant: the rules are its fields.
+/// A specification of what one process does. A value is one variant: the rules are its fields.
 pub trait Protocol:
     Copy + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
 {
@@ -47,23 +47,25 @@ pub trait Protocol:
     /// Every timer that a process can have, a row for each; at most [`MAX_TIMERS`].
     const TIMERS: &'static [TimerRow<Self>];
 
-    /// What is asked of this protocol alone, besides what every election is asked.
+    /// The properties that are asked of this protocol alone, besides what every election is asked.
     const PROPERTIES: &'static [Property<Judge<Self>>] = &[];
 
-    /// The rules, with what each decides and what its values mean; [`Rule::all_of`] makes them of
-    /// the documentation of the fields. Of a protocol that does not say, only the names are shown.
+    /// The function that lists the rules, with what each decides and what its values mean;
+    /// [`Rule::all_of`] makes them of the documentation of the fields. Of a protocol that does not
+    /// say, only the names are shown.
     const RULES: fn() -> Vec<Rule> = Vec::new;
 
-    /// What only some protocols say.
+    /// The options: what only some protocols say.
     const OPTIONS: Options<Self> = Options::NONE;
 
-    /// What one process knows and loses in a crash. `Default` is the state of a crashed process.
+    /// The volatile state: what one process knows and loses in a crash. `Default` is the state of a
+    /// crashed process.
     type Process: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync + 'static;
 
-    /// What a process keeps on stable storage across crashes; `()` if nothing.
+    /// The stable state: what a process keeps on stable storage across crashes; `()` if nothing.
     type Stable: Copy + Debug + Default + Eq + Hash + Serialize + Send + Sync + 'static;
 
-    /// What processes send to each other.
+    /// The messages that processes send to each other.
     type Message: Copy
         + Debug
         + Eq
@@ -75,7 +77,7 @@ pub trait Protocol:
         + Sync
         + 'static;
 
-    /// What a process waits for.
+    /// The timers: what a process waits for.
     type Timer: Copy
         + Debug
         + Eq
@@ -87,52 +89,54 @@ pub trait Protocol:
         + Sync
         + 'static;
 
-    /// The state of a process in a group that has long agreed on a leader, its timers armed.
+    /// Puts a process into the state that it has in a group that has long agreed on a leader, its
+    /// timers armed.
     fn converged(&self, p: &mut Local<'_, Self>);
 
-    /// A process starts after a crash, or for the first time.
+    /// Starts a process after a crash, or for the first time.
     fn recover(&self, p: &mut Local<'_, Self>);
 
-    /// A message of `from` arrives.
+    /// Handles a message of `from` that arrives.
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Self::Message);
 
-    /// An armed timer expires; it is no longer armed when this is called.
+    /// Handles an armed timer that expires; it is no longer armed when this is called.
     fn expire(&self, p: &mut Local<'_, Self>, timer: Self::Timer);
 
-    /// Whether what `timer` waits for can no longer come: with perfect timing, only then may it
-    /// expire. This is synchrony without a clock: the time-out is longer than any answer takes.
+    /// Returns whether what `timer` waits for can no longer come: with perfect timing, only then
+    /// may it expire. This is synchrony without a clock: the time-out is longer than any answer
+    /// takes.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Self::Timer) -> bool;
 
-    /// What a live process believes of the leadership.
+    /// Returns what a live process believes of the leadership.
     fn belief(process: &Self::Process) -> Belief;
 
-    /// The process's role in a word or two, for people.
+    /// Returns the process's role in a word or two, for people.
     fn role(process: &Self::Process) -> &'static str;
 }
 
-/// What a live process believes of the leadership.
+/// The belief of a live process: what it takes for the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Belief {
-    /// It leads.
+    /// The process leads.
     Leads,
-    /// It has another as its leader.
+    /// The process has another as its leader.
     Follows(Id),
-    /// It has no leader at present.
+    /// The process has no leader at present.
     Undecided,
 }
 
 /// A named set of rules, and the text that gives them.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant<P> {
-    /// The name on the command line.
+    /// The name of the variant on the command line.
     pub name: &'static str,
-    /// Where the rules come from.
+    /// The source: where the rules come from.
     pub source: &'static str,
-    /// The rules.
+    /// The values of the rules.
     pub rules: P,
 }
 
-/// The named variant of a protocol, with single rules replaced.
+/// Returns the named variant of a protocol, with single rules replaced.
 ///
 /// Each override is a rule's name and its new value as it stands in the JSON of the rules
 /// (`t_coord` and `false`, `accept` and `any`).
@@ -184,7 +188,7 @@ pub(crate) fn with_rule<P: Protocol>(rules: P, rule: &str, value: &str) -> Resul
     })
 }
 
-/// The rules of a protocol: what it says of them, or what its variants show.
+/// Returns the rules of a protocol: what it says of them, or what its variants show.
 #[must_use]
 pub fn rules<P: Protocol>() -> Vec<Rule> {
     let said = P::RULES();
@@ -195,7 +199,7 @@ pub fn rules<P: Protocol>() -> Vec<Rule> {
     Rule::from_variants(&P::VARIANTS.iter().map(of).collect::<Vec<_>>())
 }
 
-/// What the rules of `protocol` are called: the variant nearest to them, with the rules that
+/// Returns the name of the rules of `protocol`: the variant nearest to them, with the rules that
 /// differ.
 #[must_use]
 pub fn variant_name<P: Protocol>(protocol: &P) -> String {
@@ -217,37 +221,37 @@ pub fn variant_name<P: Protocol>(protocol: &P) -> String {
     }
 }
 
-/// Why a variant cannot be had.
+/// The reason why a variant cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// No variant of that name.
+    /// The protocol has no variant of that name.
     #[error("protocol '{protocol}' has no variant '{name}'; {known}")]
     Variant {
-        /// The protocol.
+        /// The name of the protocol.
         protocol: &'static str,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What was probably meant, and what there is.
+        /// The name that was probably meant, and those that there are, in words.
         known: String,
     },
-    /// No rule of that name.
+    /// The protocol has no rule of that name.
     #[error("protocol '{protocol}' has no rule '{rule}'; {known}")]
     Rule {
-        /// The protocol.
+        /// The name of the protocol.
         protocol: &'static str,
-        /// What was asked for.
+        /// The name that was asked for.
         rule: String,
-        /// What was probably meant, and what there is.
+        /// The name that was probably meant, and those that there are, in words.
         known: String,
     },
-    /// A rule cannot have that value.
+    /// The rule cannot have that value.
     #[error("rule '{rule}' cannot be '{value}': {reason}")]
     Value {
-        /// The rule.
+        /// The name of the rule.
         rule: String,
         /// The value that was asked for.
         value: String,
-        /// What is wrong with it.
+        /// The reason why the rule cannot have it.
         reason: String,
     },
 }

@@ -6,15 +6,15 @@
 use crate::words::instead_of;
 use serde_json::{Value, json};
 
-/// What the documentation of a struct says of the rules that are its fields.
+/// The documentation of a struct whose fields are rules: what it says of them.
 pub trait RuleDocs {
-    /// A row for each field, in their order.
+    /// The rows of the rules: one for each field, in their order.
     const ROWS: &'static [RuleRow];
 }
 
-/// What the documentation of an enum says of the values that are its variants.
+/// The documentation of an enum whose variants are values of a rule: what it says of them.
 pub trait RuleValues {
-    /// The values.
+    /// The row of the values.
     const VALUES: ValuesRow;
 }
 
@@ -25,44 +25,44 @@ impl RuleValues for bool {
 /// A [rule](Rule) as `#[derive(RuleDocs)]` writes it down.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleRow {
-    /// Its name.
+    /// The name of the rule.
     pub name: &'static str,
-    /// What it decides.
+    /// The meaning: what the rule decides.
     pub meaning: &'static str,
-    /// The values that it can have.
+    /// The values that the rule can have.
     pub values: ValuesRow,
 }
 
 /// The [values](Values) of a rule as `#[derive(RuleDocs)]` writes them down.
 #[derive(Clone, Copy, Debug)]
 pub enum ValuesRow {
-    /// True or false.
+    /// The values true and false.
     Truth,
-    /// One of these names, each with its meaning.
+    /// The names of the values, each with its meaning.
     Names(&'static [(&'static str, &'static str)]),
-    /// What these words describe.
+    /// The values that these words describe.
     Other(&'static str),
 }
 
 /// A rule of a protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its name, as in `--rule NAME=VALUE`.
+    /// The name of the rule, as in `--rule NAME=VALUE`.
     pub name: String,
-    /// What it decides; empty if the protocol does not say.
+    /// The meaning: what the rule decides; empty if the protocol does not say.
     pub meaning: String,
-    /// The values that it can have.
+    /// The values that the rule can have.
     pub values: Values,
 }
 
 /// The values that a rule can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// True or false.
+    /// The values true and false.
     Truth,
-    /// One of these names, each with its meaning.
+    /// The names of the values, each with its meaning.
     Names(Vec<(String, String)>),
-    /// What these words describe.
+    /// The values that these words describe.
     Other(String),
 }
 
@@ -107,7 +107,7 @@ impl Rule {
         first.iter().map(rule).collect()
     }
 
-    /// The rule as JSON.
+    /// Returns the rule as JSON.
     #[must_use]
     pub fn view(&self) -> Value {
         let one = |name: &str, meaning: &str| json!({ "value": name, "meaning": meaning });
@@ -121,7 +121,7 @@ impl Rule {
 }
 
 impl Values {
-    /// What to say to a value that is none of these.
+    /// Returns what to say to a value that is none of these.
     #[must_use]
     pub fn instead_of(&self, value: &str) -> String {
         match self {
@@ -135,16 +135,16 @@ impl Values {
     }
 }
 
-/// A rule has a value that makes no sense with so many processes.
+/// The error that a rule has a value that makes no sense with this number of processes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rule '{rule}' cannot be '{value}' with {nodes} nodes: {instead}")]
 pub struct Misfit {
-    /// The rule.
+    /// The name of the rule.
     pub rule: &'static str,
-    /// Its value.
+    /// The value of the rule.
     pub value: String,
-    /// How many processes elect.
+    /// The number of processes that elect.
     pub nodes: usize,
-    /// The values that it can have.
+    /// The values that the rule can have.
     pub instead: String,
 }

@@ -2,34 +2,34 @@
 
 use super::{Id, Protocol, View};
 
-/// A duration that a protocol's timers take in a timed world. How many ticks it has is part of the
+/// A duration that a protocol's timers take in a timed world. Its number of ticks is part of the
 /// scenario.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Duration {
-    /// The name, as it stands behind `--` on the command line and in the scenario.
+    /// The name of the duration, as it stands behind `--` on the command line and in the scenario.
     pub name: &'static str,
-    /// What takes that long, in half a sentence.
+    /// The meaning of the duration: what takes that long, in half a sentence.
     pub meaning: &'static str,
-    /// Its place among the protocol's durations: behind those that it depends on. In this order the
-    /// smallest that are enough are looked for.
+    /// The place of the duration among those of the protocol: behind those that it depends on. In
+    /// this order the smallest that are enough are looked for.
     pub order: u8,
-    /// How many ticks are enough for the default rules where a message takes at most one tick, and
-    /// processing no time, as `tune` finds them; `None` if that was not looked for.
+    /// The number of ticks that are enough for the default rules where a message takes at most one
+    /// tick, and processing no time, as `tune` finds them; `None` if that was not looked for.
     pub enough: Option<u8>,
 }
 
-/// How a timer measures time, and the duration that it takes.
+/// The way in which a timer measures time, and the duration that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// It is armed for exactly that long, as a time-out or a heartbeat is.
+    /// The timer is armed for exactly that long, as a time-out or a heartbeat is.
     Fixed(&'static Duration),
-    /// It notices what [may time out](Protocol::may_time_out), at some moment within that time: a
-    /// failure detector, whatever it is made of.
+    /// The timer notices what [may time out](Protocol::may_time_out), at some moment within that
+    /// time: a failure detector, whatever it is made of.
     Detector(&'static Duration),
 }
 
 impl Wait {
-    /// The name of the duration.
+    /// Returns the name of the duration.
     #[must_use]
     pub const fn duration(self) -> &'static str {
         match self {
@@ -38,18 +38,18 @@ impl Wait {
     }
 }
 
-/// By how much longer than its duration a fixed timer takes, so that time-outs can be set apart.
+/// The time that a fixed timer takes beyond its duration, so that time-outs can be set apart.
 pub struct Stagger<P> {
     /// The duration that is added.
     pub by: &'static Duration,
-    /// How many times it is added for this process, among so many that elect.
+    /// The number of times it is added for this process, among the number of those that elect.
     pub times: fn(&P, Id, usize) -> u8,
 }
 
-/// Whether the expiry of a process's periodic timer would tell no process anything new.
+/// A test whether the expiry of a process's periodic timer would tell no process anything new.
 pub type NoNews<P> = for<'a> fn(&P, &View<'a, P>, Id) -> bool;
 
-/// All that is said of one timer.
+/// The row of one timer: all that is said of it.
 ///
 /// ```
 /// # use bellwether_engine::protocol::{Duration, TimerRow};
@@ -65,31 +65,32 @@ pub type NoNews<P> = for<'a> fn(&P, &View<'a, P>, Id) -> bool;
 /// # assert_eq!(ROW.wait(&Bully::BASELINE).map(|wait| wait.duration()), Some("t-elec"));
 /// ```
 pub struct TimerRow<P: Protocol> {
-    /// The timer.
+    /// The timer that this row is about.
     pub timer: P::Timer,
-    /// What it takes in a timed world; `None` if the protocol has no timed worlds.
+    /// The duration of the timer in a timed world; `None` if the protocol has no timed worlds.
     pub duration: Option<&'static Duration>,
-    /// Whether by these rules some process ever arms it.
+    /// The test whether by these rules some process ever arms the timer.
     pub armed: fn(&P) -> bool,
-    /// Whether by these rules it is a failure detector.
+    /// The test whether by these rules the timer is a failure detector.
     pub detects: fn(&P) -> bool,
-    /// Whether it takes a random time, drawn anew whenever it is armed. One that is due again and
-    /// again then expires again and again, however often others come first: it is strongly fair.
+    /// The test whether the timer takes a random time, drawn anew whenever it is armed. One that is
+    /// due again and again then expires again and again, however often others come first: it is
+    /// strongly fair.
     pub random: fn(&P) -> bool,
-    /// By how much longer some processes wait.
+    /// The stagger: by how much longer some processes wait.
     pub stagger: Option<Stagger<P>>,
-    /// Whether it paces something that repeats, such as a heartbeat, rather than waiting for
-    /// others; and when its expiry tells nothing new. Such a timer never expires "too early", so it
-    /// needs no false suspicion to do so. A world in which only expiries without news and faults
-    /// are left is [quiescent](crate::world::World::is_quiescent).
+    /// The test when the expiry of a periodic timer tells nothing new; `None` if the timer waits
+    /// for others. A periodic timer paces something that repeats, such as a heartbeat. It never
+    /// expires "too early", so it needs no false suspicion to do so. A world in which only expiries
+    /// without news and faults are left is [quiescent](crate::world::World::is_quiescent).
     pub periodic: Option<NoNews<P>>,
-    /// Whether a periodic timer waits for another process all the same, while its process is in
-    /// this state.
+    /// The test whether a periodic timer waits for another process all the same, while its process
+    /// is in this state.
     pub waits: Option<fn(&P::Process) -> bool>,
 }
 
 impl<P: Protocol> TimerRow<P> {
-    /// A timer of a protocol that has no timed worlds.
+    /// Returns the row of a timer of a protocol that has no timed worlds.
     #[must_use]
     pub const fn untimed(timer: P::Timer) -> Self {
         TimerRow {
@@ -104,7 +105,7 @@ impl<P: Protocol> TimerRow<P> {
         }
     }
 
-    /// A timer that is armed for exactly this long.
+    /// Returns the row of a timer that is armed for exactly this long.
     #[must_use]
     pub const fn fixed(timer: P::Timer, duration: &'static Duration) -> Self {
         let mut row = Self::untimed(timer);
@@ -112,34 +113,34 @@ impl<P: Protocol> TimerRow<P> {
         row
     }
 
-    /// A failure detector that notices within this time.
+    /// Returns the row of a failure detector that notices within this time.
     #[must_use]
     pub const fn detector(timer: P::Timer, duration: &'static Duration) -> Self {
         Self::fixed(timer, duration).detects_if(|_| true)
     }
 
-    /// Only by some rules is it ever armed.
+    /// Returns the row of a timer that is only by some rules ever armed.
     #[must_use]
     pub const fn armed_if(mut self, armed: fn(&P) -> bool) -> Self {
         self.armed = armed;
         self
     }
 
-    /// By some rules it is a failure detector.
+    /// Returns the row of a timer that by some rules is a failure detector.
     #[must_use]
     pub const fn detects_if(mut self, detects: fn(&P) -> bool) -> Self {
         self.detects = detects;
         self
     }
 
-    /// By some rules it takes a random time.
+    /// Returns the row of a timer that by some rules takes a random time.
     #[must_use]
     pub const fn random_if(mut self, random: fn(&P) -> bool) -> Self {
         self.random = random;
         self
     }
 
-    /// Some processes wait longer.
+    /// Returns the row of a timer for which some processes wait longer.
     #[must_use]
     pub const fn staggered(
         mut self,
@@ -150,29 +151,31 @@ impl<P: Protocol> TimerRow<P> {
         self
     }
 
-    /// It paces something that repeats.
+    /// Returns the row of a timer that paces something that repeats.
     #[must_use]
     pub const fn periodic(mut self, no_news: NoNews<P>) -> Self {
         self.periodic = Some(no_news);
         self
     }
 
-    /// In some states of its process it waits for another all the same.
+    /// Returns the row of a timer that in some states of its process waits for another all the
+    /// same.
     #[must_use]
     pub const fn waits_if(mut self, waits: fn(&P::Process) -> bool) -> Self {
         self.waits = Some(waits);
         self
     }
 
-    /// How it measures time in a timed world; `None` if by these rules no process ever arms it.
+    /// Returns how the timer measures time in a timed world; `None` if by these rules no process
+    /// ever arms it.
     #[must_use]
     pub fn wait(&self, rules: &P) -> Option<Wait> {
         let duration = self.duration.filter(|_| (self.armed)(rules))?;
         Some(if (self.detects)(rules) { Wait::Detector(duration) } else { Wait::Fixed(duration) })
     }
 
-    /// Whether it waits for others while its process is in this state, rather than pacing something
-    /// that repeats.
+    /// Returns whether the timer waits for others while its process is in this state, rather than
+    /// pacing something that repeats.
     #[must_use]
     pub fn waits_for_others(&self, process: &P::Process) -> bool {
         self.periodic.is_none() || self.waits.is_some_and(|waits| waits(process))
@@ -185,7 +188,7 @@ impl<P: Protocol> TimerRow<P> {
     }
 }
 
-/// The row of `timer`.
+/// Returns the row of `timer`.
 ///
 /// # Panics
 /// If the protocol has no row for it.
@@ -195,7 +198,7 @@ pub fn row<P: Protocol>(timer: P::Timer) -> &'static TimerRow<P> {
     found.expect("Protocol::TIMERS has a row for every timer")
 }
 
-/// The durations that a protocol's timers take, each once, in their order.
+/// Returns the durations that a protocol's timers take, each once, in their order.
 #[must_use]
 pub fn durations<P: Protocol>() -> Vec<&'static Duration> {
     let taken = P::TIMERS.iter().flat_map(|row| {
@@ -211,7 +214,8 @@ fn once(mut durations: Vec<&'static Duration>) -> Vec<&'static Duration> {
     durations
 }
 
-/// What is enough of each duration, by name, as far as that was looked for.
+/// Returns the number of ticks that is enough of each duration, by name, as far as that was looked
+/// for.
 #[must_use]
 pub fn enough<P: Protocol>() -> Vec<(&'static str, u8)> {
     let enough = |duration: &Duration| Some((duration.name, duration.enough?));

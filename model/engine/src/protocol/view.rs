@@ -8,11 +8,11 @@ use std::ops::Deref;
 /// A message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Envelope<M = Message> {
-    /// The sender.
+    /// The process that sent the message.
     pub from: Id,
-    /// The receiver.
+    /// The process that the message is sent to.
     pub to: Id,
-    /// What is sent.
+    /// The message that is sent.
     pub message: M,
 }
 
@@ -24,28 +24,28 @@ impl Envelope {
     }
 }
 
-/// What an omniscient observer sees of a moment of the world and that has the same type for every
-/// protocol. The slices have a place for each process, in the order of ids.
+/// The part of a moment of the world that has the same type for every protocol, as an omniscient
+/// observer sees it. The slices have a place for each process, in the order of ids.
 #[derive(Clone, Copy)]
 pub struct Seen<'a> {
-    /// How many processes elect.
+    /// The number of processes that elect.
     pub nodes: usize,
     /// The processes that are up.
     pub up: Ids,
     /// The processes that are paused.
     pub paused: Ids,
-    /// Whether one that is down may recover yet.
+    /// Whether a process that is down may recover yet.
     pub may_recover: bool,
     /// Whether a process has recovered.
     pub recovered: bool,
     /// Whether a message may have reached one process and not another that was up: a link is
     /// missing or was cut, or a message was lost.
     pub lossy: bool,
-    /// For each process, those that its messages do not reach.
+    /// The processes that the messages of each process do not reach.
     pub cut: &'a [Ids],
-    /// The timers that each has armed.
+    /// The timers that each process has armed.
     pub timers: &'a [Timers],
-    /// Of those, which have run out.
+    /// The armed timers that have run out.
     pub run_out: RunOut<'a>,
 }
 
@@ -73,18 +73,18 @@ enum Values<'a, P: Protocol> {
     Part(Part<'a, P>),
 }
 
-/// What is seen of a part of each process that follows a protocol of its own.
+/// The part of each process that follows a protocol of its own, as it is seen.
 #[derive(Clone, Copy)]
 pub struct Part<'a, P: Protocol> {
-    /// What each process knows.
+    /// The volatile state of each process.
     pub processes: &'a [P::Process],
-    /// What each has on stable storage.
+    /// What each process has on stable storage.
     pub stable: &'a [P::Stable],
     /// The messages in flight.
     pub flight: &'a [Envelope<P::Message>],
 }
 
-/// Which of the timers that are armed have run out; none in a world without a clock.
+/// The armed timers that have run out; none in a world without a clock.
 #[derive(Clone, Copy, Default)]
 pub struct RunOut<'a> {
     /// For each process, the timers that can: the fixed ones.
@@ -113,32 +113,33 @@ impl<'a, P: Protocol> Deref for View<'a, P> {
 }
 
 impl<'a, P: Protocol> View<'a, P> {
-    /// Returns a moment of a world of this protocol.
+    /// Returns the view of a moment of a world of this protocol.
     #[inline]
     #[must_use]
     pub fn of(observation: &'a Observation<'a>) -> Self {
         View { seen: &observation.seen, values: Values::Kept(observation) }
     }
 
-    /// Returns a moment of a part of each process, which follows another protocol than the whole.
+    /// Returns the view of a moment of a part of each process, which follows another protocol than
+    /// the whole.
     #[must_use]
     pub fn of_part(seen: &'a Seen<'a>, part: Part<'a, P>) -> Self {
         View { seen, values: Values::Part(part) }
     }
 
-    /// What has the same type for every protocol.
+    /// Returns the part of the moment that has the same type for every protocol.
     #[must_use]
     pub fn seen(&self) -> Seen<'a> {
         *self.seen
     }
 
-    /// The number of processes, services included.
+    /// Returns the number of processes, services included.
     #[must_use]
     pub fn count(&self) -> usize {
         self.nodes + P::OPTIONS.services.count
     }
 
-    /// The messages in flight.
+    /// Returns the messages in flight.
     #[inline]
     pub fn flight(&self) -> impl Iterator<Item = Envelope<P::Message>> {
         let (kept, part): (&[Envelope], &[_]) = match self.values {
@@ -150,30 +151,31 @@ impl<'a, P: Protocol> View<'a, P> {
         kept.iter().map(typed).chain(part.iter().copied())
     }
 
-    /// The ids of the processes that elect, ascending.
+    /// Returns the ids of the processes that elect, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
         Id::all(self.nodes)
     }
 
-    /// The ids of the [services](super::Services), ascending.
+    /// Returns the ids of the [services](super::Services), ascending.
     pub fn services(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<P> {
         (self.nodes..self.nodes + P::OPTIONS.services.count).map(Id::at)
     }
 
-    /// Whether `id` is up.
+    /// Returns whether `id` is up.
     #[inline]
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
         self.up.contains(id)
     }
 
-    /// Whether a message that is in flight to `id` may be answered: it is up, or may recover yet.
+    /// Returns whether a message that is in flight to `id` may be answered: `id` is up, or may
+    /// recover yet.
     #[must_use]
     pub fn may_answer(&self, id: Id) -> bool {
         self.up(id) || self.may_recover
     }
 
-    /// The state of process `id`.
+    /// Returns the state of process `id`.
     #[inline]
     #[must_use]
     pub fn process(&self, id: Id) -> &'a P::Process {
@@ -183,7 +185,7 @@ impl<'a, P: Protocol> View<'a, P> {
         }
     }
 
-    /// What process `id` has on stable storage.
+    /// Returns what process `id` has on stable storage.
     #[inline]
     #[must_use]
     pub fn stable(&self, id: Id) -> &'a P::Stable {
@@ -193,7 +195,8 @@ impl<'a, P: Protocol> View<'a, P> {
         }
     }
 
-    /// Whether what `other` sends reaches `me`: it is up and not paused, and the link is not cut.
+    /// Returns whether what `other` sends reaches `me`: `other` is up and not paused, and the link
+    /// is not cut.
     #[inline]
     #[must_use]
     pub fn hears(&self, me: Id, other: Id) -> bool {
@@ -202,28 +205,29 @@ impl<'a, P: Protocol> View<'a, P> {
             && !self.cut[other.index()].contains(me)
     }
 
-    /// Whether two that are up hear each other.
+    /// Returns whether two processes that are up hear each other.
     #[inline]
     #[must_use]
     pub fn links(&self, a: Id, b: Id) -> bool {
         self.hears(a, b) && self.hears(b, a)
     }
 
-    /// Whether process `id` has armed `timer`.
+    /// Returns whether process `id` has armed `timer`.
     #[inline]
     #[must_use]
     pub fn armed(&self, id: Id, timer: P::Timer) -> bool {
         self.timers[id.index()].contains::<P>(timer)
     }
 
-    /// Whether `timer` of process `id` is armed and its time has come, however slow the clock of
-    /// that process: what it would see if it looked. Never in a world without a clock.
+    /// Returns whether `timer` of process `id` is armed and its time has come, however slow the
+    /// clock of that process: what the process would see if it looked. Never in a world without a
+    /// clock.
     #[must_use]
     pub fn has_run_out(&self, id: Id, timer: P::Timer) -> bool {
         self.armed(id, timer) && self.run_out.has(id.index(), Timers::place::<P>(timer))
     }
 
-    /// Whether a message in flight from the first id to the second satisfies `wanted`.
+    /// Returns whether a message in flight from the first id to the second satisfies `wanted`.
     #[inline]
     pub fn in_flight(&self, mut wanted: impl FnMut(Id, Id, P::Message) -> bool) -> bool {
         match self.values {
@@ -235,5 +239,5 @@ impl<'a, P: Protocol> View<'a, P> {
     }
 }
 
-/// What is asked of one state, by these rules.
+/// A judgement of one state, by these rules.
 pub type Judge<P> = for<'a> fn(&P, &View<'a, P>) -> bool;

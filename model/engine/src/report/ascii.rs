@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// A text in ASCII.
+/// Returns a text in ASCII.
 #[must_use]
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -10,7 +10,7 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// JSON in ASCII, which says the same.
+/// Returns JSON in ASCII, which says the same.
 #[must_use]
 pub fn json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -66,7 +66,7 @@ pub(super) fn put(c: char, out: &mut String) {
     });
 }
 
-/// Writes in ASCII what is written as UTF-8.
+/// A writer that writes in ASCII what is written as UTF-8.
 #[derive(Debug)]
 pub struct Ascii<W>(pub W);
 

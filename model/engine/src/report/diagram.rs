@@ -16,16 +16,17 @@ use canvas::{Canvas, Paint};
 use notes::Note;
 use std::collections::BTreeMap;
 
-/// How a diagram is drawn.
+/// The options of a diagram: how it is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Only ASCII characters.
+    /// Whether only ASCII characters are used.
     pub ascii: bool,
-    /// With colours, as ANSI escape sequences.
+    /// Whether there are colours, as ANSI escape sequences.
     pub colour: bool,
-    /// The width to aim at, in characters; 110 if nothing is said.
+    /// The width to aim at, in characters; 110 if none is given.
     pub width: Option<usize>,
-    /// Without the caption, for a caller that has said already what is shown in which world.
+    /// Whether the caption is left out, for a caller that has said already what is shown in which
+    /// world.
     pub bare: bool,
 }
 
@@ -44,7 +45,7 @@ const SPACING: (usize, usize) = (16, 28);
 /// The narrowest if the width is given: words are cut, but the drawing fits.
 const NARROWEST: usize = 12;
 
-/// The diagram of `trace`.
+/// Returns the diagram of `trace`.
 #[must_use]
 pub fn draw(trace: &Trace, options: Options) -> String {
     let (drawn, left_out) = cast::drawn(trace);

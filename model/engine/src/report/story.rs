@@ -9,7 +9,7 @@ use crate::trace::{Event, Lifeline, Trace, plain_value};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The story of `trace`.
+/// Returns the story of `trace`.
 #[must_use]
 pub fn tell(trace: &Trace) -> String {
     let layout = Layout::of(trace);
@@ -41,7 +41,7 @@ pub fn tell(trace: &Trace) -> String {
     out
 }
 
-/// What happens in each step of `trace`, in a sentence or two.
+/// Returns what happens in each step of `trace`, in a sentence or two.
 #[must_use]
 pub fn sentences(trace: &Trace) -> Vec<String> {
     let layout = Layout::of(trace);

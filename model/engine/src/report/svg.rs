@@ -17,13 +17,13 @@ use geometry::Geometry;
 use pen::{Align, Ink, Pen, Text};
 use std::collections::BTreeMap;
 
-/// The picture of `trace`.
+/// Returns the picture of `trace`.
 #[must_use]
 pub fn draw(trace: &Trace) -> String {
     draw_with_rows(trace).0
 }
 
-/// The picture of `trace`, and for each step the top and the bottom of its place in it.
+/// Returns the picture of `trace`, and for each step the top and the bottom of its place in it.
 #[must_use]
 pub fn draw_with_rows(trace: &Trace) -> (String, Vec<(i32, i32)>) {
     let (drawn, left_out) = cast::drawn(trace);

@@ -120,13 +120,13 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Why a trace cannot be read or replayed.
+/// The reason why a trace cannot be read or replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be read.
     #[error("it cannot be read")]
     Io(#[source] io::Error),
-    /// There is no line at all.
+    /// The file has no line at all.
     #[error("the file is empty; a trace begins with a header line")]
     Empty,
     /// The first line is no header of this format.
@@ -135,15 +135,15 @@ pub enum TraceError {
          \"format\":\"{FORMAT}\", it says {found}"
     )]
     Format {
-        /// What the line says, in quotes, or that it says nothing.
+        /// The text of the line, in quotes, or that it says nothing.
         found: String,
     },
     /// A line is not JSON, or not a step.
     #[error("line {line}: {reason}")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason why the line cannot be read.
         reason: String,
     },
     /// A step is missing or doubled.
@@ -151,19 +151,19 @@ pub enum TraceError {
         "line {line}: step {found} where step {expected} should stand; a line is missing or doubled"
     )]
     Sequence {
-        /// The line's number, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// The step's number.
+        /// The number that the step has.
         found: usize,
-        /// The number it should have.
+        /// The number that the step should have.
         expected: usize,
     },
     /// The last steps are missing, or there are more than there were.
     #[error("the first line promises {promised} steps, but {found} follow; the file was cut off")]
     Steps {
-        /// How many the first line says there are.
+        /// The number of steps that the first line promises.
         promised: usize,
-        /// How many there are.
+        /// The number of steps that there are.
         found: usize,
     },
     /// The steps end before the cycle begins.
@@ -172,32 +172,32 @@ pub enum TraceError {
          the file was cut off"
     )]
     Truncated {
-        /// Where the cycle begins.
+        /// The number of steps before the cycle begins.
         after: usize,
-        /// How many steps there are.
+        /// The number of steps that there are.
         steps: usize,
     },
-    /// More steps than anyone can mean.
+    /// The trace has more steps than anyone can mean.
     #[error("more than {MOST_STEPS} steps")]
     TooLong,
     /// The trace is of another protocol.
     #[error("the trace is of protocol {found:?}, which does not fit here")]
     Protocol {
-        /// Its protocol.
+        /// The name of the protocol in the trace.
         found: String,
     },
     /// The header does not describe a world.
     #[error("the header does not fit: {reason}")]
     Header {
-        /// What is wrong with it.
+        /// The reason why it does not.
         reason: String,
     },
     /// A step names something that the protocol does not have.
     #[error("step {step}: {reason}")]
     Step {
-        /// Its number.
+        /// The number of the step.
         step: usize,
-        /// What is wrong with it.
+        /// The reason why the step is refused.
         reason: String,
     },
     /// A step cannot happen where it stands.
@@ -205,17 +205,17 @@ pub enum TraceError {
         "step {step}, \"{action}\", cannot happen here; possible are: {}", .possible.join("; ")
     )]
     Impossible {
-        /// Its number.
+        /// The number of the step.
         step: usize,
-        /// What it says.
+        /// The action that the step tells of.
         action: String,
-        /// What could happen.
+        /// The actions that could happen.
         possible: Vec<String>,
     },
     /// The model does something else in a step.
     #[error("step {step}: the trace says\n  {trace}\nbut the model says\n  {model}")]
     Differs {
-        /// Its number.
+        /// The number of the step.
         step: usize,
         /// The step in the trace.
         trace: String,

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
 
 impl Trace {
-    /// The execution in which `actions` happen one after the other, from the initial state of
-    /// `world`. Every action must be enabled when its turn comes. The trace tells of the
+    /// Returns the execution in which `actions` happen one after the other, from the initial state
+    /// of `world`. Every action must be enabled when its turn comes. The trace tells of the
     /// [concrete](World::concrete) world: with the names that the processes know.
     #[must_use]
     pub fn record(world: &World, actions: &[Action], shows: Option<Shows>) -> Trace {
@@ -32,7 +32,7 @@ impl Trace {
         Trace { header, steps }
     }
 
-    /// The world that the trace tells of.
+    /// Returns the world that the trace tells of.
     ///
     /// # Errors
     /// If the trace is of another protocol, its rules are not the protocol's, or its scenario is
@@ -41,7 +41,7 @@ impl Trace {
         self.world_of(&Entry::<P>::NEW)
     }
 
-    /// The same where the types of the protocol are not known.
+    /// Returns the world that the trace tells of, where the types of the protocol are not known.
     ///
     /// # Errors
     /// As [`Trace::world`].
@@ -68,7 +68,7 @@ impl Trace {
         )
     }
 
-    /// The actions of the [concrete](World::concrete) `world` that the steps tell of.
+    /// Returns the actions of the [concrete](World::concrete) `world` that the steps tell of.
     ///
     /// # Errors
     /// If the trace begins otherwise than `world`; the first step that is not possible in `world`
@@ -288,7 +288,7 @@ fn fingerprint(machine: &dyn Machine, scenario: &Scenario) -> String {
     format!("{:016x}", hasher.hash_one(identity.to_string()))
 }
 
-/// What happens in a step and what every process is afterwards, for the Explorer.
+/// Tells what happens in a step and what every process is afterwards, for the Explorer.
 pub fn describe(world: &World, state: &State, action: &Action) -> String {
     let Outcome { state: after, actor, effects } = world.apply(state, action);
     let mut lines = vec![action.to_string()];

@@ -3,30 +3,32 @@
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// `per_delay`·Tm + `per_processing`·Tp + `constant`.
+/// The linear form `per_delay`·Tm + `per_processing`·Tp + `constant`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// What each tick of the delay adds; `None` if all delays were the same.
+    /// The coefficient of the delay: what each tick of it adds; `None` if all delays were the same.
     pub per_delay: Option<i64>,
-    /// What each tick of processing adds; `None` if all processing times were the same.
+    /// The coefficient of processing: what each tick of it adds; `None` if all processing times
+    /// were the same.
     pub per_processing: Option<i64>,
-    /// The rest.
+    /// The constant: the rest.
     pub constant: i64,
 }
 
-/// Whether there is a form.
+/// The fit of a form to numbers: whether there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// All numbers are this, and there are more of them than the form has coefficients.
+    /// The form gives all numbers, and there are more of them than the form has coefficients.
     Form(Form),
     /// No form gives all of them.
     None,
-    /// Any numbers would fit, there are so few.
+    /// The numbers are too few: any would fit.
     TooFew,
 }
 
 impl Fit {
-    /// The form that gives the last of each three numbers from the delay and the processing time.
+    /// Returns the form that gives the last of each three numbers from the delay and the processing
+    /// time.
     #[must_use]
     pub fn of(rows: &[(u8, u8, u8)]) -> Fit {
         let rows: Vec<[i64; 3]> =

@@ -5,18 +5,18 @@ use crate::machine::Timer;
 use crate::protocol::Id;
 use std::fmt;
 
-/// One thing that happens.
+/// An action: one thing that happens in a world.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A message arrives.
     Deliver(Envelope),
     /// A process's timer expires; `early` if what it waits for could still come.
     Expire {
-        /// Whose timer.
+        /// The process whose timer expires.
         id: Id,
-        /// Which timer.
+        /// The timer that expires.
         timer: Timer,
-        /// Whether this spends a false suspicion.
+        /// Whether the expiry spends a false suspicion.
         early: bool,
     },
     /// A message is lost.
@@ -35,12 +35,12 @@ pub enum Action {
     Cut(Id, Id),
     /// The link between two processes works again; the lower id first.
     Heal(Id, Id),
-    /// In a timed world, the clock goes on.
+    /// The clock of a timed world goes on.
     Tick,
 }
 
 impl Action {
-    /// Whether something went wrong, or was repaired: all but what happens by itself.
+    /// Returns whether the action is a fault or a repair: all but what happens by itself.
     #[must_use]
     pub fn is_fault(&self) -> bool {
         match self {

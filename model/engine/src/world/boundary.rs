@@ -4,12 +4,13 @@
 use super::World;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A bound of the search.
+/// A bound of the search that executions may exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
-    /// No link holds more than its [capacity](super::Scenario::capacity).
+    /// The bound on links: none holds more than its [capacity](super::Scenario::capacity).
     Capacity,
-    /// No process has more than [it may](crate::protocol::Options::within_bounds).
+    /// The bound on processes: none has more than [it
+    /// may](crate::protocol::Options::within_bounds).
     Protocol,
 }
 

@@ -4,21 +4,22 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How often something may happen in one execution; written as a number, or as `unbounded`.
+/// A bound on how often something may happen in one execution; written as a number, or as
+/// `unbounded`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub enum Budget {
-    /// At most so many times.
+    /// The budget of at most this number of times.
     AtMost(u8),
-    /// Any number of times: it costs nothing and is not counted.
+    /// The budget of any number of times: it costs nothing and is not counted.
     Unbounded,
 }
 
 impl Budget {
-    /// Never.
+    /// The budget of what never happens.
     pub const NONE: Budget = Budget::AtMost(0);
 
-    /// Whether it may happen once more after it has happened `spent` times.
+    /// Returns whether it may happen once more after it has happened `spent` times.
     #[must_use]
     pub fn allows(self, spent: Budget) -> bool {
         match (self, spent) {
@@ -28,8 +29,8 @@ impl Budget {
         }
     }
 
-    /// What is spent once it has happened again, which this budget allows: what has no bound is not
-    /// counted, so that states do not differ in how often it happened.
+    /// Returns what is spent once it has happened again, which this budget allows: what has no
+    /// bound is not counted, so that states do not differ in how often it happened.
     #[must_use]
     pub fn spend(self, spent: Budget) -> Budget {
         match (self, spent) {

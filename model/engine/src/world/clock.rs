@@ -397,27 +397,28 @@ impl World {
         armed(state).filter(wanted)
     }
 
-    /// Whether a time-out is due; never in a world without a clock.
+    /// Returns whether a time-out is due; never in a world without a clock.
     #[must_use]
     pub fn some_time_out_is_due(&self, state: &State) -> bool {
         self.due_at(state, true).next().is_some()
     }
 
-    /// Whether every time-out that is due waits for what can no longer come.
+    /// Returns whether every time-out that is due waits for what can no longer come.
     #[must_use]
     pub fn time_outs_are_accurate(&self, state: &State) -> bool {
         let view = self.view(state);
         self.due_at(state, true).all(|(id, timer)| self.machine.may_time_out(&view, id, timer))
     }
 
-    /// Whether every timer that is due and paces something would expire with perfect timing too.
+    /// Returns whether every timer that is due and paces something would expire with perfect timing
+    /// too.
     #[must_use]
     pub fn periods_are_accurate(&self, state: &State) -> bool {
         let view = self.view(state);
         self.due_at(state, false).all(|(id, timer)| self.machine.may_time_out(&view, id, timer))
     }
 
-    /// Whether the last fault is longer ago than `within` says; never without it.
+    /// Returns whether the last fault is longer ago than `within` says; never without it.
     #[must_use]
     pub fn is_calm(&self, state: &State) -> bool {
         let clock = self.clock.as_ref().filter(|clock| clock.timed.within.is_some());

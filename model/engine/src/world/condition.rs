@@ -5,12 +5,12 @@ use crate::protocol::{Judge, Protocol, View};
 use std::fmt;
 use std::sync::Arc;
 
-/// What is asked of one state.
+/// A condition on one state, as the properties ask it.
 #[derive(Clone)]
 pub enum Condition {
-    /// Something that is asked of every protocol.
+    /// A condition that is asked of every protocol.
     World(fn(&World, &State) -> bool),
-    /// Something that is asked of this one.
+    /// A condition that is asked of one protocol alone.
     Own(Arc<AnyJudge>),
 }
 
@@ -18,7 +18,7 @@ pub enum Condition {
 type AnyJudge = dyn Fn(&World, &State) -> bool + Send + Sync;
 
 impl Condition {
-    /// What is asked of the states of this protocol. It panics in a world of another.
+    /// Returns the condition on the states of this protocol. It panics in a world of another.
     #[must_use]
     pub fn own<P: Protocol>(judge: Judge<P>) -> Condition {
         Condition::Own(Arc::new(move |world, state| {
@@ -34,7 +34,7 @@ impl Condition {
         matches!(self, Condition::World(_))
     }
 
-    /// Whether it holds in `state`.
+    /// Returns whether the condition holds in `state`.
     #[inline]
     #[must_use]
     pub fn holds(&self, world: &World, state: &State) -> bool {

@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// How many pairs of what a process has and of what reaches it are tried at most.
 const MOST_TRIED: usize = 1 << 20;
 
-/// Why no message can be left out.
+/// The reason why no message can be left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReduced {
-    /// What the world has, and what to do about it.
+    /// The reduction is not sound in this world: what the world has, and what to do about it.
     #[error("dead messages cannot be left out {0}")]
     World(&'static str),
     /// A process can come to have too much.
@@ -109,7 +109,7 @@ impl Letters {
 type Trial = (usize, u32, Option<u32>);
 
 impl World {
-    /// The same world, in which dead messages are taken out of every state.
+    /// Returns the same world, in which dead messages are taken out of every state.
     ///
     /// # Errors
     /// Where that is not known to be sound, or cannot be done.

@@ -14,10 +14,10 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Perfect clocks.
+    /// The drift of perfect clocks.
     pub const NONE: Drift = Drift { over: 0, under: 1 };
 
-    /// The ratio `over` / `under`.
+    /// Returns the ratio `over` / `under`.
     ///
     /// # Errors
     /// If it is no ratio, or larger than 1/2.
@@ -29,14 +29,14 @@ impl Drift {
         Ok(Drift { over: over / common, under: under / common })
     }
 
-    /// Whether clocks are perfect.
+    /// Returns whether clocks are perfect.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Drift::NONE
     }
 
-    /// The earliest and the latest tick at which `ticks` may have passed on a process's clock:
-    /// rounded outwards, but something that takes time at all takes at least one tick, or a
+    /// Returns the earliest and the latest tick at which `ticks` may have passed on a process's
+    /// clock: rounded outwards, but something that takes time at all takes at least one tick, or a
     /// heartbeat could stop time.
     #[must_use]
     pub fn window(self, ticks: u32) -> (u32, u32) {

@@ -17,9 +17,9 @@ use crate::machine::Effect;
 use crate::space::Fairness;
 
 impl World {
-    /// Whether `action` is fair in some state, so that it happens in the end if it stays possible:
-    /// deliveries, expiries that are due, ticks, that a paused process goes on, and if links must
-    /// heal, that. Faults are not.
+    /// Returns whether `action` is fair in some state, so that it happens in the end if it stays
+    /// possible: deliveries, expiries that are due, ticks, that a paused process goes on, and if
+    /// links must heal, that. Faults are not.
     #[inline]
     #[must_use]
     pub fn is_fair(&self, action: &Action) -> bool {

@@ -15,23 +15,23 @@ use std::str::FromStr;
 pub struct Missing(Links<()>);
 
 impl Missing {
-    /// Every process hears every other.
+    /// The set of no missing link: every process hears every other.
     pub const NONE: Missing = Missing(Links::NONE);
 
-    /// Without what `other` is without as well.
+    /// Returns the links that are missing here or in `other`.
     #[must_use]
     pub fn and(mut self, other: Missing) -> Missing {
         self.0.put_all(&other.0);
         self
     }
 
-    /// Whether no link is missing.
+    /// Returns whether no link is missing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `to` does not hear `from`.
+    /// Returns whether `to` does not hear `from`.
     #[must_use]
     pub fn from_to(&self, from: Id, to: Id) -> bool {
         self.0.get(from, to).is_some()
@@ -60,7 +60,7 @@ impl Missing {
         named.collect()
     }
 
-    /// Each missing link as [`Missing::from_str`] reads it.
+    /// Returns each missing link as [`Missing::from_str`] reads it.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         self.named().into_iter().map(|(a, arrow, b)| format!("{a}{arrow}{b}")).collect()

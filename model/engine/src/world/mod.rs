@@ -53,7 +53,7 @@ use places::Places;
 use std::fmt;
 use std::sync::Arc;
 
-/// `n` processes of one protocol in one surrounding.
+/// A world: `n` processes of one protocol in one surrounding.
 #[derive(Clone)]
 pub struct World {
     machine: Arc<dyn Machine>,
@@ -69,7 +69,8 @@ pub struct World {
 }
 
 impl World {
-    /// Processes that follow `protocol` in the surrounding that `scenario` describe.
+    /// Returns the world of processes that follow `protocol` in the surrounding that `scenario`
+    /// describes.
     ///
     /// # Errors
     /// If a number is out of range, or two contradict each other.
@@ -77,7 +78,8 @@ impl World {
         World::of(machine(protocol), scenario)
     }
 
-    /// Processes that follow a protocol whose types are not known, in this surrounding.
+    /// Returns the world of processes that follow a protocol whose types are not known, in this
+    /// surrounding.
     ///
     /// # Errors
     /// As [`World::new`].
@@ -123,7 +125,7 @@ impl World {
         Ok(world)
     }
 
-    /// Refuses a world that is too large for an exhaustive search.
+    /// Checks that the world is not too large for an exhaustive search.
     ///
     /// # Errors
     /// If there are more than [`MAX_SEARCHED`] processes.
@@ -135,13 +137,13 @@ impl World {
         }
     }
 
-    /// The protocol and its rules.
+    /// Returns the protocol and its rules.
     #[must_use]
     pub fn machine(&self) -> &Arc<dyn Machine> {
         &self.machine
     }
 
-    /// The rules, if they are of this protocol.
+    /// Returns the rules, if they are of this protocol.
     #[must_use]
     pub fn rules<P: Protocol>(&self) -> Option<&P> {
         self.machine.rules().downcast_ref()
@@ -157,12 +159,12 @@ impl World {
         repeats(&*self.machine).is_some()
     }
 
-    /// The surrounding.
+    /// Returns the scenario: what surrounds the processes.
     pub fn scenario(&self) -> Scenario {
         self.scenario
     }
 
-    /// The ids of all processes, ascending.
+    /// Returns the ids of all processes, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<> {
         Id::all(self.processes())
     }
@@ -186,14 +188,14 @@ impl World {
         pairs.filter(move |&(a, b)| !unreachable(a, b) && !unreachable(b, a))
     }
 
-    /// Whether states that differ only in names are one.
+    /// Returns whether states that differ only in names are one.
     #[must_use]
     pub fn canonicalizes(&self) -> bool {
         self.machine.protocol().canonicalizes() && self.scenario.symmetry == Symmetry::Reduced
     }
 
-    /// The same world with everything called what the processes call it. What can happen in it is
-    /// the same, in the same order, but it may have many more states.
+    /// Returns the same world with everything called what the processes call it. What can happen in
+    /// it is the same, in the same order, but it may have many more states.
     #[must_use]
     pub fn concrete(&self) -> Self {
         let symmetry = if self.machine.protocol().canonicalizes() {
@@ -226,7 +228,8 @@ impl World {
         told.collect()
     }
 
-    /// The positions of these actions among those that are enabled, each after those before it.
+    /// Returns the positions of these actions among those that are enabled, each after those before
+    /// it.
     ///
     /// # Panics
     /// If one of them cannot happen where it stands.

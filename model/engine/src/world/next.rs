@@ -149,7 +149,8 @@ impl World {
         }
     }
 
-    /// Everything that can happen in `state`, in an order that is always the same.
+    /// Appends to `actions` everything that can happen in `state`, in an order that is always the
+    /// same.
     pub fn enabled(&self, state: &State, actions: &mut Vec<Action>) {
         let next = || deliverable(self.scenario.network, &state.flight);
         let listed: Result<(), Infallible> = self.each_next(state, |what| {
@@ -167,7 +168,8 @@ impl World {
         let Ok(()) = listed;
     }
 
-    /// The same as a list of its own.
+    /// Returns everything that can happen in `state`, as [`World::enabled`] does, as a list of its
+    /// own.
     #[must_use]
     pub fn actions(&self, state: &State) -> Vec<Action> {
         let mut actions = Vec::new();
@@ -175,8 +177,8 @@ impl World {
         actions
     }
 
-    /// Whether nothing is left to happen but faults: no message is in flight, no process is paused,
-    /// and no timer will expire by itself but heartbeats that tell no process anything new.
+    /// Returns whether nothing is left to happen but faults: no message is in flight, no process is
+    /// paused, and no timer will expire by itself but heartbeats that tell no process anything new.
     #[must_use]
     pub fn is_quiescent(&self, state: &State) -> bool {
         if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {

@@ -6,33 +6,34 @@ use super::{Budget, Missing};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How often each fault may strike in one execution. A budget bounds how often, never when or
-/// where.
+/// The budgets of the faults: how often each may strike in one execution. A budget bounds how
+/// often, never when or where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
-    /// A process stops and loses its volatile state; messages in flight stay in flight.
+    /// The number of crashes: a process stops and loses its volatile state; messages in flight stay
+    /// in flight.
     pub crashes: u8,
-    /// A crashed process starts again.
+    /// The number of recoveries: a crashed process starts again.
     pub recoveries: u8,
-    /// A message is lost instead of delivered.
+    /// The number of losses: a message is lost instead of delivered.
     pub losses: Budget,
-    /// A message in flight is doubled.
+    /// The number of duplicates: a message in flight is doubled.
     pub duplicates: u8,
-    /// The link between two processes is cut, in both directions; what is in flight on it and what
-    /// is sent into it is lost.
+    /// The number of cuts: the link between two processes is cut, in both directions; what is in
+    /// flight on it and what is sent into it is lost.
     pub cuts: u8,
-    /// A timer expires although what it waits for could still come (with perfect timing; with
-    /// asynchronous timing this happens without bound).
+    /// The number of false suspicions: a timer expires although what it waits for could still come
+    /// (with perfect timing; with asynchronous timing this happens without bound).
     pub suspicions: u8,
-    /// A process stops for any time and then goes on as if nothing had happened, as if the garbage
-    /// collector or the hypervisor held it; only in timed worlds.
+    /// The number of pauses: a process stops for any time and then goes on as if nothing had
+    /// happened, as if the garbage collector or the hypervisor held it; only in timed worlds.
     #[serde(skip_serializing_if = "none")]
     pub pauses: u8,
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// The budgets of a world in which nothing goes wrong.
     pub const NONE: Faults = Faults {
         crashes: 0,
         recoveries: 0,
@@ -43,7 +44,7 @@ impl Faults {
         pauses: 0,
     };
 
-    /// The budgets with their names, in the order in which they are printed.
+    /// Returns the budgets with their names, in the order in which they are printed.
     #[must_use]
     pub fn named(self) -> [(&'static str, Budget); 7] {
         [
@@ -82,7 +83,7 @@ impl fmt::Display for Faults {
     }
 }
 
-/// What the network does to the order of messages.
+/// The order in which the network delivers messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
@@ -105,22 +106,22 @@ impl fmt::Display for Network {
     }
 }
 
-/// When an armed timer may expire.
+/// The timing: when an armed timer may expire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "there is one for each world, and it is `Copy`")]
 pub enum Timing {
-    /// Only once what it waits for can no longer come: synchrony without a clock.
+    /// A timer expires only once what it waits for can no longer come: synchrony without a clock.
     #[default]
     Perfect,
-    /// At any moment: no time-out can be trusted.
+    /// A timer expires at any moment: no time-out can be trusted.
     Asynchronous,
-    /// When its time has come: everything counts ticks.
+    /// A timer expires when its time has come: everything counts ticks.
     Timed(Timed),
 }
 
 impl Timing {
-    /// Which of the three it is.
+    /// Returns the name of the timing, without its times.
     #[must_use]
     pub const fn kind(self) -> &'static str {
         match self {
@@ -130,7 +131,7 @@ impl Timing {
         }
     }
 
-    /// How long everything takes, in a timed world.
+    /// Returns how long everything takes, in a timed world.
     #[must_use]
     pub const fn timed(self) -> Option<Timed> {
         match self {
@@ -147,7 +148,7 @@ impl fmt::Display for Timing {
     }
 }
 
-/// How an execution begins.
+/// The start: how an execution begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
@@ -167,7 +168,7 @@ impl fmt::Display for Start {
     }
 }
 
-/// Whether cut links heal.
+/// The fate of cut links: whether they heal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Heals {
@@ -187,14 +188,14 @@ impl fmt::Display for Heals {
     }
 }
 
-/// How fair the delivery of a message is that is sent again and again, where messages can be lost.
+/// The fairness of links to a message that is sent again and again, where messages can be lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryFairness {
-    /// Nothing: each of them may be lost. Only one that stays in flight arrives in the end.
+    /// Links owe nothing: each copy may be lost. Only one that stays in flight arrives in the end.
     #[default]
     Weak,
-    /// It arrives again and again: a link may lose much, but not all.
+    /// The message arrives again and again: a link may lose much, but not all.
     Strong,
 }
 
@@ -207,15 +208,16 @@ impl fmt::Display for DeliveryFairness {
     }
 }
 
-/// Whether states that differ only in names, such as the number of an election, are one: symmetry
-/// reduction.
+/// The symmetry reduction: whether states that differ only in names, such as the number of an
+/// election, are one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Symmetry {
-    /// They are, if the protocol can [canonicalize](crate::protocol::Options::canonicalize) them.
+    /// States that differ only in names are one, if the protocol can
+    /// [canonicalize](crate::protocol::Options::canonicalize) them.
     #[default]
     Reduced,
-    /// They are not: every name is the one that the processes use.
+    /// States that differ only in names are not one: every name is the one that the processes use.
     Concrete,
 }
 
@@ -228,31 +230,31 @@ impl fmt::Display for Symmetry {
     }
 }
 
-/// What surrounds the processes, as it stands in reports and traces.
+/// The scenario: what surrounds the processes, as it stands in reports and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// The number of processes, 2 to [`MAX_NODES`](crate::protocol::MAX_NODES).
     pub nodes: usize,
-    /// How often faults may strike.
+    /// The budgets of the faults.
     #[serde(default)]
     pub faults: Faults,
     /// Whether cut links heal.
     #[serde(default)]
     pub heals: Heals,
-    /// How fair the delivery of a message is that is sent again and again.
+    /// The fairness of links to a message that is sent again and again.
     #[serde(default)]
     pub fairness: DeliveryFairness,
-    /// The links that there are not.
+    /// The links that are missing.
     #[serde(default, skip_serializing_if = "nothing_missing")]
     pub missing: Missing,
-    /// What the network does to order.
+    /// The order in which the network delivers messages.
     #[serde(default)]
     pub network: Network,
-    /// When timers may expire.
+    /// The timing: when timers may expire.
     #[serde(default)]
     pub timing: Timing,
-    /// How executions begin.
+    /// The start: how executions begin.
     #[serde(default)]
     pub start: Start,
     /// The largest number of messages in flight from one process to another, if bounded.
@@ -264,14 +266,15 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Whether a converged group has something to do from the beginning on: all have just started,
-    /// or links are missing.
+    /// Returns whether a converged group has something to do from the beginning on: all have just
+    /// started, or links are missing.
     #[must_use]
     pub fn begins_in_trouble(&self) -> bool {
         self.start == Start::Cold || !self.missing.is_empty()
     }
 
-    /// `nodes` processes that have agreed, FIFO links, perfect timing, no faults.
+    /// Returns the scenario of `nodes` processes that have agreed, FIFO links, perfect timing, no
+    /// faults.
     #[must_use]
     pub const fn calm(nodes: usize) -> Scenario {
         Scenario {
@@ -288,7 +291,7 @@ impl Scenario {
         }
     }
 
-    /// The same with these crashes and recoveries.
+    /// Returns the same scenario with these budgets of crashes and recoveries.
     #[must_use]
     pub const fn with_crashes(mut self, crashes: u8, recoveries: u8) -> Scenario {
         self.faults.crashes = crashes;

@@ -18,24 +18,24 @@ pub struct Slow(
 );
 
 impl Slow {
-    /// All links are alike.
+    /// The set of no slow link: all are alike.
     pub const NONE: Slow = Slow(Links::NONE);
 
-    /// With the slow links of `other` as well; of a link given twice, the last.
+    /// Returns the slow links of both sets; of a link given twice, the ticks in `other`.
     #[must_use]
     pub fn and(mut self, other: Slow) -> Slow {
         self.0.put_all(&other.0);
         self
     }
 
-    /// Whether all links are alike.
+    /// Returns whether all links are alike.
     // serde asks by reference.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many ticks a message may be on its way, if the link is slow.
+    /// Returns the largest number of ticks that a message may be on its way, if the link is slow.
     #[must_use]
     pub fn ticks(&self, from: Id, to: Id) -> Option<u8> {
         self.0.get(from, to)
@@ -57,7 +57,7 @@ impl Slow {
         Ok(())
     }
 
-    /// Each slow link as [`Slow::from_str`] reads it.
+    /// Returns each slow link as [`Slow::from_str`] reads it.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         self.0.iter().map(|(a, b, ticks)| format!("{a}>{b}={ticks}")).collect()

@@ -41,39 +41,39 @@ impl State {
         }
     }
 
-    /// The ids of all processes, ascending.
+    /// Returns the ids of all processes, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<> {
         Id::all(usize::from(self.nodes))
     }
 
-    /// The ids of the processes that elect, ascending: all but
+    /// Returns the ids of the processes that elect, ascending: all but
     /// [services](crate::protocol::Services).
     pub fn members(&self) -> impl DoubleEndedIterator<Item = Id> + Clone + use<> {
         Id::all(usize::from(self.nodes) - self.shape.services())
     }
 
-    /// Whether `id` is up.
+    /// Returns whether `id` is up.
     #[inline]
     #[must_use]
     pub fn up(&self, id: Id) -> bool {
         self.up.contains(id)
     }
 
-    /// The volatile state of `id`; of a crashed process, the default.
+    /// Returns the volatile state of `id`; of a crashed process, the default.
     #[inline]
     #[must_use]
     pub fn process(&self, id: Id) -> Process {
         *self.processes.at(id.index())
     }
 
-    /// What `id` has on stable storage.
+    /// Returns what `id` has on stable storage.
     #[inline]
     #[must_use]
     pub fn stable(&self, id: Id) -> Stable {
         *self.stable.at(id.index())
     }
 
-    /// The timers that `id` has armed.
+    /// Returns the timers that `id` has armed.
     #[inline]
     #[must_use]
     pub fn timers(&self, id: Id) -> Timers {
@@ -86,7 +86,7 @@ impl State {
         self.shape.timers_in(self.timers(id))
     }
 
-    /// The volatile state of `id`, with its type.
+    /// Returns the volatile state of `id`, with its type.
     ///
     /// # Panics
     /// If the state is of another protocol.
@@ -95,7 +95,7 @@ impl State {
         self.process(id).get::<P>()
     }
 
-    /// What `id` has on stable storage, with its type.
+    /// Returns what `id` has on stable storage, with its type.
     ///
     /// # Panics
     /// If the state is of another protocol.
@@ -104,48 +104,48 @@ impl State {
         self.stable(id).get::<P>()
     }
 
-    /// Whether messages of `from` reach `to`.
+    /// Returns whether messages of `from` reach `to`.
     #[inline]
     #[must_use]
     pub fn connected(&self, from: Id, to: Id) -> bool {
         !self.cut.at(from.index()).contains(to)
     }
 
-    /// The messages in flight, sorted by link.
+    /// Returns the messages in flight, sorted by link.
     #[must_use]
     pub fn in_flight(&self) -> &[Envelope] {
         &self.flight
     }
 
-    /// In a timed world with a largest delay, the ticks that each message
-    /// [in flight](State::in_flight) has left; otherwise empty.
+    /// Returns the ticks that each message [in flight](State::in_flight) has left, in a timed world
+    /// with a largest delay; otherwise none.
     #[must_use]
     pub fn ticks_left(&self) -> &[u8] {
         self.times.as_ref().map_or(&[], |times| &times.left)
     }
 
-    /// In a timed world, what the clock of a timer shows: the ticks that are left, or of a detector
-    /// those that it has counted.
+    /// Returns what the clock of a timer shows in a timed world: the ticks that are left, or of a
+    /// detector those that it has counted.
     #[must_use]
     pub fn clock(&self, id: Id, timer: Timer) -> Option<u8> {
         let times = self.times.as_ref()?;
         Some(times.clocks[id.index()][timer.place()])
     }
 
-    /// Whether `id` is paused; never in a world without a clock.
+    /// Returns whether `id` is paused; never in a world without a clock.
     #[inline]
     #[must_use]
     pub fn paused(&self, id: Id) -> bool {
         self.times.as_ref().is_some_and(|times| times.paused.contains(id))
     }
 
-    /// How often each fault has struck.
+    /// Returns the number of times that each fault has struck.
     #[must_use]
     pub fn spent(&self) -> Faults {
         self.spent
     }
 
-    /// What a live process believes of the leadership; `None` if it is down, or a service.
+    /// Returns what a live process believes of the leadership; `None` if it is down, or a service.
     #[inline]
     #[must_use]
     pub fn belief(&self, id: Id) -> Option<Belief> {

@@ -5,18 +5,18 @@ use super::{Action, Boundary, Budget, Start, State, World};
 use crate::machine::{Effect, Effects, Event, Local, Observation};
 use crate::protocol::{Envelope, Id, Ids, Seen};
 
-/// What follows from an action.
+/// The outcome of an action: the state that follows, and what the process did.
 pub struct Outcome {
     /// The state afterwards.
     pub state: State,
     /// The process that took a step, if one did.
     pub actor: Option<Id>,
-    /// What it did, in order.
+    /// The effects of the step, in order.
     pub effects: Effects,
 }
 
 impl World {
-    /// The one initial state.
+    /// Returns the one initial state.
     #[must_use]
     pub fn initial(&self) -> State {
         let mut state = self.unbooted();
@@ -39,8 +39,8 @@ impl World {
         state
     }
 
-    /// How the [initial](World::initial) state comes about, process by process: the state before
-    /// each, and what follows.
+    /// Returns how the [initial](World::initial) state comes about, process by process: the state
+    /// before each, and what follows.
     #[must_use]
     pub fn boots(&self) -> Vec<(State, Outcome)> {
         let mut state = self.unbooted();
@@ -62,7 +62,7 @@ impl World {
         effects
     }
 
-    /// What follows when `action`, which must be enabled, happens in `state`.
+    /// Returns the outcome when `action`, which must be enabled, happens in `state`.
     #[must_use]
     pub fn apply(&self, state: &State, action: &Action) -> Outcome {
         let mut outcome = self.apply_whole(state, action);
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// The state as an omniscient observer sees it.
+    /// Returns the state as an omniscient observer sees it.
     #[must_use]
     pub fn view<'a>(&'a self, state: &'a State) -> Observation<'a> {
         let (spent, may) = (state.spent, self.scenario.faults);
@@ -210,14 +210,14 @@ impl World {
         Observation { seen, processes, stable, flight }
     }
 
-    /// Whether `state` is within the bounds of the search: no link holds more than its capacity,
-    /// and no process [more than it may](crate::protocol::Options::within_bounds).
+    /// Returns whether `state` is within the bounds of the search: no link holds more than its
+    /// capacity, and no process [more than it may](crate::protocol::Options::within_bounds).
     #[must_use]
     pub fn within_bounds(&self, state: &State) -> bool {
         self.exceeds(state).is_none()
     }
 
-    /// The first bound of the search that `state` exceeds, if it exceeds one.
+    /// Returns the first bound of the search that `state` exceeds, if it exceeds one.
     #[must_use]
     pub fn exceeds(&self, state: &State) -> Option<Boundary> {
         let bounded = self.machine.bound().is_some();

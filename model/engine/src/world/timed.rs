@@ -9,31 +9,32 @@ use std::fmt;
 /// The longest duration, in ticks.
 pub const MAX_TICKS: u8 = 100;
 
-/// How long everything takes.
+/// The times of a timed world: how long everything takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
-    /// `Tm`: how long a message may be on its way.
+    /// The delay, `Tm`: how long a message may be on its way.
     pub delay: Delay,
-    /// The links on which it may be longer on its way.
+    /// The links on which a message may be longer on its way.
     #[serde(default, skip_serializing_if = "Slow::is_none")]
     pub slow: Slow,
-    /// `Tp`: how long a process may take before what it sends in answer to a message leaves.
+    /// The processing time, `Tp`: how long a process may take before what it sends in answer to a
+    /// message leaves.
     #[serde(default)]
     pub processing: u8,
-    /// How far processes' clocks run from the right speed.
+    /// The drift: how far processes' clocks run from the right speed.
     #[serde(default, skip_serializing_if = "Drift::is_none")]
     pub drift: Drift,
     /// The durations of the protocol's timers.
     pub durations: Durations,
-    /// If given, how long after the last fault every process should agree.
+    /// The time after the last fault within which every process should agree, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<u8>,
 }
 
 impl Timed {
-    /// Messages and timers take so long, and nothing else takes any time: no link is slower, no
-    /// clock drifts, and nothing is asked of how soon processes agree.
+    /// Returns the times in which messages and timers take this long, and nothing else takes any
+    /// time: no link is slower, no clock drifts, and nothing is asked of how soon processes agree.
     #[must_use]
     pub fn of(delay: Delay, durations: Durations) -> Timed {
         let (slow, drift) = (Slow::NONE, Drift::NONE);
@@ -60,13 +61,13 @@ impl fmt::Display for Timed {
     }
 }
 
-/// How long a message may be on its way.
+/// The longest time that a message may be on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "Spelled", try_from = "Spelled")]
 pub enum Delay {
-    /// At most so many ticks.
+    /// The message takes at most this number of ticks.
     AtMost(u8),
-    /// It arrives in the end, if it is not lost.
+    /// The message arrives in the end, if it is not lost.
     Unbounded,
 }
 
@@ -127,11 +128,11 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// None at all.
+    /// The set of no duration.
     pub const NONE: Durations =
         Durations { names: [[0; LONGEST_NAME]; MOST], ticks: [0; MOST], count: 0 };
 
-    /// These durations; of a name given twice, the last.
+    /// Returns these durations; of a name given twice, the last.
     ///
     /// # Errors
     /// If there are too many, or a name is too long: no protocol has such durations.
@@ -153,7 +154,7 @@ impl Durations {
         Ok(durations)
     }
 
-    /// The same, with one more or another one.
+    /// Returns the same durations, with one more or another one.
     ///
     /// # Errors
     /// As [`Durations::of`].
@@ -161,7 +162,7 @@ impl Durations {
         Durations::of(self.iter().chain([(name, ticks)]))
     }
 
-    /// The durations with their names, sorted by name.
+    /// Returns the durations with their names, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u8)> {
         let all = self.names.iter().zip(self.ticks).take(usize::from(self.count));
         all.map(|(name, ticks)| {
@@ -170,7 +171,7 @@ impl Durations {
         })
     }
 
-    /// The duration of this name.
+    /// Returns the duration of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<u8> {
         self.iter().find(|&(known, _)| known == name).map(|(_, ticks)| ticks)

@@ -22,7 +22,7 @@ pub(super) struct Column {
 /// How much of each column, in the order of the columns; those behind the last are 0.
 type Row = Vec<u32>;
 
-/// What every transition of a graph gains.
+/// The gains of every transition of a graph.
 pub struct Tally {
     columns: Vec<Column>,
     /// What the processes gain when they all start at the same moment.

@@ -15,23 +15,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Which steps of an execution are counted: from the first fault on (after a cold start, or where
-/// links are missing, from the beginning on), and every fault, and besides
+/// The steps of an execution that are counted: from the first fault on (after a cold start, or
+/// where links are missing, from the beginning on), and every fault, and besides those that a
+/// variant names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// those in states that are not quiescent.
+    /// The steps in states that are not quiescent.
     #[default]
     Rest,
-    /// those in states in which not every live process agrees on the highest live one.
+    /// The steps in states in which not every live process agrees on the highest live one.
     Agreed,
-    /// those in states that are not as the ◇□-property of this name has them in the end.
+    /// The steps in states that are not as the ◇□-property of this name has them in the end.
     #[serde(untagged)]
     InTheEnd(&'static str),
 }
 
 impl Until {
-    /// What `name` says: `rest`, `agreed`, or a ◇□-property of `world`.
+    /// Returns what `name` says: `rest`, `agreed`, or a ◇□-property of `world`.
     ///
     /// # Errors
     /// If there is no such property, or it is of another form.
@@ -75,43 +76,44 @@ impl fmt::Display for Until {
     }
 }
 
-/// What executions of a world cost at most.
+/// The costs of executions of a world: what they are at most.
 pub struct Bounds {
-    /// The world.
+    /// The world whose executions are bounded.
     pub world: Arc<World>,
-    /// Which steps were counted.
+    /// The steps that were counted.
     pub until: Until,
-    /// How much there was to search.
+    /// The size of the search.
     pub counts: Counts,
-    /// How long it took.
+    /// The time that the search took.
     pub elapsed: Duration,
     /// The most memory that the process has used, in bytes, where the system tells.
     pub peak_rss_bytes: Option<u64>,
-    /// Why this is not complete, if it is not. After a limit some lines are missing, and those that
-    /// are there are bounds; where executions exceed the bounds of the search, they may cost more.
+    /// The reason why the bounds are not complete, if they are not. After a limit some lines are
+    /// missing, and those that are there are bounds; where executions exceed the bounds of the
+    /// search, they may cost more.
     pub incomplete: Option<Reason>,
-    /// How far the search was, if a limit ended it before it had reached every state.
+    /// The progress of the search, if a limit ended it before it had reached every state.
     pub unfinished: Option<Unfinished>,
     /// The bounds of the search that executions exceeded, in words: what there may be at most.
     pub bounds_met: Vec<String>,
-    /// What was counted.
+    /// The bounds, one for each thing that is counted.
     pub lines: Vec<Line>,
 }
 
 /// The bound on one thing that is counted.
 pub struct Line {
-    /// What is counted.
+    /// The name of what is counted.
     pub metric: &'static str,
-    /// What counts as one.
+    /// The meaning: what counts as one.
     pub meaning: &'static str,
-    /// Only those of this kind, if kinds are told apart.
+    /// The kind that is counted, if kinds are told apart.
     pub kind: Option<String>,
-    /// The most there can be in an execution.
+    /// The largest number that there can be in an execution.
     pub bound: Bound<Action>,
 }
 
 impl Line {
-    /// Its name on the command line.
+    /// Returns the name of the line on the command line.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.kind {
@@ -120,7 +122,7 @@ impl Line {
         }
     }
 
-    /// The execution that attains the bound, or repeats what has none, as a trace.
+    /// Returns the execution that attains the bound, or repeats what has none, as a trace.
     #[must_use]
     pub fn trace(&self, world: &World) -> Trace {
         let (actions, cycle_after, most) = match &self.bound {
@@ -136,8 +138,8 @@ impl Line {
     }
 }
 
-/// The largest number of everything that is counted, over all executions of `world`, telling
-/// `on_event` now and then how far the search is.
+/// Computes the largest number of everything that is counted, over all executions of `world`,
+/// telling `on_event` now and then how far the search is.
 ///
 /// # Errors
 /// If the world is too large to be searched, or the system gives no threads.

@@ -4,10 +4,10 @@ use crate::check::exact::{DiskError, SearchError};
 use crate::check::{Counts, Engine};
 use crate::world::{NotReduced, WorldError};
 
-/// Why a check gives no report.
+/// The reason why a check gives no report.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// A run that checks nothing is an error.
+    /// Nothing is asked: a run that checks nothing is an error.
     #[error("no property was asked for, so nothing would be checked")]
     NothingAsked,
     /// The world is too large to be searched.
@@ -19,20 +19,21 @@ pub enum CheckError {
          bellwether-dataflow -- check', with the same flags but for --engine"
     )]
     NoDataflow,
-    /// A [distributed](super::decide_distributed) search would search all states and decide
-    /// nothing.
+    /// Only liveness is asked: a [distributed](super::decide_distributed) search would search all
+    /// states and decide nothing.
     #[error(
         "a dataflow does not decide liveness, and nothing else is asked; use bellwether-model for \
          it, or ask for other properties too"
     )]
     OnlyLiveness,
-    /// Some messages would be left out, and the engine cannot do without them.
+    /// Some messages are to be left out, and the engine cannot do without them.
     #[error("only --engine exact leaves messages out, and not with --disk; leave --reduce out")]
     OnlyExactReduces,
-    /// The reduction says why.
+    /// The reduction is not possible in this world; it says why.
     #[error("--reduce: {0}")]
     NotReduced(NotReduced),
-    /// All states would be searched and nothing decided.
+    /// The properties cannot be decided with the reduction: all states would be searched and
+    /// nothing decided.
     #[error(
         "without dead messages neither liveness is decided nor what only this protocol is asked, \
          and nothing else is asked; leave --reduce out, or ask for other properties too"
@@ -41,12 +42,12 @@ pub enum CheckError {
     /// The system gives no threads.
     #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
     Threads {
-        /// How many were asked for.
+        /// The number of threads that was asked for.
         threads: usize,
-        /// What the system says.
+        /// The message of the system.
         error: String,
     },
-    /// What is on the disk is no such search, or the disk refuses.
+    /// The files on the disk are not of this search, or the disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// The processes of a [distributed](super::decide_distributed) search do not search together.
@@ -59,11 +60,11 @@ pub enum CheckError {
         .exact.distinct, .exact.generated, .reference.distinct, .reference.generated
     )]
     Disagreement {
-        /// The other engine.
+        /// The engine that disagrees with the exact one.
         engine: Engine,
-        /// What the exact engine counts.
+        /// The counts of the exact engine.
         exact: Counts,
-        /// What the other counts.
+        /// The counts of the other engine.
         reference: Counts,
     },
 }

@@ -27,7 +27,7 @@ const BETWEEN_LOOKS: usize = 1 << 18;
 pub struct Saved(Arc<Pager>);
 
 impl Saved {
-    /// Removes them: everything has been decided.
+    /// Removes the files: everything has been decided.
     pub fn clear(self) {
         self.0.folder.clear();
     }
@@ -140,7 +140,7 @@ pub(super) fn bytes(places: u64, any: Answers) -> u64 {
     places * (width(any) as u64 + 8)
 }
 
-/// Every reachable state, and every transition between them, of which none is kept.
+/// A graph of every reachable state, and of every transition between them, of which none is kept.
 pub struct Computed<'s> {
     space: &'s dyn Space,
     tables: Box<dyn TableSearch>,
@@ -227,7 +227,7 @@ impl<'s> Computed<'s> {
         self.tables.find(&row.next, &self.first, &mut row.targets);
     }
 
-    /// What is known of a state.
+    /// Returns what is known of a state.
     #[inline]
     pub fn answers(&self, number: u32) -> Answers {
         self.answers.get(number)

@@ -32,74 +32,74 @@ use std::time::Duration;
 /// The file that says how far a search is.
 const SEARCH: &str = "search.json";
 
-/// Where a search may put what has no place in memory, and from where it goes on.
+/// The place where a search may put what has no place in memory, and from where it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
-    /// The folder. It is made if there is none.
+    /// The folder, which is made if there is none.
     pub folder: PathBuf,
     /// Whether the search that was saved there goes on.
     pub resume: bool,
-    /// In how many groups the states are from the beginning, a power of two up to 128, of which one
-    /// is in memory: 1 until memory is full. A distributed search has all in memory.
+    /// The number of groups that the states are in from the beginning, a power of two up to 128, of
+    /// which one is in memory: 1 until memory is full. A distributed search has all in memory.
     pub groups: usize,
-    /// How long a search goes on before it is saved once more, if that is said.
+    /// The time after which a search is saved once more, if that is said.
     pub every: Option<Duration>,
 }
 
 impl Disk {
-    /// A new search, which uses the folder when memory is full.
+    /// Returns the place of a new search, which uses the folder when memory is full.
     #[must_use]
     pub fn begin(folder: impl Into<PathBuf>) -> Self {
         Disk { folder: folder.into(), resume: false, groups: 1, every: None }
     }
 
-    /// The search that was saved there.
+    /// Returns the place of the search that was saved in the folder.
     #[must_use]
     pub fn resume(folder: impl Into<PathBuf>) -> Self {
         Disk { resume: true, ..Disk::begin(folder) }
     }
 }
 
-/// What is wrong with the folder of a search.
+/// The error that the folder of a search is not as it must be.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// The system refuses.
     #[error("cannot {doing} {}: {why}; give --disk a folder that can be written", path.display())]
     Io {
-        /// What was to be done.
+        /// The operation that failed.
         doing: &'static str,
-        /// With which file or folder.
+        /// The file or folder of the operation.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         why: io::Error,
     },
-    /// A search is there, and was not asked for.
+    /// The folder has a search already, which was not asked for.
     #[error(
         "there is a search in {} that was interrupted; --resume goes on with it, and another \
          folder begins a new one",
         .0.display()
     )]
     Waiting(PathBuf),
-    /// No search is there.
+    /// The folder has no search.
     #[error("no search was saved in {}; leave --resume out to begin one", .0.display())]
     Nothing(PathBuf),
-    /// Another search is there.
+    /// The folder has another search.
     #[error(
         "the search in {} is another one: {what}; give the same command as then, or another folder",
         path.display()
     )]
     Other {
-        /// The folder.
+        /// The folder that was given.
         path: PathBuf,
-        /// What differs.
+        /// The difference between the two searches.
         what: String,
     },
     /// A file is not as it was written.
     #[error("{} is not as it was written: {what}; remove the folder to begin anew", path.display())]
     Torn {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         what: &'static str,
     },
 }

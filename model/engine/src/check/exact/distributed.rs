@@ -25,20 +25,20 @@ pub trait Distributed: Send + Sync {
     ) -> Result<(Exact, Box<Packed>), SearchError>;
 }
 
-/// How to search in several processes.
+/// The plan of a search in several processes.
 pub struct Plan<'a> {
-    /// When to give up.
+    /// The limits at which the search gives up.
     pub limits: Limits,
-    /// With how many workers in each process.
+    /// The number of workers in each process.
     pub workers: usize,
-    /// What is searched, so that all search the same, and go on with the same.
+    /// The description of what is searched, so that all search the same, and go on with the same.
     pub of: Value,
-    /// Where the search is saved. Each process has a folder in this one.
+    /// The disk on which the search is saved. Each process has a folder in this one.
     pub disk: Option<&'a Disk>,
-    /// Properties, each with the state that violates it.
+    /// The properties, each with the state that violates it.
     pub violations: &'a [(&'static str, Goal)],
     /// Whether the search stops at the end of the level of the first violation.
     pub first: bool,
-    /// Told of violations, and now and then how far the search is.
+    /// The function that is told of violations, and now and then how far the search is.
     pub on_event: &'a mut (dyn FnMut(Event) + Send),
 }

@@ -51,7 +51,7 @@ impl ShardRows {
     }
 }
 
-/// Every reachable state, and every transition between them.
+/// The graph of every reachable state, and of every transition between them.
 pub struct Graph<'s> {
     space: &'s dyn Space,
     found: Box<dyn ListSearch>,
@@ -96,13 +96,13 @@ impl<'s> Graph<'s> {
         Graph { space, found, first, initial, offsets, targets, answers }
     }
 
-    /// What is known of a state.
+    /// Returns what is known of a state.
     #[inline]
     pub fn answers(&self, number: u32) -> Answers {
         self.answers[number as usize]
     }
 
-    /// A state in words.
+    /// Returns a state in words.
     pub fn words(&self, number: u32) -> Vec<u64> {
         let shard = self.first.partition_point(|&first| first <= number) - 1;
         self.found.words(shard, number - self.first[shard])

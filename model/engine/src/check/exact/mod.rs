@@ -64,7 +64,7 @@ use serde_json::Value;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// What has been searched, and what was found.
+/// The result of a search: what has been searched, and what was found.
 pub struct Exact {
     summary: SearchSummary,
     limits: Limits,
@@ -88,22 +88,22 @@ trait ListSearch: Send + Sync {
 
 /// The options of a search.
 pub struct SearchOptions<'a> {
-    /// When to give up.
+    /// The limits at which the search gives up.
     pub limits: Limits,
     /// Whether the [graph](Exact::graph) is asked for. Without a disk, transitions are kept for it;
     /// with one, they are [computed](Exact::computed) anew.
     pub edges: bool,
-    /// With how many threads.
+    /// The number of threads that search.
     pub threads: usize,
-    /// Properties, each with the state that violates it. At the end of the level in which such a
-    /// state is first reached, it is told.
+    /// The properties, each with the state that violates it. At the end of the level in which such
+    /// a state is first reached, it is told.
     pub violations: &'a [(&'static str, Goal)],
-    /// Whether the search stops there.
+    /// Whether the search stops at the end of that level.
     pub first: bool,
-    /// Where to go on if there is no more memory, and what is searched, so that it is not taken for
-    /// another search.
+    /// The disk to go on with if there is no more memory, and what is searched, so that it is not
+    /// taken for another search.
     pub disk: Option<(&'a Disk, Value)>,
-    /// Told of violations, and now and then how far the search is.
+    /// The function that is told of violations, and now and then how far the search is.
     pub on_event: &'a mut (dyn FnMut(Event) + Send),
 }
 
@@ -155,12 +155,12 @@ impl Exact {
         Exact { summary, limits, threads, listed: None, tabled: None }
     }
 
-    /// How much there was to search.
+    /// Returns the size of the search.
     pub fn counts(&self) -> Counts {
         self.summary.counts
     }
 
-    /// How far it has come in all, for what is done after it.
+    /// Returns how far the search has come in all, for what is done after it.
     pub fn progress(&self, phase: Phase, elapsed: Duration) -> Progress {
         let Counts { distinct, generated, depth } = self.counts();
         let unfinished = self.unfinished();
@@ -169,39 +169,39 @@ impl Exact {
         Progress { phase, distinct, generated, levels, frontier, elapsed }
     }
 
-    /// Why the search ended before everything was reached, if it did.
+    /// Returns why the search ended before everything was reached, if it did.
     pub fn cut_short(&self) -> Option<Reason> {
         self.summary.cut_short
     }
 
-    /// What is wrong with the disk, if it [ended early](Exact::cut_short) for that.
+    /// Returns what is wrong with the disk, if the search [ended early](Exact::cut_short) for that.
     pub fn trouble(&self) -> Option<&str> {
         self.summary.trouble.as_deref()
     }
 
-    /// How many levels had been searched to their end when the search went on, if it was saved
-    /// before.
+    /// Returns how many levels had been searched to their end when the search went on, if it was
+    /// saved before.
     pub fn resumed_after(&self) -> Option<usize> {
         self.summary.resumed_after
     }
 
-    /// How far the search was when it [ended early](Exact::cut_short).
+    /// Returns how far the search was when it [ended early](Exact::cut_short).
     pub fn unfinished(&self) -> Option<Unfinished> {
         self.summary.unfinished
     }
 
-    /// Whether some step leaves the boundary of the search.
+    /// Returns whether some step leaves the boundary of the search.
     pub fn leaves_boundary(&self) -> bool {
         self.summary.leaves_boundary
     }
 
-    /// Whether a state is reached for which the question has this answer.
+    /// Returns whether a state is reached for which the question has this answer.
     pub fn reaches(&self, goal: Goal) -> bool {
         level_of(&self.summary.levels, goal).is_some()
     }
 
-    /// For each goal that is reached, the actions of the first shortest path to it. `space` is what
-    /// was searched.
+    /// Returns for each goal that is reached the actions of the first shortest path to it. `space`
+    /// is what was searched.
     ///
     /// If no transitions were kept, the first levels are searched once more: up to the last in
     /// which a goal is first reached. There is no path if that takes more memory than there may be.
@@ -231,8 +231,8 @@ impl Exact {
         })
     }
 
-    /// How much memory the [graph](Exact::graph), or the [computed](Exact::computed) one, takes
-    /// besides what the search has taken, with what is needed to look for components in it.
+    /// Returns how much memory the [graph](Exact::graph), or the [computed](Exact::computed) one,
+    /// takes besides what the search has taken, with what is needed to look for components in it.
     pub fn graph_bytes(&self) -> u64 {
         if let Some(tabled) = &self.tabled {
             return tabled.bytes_away() + computed::bytes(self.places(), self.any());
@@ -242,7 +242,7 @@ impl Exact {
         distinct * (8 + 4 + 8) + generated * 4
     }
 
-    /// The states with their transitions, if they were kept. `space` is what was searched.
+    /// Returns the states with their transitions, if they were kept. `space` is what was searched.
     pub fn graph(self, space: &dyn Space) -> Option<Graph<'_>> {
         Some(Graph::new(self.listed?, space))
     }
@@ -257,13 +257,13 @@ impl Exact {
         self.summary.levels.iter().fold(0, |any, level| any | level.any)
     }
 
-    /// Why its transitions cannot be computed, if they were to be.
+    /// Returns why the transitions of the search cannot be computed, if they were to be.
     pub fn too_many(&self) -> Option<Reason> {
         (self.places() >= u64::from(OUTSIDE)).then_some(Reason::TooMany)
     }
 
-    /// The states, whose transitions are computed, if a disk was given and the graph was asked for.
-    /// `space` is what was searched. All tables come into memory.
+    /// Returns the states, whose transitions are computed, if a disk was given and the graph was
+    /// asked for. `space` is what was searched. All tables come into memory.
     ///
     /// # Errors
     /// The reason, if `watch` ends it or a file cannot be read, and what is wrong with it.
@@ -280,19 +280,20 @@ impl Exact {
         graph.map(Some).map_err(|reason| (reason, None))
     }
 
-    /// The folder of its files, which are there until it is [cleared](Saved::clear).
+    /// Returns the folder of the search's files, which are there until it is
+    /// [cleared](Saved::clear).
     pub fn saved(&self) -> Option<Saved> {
         self.tabled.as_ref().and_then(|tabled| tabled.saved())
     }
 }
 
-/// Why there is no search.
+/// The reason why there is no search.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// The system gives no threads; what it says.
+    /// The system gives no threads; this is its message.
     #[error("{0}")]
     Threads(String),
-    /// What is on the disk is no such search, or the disk refuses.
+    /// The files on the disk are not of this search, or the disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
     /// The processes of a [distributed](Distributed) search do not search together.
@@ -300,21 +301,22 @@ pub enum SearchError {
     Apart(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What is left of a search when its states are gone.
+/// The summary of a search: what is left of it when its states are gone.
 pub struct SearchSummary {
-    /// How much there was to search.
+    /// The size of the search.
     pub counts: Counts,
-    /// Why it ended before everything was reached, if it did.
+    /// The reason why the search ended before everything was reached, if it did.
     pub cut_short: Option<Reason>,
-    /// How far it was then.
+    /// The progress of the search at that moment.
     pub unfinished: Option<Unfinished>,
     /// Whether some step leaves the boundary of the search.
     pub leaves_boundary: bool,
     /// The levels, of which the last may not have been searched to its end.
     pub levels: Vec<Level>,
-    /// What is wrong with the disk, if something is.
+    /// The fault of the disk, if it has one.
     pub trouble: Option<String>,
-    /// The number of levels that had been searched when it went on, if it had been interrupted.
+    /// The number of levels that had been searched when the search went on, if it had been
+    /// interrupted.
     pub resumed_after: Option<usize>,
 }
 

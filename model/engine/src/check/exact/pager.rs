@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a search goes on before it is saved once more, if all of it is in memory.
+/// The time after which a search is saved once more, if all of it is in memory.
 pub const SELDOM: Duration = Duration::from_secs(600);
 /// The same, if most of it is in files.
 const OFTEN: Duration = Duration::from_secs(60);

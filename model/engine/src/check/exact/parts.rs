@@ -29,7 +29,8 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Returns one that has learned nothing yet, and remembers what it learns if that `is_saved`.
+    /// Returns a learner that has learned nothing yet, and remembers what it learns if that
+    /// `is_saved`.
     pub fn begin(mut space: Box<Packed>, is_saved: bool) -> Self {
         let mut logged = match is_saved {
             true => Logged::new(&mut *space),
@@ -41,8 +42,8 @@ impl Learner {
         Learner { space, lessons }
     }
 
-    /// Returns one that knows what was known when the save with this number was made, and that
-    /// save; later ones are removed.
+    /// Returns a learner that knows what was known when the save with this number was made, and
+    /// that save; later ones are removed.
     ///
     /// # Errors
     /// If a file cannot be read, or is not as it was written.
@@ -113,12 +114,12 @@ impl Learner {
     }
 }
 
-/// What one process has of a search that was saved.
+/// The share of one process in a search that was saved.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedShare<R> {
-    /// How far the search was.
+    /// The progress of the search.
     pub reached: R,
-    /// What each worker had.
+    /// The tables of each worker.
     pub parts: Vec<SavedTables>,
 }
 
@@ -131,7 +132,7 @@ impl<R> Names for SavedShare<R> {
     }
 }
 
-/// What one worker has in files.
+/// The tables of one worker in files.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SavedTables {
     shards: Vec<Files>,

@@ -11,13 +11,13 @@ use super::parallel;
 use super::search::{Level, Search};
 use crate::space::{Answers, OUTSIDE_WORD, Space};
 
-/// What to find a path to: the first state in breadth-first order for which bit `question` of the
+/// The goal of a path: the first state in breadth-first order for which bit `question` of the
 /// answers is `answer`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// The number of a bit.
+    /// The number of the bit.
     pub question: u32,
-    /// Whether it is to be set.
+    /// Whether the bit is to be set.
     pub answer: bool,
 }
 

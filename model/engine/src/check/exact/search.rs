@@ -115,14 +115,14 @@ pub(super) enum Pause {
     Save,
 }
 
-/// What is known of all states of one breadth-first level.
+/// The facts about all states of one breadth-first level.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Level {
-    /// The number of those that were expanded.
+    /// The number of states that were expanded.
     pub states: u64,
-    /// The answers that all of its states that were expanded have.
+    /// The answers that all of the states that were expanded have.
     pub all: Answers,
-    /// The answers that one of them has.
+    /// The answers that one of the states that were expanded has.
     pub any: Answers,
 }
 

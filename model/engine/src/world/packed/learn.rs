@@ -15,7 +15,8 @@ use smallvec::SmallVec;
 use std::sync::Mutex;
 
 impl Packed {
-    /// A world of which only the start is known, and what is asked of its states.
+    /// Returns a space of a world of which only the start is known, with what is asked of its
+    /// states.
     ///
     /// # Panics
     /// If the world is [too large](World::is_searchable).

@@ -33,7 +33,7 @@ use layout::{Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{Global, Globals, Link, Numbered, Process, number};
 
-/// A world with everything that is known of its parts.
+/// A space of a world, with everything that is known of the parts of its states.
 pub struct Packed {
     world: World,
     questions: Vec<Condition>,
@@ -204,7 +204,7 @@ impl Space for Packed {
 }
 
 impl Packed {
-    /// The world.
+    /// Returns the world whose states these are.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -214,14 +214,14 @@ impl Packed {
         self.world.bounds_met(&self.exceeded)
     }
 
-    /// The state that `words` stand for.
+    /// Returns the state that `words` stand for.
     pub fn decode(&self, words: &[u64]) -> State {
         let mut unpacked = self.unpacked();
         self.unpack(words, &mut unpacked);
         unpacked.state
     }
 
-    /// The action with this number.
+    /// Returns the action with this number.
     ///
     /// # Panics
     /// If this space never gave an action that number.
@@ -229,7 +229,7 @@ impl Packed {
         self.known_actions()[id.0 as usize].0
     }
 
-    /// The actions with these numbers.
+    /// Returns the actions with these numbers.
     ///
     /// # Panics
     /// If this space never gave an action one of those numbers.

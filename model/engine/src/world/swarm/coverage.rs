@@ -7,33 +7,33 @@ use crate::world::{Action, State, World};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
 
-/// What walks have met: how often each kind of action happened to a process in each role, and which
-/// rules decided a step.
+/// The coverage of walks: how often each kind of action happened to a process in each role, and
+/// which rules decided a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// How often each kind of action happened to a process in each role.
+    /// The number of times that each kind of action happened to a process in each role.
     pub taken: Taken,
-    /// For each rule that has another value, in how many walks that looked a step would have been
-    /// another one by one of its other values.
+    /// The number of walks that looked in which each rule decided a step: one of its other values
+    /// would have made it another one. Only rules that have another value are listed.
     pub rules: BTreeMap<String, u64>,
-    /// How many walks looked which rules decide.
+    /// The number of walks that looked which rules decide.
     pub looked: u64,
 }
 
-/// How often each kind of action happened to a process in each role. What happens to a link or to
-/// all has no role.
+/// The number of times that each kind of action happened to a process in each role. What happens to
+/// a link or to all has no role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken(BTreeMap<(Kind, Option<&'static str>), u64>);
 
 impl Taken {
-    /// How often it happened to a process in this role; `None`: to a link, or to all.
+    /// Returns how often the kind happened to a process in this role; `None`: to a link, or to all.
     #[must_use]
     pub fn of(&self, kind: Kind, role: Option<&str>) -> u64 {
         let same = |(known, its): &(Kind, Option<&'static str>)| *known == kind && *its == role;
         self.0.iter().filter(|(key, _)| same(key)).map(|(_, count)| count).sum()
     }
 
-    /// The kinds that happened, in their order.
+    /// Returns the kinds that happened, in their order.
     #[must_use]
     pub fn kinds(&self) -> Vec<Kind> {
         let mut kinds: Vec<_> = self.0.keys().map(|&(kind, _)| kind).collect();
@@ -41,7 +41,7 @@ impl Taken {
         kinds
     }
 
-    /// The roles in which something happened to a process, by name; the links at the end.
+    /// Returns the roles in which something happened to a process, by name; the links at the end.
     #[must_use]
     pub fn roles(&self) -> Vec<Option<&'static str>> {
         let mut roles: Vec<_> = self.0.keys().map(|&(_, role)| role).collect();
@@ -50,7 +50,7 @@ impl Taken {
         roles
     }
 
-    /// How many steps there were.
+    /// Returns the number of steps in all.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().sum()
@@ -86,7 +86,7 @@ impl Serialize for Taken {
 }
 
 impl Coverage {
-    /// What these have met as well.
+    /// Adds what other walks have met.
     pub fn add(&mut self, other: Coverage) {
         self.taken.add(other.taken);
         self.looked += other.looked;
@@ -95,7 +95,7 @@ impl Coverage {
         }
     }
 
-    /// The rules that decided no step of the walks that looked.
+    /// Returns the rules that decided no step of the walks that looked.
     #[must_use]
     pub fn rules_not_met(&self) -> Vec<&str> {
         self.rules.iter().filter(|(_, walks)| **walks == 0).map(|(rule, _)| &**rule).collect()

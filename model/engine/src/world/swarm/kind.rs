@@ -4,7 +4,7 @@ use crate::protocol::Id;
 use crate::world::Action;
 use serde::Serialize;
 
-/// What happens, without to which process.
+/// The kind of an action: what happens, without to which process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in their order.
+    /// The list of all kinds, in their order.
     pub const ALL: [Kind; 12] = [
         Kind::Deliver,
         Kind::Expire,
@@ -51,7 +51,7 @@ impl Kind {
         Kind::Heal,
     ];
 
-    /// The kind of an action.
+    /// Returns the kind of an action.
     #[must_use]
     pub fn of(action: &Action) -> Kind {
         match action {
@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// Its name, as the command line and JSON have it.
+    /// Returns the name of the kind, as the command line and JSON have it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

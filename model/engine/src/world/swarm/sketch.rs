@@ -7,9 +7,9 @@ use std::hash::{Hash, Hasher};
 /// How many registers, as a power of 2.
 const BITS: u32 = 12;
 
-/// About how many different values were noted: HyperLogLog (P. Flajolet, É. Fusy, O. Gandouet and
-/// F. Meunier, *HyperLogLog: the analysis of a near-optimal cardinality estimation algorithm*,
-/// 2007). With 4,096 registers the standard error is 1.6 %.
+/// An estimate of how many different values were noted: HyperLogLog (P. Flajolet, É. Fusy, O.
+/// Gandouet and F. Meunier, *HyperLogLog: the analysis of a near-optimal cardinality estimation
+/// algorithm*, 2007). With 4,096 registers the standard error is 1.6 %.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sketch(Box<[u8]>);
 
@@ -34,14 +34,14 @@ impl Sketch {
         *register = (*register).max(rank as u8);
     }
 
-    /// The values of another were noted as well.
+    /// Adds the values that another sketch has noted.
     pub fn add(&mut self, other: &Sketch) {
         for (ours, theirs) in self.0.iter_mut().zip(&other.0) {
             *ours = (*ours).max(*theirs);
         }
     }
 
-    /// About how many different values were noted.
+    /// Returns about how many different values were noted.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,

@@ -8,31 +8,31 @@ use super::{Coverage, Goal, Rules};
 use crate::protocol::Id;
 use crate::world::{Action, Budget, Exceeded, State, World};
 
-/// Which walk.
+/// The plan of one walk.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// The seed of all walks.
     pub seed: u64,
-    /// The number of this one.
+    /// The number of this walk.
     pub number: u64,
-    /// How many steps it takes at most.
+    /// The largest number of steps that the walk takes.
     pub depth: usize,
-    /// Whether it looks which rules decide.
+    /// Whether the walk looks which rules decide.
     pub looks: bool,
 }
 
-/// What a walk has met.
+/// The result of a walk: what it has met.
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
-    /// How many steps it took.
+    /// The number of steps that the walk took.
     pub steps: usize,
-    /// What it met.
+    /// The coverage of the walk.
     pub coverage: Coverage,
-    /// About how many states it met.
+    /// The estimate of how many states the walk met.
     pub states: Sketch,
-    /// After how many steps it first met each goal.
+    /// The number of steps after which the walk first met each goal.
     pub found: Vec<Option<usize>>,
-    /// What happened, up to the last goal that it was first to meet.
+    /// The actions of the walk, up to the last goal that it was first to meet.
     pub path: Vec<Action>,
 }
 

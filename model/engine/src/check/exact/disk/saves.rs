@@ -24,8 +24,8 @@ pub struct Saves {
 }
 
 impl Saves {
-    /// Returns those of the process with this number, which has a folder of its own in that of the
-    /// disk. If a search is not to go on, none may be there.
+    /// Returns the saves of the process with this number, which has a folder of its own in that of
+    /// the disk. If a search is not to go on, none may be there.
     ///
     /// # Errors
     /// If the folder cannot be had, or a search is there that was not asked for.
