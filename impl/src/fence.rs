@@ -44,7 +44,7 @@ pub mod sql;
 /// The lowest epoch that any node leads.
 const FIRST: Epoch = Epoch::new(1);
 
-/// A resource refuses an epoch: its leader has been replaced.
+/// A refusal of an epoch by a resource: its leader has been replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error("epoch {epoch} is refused: only a later one may write")]
 pub struct Stale {
@@ -52,8 +52,8 @@ pub struct Stale {
     pub epoch: Epoch,
 }
 
-/// The rule of a fence: `epoch` is admitted if no higher one was. The epoch 0 never is: no node
-/// leads it, and a program that has forgotten to ask has it.
+/// Decides by the rule of a fence whether `epoch` is admitted: it is if no higher one was. The
+/// epoch 0 never is: no node leads it, and a program that has forgotten to ask has it.
 ///
 /// # Errors
 ///
@@ -62,19 +62,19 @@ pub fn check(highest: Epoch, epoch: Epoch) -> Result<(), Stale> {
     if epoch < highest.max(FIRST) { Err(Stale { epoch }) } else { Ok(()) }
 }
 
-/// What a fence keeps of one resource.
+/// The state that a fence keeps of one resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kept<D> {
     /// The highest epoch that was admitted.
     pub epoch: Epoch,
-    /// What was written there.
+    /// The value that was written there.
     pub value: D,
 }
 
-/// What a fence keeps of all its resources.
+/// The state that a fence keeps of all its resources.
 pub type Resources<D> = BTreeMap<String, Kept<D>>;
 
-/// Why a fence did not do what was asked.
+/// The reason why a fence did not do what was asked.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FenceError {
@@ -120,13 +120,13 @@ impl<D: Clone + Default + 'static> Fence<D> {
         Ok(Self { storage: Box::new(storage), resources, broken: false })
     }
 
-    /// What the fence keeps of `resource`; `None` if no epoch was admitted there.
+    /// Returns what the fence keeps of `resource`; `None` if no epoch was admitted there.
     #[must_use]
     pub fn get(&self, resource: &str) -> Option<&Kept<D>> {
         self.resources.get(resource)
     }
 
-    /// All resources, in the order of their names.
+    /// Returns all resources, in the order of their names.
     pub fn resources(&self) -> impl Iterator<Item = (&str, &Kept<D>)> {
         self.resources.iter().map(|(name, kept)| (name.as_str(), kept))
     }

@@ -54,8 +54,8 @@ struct Counts {
 static REPORTED: OnceLock<Arc<Counts>> = OnceLock::new();
 
 impl Lines {
-    /// A log that is written to `out`. When a line can be written after others were dropped,
-    /// `notice` is called with how many; it may log that.
+    /// Returns a log that is written to `out`. When a line can be written after others were
+    /// dropped, `notice` is called with how many; it may log that.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Lines {
         Ok(Self { queue, counts })
     }
 
-    /// How many lines were dropped.
+    /// Returns the number of lines that were dropped.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.counts.dropped.load(Relaxed)
@@ -85,7 +85,7 @@ impl Lines {
     }
 
     /// Waits until everything is written that was logged before, but never longer than `limit`.
-    /// Whether it is.
+    /// Returns whether it is.
     pub fn flush(&self, limit: Duration) -> bool {
         let queued = self.counts.queued.load(Relaxed);
         let deadline = Instant::now() + limit;

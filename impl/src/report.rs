@@ -7,77 +7,78 @@ use serde::{Deserialize, Serialize};
 use crate::config::Address;
 use crate::protocol::{ClusterId, Epoch, NodeId, Role};
 
-/// How a node is at one moment.
+/// The status of a node at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StatusReport {
-    /// The cluster it belongs to.
+    /// The cluster that the node belongs to.
     pub cluster: ClusterId,
-    /// The protocol it runs.
+    /// The protocol that the node runs.
     pub protocol: String,
-    /// Its id.
+    /// The id of the node.
     pub node: NodeId,
-    /// Which run of the node this is: the time of its start, in nanoseconds since 1970. `None` if
-    /// the node does not tell, as it cannot know who asks.
+    /// The incarnation, which is one run of the node: the time of its start, in nanoseconds since
+    /// 1970. `None` if the node does not tell, as it cannot know who asks.
     pub incarnation: Option<u64>,
-    /// The number of its list of members.
+    /// The number of the node's list of members.
     pub config_epoch: u64,
-    /// Whether it only observes: it follows the leader, and neither votes nor leads.
+    /// Whether the node only observes: it follows the leader, and neither votes nor leads.
     pub observes: bool,
-    /// What it is doing.
+    /// The role of the node.
     pub role: Role,
-    /// Which node it takes for the leader.
+    /// The node that it takes for the leader.
     pub leader: Option<NodeId>,
     /// The epoch of that leader, if the protocol has epochs.
     pub epoch: Option<Epoch>,
-    /// Milliseconds until its own lease is over if it is not renewed, if it leads with a lease.
+    /// The milliseconds until its own lease is over if it is not renewed, if it leads with a lease.
     pub lease_ms: Option<u64>,
-    /// Why its role or leader changed last.
+    /// The reason why its role or leader changed last.
     pub reason: Option<String>,
-    /// How many times its role or leader has changed.
+    /// The number of times that its role or leader has changed.
     pub seq: u64,
-    /// Milliseconds since it started.
+    /// The milliseconds since the node started.
     pub uptime_ms: u64,
-    /// Milliseconds since its role or leader changed last.
+    /// The milliseconds since its role or leader changed last.
     pub in_role_ms: u64,
-    /// What is wrong with it as a whole: it leads, and no other member listens to it.
+    /// The problem of the node as a whole: it leads, and no other member listens to it.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,
-    /// What has gone wrong so far.
+    /// The counters of what has gone wrong so far.
     pub counters: Counters,
 }
 
-/// Another member, as a node sees it.
+/// The status of another member, as a node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MemberReport {
-    /// Its id.
+    /// The id of the member.
     pub node: NodeId,
-    /// Where it should be.
+    /// The address at which the member should be.
     pub address: Address,
-    /// Whether it only observes.
+    /// Whether the member only observes.
     pub observes: bool,
-    /// How the connection to it is.
+    /// The state of the connection to the member.
     pub link: Link,
-    /// Why there is no connection.
+    /// The reason why there is no connection.
     pub problem: Option<String>,
-    /// Messages handed to the network for it.
+    /// The number of messages handed to the network for the member.
     pub sent: u64,
-    /// Messages received from it.
+    /// The number of messages received from the member.
     pub received: u64,
-    /// Messages for it that were dropped, because they were too many or too old.
+    /// The number of messages for the member that were dropped, because they were too many or too
+    /// old.
     pub dropped: u64,
 }
 
-/// How the connection to another member is.
+/// The state of the connection to another member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Link {
-    /// There is one.
+    /// The connection is up.
     Connected,
-    /// There is none; the member is called again and again.
+    /// The connection is down; the member is called again and again.
     Connecting,
     /// The member answers, but the two must not talk: the configuration must be corrected.
     Refused,
@@ -93,17 +94,18 @@ impl fmt::Display for Link {
     }
 }
 
-/// What has gone wrong since the node started.
+/// The counters of what has gone wrong since the node started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Handshakes that this node refused.
+    /// The number of handshakes that this node refused.
     pub refused_handshakes: u64,
-    /// Frames that made no sense.
+    /// The number of frames that made no sense.
     pub bad_frames: u64,
-    /// Well-formed messages that the protocol ignored: late, or sent by a node that is wrong.
+    /// The number of well-formed messages that the protocol ignored: late, or sent by a node that
+    /// is wrong.
     pub ignored_messages: u64,
-    /// Lines of the log that were dropped, because they were too many or could not be written; 0
-    /// for a program that does not [count](crate::log::Lines::count_in_status) them.
+    /// The number of log lines that were dropped, because they were too many or could not be
+    /// written; 0 for a program that does not [count](crate::log::Lines::count_in_status) them.
     pub dropped_log_lines: u64,
 }

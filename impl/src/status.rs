@@ -12,38 +12,38 @@ use crate::transport::frame::{Opening, Reply};
 use crate::transport::handshake::Failure;
 use crate::transport::question::ask;
 
-/// Why a node did not tell how it is.
+/// The reason why a node did not tell its status.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// Nothing is there.
+    /// No node can be reached at the address.
     #[error("no process answers at {address}: {cause}; is the node running?")]
     Unreachable {
-        /// Where.
+        /// The address.
         address: Address,
-        /// What the system says.
+        /// The error that the system reports.
         cause: std::io::Error,
     },
-    /// Something is there, but silent.
+    /// A process is reached at the address, but does not answer.
     #[error("no answer from {address} within {limit:?}; is it a bellwether node?")]
     Silent {
-        /// Where.
+        /// The address.
         address: Address,
-        /// How long it was given.
+        /// The time that it was given.
         limit: Duration,
     },
-    /// The answer makes no sense.
+    /// The answer is not a valid one.
     #[error("{address} gives no status: {problem}")]
     Nonsense {
-        /// Where.
+        /// The address.
         address: Address,
-        /// What was wrong with the answer.
+        /// The problem with the answer.
         problem: String,
     },
 }
 
-/// Asks the node at `address` how it is, and waits at most `limit` for the answer. It needs the
-/// credentials of a node of that cluster; with certificates, these must say which node is
+/// Asks the node at `address` for its status, and waits at most `limit` for the answer. It needs
+/// the credentials of a node of that cluster; with certificates, these must say which node is
 /// [asked](Credentials::asking).
 ///
 /// # Errors

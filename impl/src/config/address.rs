@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 
-/// Where a node can be reached: a host name or IP address, and a port other than 0. IPv6 addresses
-/// stand in brackets. Names are resolved every time they are used.
+/// The address of a node: a host name or IP address, and a port other than 0. IPv6 addresses stand
+/// in brackets. Names are resolved every time they are used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Address(String);
@@ -17,13 +17,13 @@ pub struct Address(String);
 impl Address {
     const LONGEST: usize = 255;
 
-    /// The address as text.
+    /// Returns the address as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What to do where the system does not let a program listen.
+    /// Returns the remedy for the case that the system does not let a program listen.
     #[must_use]
     pub fn remedy(cause: &io::Error) -> &'static str {
         use io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
@@ -36,8 +36,8 @@ impl Address {
         }
     }
 
-    /// Whether only processes of this machine reach it. A name other than `localhost` may be any
-    /// machine's.
+    /// Returns whether only processes of this machine reach the address. A name other than
+    /// `localhost` may be any machine's.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let host = self.0.rsplit_once(':').map_or("", |(host, _)| host);

@@ -8,19 +8,20 @@ use super::Error;
 use super::fields::{self, Field, Fields, Mistake};
 use crate::detector::{self, Parameters, adaptive, fixed, phi};
 
-/// How nodes watch each other.
+/// The settings by which nodes watch each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Detection {
-    /// How often a node tells the others that it is up. The same on every node.
+    /// The interval between the heartbeats of a node, by which it tells the others that it is up.
+    /// The same on every node.
     pub heartbeat: Duration,
-    /// How long after its own start a node waits for the first heartbeat of another.
+    /// The time that a node waits after its own start for the first heartbeat of another.
     pub start: Duration,
-    /// When silence is suspicious.
+    /// The detector that decides when silence is suspicious.
     pub detector: Settings,
 }
 
-/// Which detector, and what it is told.
+/// The choice of a detector, with its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Settings {
@@ -155,7 +156,7 @@ impl Detection {
         section.replacen("]\n", &format!("]\nkind = \"{kind}\"\n"), 1) + &own
     }
 
-    /// Checks everything.
+    /// Checks all settings.
     ///
     /// # Errors
     ///

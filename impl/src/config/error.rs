@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::Address;
 use crate::protocol::{MemberError, Members, NodeId};
 
-/// What is wrong with a configuration, with the remedy.
+/// The problem with a configuration, with the remedy.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,34 +17,34 @@ pub enum Error {
         path = path.display()
     )]
     Read {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system reports.
         cause: std::io::Error,
     },
     /// The file does not say what it should.
     #[error("{path}: {problem}", path = path.display())]
     Parse {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The problem, and its place in the file.
         problem: String,
     },
     /// A flag or a variable does not say what it should.
     #[error("{problem}")]
     Setting {
-        /// What is wrong, and which.
+        /// The problem, and the flag or variable that has it.
         problem: String,
     },
     /// The file is for another protocol than the program runs.
     #[error("the configuration is for protocol `{asked}`, this program runs `{runs}`")]
     OtherProtocol {
-        /// What the file says.
+        /// The protocol that the file names.
         asked: String,
-        /// What the program runs.
+        /// The protocol that the program runs.
         runs: &'static str,
     },
-    /// Nothing says which node this is.
+    /// The configuration does not say which node this is.
     #[error(
         "no node id: set `node` in the file, pass --node, or set the environment variable \
          BELLWETHER_NODE"
@@ -57,7 +57,7 @@ pub enum Error {
          BELLWETHER_DATA_DIR"
     )]
     NoDirectory {
-        /// Which protocol.
+        /// The name of the protocol.
         protocol: &'static str,
     },
     /// The protocol has no observers.
@@ -66,7 +66,7 @@ pub enum Error {
          which has"
     )]
     NoObservers {
-        /// Which protocol.
+        /// The name of the protocol.
         protocol: &'static str,
     },
     /// Nothing says which member is the store of the lease, or one that is no member.
@@ -75,29 +75,29 @@ pub enum Error {
          ({members}), on every node, or start that node with --store"
     )]
     NoStore {
-        /// Those that are listed.
+        /// The members that are listed.
         members: Members,
     },
-    /// Not an address.
+    /// The text is not an address.
     #[error("`{text}` is not an address: use HOST:PORT, as in 10.0.0.1:7000 or [::1]:7000")]
     Address {
-        /// What was given instead.
+        /// The text that was given instead.
         text: String,
     },
     /// Two members would have to share a port.
     #[error("members {first} and {second} have the same address {address}: give each its own")]
     SharedAddress {
-        /// One of them.
+        /// The first of the two members.
         first: NodeId,
-        /// The other.
+        /// The second of the two members.
         second: NodeId,
-        /// What they share.
+        /// The address whose port they share.
         address: Address,
     },
     /// The settings of the failure detector make no sense.
     #[error("detector.{problem}")]
     Detector {
-        /// Which, and what is wrong.
+        /// The setting, and its problem.
         problem: String,
     },
     /// The addresses are those of several machines, and nothing protects the nodes.
@@ -107,19 +107,19 @@ pub enum Error {
          \"tls\" or \"secret\"; or, in a network that you trust, set `allow_plain = true`"
     )]
     Unprotected {
-        /// The first such address.
+        /// The first address of another machine.
         address: Address,
     },
     /// The hooks make no sense.
     #[error("hooks.{problem}")]
     Hooks {
-        /// Which, and what is wrong.
+        /// The hook, and its problem.
         problem: String,
     },
     /// The security cannot be had.
     #[error("security: {problem}")]
     Security {
-        /// What is wrong, with the remedy.
+        /// The problem, with the remedy.
         problem: String,
     },
     /// The name of the cluster or its members make no sense.

@@ -13,7 +13,7 @@ use crate::protocol::{MemberError, NodeId};
 /// The keys of a section, in the order in which they are written, each with its value.
 pub type Fields<'a> = Vec<(&'static str, Field<'a>)>;
 
-/// One value, of the type that the key has.
+/// A value of the type that the key has.
 #[derive(Debug)]
 pub enum Field<'a> {
     /// A length of time, such as `"300ms"`.

@@ -52,8 +52,8 @@ const STORAGE: [&str; 1] = ["directory"];
 /// The keys of `[log]`.
 const LOG: [&str; 2] = ["level", "format"];
 
-/// Every key that a file may have, with its section, and the value that it has if nothing is said;
-/// that is empty if it has none.
+/// Returns every key that a file may have, with its section, and its default value; that is empty
+/// if the key has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
     let sections =
@@ -92,32 +92,32 @@ pub fn reference() -> Vec<(String, String)> {
     all
 }
 
-/// What flags and environment say; it counts more than the file.
+/// The settings of flags and environment; they count more than the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// Which protocol to run.
+    /// The protocol to run.
     pub protocol: Option<String>,
-    /// Which of the members this node is.
+    /// The member that this node is.
     pub node: Option<NodeId>,
-    /// Where to listen.
+    /// The address on which to listen.
     pub listen: Option<Address>,
-    /// Which of the members only observe.
+    /// The members that only observe.
     pub observers: Option<Vec<NodeId>>,
-    /// Keys of the protocol's section and their values.
+    /// The keys of the protocol's section and their values.
     pub settings: Vec<(String, String)>,
     /// Whether this node is the store of the cluster's lease.
     pub store: bool,
-    /// Where to keep durable state.
+    /// The directory in which to keep durable state.
     pub directory: Option<String>,
-    /// How the nodes know each other.
+    /// The settings of the security, by which the nodes know each other.
     pub security: SecuritySettings,
-    /// Where to say by HTTP how the node is.
+    /// The settings of the HTTP server, which reports the status of the node.
     pub http: HttpSettings,
-    /// How long connections may take, and what is made of their ends.
+    /// The settings of the network: how long connections may take, and what is made of their ends.
     pub network: NetworkSettings,
-    /// How much to log.
+    /// The levels from which on lines are logged.
     pub log_levels: Option<Levels>,
-    /// How to write the log.
+    /// The format of the log.
     pub log_format: Option<super::LogFormat>,
 }
 
@@ -235,7 +235,7 @@ impl Source {
         }
     }
 
-    /// The name of the protocol that is asked for; the recommended one's if none is.
+    /// Returns the name of the protocol that is asked for; the recommended one's if none is.
     ///
     /// # Errors
     ///
@@ -258,7 +258,7 @@ impl Source {
         })
     }
 
-    /// Where the others reach the node, whatever it runs.
+    /// Returns the address at which the others reach the node, whatever it runs.
     ///
     /// # Errors
     ///
@@ -277,7 +277,8 @@ impl Source {
         Ok(address.clone())
     }
 
-    /// What proves to the node that a program may ask it, whatever it runs: its own credentials.
+    /// Returns the credentials of the node, whatever it runs: they prove to it that a program may
+    /// ask it.
     ///
     /// # Errors
     ///
@@ -289,7 +290,7 @@ impl Source {
         Ok(security.load(&file.cluster)?.asking(node))
     }
 
-    /// Where the node says by HTTP how it is, whatever it runs.
+    /// Returns the settings of the node's HTTP server, whatever it runs.
     ///
     /// # Errors
     ///
@@ -305,7 +306,7 @@ impl Source {
         node.ok_or(Error::NoNode)
     }
 
-    /// The configuration of a node that runs the protocol `C`.
+    /// Returns the configuration of a node that runs the protocol `C`.
     ///
     /// # Errors
     ///

@@ -9,20 +9,20 @@ use super::Error;
 /// The keys of the section.
 pub(super) const KEYS: [&str; 4] = ["before_leading", "on_change", "timeout", "retry"];
 
-/// What the daemon runs before it leads, and on each change of role, leader or epoch. Each is a
-/// program and its arguments; no shell is asked.
+/// The programs that the daemon runs before it leads, and on each change of role, leader or epoch.
+/// Each is a program and its arguments; no shell is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Hooks {
-    /// What must succeed before the node leads; none if empty.
+    /// The program that must succeed before the node leads; none if empty.
     pub before_leading: Vec<String>,
-    /// What runs after each change; none if empty.
+    /// The program that runs after each change; none if empty.
     pub on_change: Vec<String>,
-    /// How long each may take before it is killed.
+    /// The time that each program may take before it is killed.
     #[serde(deserialize_with = "super::fields::time")]
     pub timeout: Duration,
-    /// How long a node does not run for which `before_leading` has failed.
+    /// The time for which a node does not run after `before_leading` has failed.
     #[serde(deserialize_with = "super::fields::time")]
     pub retry: Duration,
 }

@@ -17,21 +17,22 @@ use crate::protocol::NodeId;
 pub(super) const KEYS: [&str; 6] =
     ["listen", "token_file", "certificate_file", "key_file", "client_ca_file", "allow_plain"];
 
-/// The shortest token, in bytes.
+/// The smallest length of a token, in bytes.
 pub const SHORTEST_TOKEN: usize = 16;
 
-/// What a file or flags say of it. What is not said is `None`.
+/// The settings of the HTTP server in a file or in flags. A setting that is not given is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct HttpSettings {
-    /// Where to listen.
+    /// The address on which to listen.
     pub listen: Option<Address>,
-    /// Where the token is.
+    /// The path of the file with the token.
     pub token_file: Option<String>,
-    /// Where the certificate is that is shown.
+    /// The path of the file with the certificate that is shown.
     pub certificate_file: Option<String>,
-    /// Where its private key is.
+    /// The path of the file with the private key of the certificate.
     pub key_file: Option<String>,
-    /// Where the authorities are whose certificates let a process ask something of the node.
+    /// The path of the file with the authorities whose certificates let a process ask something of
+    /// the node.
     pub client_ca_file: Option<String>,
     /// Whether the token may be sent to other machines without encryption.
     pub allow_plain: Option<bool>,
@@ -50,7 +51,7 @@ impl HttpSettings {
         }
     }
 
-    /// What holds for a program that is no node.
+    /// Returns the settings of a program that is no node.
     #[must_use]
     pub fn standalone(self) -> Http {
         self.fill(PathBuf::from)
@@ -73,20 +74,21 @@ impl HttpSettings {
     }
 }
 
-/// Where a node says by HTTP how it is, and what it takes to ask something of it.
+/// The HTTP server of a node: where it reports its status, and what it takes to ask something of
+/// it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Http {
-    /// Where to listen; nowhere if nothing is said.
+    /// The address on which to listen; `None` if the node does not listen.
     pub listen: Option<Address>,
-    /// Where the token is.
+    /// The path of the file with the token.
     pub token_file: Option<PathBuf>,
-    /// Where the certificate is that is shown; without one, HTTP is not encrypted.
+    /// The path of the file with the certificate that is shown; without one, HTTP is not encrypted.
     pub certificate_file: Option<PathBuf>,
-    /// Where its private key is.
+    /// The path of the file with the private key of the certificate.
     pub key_file: Option<PathBuf>,
-    /// Where the authorities are whose certificates let a process ask something of the node.
-    /// Without these and a token, nothing can be asked of it.
+    /// The path of the file with the authorities whose certificates let a process ask something of
+    /// the node. Without these and a token, nothing can be asked of it.
     pub client_ca_file: Option<PathBuf>,
     /// Whether the token may be sent to other machines without encryption.
     pub allow_plain: bool,
@@ -180,12 +182,13 @@ impl Http {
     }
 }
 
-/// What a node shows by HTTP, and which certificates of others it accepts. It is not printed.
+/// The certificate that a node shows by HTTP, and the certificates of others that it accepts. It is
+/// not printed.
 #[derive(Clone)]
 pub struct Certificates(Arc<ServerConfig>);
 
 impl Certificates {
-    /// What a server of a program's own needs that speaks TLS.
+    /// Returns the TLS configuration for a server of the program's own.
     #[must_use]
     pub fn server(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0)
@@ -198,12 +201,12 @@ impl fmt::Debug for Certificates {
     }
 }
 
-/// What a process shows that may ask something of a node. It is not printed.
+/// The token that a process shows to be allowed to ask something of a node. It is not printed.
 #[derive(Clone)]
 pub struct Token(Arc<Zeroizing<Vec<u8>>>);
 
 impl Token {
-    /// The token in this file, which no other user may read.
+    /// Reads the token in this file, which no other user may read.
     ///
     /// # Errors
     ///
@@ -215,7 +218,7 @@ impl Token {
         })
     }
 
-    /// This token.
+    /// Makes a token of these bytes.
     ///
     /// # Errors
     ///
@@ -230,7 +233,7 @@ impl Token {
         Ok(Self(Arc::new(Zeroizing::new(token.to_vec()))))
     }
 
-    /// Its characters.
+    /// Returns the bytes of the token.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
-/// What the daemon logs, and how.
+/// The settings of the daemon's log: what it logs, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Log {
-    /// Nothing below these levels is logged.
+    /// The levels below which nothing is logged.
     pub levels: Levels,
-    /// How it is written.
+    /// The format in which the log is written.
     pub format: LogFormat,
 }
 
@@ -32,9 +32,9 @@ pub struct Levels {
 }
 
 impl Levels {
-    /// What a subscriber needs to keep to them. What rustls says of a single connection is left
-    /// out, unless it is asked for, or everything is at `debug`: a stranger could fill the log with
-    /// it, and a refused connection is told anyway.
+    /// Returns the filter for a subscriber that keeps to these levels. What rustls says of a single
+    /// connection is left out, unless it is asked for, or everything is at `debug`: a stranger
+    /// could fill the log with it, and a refused connection is told anyway.
     #[must_use]
     pub fn filter(&self) -> Targets {
         let mut targets = Targets::new().with_default(self.default);
@@ -87,16 +87,16 @@ fn parse(level: &str) -> Result<LevelFilter, String> {
     level.parse().map_err(unknown)
 }
 
-/// How the log is written.
+/// The format in which the log is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "daemon", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogFormat {
-    /// For people.
+    /// The format for people.
     #[default]
     Text,
-    /// For programs: one JSON object a line.
+    /// The format for programs: one JSON object a line.
     Json,
 }
 

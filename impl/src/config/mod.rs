@@ -42,7 +42,8 @@ pub use crate::protocol::ClusterId;
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
 
-/// Everything a node must know before it can take part in elections by the protocol `C`.
+/// The configuration of a node: everything it must know before it can take part in elections by the
+/// protocol `C`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config<C: Runnable = Recommended> {
     cluster: ClusterId,
@@ -78,8 +79,8 @@ struct Parts<C: Runnable> {
 }
 
 impl Config {
-    /// The configuration of node `node` of the cluster `cluster`, with the recommended protocol and
-    /// its default timing. It remembers what it has granted, so it needs a
+    /// Returns the configuration of node `node` of the cluster `cluster`, with the recommended
+    /// protocol and its default timing. It remembers what it has granted, so it needs a
     /// [directory](Config::with_directory).
     ///
     /// `members` are the ids and addresses of all nodes, the node's own included.
@@ -104,7 +105,8 @@ impl Config {
 }
 
 impl<C: Runnable> Config<C> {
-    /// As [`Config::new`], with the protocol `C` and what its section of a file would say.
+    /// Does the same as [`Config::new`], with the protocol `C` and what its section of a file would
+    /// say.
     ///
     /// ```
     /// use bellwether::Config;
@@ -155,7 +157,8 @@ impl<C: Runnable> Config<C> {
         Source::read(path, overrides)?.config()
     }
 
-    /// The same configuration with another section of the protocol, which is its timing above all.
+    /// Returns this configuration with another section of the protocol, which is its timing above
+    /// all.
     ///
     /// # Errors
     ///
@@ -166,8 +169,8 @@ impl<C: Runnable> Config<C> {
         Ok(self)
     }
 
-    /// The same configuration with this number for its list of members. It is 1 if it is not said,
-    /// and one higher with each change of the members.
+    /// Returns this configuration with this number for its list of members. The number is 1 if it
+    /// is not given, and one higher with each change of the members.
     ///
     /// # Errors
     ///
@@ -181,8 +184,8 @@ impl<C: Runnable> Config<C> {
         self.with_section(section)
     }
 
-    /// The same configuration, in which these members only observe: they follow the leader, vote
-    /// for none, and never lead. All others vote.
+    /// Returns this configuration, in which these members only observe: they follow the leader,
+    /// vote for none, and never lead. All others vote.
     ///
     /// ```
     /// use bellwether::Config;
@@ -206,14 +209,14 @@ impl<C: Runnable> Config<C> {
         self.with_section(section)
     }
 
-    /// The same configuration with durable state in this directory.
+    /// Returns this configuration with durable state in this directory.
     #[must_use]
     pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// The same configuration with other failure detectors.
+    /// Returns this configuration with other failure detectors.
     ///
     /// # Errors
     ///
@@ -224,15 +227,15 @@ impl<C: Runnable> Config<C> {
         Ok(self)
     }
 
-    /// The same configuration with another security. Without any, the addresses of all members must
-    /// be those of one machine.
+    /// Returns this configuration with another security. Without any, the addresses of all members
+    /// must be those of one machine.
     #[must_use]
     pub fn with_security(mut self, security: Security) -> Self {
         self.security = security;
         self
     }
 
-    /// The same configuration with another [time-out of the network](Config::network_timeout).
+    /// Returns this configuration with another [time-out of the network](Config::network_timeout).
     ///
     /// # Errors
     ///
@@ -243,8 +246,8 @@ impl<C: Runnable> Config<C> {
         Ok(self)
     }
 
-    /// The same configuration, which [waits](Config::suspects_refused) for a member that has hung
-    /// up, and whose address refuses connections.
+    /// Returns this configuration, which [waits](Config::suspects_refused) for a member that has
+    /// hung up, and whose address refuses connections.
     #[must_use]
     pub fn waiting_for_refused(mut self) -> Self {
         self.network.suspect_refused = Some(false);
@@ -292,60 +295,62 @@ impl<C: Runnable> Config<C> {
         })
     }
 
-    /// The cluster the node belongs to.
+    /// Returns the id of the cluster to which the node belongs.
     #[must_use]
     pub fn cluster(&self) -> &ClusterId {
         &self.cluster
     }
 
-    /// The node's own id.
+    /// Returns the node's own id.
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// The number of the list of members.
+    /// Returns the number of the list of members.
     #[must_use]
     pub fn config_epoch(&self) -> u64 {
         self.members.config_epoch()
     }
 
-    /// The members that only observe, ascending.
+    /// Returns the members that only observe, ascending.
     pub fn observers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members.observers()
     }
 
-    /// Where the node listens: its own address, unless the configuration says otherwise.
+    /// Returns the address on which the node listens: its own, unless the configuration says
+    /// otherwise.
     #[must_use]
     pub fn listen(&self) -> &Address {
         &self.listen
     }
 
-    /// What the section of the protocol says.
+    /// Returns the section of the protocol.
     #[must_use]
     pub fn section(&self) -> &C::Section {
         &self.section
     }
 
-    /// What the core must know.
+    /// Returns the configuration of the core.
     #[must_use]
     pub fn core(&self) -> &C::Config {
         &self.core
     }
 
-    /// How nodes watch each other, if the protocol asks for it.
+    /// Returns the settings by which nodes watch each other, if the protocol asks for it.
     #[must_use]
     pub fn detection(&self) -> &Detection {
         &self.detection
     }
 
-    /// What the daemon runs before it leads, and on each change. The library runs nothing.
+    /// Returns the programs that the daemon runs before it leads, and on each change. The library
+    /// runs nothing.
     #[must_use]
     pub fn hooks(&self) -> &Hooks {
         &self.hooks
     }
 
-    /// Where the node keeps its durable state; `None` if it has none.
+    /// Returns the directory in which the node keeps its durable state; `None` if it has none.
     ///
     /// # Errors
     ///
@@ -358,19 +363,19 @@ impl<C: Runnable> Config<C> {
         }
     }
 
-    /// Where the node says by HTTP how it is, if it does.
+    /// Returns the settings of the HTTP server that reports the node's status, if it has one.
     #[must_use]
     pub fn http(&self) -> &Http {
         &self.http
     }
 
-    /// How the node and the others know each other.
+    /// Returns the security, by which the node and the others know each other.
     #[must_use]
     pub fn security(&self) -> &Security {
         &self.security
     }
 
-    /// What the node proves itself with to others.
+    /// Reads the credentials with which the node proves itself to others.
     ///
     /// # Errors
     ///
@@ -382,7 +387,7 @@ impl<C: Runnable> Config<C> {
         Ok(credentials)
     }
 
-    /// Whether the security suits the addresses.
+    /// Checks whether the security suits the addresses.
     ///
     /// # Errors
     ///
@@ -392,13 +397,15 @@ impl<C: Runnable> Config<C> {
         self.security.check(self.all_addresses())
     }
 
-    /// The warning about a node that believes what other machines say; none if it does not.
+    /// Returns the warning about a node that believes what other machines say; `None` if it does
+    /// not.
     #[must_use]
     pub fn security_warning(&self) -> Option<String> {
         self.security.warning(self.all_addresses())
     }
 
-    /// The warning about a token that is sent over a network without encryption; none if none is.
+    /// Returns the warning about a token that is sent over a network without encryption; `None` if
+    /// none is.
     #[must_use]
     pub fn http_warning(&self) -> Option<String> {
         self.http.warning()
@@ -409,16 +416,16 @@ impl<C: Runnable> Config<C> {
         self.addresses.values().chain([&self.listen])
     }
 
-    /// How long a connection may take until it stands; a third of what a handshake may take; and
-    /// how long what was sent may stay unacknowledged. If nothing is configured, it follows from
-    /// how long a message of the protocol is worth sending.
+    /// Returns how long a connection may take until it stands; a third of what a handshake may
+    /// take; and how long what was sent may stay unacknowledged. If nothing is configured, it
+    /// follows from how long a message of the protocol is worth sending.
     #[must_use]
     pub fn network_timeout(&self) -> Duration {
         self.network.timeout(C::message_lifetime(&self.core))
     }
 
-    /// Whether a timer that only waits for members that have hung up, and whose addresses refuse
-    /// connections, expires at once. So a leader that was killed is replaced sooner.
+    /// Returns whether a timer that only waits for members that have hung up, and whose addresses
+    /// refuse connections, expires at once. So a leader that was killed is replaced sooner.
     #[must_use]
     pub fn suspects_refused(&self) -> bool {
         self.network.suspects_refused()
@@ -431,19 +438,19 @@ impl<C: Runnable> Config<C> {
         Digests::new(&self.members, &settings, &detection)
     }
 
-    /// Whose durable state it is.
+    /// Returns the owner of the durable state.
     #[must_use]
     pub fn owner(&self) -> Owner {
         let (cluster, node) = (self.cluster.clone(), self.node);
         Owner { cluster, protocol: C::NAME.to_owned(), node }
     }
 
-    /// All members and where to reach them, ascending.
+    /// Returns all members and their addresses, ascending.
     pub fn addresses(&self) -> impl Iterator<Item = (NodeId, &Address)> {
         self.addresses.iter().map(|(&id, address)| (id, address))
     }
 
-    /// The configuration as a file that says everything, defaults included.
+    /// Returns the configuration as a file that says everything, defaults included.
     #[must_use]
     pub fn to_toml(&self, log: &Log) -> String {
         let Self { cluster, listen, node, .. } = self;
@@ -481,7 +488,7 @@ fn id(number: u16) -> Result<NodeId, MemberError> {
     NodeId::new(number).ok_or_else(|| MemberError::NotAnId { text: number.to_string() })
 }
 
-/// A length of time as people write it: 300ms, 1s 500ms, 2min.
+/// Parses a length of time as people write it: 300ms, 1s 500ms, 2min.
 ///
 /// # Errors
 ///

@@ -16,10 +16,10 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const SHORTEST_USUAL: Duration = Duration::from_secs(1);
 const LONGEST_USUAL: Duration = Duration::from_secs(5);
 
-/// What a file or flags say of it. What is not said is `None`.
+/// The settings of the network in a file or in flags. A setting that is not given is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct NetworkSettings {
-    /// How long a connection may take until it stands.
+    /// The time that a connection may take until it stands.
     #[serde(default, deserialize_with = "super::fields::time")]
     pub timeout: Option<Duration>,
     /// Whether a member that has hung up, and whose address refuses connections, is waited for no

@@ -23,57 +23,58 @@ use crate::protocol::{Core, LeaseTerms, Members, NodeId, Nothing, Relation};
 /// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
 pub trait Runnable: Core {
-    /// What stands in the section of the file that has the protocol's name.
+    /// The section of the file that has the protocol's name.
     type Section: Clone + Debug + PartialEq + Default + Send + Sync + 'static;
 
     /// Whether its nodes are watched by failure detectors, and so send heartbeats.
     const DETECTOR: bool = false;
 
-    /// When two nodes may lead at the same time: a sentence for the log. None if they never do.
+    /// The warning for the log that tells when two nodes may lead at the same time, as a sentence.
+    /// None if they never do.
     const TWO_LEADERS: Option<&'static str> = Some(
         "it has no quorum: a network that is cut in two has a leader on each side, and so has one \
          that delays messages beyond the time-outs",
     );
 
-    /// The keys of the section.
+    /// Returns the keys of the section.
     fn fields(section: &mut Self::Section) -> Fields<'_>;
 
-    /// The configuration of the core.
+    /// Returns the configuration of the core.
     ///
     /// # Errors
     ///
     /// An [`enum@Error`] when the section lacks something.
     fn core(id: NodeId, members: &Members, section: &Self::Section) -> Result<Self::Config, Error>;
 
-    /// How much of a leader's lease is left at least, while its rounds succeed; none if leaders
-    /// have no lease.
+    /// Returns how much of a leader's lease is left at least, while its rounds succeed; `None` if
+    /// leaders have no lease.
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {
         let _ = config;
         None
     }
 
-    /// How long leases and promises last; none if there are none. Nodes talk only if those of both
-    /// fit together.
+    /// Returns how long leases and promises last; `None` if there are none. Nodes talk only if
+    /// those of both fit together.
     fn terms(config: &Self::Config) -> Option<LeaseTerms> {
         let _ = config;
         None
     }
 
-    /// What must fit together in the section, and does: inequalities with their numbers.
+    /// Returns what must fit together in the section, and does: inequalities with their numbers.
     fn explain(config: &Self::Config) -> Vec<String> {
         let _ = config;
         Vec::new()
     }
 
-    /// Whether the node has durable state, and so needs storage.
+    /// Returns whether the node has durable state, and so needs storage.
     fn durable(config: &Self::Config) -> bool {
         let _ = config;
         TypeId::of::<Self::Durable>() != TypeId::of::<Nothing>()
     }
 }
 
-/// The warning about a protocol of which the model shows two leaders at the same time; none if it
-/// shows none.
+/// Returns the warning about a protocol of which the model shows two leaders at the same time;
+/// `None` if it shows none.
 #[must_use]
 pub fn warning<C: Runnable>() -> Option<String> {
     let (protocol, when) = (C::NAME, C::TWO_LEADERS?);
@@ -106,12 +107,12 @@ pub(super) fn core<C: Runnable>(
     Ok(core)
 }
 
-/// What is done with a configuration whose protocol is known only while the program runs.
+/// A visitor of a configuration whose protocol is known only while the program runs.
 pub trait Visitor {
-    /// What comes of it.
+    /// The type of the result.
     type Output;
 
-    /// Does it.
+    /// Visits the configuration, and returns the result.
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output;
 }
 
@@ -126,7 +127,7 @@ macro_rules! registry {
             unreachable!("{name} is registered")
         }
 
-        /// The keys of the section of the protocol with this name; none if there is none.
+        /// Returns the keys of the section of the protocol with this name; none if there is none.
         #[must_use]
         pub fn keys(name: &str) -> Vec<&'static str> {
             $(if name == <$protocol>::NAME {
@@ -291,8 +292,8 @@ impl Runnable for ListRing {
 /// The section `[stoller]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StollerSection {
-    /// How often a leader asks whether it is followed, and how long a candidate waits for an
-    /// answer.
+    /// The interval at which a leader asks whether it is followed, and the time that a candidate
+    /// waits for an answer.
     pub ask: Duration,
 }
 
@@ -328,9 +329,9 @@ impl Runnable for Stoller {
 /// The section `[lease]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseSection {
-    /// Which of the members is the store. The others are its clients.
+    /// The member that is the store. The others are its clients.
     pub store: Option<NodeId>,
-    /// How long everything takes.
+    /// The durations of everything in the protocol.
     pub durations: lease::Durations,
 }
 

@@ -26,35 +26,36 @@ pub(super) const KEYS: [&str; 7] = [
     "key_file",
 ];
 
-/// The shortest secret, in bytes.
+/// The smallest length of a secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;
 
 /// The largest file with a secret, a key or certificates, in bytes.
 const LARGEST: u64 = 64 * 1024;
 
-/// How the nodes of a cluster know each other.
+/// The security of a cluster: the way in which its nodes know each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Security {
-    /// They believe what is said: for one machine.
+    /// The nodes believe what is said: for one machine.
     Plain {
-        /// Whether that is wanted with addresses of other machines, too.
+        /// Whether this is wanted with addresses of other machines, too.
         anywhere: bool,
     },
-    /// They prove that they know a secret, and what they say is encrypted.
+    /// The nodes prove that they know a secret, and what they say is encrypted.
     Secret {
-        /// Where the secret is.
+        /// The path of the file with the secret.
         file: PathBuf,
-        /// Where another one is that is believed as well, while the secret is changed.
+        /// The path of the file with a second secret that is believed as well, while the secret is
+        /// changed.
         second: Option<PathBuf>,
     },
-    /// They show each other certificates (mutual TLS 1.3), each for one node of one cluster.
+    /// The nodes show each other certificates (mutual TLS 1.3), each for one node of one cluster.
     Tls {
-        /// Where the certificates of the authorities are.
+        /// The path of the file with the certificates of the authorities.
         ca: PathBuf,
-        /// Where that of this node is.
+        /// The path of the file with the certificate of this node.
         certificate: PathBuf,
-        /// Where its private key is.
+        /// The path of the file with the private key of this node.
         key: PathBuf,
     },
 }
@@ -102,22 +103,22 @@ impl fmt::Display for Mode {
     }
 }
 
-/// What a file or flags say of it. What is not said is `None`.
+/// The settings of the security in a file or in flags. A setting that is not given is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct SecuritySettings {
     /// The kind of security.
     pub mode: Option<String>,
     /// Whether nodes on several machines may do without.
     pub allow_plain: Option<bool>,
-    /// Where the secret is.
+    /// The path of the file with the secret.
     pub secret_file: Option<String>,
-    /// Where another one is that is believed as well.
+    /// The path of the file with a second secret that is believed as well.
     pub second_secret_file: Option<String>,
-    /// Where the certificates of the authorities are.
+    /// The path of the file with the certificates of the authorities.
     pub ca_file: Option<String>,
-    /// Where the certificate of the node is.
+    /// The path of the file with the certificate of the node.
     pub certificate_file: Option<String>,
-    /// Where its private key is.
+    /// The path of the file with the private key of the node.
     pub key_file: Option<String>,
 }
 
@@ -135,7 +136,7 @@ impl SecuritySettings {
         }
     }
 
-    /// What a program proves itself with that has no configuration.
+    /// Reads the credentials of a program that has no configuration.
     ///
     /// # Errors
     ///
@@ -221,7 +222,7 @@ impl Security {
         }
     }
 
-    /// Reads what a node of the cluster proves itself with.
+    /// Reads the credentials with which a node of the cluster proves itself.
     ///
     /// # Errors
     ///
@@ -273,7 +274,7 @@ impl Security {
     }
 }
 
-/// What a node proves itself with to others. It is not printed.
+/// The credentials with which a node proves itself to others. It is not printed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Credentials {
@@ -283,7 +284,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Those of a process that has none: enough for nodes whose security is plain.
+    /// Returns the credentials of a process that has none: enough for nodes whose security is
+    /// plain.
     #[must_use]
     pub fn none() -> Self {
         Self::new(Kind::Plain)
@@ -293,7 +295,7 @@ impl Credentials {
         Self { kind, asked: None }
     }
 
-    /// The same, to ask this node. With certificates, no other one may answer.
+    /// Returns the same credentials, to ask this node. With certificates, no other one may answer.
     #[must_use]
     pub fn asking(self, node: NodeId) -> Self {
         Self { asked: Some(node), ..self }

@@ -20,24 +20,24 @@ use super::heard::Heard;
 use super::{Bounds, Detector};
 use crate::protocol::Time;
 
-/// What an [`Adaptive`] detector is told.
+/// The settings of an [`Adaptive`] detector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// The interval between heartbeats that is expected before two were heard.
     pub interval: Duration,
-    /// A shorter interval counts as this one, so that a burst or duplicates do not make the
-    /// detector impatient. More than zero.
+    /// The shortest interval that counts: a shorter one counts as this, so that a burst or
+    /// duplicates do not make the detector impatient. More than zero.
     pub shortest: Duration,
-    /// A longer interval counts as this one, so that a long silence does not make the detector
-    /// patient beyond measure. At most [`super::LONGEST`].
+    /// The longest interval that counts: a longer one counts as this, so that a long silence does
+    /// not make the detector patient beyond measure. At most [`super::LONGEST`].
     pub longest: Duration,
-    /// How many times the usual interval is borne: 1.1 to 1000.
+    /// The number of usual intervals for which silence is borne: 1.1 to 1000.
     pub multiple: f64,
 }
 
 impl Settings {
-    /// For a process that sends a heartbeat every `interval`: intervals count as half to five
-    /// times of it, and three times the usual one is too long.
+    /// Returns the settings for a process that sends a heartbeat every `interval`: intervals count
+    /// as half to five times of it, and three times the usual one is too long.
     #[must_use]
     pub fn for_interval(interval: Duration) -> Self {
         let (shortest, longest) = (interval / 2, interval.saturating_mul(5));
@@ -64,11 +64,12 @@ impl Settings {
     }
 }
 
-/// [`Settings`] that were found good.
+/// The [`Settings`] that were found good.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters(Settings);
 
-/// Suspects a process that was silent for longer than a multiple of the usual interval.
+/// A detector that suspects a process that was silent for longer than a multiple of the usual
+/// interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptive {
     settings: Settings,
@@ -77,13 +78,13 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// Watches a process from `now` on.
+    /// Returns a detector that watches a process from `now` on.
     #[must_use]
     pub fn watch(&Parameters(settings): &Parameters, now: Time) -> Self {
         Self { settings, heard: Heard::nothing_since(now), usual: settings.interval }
     }
 
-    /// The running average of the intervals.
+    /// Returns the running average of the intervals.
     #[must_use]
     pub fn usual(&self) -> Duration {
         self.usual

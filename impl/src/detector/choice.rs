@@ -3,19 +3,19 @@
 use super::{Detector, adaptive, fixed, phi};
 use crate::protocol::Time;
 
-/// Which detector, with settings that were found good.
+/// The choice of a detector, with settings that were found good.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Parameters {
-    /// Of a [`fixed`] time-out.
+    /// The parameters of a [`fixed`] time-out.
     Fixed(fixed::Parameters),
-    /// Of an [`adaptive`] time-out.
+    /// The parameters of an [`adaptive`] time-out.
     Adaptive(adaptive::Parameters),
-    /// Of a [φ-accrual](phi) detector.
+    /// The parameters of a [φ-accrual](phi) detector.
     Phi(phi::Parameters),
 }
 
 impl Parameters {
-    /// A detector that watches a process from `now` on.
+    /// Returns a detector that watches a process from `now` on.
     #[must_use]
     pub fn watch(&self, now: Time) -> Box<dyn Detector + Send> {
         match self {

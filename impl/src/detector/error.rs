@@ -7,45 +7,45 @@ use thiserror::Error;
 
 use super::LONGEST;
 
-/// What is wrong with the settings of a detector, in one sentence, with the remedy.
+/// The problem with the settings of a detector, in one sentence, with the remedy.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// A duration of zero where there must be one, or an absurdly long one.
+    /// The duration is zero where it must not be, or absurdly long.
     #[error(
         "{field} is {value:?}: use {} and at most 24h",
         if *zero_allowed { "0s or more" } else { "more than 0s" }
     )]
     Duration {
-        /// Which one, such as `phi.pause`.
+        /// The key of the setting, such as `phi.pause`.
         field: &'static str,
-        /// What it is.
+        /// The value of the setting.
         value: Duration,
         /// Whether zero would do.
         zero_allowed: bool,
     },
-    /// Not a number, or one that makes no sense there.
+    /// The setting is not a number, or one that makes no sense there.
     #[error("{field} is {value}: use a number from {least} to {most}, such as {usual}")]
     Number {
-        /// Which one, such as `phi.threshold`.
+        /// The key of the setting, such as `phi.threshold`.
         field: &'static str,
-        /// What it is.
+        /// The value of the setting.
         value: f64,
-        /// The least that would do.
+        /// The smallest value that would do.
         least: f64,
-        /// The most that would do.
+        /// The largest value that would do.
         most: f64,
-        /// What the literature uses.
+        /// The value that the literature uses.
         usual: f64,
     },
     /// The window is too small to have a deviation, or absurdly large.
     #[error("phi.window is {value}: use {least} to {most} intervals, such as 1000")]
     Window {
-        /// What it is.
+        /// The value of the setting.
         value: usize,
-        /// The least that would do.
+        /// The smallest value that would do.
         least: usize,
-        /// The most that would do.
+        /// The largest value that would do.
         most: usize,
     },
     /// The expected interval is not between its limits.
@@ -55,13 +55,13 @@ pub enum SettingsError {
         *interval / 2, interval.saturating_mul(5)
     )]
     NotBetween {
-        /// Which detector, such as `phi`.
+        /// The name of the detector, such as `phi`.
         detector: &'static str,
         /// The interval that is expected.
         interval: Duration,
-        /// Intervals count as at least this.
+        /// The shortest interval that counts: intervals count as at least this.
         shortest: Duration,
-        /// Intervals count as at most this.
+        /// The longest interval that counts: intervals count as at most this.
         longest: Duration,
     },
 }

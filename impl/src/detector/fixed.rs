@@ -12,16 +12,16 @@ use super::heard::Heard;
 use super::{Bounds, Detector, SettingsError};
 use crate::protocol::Time;
 
-/// What a [`Fixed`] detector is told.
+/// The settings of a [`Fixed`] detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How much silence is borne. More than zero, at most [`super::LONGEST`].
+    /// The longest silence that is borne. More than zero, at most [`super::LONGEST`].
     pub timeout: Duration,
 }
 
 impl Settings {
-    /// For a process that sends a heartbeat every `interval`: five of them, as in
-    /// [`Timing::DEFAULT`](crate::Timing::DEFAULT).
+    /// Returns the settings for a process that sends a heartbeat every `interval`: a silence of
+    /// five of them is borne, as in [`Timing::DEFAULT`](crate::Timing::DEFAULT).
     #[must_use]
     pub fn for_interval(interval: Duration) -> Self {
         Self { timeout: interval.saturating_mul(5) }
@@ -38,11 +38,11 @@ impl Settings {
     }
 }
 
-/// [`Settings`] that were found good.
+/// The [`Settings`] that were found good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters(Settings);
 
-/// Suspects a process that was silent for longer than a constant.
+/// A detector that suspects a process that was silent for longer than a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed {
     timeout: Duration,
@@ -50,7 +50,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Watches a process from `now` on.
+    /// Returns a detector that watches a process from `now` on.
     #[must_use]
     pub fn watch(parameters: &Parameters, now: Time) -> Self {
         Self { timeout: parameters.0.timeout, heard: Heard::nothing_since(now) }

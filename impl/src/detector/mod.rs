@@ -74,28 +74,28 @@ pub use error::SettingsError;
 /// The longest duration that any setting may have: a day. A longer one is a slip of the keyboard.
 pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An opinion on one process. The module says what both sides owe.
+/// A detector of failures: an opinion on one process. The module says what both sides owe.
 pub trait Detector {
     /// Takes note of a heartbeat that arrived at `now`.
     fn heartbeat(&mut self, now: Time);
 
-    /// When the process was heard last; when watching began, if it never was.
+    /// Returns the time when the process was heard last; when watching began, if it never was.
     fn heard(&self) -> Time;
 
-    /// How much silence, from [`Detector::heard`] on, is borne until the next heartbeat. It changes
-    /// only with a heartbeat, and is never zero.
+    /// Returns how much silence, from [`Detector::heard`] on, is borne until the next heartbeat. It
+    /// changes only with a heartbeat, and is never zero.
     fn time_out(&self) -> Duration;
 
-    /// Between which durations the time-out always is, whatever happens.
+    /// Returns the durations between which the time-out always is, whatever happens.
     fn bounds(&self) -> Bounds;
 
-    /// The first moment at which the process is suspected if no heartbeat comes before: when to
-    /// wake up and ask.
+    /// Returns the first moment at which the process is suspected if no heartbeat comes before:
+    /// when to wake up and ask.
     fn deadline(&self) -> Time {
         self.heard() + self.time_out()
     }
 
-    /// Whether the process is suspected at `now`.
+    /// Returns whether the process is suspected at `now`.
     fn suspects(&self, now: Time) -> bool {
         now >= self.deadline()
     }

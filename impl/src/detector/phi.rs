@@ -36,7 +36,7 @@ use crate::protocol::Time;
 pub use settings::{Parameters, Settings};
 use window::Window;
 
-/// Suspects a process from a certain φ on.
+/// A detector that suspects a process from a certain φ on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phi {
     parameters: Parameters,
@@ -45,7 +45,7 @@ pub struct Phi {
 }
 
 impl Phi {
-    /// Watches a process from `now` on.
+    /// Returns a detector that watches a process from `now` on.
     #[must_use]
     pub fn watch(parameters: &Parameters, now: Time) -> Self {
         let Settings { window, interval, .. } = parameters.settings;
@@ -56,8 +56,8 @@ impl Phi {
         phi
     }
 
-    /// How suspicious the silence is at `now`. Finite and not negative; grows with the square of
-    /// the silence.
+    /// Returns φ, which is how suspicious the silence is at `now`. It is finite and not negative,
+    /// and grows with the square of the silence.
     #[must_use]
     pub fn phi(&self, now: Time) -> f64 {
         let silence = now.since(self.heard.at()).as_nanos() as f64;

@@ -14,16 +14,16 @@ use crate::protocol::Time;
 /// The mistakes that a detector made about a process that was up all the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accuracy {
-    /// How long the process was watched.
+    /// The time for which the process was watched.
     pub watched: Duration,
-    /// How often it was suspected.
+    /// The number of times that the process was suspected.
     pub mistakes: u64,
-    /// How long it was suspected, in sum.
+    /// The time for which the process was suspected, in sum.
     pub mistaken: Duration,
 }
 
 impl Accuracy {
-    /// Takes note that the process was up, and silent, until `now`. To be called before each
+    /// Takes note that the process was up, and silent, until `now`. It is to be called before each
     /// heartbeat, and at the end.
     pub fn observe(&mut self, detector: &dyn Detector, now: Time) {
         self.watched += now.since(detector.heard());
@@ -33,30 +33,31 @@ impl Accuracy {
         }
     }
 
-    /// λ_M, the average mistake rate: how often the process is suspected each hour. Zero if it was
-    /// not watched.
+    /// Returns λ_M, the average mistake rate: how often the process is suspected each hour. Zero if
+    /// it was not watched.
     #[must_use]
     pub fn mistakes_per_hour(&self) -> f64 {
         ratio(self.mistakes as f64 * 3600.0, self.watched.as_secs_f64())
     }
 
-    /// T_M, how long a mistake lasts on average; `None` if there was none.
+    /// Returns T_M, how long a mistake lasts on average; `None` if there was none.
     #[must_use]
     pub fn mistake_duration(&self) -> Option<Duration> {
         let seconds = ratio(self.mistaken.as_secs_f64(), self.mistakes as f64);
         (self.mistakes > 0).then(|| Duration::from_secs_f64(seconds))
     }
 
-    /// P_A, the query accuracy probability: that the detector is right at a random moment. One if
-    /// the process was not watched.
+    /// Returns P_A, the query accuracy probability: that the detector is right at a random moment.
+    /// One if the process was not watched.
     #[must_use]
     pub fn query_accuracy(&self) -> f64 {
         1.0 - ratio(self.mistaken.as_secs_f64(), self.watched.as_secs_f64())
     }
 }
 
-/// T_D, the detection time: how long after its crash a process is suspected for good. `detector`
-/// has taken every heartbeat that it will ever get. Zero if the suspicion began before the crash.
+/// Returns T_D, the detection time: how long after its crash a process is suspected for good.
+/// `detector` has taken every heartbeat that it will ever get. Zero if the suspicion began before
+/// the crash.
 #[must_use]
 pub fn detection_time(detector: &dyn Detector, crash: Time) -> Duration {
     detector.deadline().since(crash)

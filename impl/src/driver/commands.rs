@@ -33,8 +33,8 @@ pub(super) fn channel() -> (mpsc::Sender<CommandRequest>, mpsc::Receiver<Command
 /// comes to lead is another matter: if it does not within a time-out, the others start an election,
 /// so a handover always ends.
 impl Handle {
-    /// Leads no longer. The highest node that has acknowledged this leader's latest rounds is next;
-    /// if there is none, the others start an election at once.
+    /// Stops leading, in favour of the highest node that has acknowledged this leader's latest
+    /// rounds; if there is none, the others start an election at once.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Handle {
         self.send_command(Command::HandOver(None)).await
     }
 
-    /// Leads no longer, and lets the member `to` lead instead.
+    /// Stops leading, and lets the member `to` lead instead.
     ///
     /// # Errors
     ///
@@ -52,8 +52,8 @@ impl Handle {
         self.send_command(Command::HandOver(Some(to))).await.map(drop)
     }
 
-    /// Leads no longer, if it does, and does not run for `time` from now on. It follows, votes, and
-    /// is no successor meanwhile. A restart forgets it.
+    /// Stops leading, if the node leads, and keeps the node from running for `time` from now on. It
+    /// follows, votes, and is no successor meanwhile. A restart forgets it.
     ///
     /// # Errors
     ///
@@ -62,9 +62,10 @@ impl Handle {
         self.send_command(Command::StepDown(time)).await
     }
 
-    /// Does not run for `time` from now on. A node that leads goes on leading, and keeps its lease;
-    /// if it loses it within that time, it does not run either until the time is over. The node
-    /// follows and votes as ever, and is no successor. A restart forgets it.
+    /// Keeps the node from running for election for `time` from now on. A node that leads goes on
+    /// leading, and keeps its lease; if it loses it within that time, it does not run either until
+    /// the time is over. The node follows and votes as ever, and is no successor. A restart forgets
+    /// it.
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl Handle {
         self.send_command(Command::Freeze(time)).await.map(drop)
     }
 
-    /// Says whether this node is fit to lead: whether its disk answers, or a check passes. A node
-    /// that is not does not run, and stops leading at its next round. A restart forgets it.
+    /// Reports whether this node is fit to lead: whether its disk answers, or a check passes. A
+    /// node that is not does not run, and stops leading at its next round. A restart forgets it.
     ///
     /// # Errors
     ///
@@ -83,9 +84,9 @@ impl Handle {
         self.send_command(Command::SetHealthy(healthy)).await.map(drop)
     }
 
-    /// Waits until the loop around the node has come to this question: until it runs. While it
-    /// waits for [work](Handle::begin_work) to end, which its lease bounds, it counts as running.
-    /// For a watchdog, with a time-out.
+    /// Waits until the loop around the node has come to this question, which shows that it runs.
+    /// While it waits for [work](Handle::begin_work) to end, which its lease bounds, it counts as
+    /// running. For a watchdog, with a time-out.
     ///
     /// # Errors
     ///

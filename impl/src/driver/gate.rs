@@ -13,14 +13,15 @@ use crate::protocol::{Epoch, Reason};
 #[derive(Debug)]
 pub(super) struct PreparationSender(watch::Sender<Option<PreparationRequest>>);
 
-/// The side of the program: see [`Election::join_prepared`](super::Election::join_prepared).
+/// The program's side of a prepared start: see
+/// [`Election::join_prepared`](super::Election::join_prepared).
 #[derive(Debug)]
 pub struct Preparation {
     requests: watch::Receiver<Option<PreparationRequest>>,
     commands: mpsc::Sender<CommandRequest>,
 }
 
-/// The node has come to lead, and its program is to prepare itself.
+/// A request to the program: the node has come to lead, and its program is to prepare itself.
 #[derive(Debug)]
 pub struct Approach {
     request: PreparationRequest,
@@ -41,8 +42,8 @@ impl PreparationSender {
 }
 
 impl Preparation {
-    /// Waits until the node has come to lead and its program is to prepare itself. `None` once the
-    /// node takes part no longer.
+    /// Waits until the node has come to lead and its program is to prepare itself. Returns `None`
+    /// once the node has stopped taking part.
     pub async fn next(&mut self) -> Option<Approach> {
         let wanted = self.requests.wait_for(Option::is_some).await.ok()?;
         let request = (*wanted)?;
@@ -53,33 +54,35 @@ impl Preparation {
 }
 
 impl Approach {
-    /// The epoch that the node leads, if its protocol has epochs.
+    /// Returns the epoch that the node leads, if its protocol has epochs.
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {
         self.request.epoch
     }
 
-    /// Why the node has come to lead.
+    /// Returns the reason why the node has come to lead.
     #[must_use]
     pub fn reason(&self) -> Reason {
         self.request.reason
     }
 
-    /// Waits until the preparation is in vain: the node leads no longer, or another epoch.
+    /// Waits until the preparation is in vain: the node has stopped leading, or leads another
+    /// epoch.
     pub async fn withdrawn(&mut self) {
         let request = Some(self.request);
         // If the node has ended, nothing is left to prepare for.
         let _ = self.requests.wait_for(|now| *now != request).await;
     }
 
-    /// The program is prepared: its node leads from here on. Returns when readers know, or when
-    /// the node leads no longer.
+    /// Confirms that the program is prepared: its node leads from here on. Returns when readers
+    /// know, or when the node leads no longer.
     pub async fn ready(self) {
         self.answer(Command::Prepared).await;
     }
 
-    /// The program cannot prepare itself: the node steps down, and does not run for `time`. With a
-    /// protocol without such a request it goes on to lead, and its program is never told.
+    /// Reports that the program cannot prepare itself: the node steps down, and does not run for
+    /// `time`. With a protocol without such a request it goes on to lead, and its program is never
+    /// told.
     pub async fn refuse(self, time: Duration) {
         self.answer(|number| Command::Unprepared(number, time)).await;
     }

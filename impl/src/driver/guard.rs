@@ -13,8 +13,8 @@ use super::work::WorkTracker;
 use crate::clock::Clock;
 use crate::protocol::{Epoch, Lease, Time};
 
-/// The leadership of one epoch: what an application asks before each thing that only a leader may
-/// do.
+/// A guard of one leadership of this node, for one epoch: an application asks it before each thing
+/// that only a leader may do.
 ///
 /// A guard is valid while the node leads that epoch and its lease lasts, by a clock that does not
 /// stop while the machine sleeps. Once invalid it stays invalid; a later leadership has another
@@ -29,21 +29,21 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// The epoch that it guards: the fencing token.
+    /// Returns the epoch that this guards: the fencing token.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// Whether the node leads this epoch now, and its lease lasts.
+    /// Returns whether the node leads this epoch now, and its lease is still valid.
     #[must_use]
     pub fn is_valid_now(&self) -> bool {
         self.until().is_some()
     }
 
-    /// When the lease of this epoch will be over if it is not renewed, by the clock that the
-    /// guard compares it with: on Linux the time since the machine started, `CLOCK_BOOTTIME`. None
-    /// if the guard is not valid now.
+    /// Returns when the lease of this epoch will be over if it is not renewed, by the clock that
+    /// the guard compares it with: on Linux the time since the machine started, `CLOCK_BOOTTIME`.
+    /// Returns `None` if the guard is not valid now.
     #[must_use]
     pub fn until(&self) -> Option<Time> {
         self.leases.current().filter(|lease| lease.epoch == self.epoch).map(|lease| lease.until)

@@ -18,8 +18,9 @@ use super::work::Work;
 use crate::member::LONGEST_SLEEP;
 use crate::status::StatusReport;
 
-/// What a program does with a node that takes part: a handle to an [`Election`](super::Election). A
-/// clone is one more; the node goes on for as long as the election, not for as long as its handles.
+/// A handle to an [`Election`](super::Election), through which a program uses a node that takes
+/// part. A clone is one more; the node goes on for as long as the election, not for as long as its
+/// handles.
 #[derive(Clone)]
 pub struct Handle {
     pub(super) leadership: LeadershipWatch,
@@ -39,57 +40,57 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// Why a node does not lead, and will not.
+/// The reason why a node does not lead, and will not.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LeadError {
     /// No leader of the protocol has a lease, so none can be sure that it leads.
     #[error("leaders have no lease with the protocol {protocol}: run the protocol quorum")]
     NoLease {
-        /// Which protocol.
+        /// The name of the protocol.
         protocol: &'static str,
     },
-    /// The node takes part no longer.
+    /// The node has stopped taking part.
     #[error("the node takes part no longer")]
     Stopped,
 }
 
 impl Handle {
-    /// The latest value of which node leads, and a way to wait for the next.
+    /// Returns a reader of the latest value of which node leads, with a way to wait for the next.
     #[must_use]
     pub fn leadership(&self) -> LeadershipWatch {
         self.leadership.clone()
     }
 
-    /// Which node leads, now and whenever it changes, as a stream that skips what is out of date by
-    /// the time it is asked for. It ends when this node takes part no longer.
+    /// Returns a stream of which node leads, now and whenever it changes. The stream skips what is
+    /// out of date by the time it is asked for, and ends when this node stops taking part.
     pub fn changes(&self) -> impl Stream<Item = Leadership> + Send + Unpin + use<> {
         self.leadership().changes()
     }
 
-    /// Whether this node leads, now and whenever that changes. [`OwnChange::Acquired`] and
-    /// [`OwnChange::Lost`] strictly alternate, however slow the reader: a leadership that was lost
-    /// and acquired again meanwhile is seen as lost, then acquired with the new term. It ends when
-    /// this node takes part no longer, with a loss if it led.
+    /// Returns a stream of whether this node leads, now and whenever that changes.
+    /// [`OwnChange::Acquired`] and [`OwnChange::Lost`] strictly alternate, however slow the reader:
+    /// a leadership that was lost and acquired again meanwhile is seen as lost, then acquired with
+    /// the new term. It ends when this node takes part no longer, with a loss if it led.
     pub fn own_changes(&self) -> impl Stream<Item = OwnChange> + Send + Unpin + use<> {
         self.leadership().own_changes()
     }
 
-    /// The last changes.
+    /// Returns the history of the last changes.
     #[must_use]
     pub fn history(&self) -> History {
         self.history.clone()
     }
 
-    /// A guard of the leadership that this node has now; `None` if it does not lead, if its lease
-    /// is over, and with protocols whose leaders have no lease. It never blocks.
+    /// Returns a guard of the leadership that this node has now; `None` if it does not lead, if its
+    /// lease is over, and with protocols whose leaders have no lease. It never blocks.
     #[must_use]
     pub fn guard(&self) -> Option<Guard> {
         self.leases.guard()
     }
 
-    /// Whether this node leads at this moment: with a valid lease; if leaders have none, as far as
-    /// it knows.
+    /// Returns whether this node leads at this moment: with a valid lease; if leaders have none, as
+    /// far as it knows.
     #[must_use]
     pub fn leads_now(&self) -> bool {
         match self.without_lease {
@@ -98,21 +99,22 @@ impl Handle {
         }
     }
 
-    /// Which run of the node this is: the time of its start, in nanoseconds since 1970.
+    /// Returns the incarnation, which is one run of the node: the time of its start, in nanoseconds
+    /// since 1970.
     #[must_use]
     pub fn incarnation(&self) -> u64 {
         self.incarnation
     }
 
-    /// How the node is.
+    /// Returns the status of the node.
     #[must_use]
     pub fn status(&self) -> StatusReport {
         (self.report)()
     }
 
-    /// Work under the leadership that this node has now, which the node waits for before it lets
-    /// another lead: see [`Work`]. `None` where [`Handle::guard`] is `None`, and once the node is
-    /// about to lead no longer. It never blocks.
+    /// Begins work under the leadership that this node has now; the node waits for the work to end
+    /// before it lets another lead: see [`Work`]. Returns `None` where [`Handle::guard`] does, and
+    /// once the node is about to stop leading. It never blocks.
     #[must_use]
     pub fn begin_work(&self) -> Option<Work> {
         Work::begin(self.guard()?, self.leadership())
@@ -158,8 +160,8 @@ impl Handle {
         }
     }
 
-    /// As [`Handle::run_while_leader`], for the next leadership only. `None` if that was lost
-    /// before the future came to its end.
+    /// Does the same as [`Handle::run_while_leader`], for the next leadership only. Returns `None`
+    /// if that was lost before the future came to its end.
     ///
     /// # Errors
     ///

@@ -16,18 +16,18 @@ const CAPACITY: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// Its number, from 1.
+    /// The number of the change, from 1.
     pub seq: u64,
-    /// When, by the wall clock of the node.
+    /// The time of the change, by the wall clock of the node.
     #[serde(serialize_with = "rfc3339")]
     pub time: SystemTime,
-    /// The role since then.
+    /// The role after the change.
     pub role: Role,
-    /// The leader since then.
+    /// The leader after the change.
     pub leader: Option<NodeId>,
     /// The epoch of the leader.
     pub epoch: Option<Epoch>,
-    /// Why.
+    /// The reason for the change.
     pub reason: Reason,
 }
 
@@ -35,7 +35,7 @@ fn rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::
     serializer.collect_str(&format_rfc3339_millis(*time))
 }
 
-/// The last 256 changes. A clone is the same history.
+/// The history of the last 256 changes. A clone is the same history.
 #[derive(Clone, Debug, Default)]
 pub struct History(Arc<Mutex<VecDeque<Change>>>);
 
@@ -48,8 +48,8 @@ impl History {
         changes.push_back(change);
     }
 
-    /// The changes after the one with the number `seq`, the oldest first; all for 0. What is older
-    /// than the last 256 is not among them.
+    /// Returns the changes after the one with the number `seq`, the oldest first; all for 0. What
+    /// is older than the last 256 is not among them.
     #[must_use]
     pub fn since(&self, seq: u64) -> Vec<Change> {
         let changes = self.changes();

@@ -15,27 +15,27 @@ use super::history::{Change, History};
 use crate::member::{ProgramView, ViewUpdate};
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
-/// Which node leads, as one node sees it.
+/// A view of which node leads, as one node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leadership {
-    /// The node that sees it so.
+    /// The node whose view this is.
     pub node: NodeId,
-    /// What that node is doing; [`Role::NotStarted`] before it takes part and after it left.
+    /// The role of that node; [`Role::NotStarted`] before it takes part and after it left.
     pub role: Role,
-    /// Which node it takes for the leader; `None` if it knows none.
+    /// The node that it takes for the leader; `None` if it knows none.
     pub leader: Option<NodeId>,
     /// The epoch of that leader; `None` without a leader, and if the protocol has no epochs.
     pub epoch: Option<Epoch>,
-    /// When this node's own lease is over if it is not renewed, by the clock of
+    /// The time at which this node's own lease is over if it is not renewed, by the clock of
     /// [`Guard::until`](super::Guard::until). `None` if it does not lead, or leads without a lease.
     /// It moves on while the lease is renewed, which is no change that a reader is woken for.
     pub lease_until: Option<Time>,
-    /// Why this is so; `None` before the node takes part.
+    /// The reason for this state; `None` before the node takes part.
     pub reason: Option<Reason>,
-    /// The number of the change, from 1. Watching only the latest value, you may miss some.
+    /// The number of the change, from 1. A reader that watches only the latest value may miss some.
     pub seq: u64,
-    /// When the node learned it.
+    /// The moment at which the node learned it.
     pub since: Instant,
     /// How often this node has come to lead.
     term: u64,
@@ -44,7 +44,7 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// Whether the node itself leads.
+    /// Returns whether the node itself leads.
     #[must_use]
     pub fn is_self(&self) -> bool {
         self.leader == Some(self.node)
@@ -56,13 +56,13 @@ impl Leadership {
     }
 }
 
-/// One leadership of this node.
+/// A term: one leadership of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Term {
-    /// The how manieth it is since the node started, from 1.
+    /// The number of the term among the terms of this node since it started, from 1.
     pub number: u64,
-    /// Its epoch, if the protocol has epochs.
+    /// The epoch of the term, if the protocol has epochs.
     pub epoch: Option<Epoch>,
 }
 
@@ -72,35 +72,37 @@ pub struct Term {
 pub enum OwnChange {
     /// The node leads.
     Acquired(Term),
-    /// The node leads no longer, or leads another term.
+    /// The node has stopped leading, or leads another term.
     Lost {
         /// The term that was acquired before this.
         term: Term,
-        /// Why; `None` if the reader was so slow that a later term was lost as well meanwhile.
+        /// The reason; `None` if the reader was so slow that a later term was lost as well
+        /// meanwhile.
         reason: Option<Reason>,
     },
 }
 
-/// The latest value of which node leads, and a way to wait for the next. A clone is another reader.
+/// A reader of the latest value of which node leads, with a way to wait for the next. A clone is
+/// another reader.
 #[derive(Clone, Debug)]
 pub struct LeadershipWatch(watch::Receiver<Leadership>);
 
 impl LeadershipWatch {
-    /// The value now. It never waits, and the node never waits for it.
+    /// Returns the value now. It never waits, and the node never waits for it.
     #[must_use]
     pub fn now(&self) -> Leadership {
         *self.0.borrow()
     }
 
-    /// Waits for a change since this reader waited last, and returns the latest value. `None` once
-    /// the node takes part no longer; the value before that names no leader.
+    /// Waits for a change since this reader waited last, and returns the latest value. Returns
+    /// `None` once the node has stopped taking part; the value before that names no leader.
     pub async fn changed(&mut self) -> Option<Leadership> {
         self.0.changed().await.ok()?;
         Some(self.seen())
     }
 
-    /// Waits until the latest value is one that is `wanted`, which it may be already. `None` if the
-    /// node takes part no longer before it is.
+    /// Waits until the latest value is one that is `wanted`, which it may be already. Returns
+    /// `None` if the node stops taking part before it is.
     pub async fn wait_for(
         &mut self,
         mut wanted: impl FnMut(&Leadership) -> bool,
@@ -114,13 +116,13 @@ impl LeadershipWatch {
         }
     }
 
-    /// Whether the node takes part no longer.
+    /// Returns whether the node has stopped taking part.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.0.has_changed().is_err()
     }
 
-    /// The value now, which [`LeadershipWatch::changed`] does not return again.
+    /// Returns the value now, which [`LeadershipWatch::changed`] does not return again.
     pub fn seen(&mut self) -> Leadership {
         *self.0.borrow_and_update()
     }

@@ -65,7 +65,7 @@ pub struct Election {
     stop: DropGuard,
 }
 
-/// Why a node cannot take part.
+/// The reason why a node cannot take part.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -82,9 +82,9 @@ pub enum JoinError {
         Address::remedy(cause)
     )]
     Listen {
-        /// Where.
+        /// The address.
         address: Address,
-        /// What the system says.
+        /// The error that the system reports.
         cause: std::io::Error,
     },
     /// The listener that was handed over is unusable.
@@ -92,7 +92,7 @@ pub enum JoinError {
     Listener(std::io::Error),
 }
 
-/// Why a node takes part no longer although it was not told to leave.
+/// The reason why a node has stopped taking part although it was not told to leave.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Stopped {
@@ -116,9 +116,9 @@ impl Election {
         Self::join_on(config, listener)
     }
 
-    /// As [`Election::join`], with a program that prepares itself before it is told that its node
-    /// leads. Readers see the node waiting meanwhile, and no guard is given; it keeps its lease, so
-    /// no other node leads.
+    /// Does the same as [`Election::join`], with a program that prepares itself before it learns
+    /// that its node leads. Readers see the node waiting meanwhile, and no guard is given; it keeps
+    /// its lease, so no other node leads.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -173,7 +173,7 @@ impl Election {
         Self::start(config, listener, storage, commands::channel(), None)
     }
 
-    /// As [`Election::join_on`], with durable state in a storage of the caller's.
+    /// Does the same as [`Election::join_on`], with durable state in a storage of the caller's.
     ///
     /// Must be called within a tokio runtime.
     ///
@@ -260,19 +260,19 @@ impl Election {
         Ok(Self { handle, address, credentials, task: Some(task), stop })
     }
 
-    /// What can be done with this node while it takes part, to be shared with other tasks.
+    /// Returns a handle to this node, to be shared with other tasks.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Where the node listens.
+    /// Returns the address on which the node listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// From now on the node proves itself with these, as
+    /// Replaces the credentials with which the node proves itself by these, as
     /// [`Config::credentials`](crate::Config::credentials) reads them. Connections that stand stay.
     /// Nothing happens if they are of another kind than before: that is the same on every node, and
     /// cannot change while they run.
@@ -280,8 +280,8 @@ impl Election {
         self.credentials.replace(credentials);
     }
 
-    /// Waits until the node takes part no longer although it was not told to leave. Returns
-    /// `Ok` only when this was asked before, and answered.
+    /// Waits until the node has stopped taking part although it was not told to leave. Returns `Ok`
+    /// only when this was asked before, and answered.
     ///
     /// # Errors
     ///
@@ -293,8 +293,8 @@ impl Election {
         Ok(result.map_err(|_| Stopped::Panicked)??)
     }
 
-    /// Takes part no longer, and returns when the port is free again and the storage closed; one
-    /// that does not answer is not waited for longer than half a second.
+    /// Stops taking part, and returns when the port is free again and the storage closed; one that
+    /// does not answer is not waited for longer than half a second.
     ///
     /// If it leads by a protocol that can hand over, it [resigns](Handle::resign) first. With
     /// other protocols the others notice [that it is gone](Config::suspects_refused), or its

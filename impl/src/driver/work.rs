@@ -79,20 +79,21 @@ impl Work {
         work.filter(|work| work.guard.is_valid_now())
     }
 
-    /// The leadership under which it is done.
+    /// Returns the leadership under which the work is done.
     #[must_use]
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Whether it is to end: the node is about to lead no longer, or leads no longer.
+    /// Returns whether the work is to end: the node is about to stop leading, or leads no longer.
     #[must_use]
     pub fn is_asked_to_end(&self) -> bool {
         self.guard.work_tracker().0.borrow().ends == Some(self.guard.epoch())
             || !self.guard.is_valid_now()
     }
 
-    /// Waits until it is to end: until the node is about to lead no longer, or its lease is over.
+    /// Waits until the work is to end: until the node is about to stop leading, or its lease is
+    /// over.
     pub async fn asked_to_end(&self) {
         let mut state = self.guard.work_tracker().0.subscribe();
         let epoch = Some(self.guard.epoch());

@@ -13,31 +13,31 @@
 
 use super::{Epoch, Stale};
 
-/// Makes the table of the highest epochs.
+/// The statement that makes the table of the highest epochs.
 pub const TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS bellwether_fence (
     resource TEXT PRIMARY KEY,
     epoch BIGINT NOT NULL CHECK (epoch > 0)
 )";
 
-/// Raises the fence of the resource `$1` to the epoch `$2`, and changes no row if a later epoch was
-/// there before.
+/// The statement that raises the fence of the resource `$1` to the epoch `$2`, and changes no row
+/// if a later epoch was there before.
 pub const ADMIT: &str = "\
 INSERT INTO bellwether_fence (resource, epoch) VALUES ($1, $2)
 ON CONFLICT (resource) DO UPDATE SET epoch = excluded.epoch
 WHERE bellwether_fence.epoch <= excluded.epoch";
 
-/// The highest epoch of the resource `$1`.
+/// The query for the highest epoch of the resource `$1`.
 pub const HIGHEST: &str = "SELECT epoch FROM bellwether_fence WHERE resource = $1";
 
-/// An epoch as the databases keep it. They have no larger integers; at an epoch in every nanosecond
-/// there are numbers for 292 years.
+/// Returns the number of the epoch as the databases keep it. They have no larger integers; at an
+/// epoch in every nanosecond there are numbers for 292 years.
 #[must_use]
 pub fn number(epoch: Epoch) -> i64 {
     i64::try_from(epoch.number()).unwrap_or(i64::MAX)
 }
 
-/// Whether the transaction may go on after [`ADMIT`] has changed so many rows.
+/// Decides whether the transaction may go on after [`ADMIT`] has changed this number of rows.
 ///
 /// # Errors
 ///

@@ -146,7 +146,7 @@ fn flag(set: bool) -> f64 {
     f64::from(u8::from(set))
 }
 
-/// The names of all metrics, as they are written.
+/// Returns the names of all metrics, as they are written.
 #[must_use]
 pub fn names() -> Vec<String> {
     let name = |Metric(name, _, kind): &Metric| match kind {

@@ -34,7 +34,7 @@ pub use self::server::{serve, serve_encrypted};
 use crate::config::{Certificates, Token};
 use crate::driver::Handle;
 
-/// Every endpoint: its method and its path.
+/// The endpoints, each with its method and its path.
 pub const ENDPOINTS: [(&str, &str); 11] = [
     ("GET", "/"),
     ("GET", "/leader"),
@@ -57,8 +57,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// What an administrator of the node decides. It can be replaced while it is in use: a clone is the
-/// same, and not a copy.
+/// The options that an administrator of the node decides. It can be replaced while it is in use: a
+/// clone is the same, and not a copy.
 #[derive(Clone, Debug, Default)]
 pub struct Options(Arc<RwLock<Keys>>);
 
@@ -70,23 +70,23 @@ struct Keys {
 }
 
 impl Options {
-    /// A process that shows this token may ask something of the node.
+    /// Returns the options with this token: a process that shows it may ask something of the node.
     #[must_use]
     pub fn with_token(self, token: Token) -> Self {
         self.change(|keys| keys.token = Some(token));
         self
     }
 
-    /// These are shown by [`serve_encrypted`]. A process that shows a certificate of an authority
-    /// that they name may ask something of the node.
+    /// Returns the options with these certificates, which [`serve_encrypted`] shows. A process that
+    /// shows a certificate of an authority that they name may ask something of the node.
     #[must_use]
     pub fn with_certificates(self, certificates: Certificates) -> Self {
         self.change(|keys| keys.certificates = Some(certificates));
         self
     }
 
-    /// From now on these count, for what is in use as well. A connection that stands keeps the
-    /// certificates with which it began.
+    /// Replaces the token and the certificates, for what is in use as well. A connection that
+    /// stands keeps the certificates with which it began.
     pub fn replace(&self, token: Option<Token>, certificates: Option<Certificates>) {
         self.change(|keys| *keys = Keys { token, certificates });
     }
@@ -112,7 +112,7 @@ struct Shared {
     followers: Arc<Semaphore>,
 }
 
-/// The endpoints of a node, to be served as they are or below another path.
+/// Returns the endpoints of a node, to be served as they are or below another path.
 pub fn router(handle: Handle, options: Options) -> Router {
     let followers = Arc::new(Semaphore::new(FOLLOWERS));
     let shared = Shared { handle, options, followers };

@@ -50,8 +50,8 @@ pub async fn serve(listener: TcpListener, router: Router) {
     accept(listener, serve).await;
 }
 
-/// As [`serve`], with TLS and the certificates of the `options`, which may be replaced meanwhile.
-/// Without any, no connection is served. The `options` are those of the router.
+/// Does the same as [`serve`], with TLS and the certificates of the `options`, which may be
+/// replaced meanwhile. Without any, no connection is served. The `options` are those of the router.
 pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Options) {
     let serve = |stream, slot: &PendingSlot| {
         encrypted(stream, marked(router.clone(), slot), options.certificates())

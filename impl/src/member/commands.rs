@@ -9,57 +9,57 @@ use super::event::Action;
 use super::steps::Task;
 use crate::protocol::{Core, Input, Membership as _, NodeId, Request, Role, Status, Time};
 
-/// What is asked.
+/// A command that the program, or who operates it, gives to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// To hand over to this node, or to one that follows.
+    /// Hands the leadership over to this node, or to one that follows.
     HandOver(Option<NodeId>),
-    /// To hand over if it leads, and not to run for so long.
+    /// Hands the leadership over if the member leads, and keeps it from running for this long.
     StepDown(Duration),
-    /// Not to run for so long, but to go on leading if it does.
+    /// Keeps the member from running for this long, but lets it go on leading if it does.
     Freeze(Duration),
-    /// To be told whether the machine is fit to lead.
+    /// Tells the member whether its machine is fit to lead.
     SetHealthy(bool),
-    /// Only to answer.
+    /// Asks for nothing but an answer.
     Ping,
-    /// To be told that the program is prepared, since the node came to lead for the so manieth
-    /// time.
+    /// Tells the member that the program is prepared, as the request with this number asked.
     Prepared(u64),
-    /// To be told that it cannot prepare itself, and not to run for so long.
+    /// Tells the member that the program cannot prepare itself, as the request with this number
+    /// asked, and keeps the member from running for this long.
     Unprepared(u64, Duration),
 }
 
-/// Why a node does not do what it was asked.
+/// The reason why a node does not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The protocol has no such thing.
+    /// The protocol does not have this request.
     #[error("nodes of protocol {protocol} do not hand over: choose the protocol quorum for that")]
     Unsupported {
-        /// Which protocol.
+        /// The name of the protocol.
         protocol: &'static str,
     },
-    /// Only a leader can hand over.
+    /// The node does not lead, and only a leader can hand over.
     #[error("node {node} does not lead: ask the leader")]
     NotLeading {
-        /// Which node.
+        /// The node that was asked.
         node: NodeId,
     },
     /// The node that is to lead instead is this one, or no member.
     #[error("node {to} cannot take over from node {node}: name another member")]
     NoSuccessor {
-        /// Which node was asked.
+        /// The node that was asked.
         node: NodeId,
-        /// Which was to lead instead.
+        /// The node that was to lead instead.
         to: NodeId,
     },
     /// The node that is to lead instead only observes.
     #[error("node {to} only observes, and never leads: name a member that votes")]
     Observer {
-        /// Which was to lead instead.
+        /// The node that was to lead instead.
         to: NodeId,
     },
-    /// The node takes part no longer.
+    /// The node has stopped taking part.
     #[error("the node takes part no longer")]
     Stopped,
 }

@@ -73,7 +73,7 @@ impl Disk {
 }
 
 impl<C: Core> Member<C> {
-    /// Whether a state of the node is not durable yet.
+    /// Returns whether a state of the node is not durable yet.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.unsaved.is_behind()

@@ -30,7 +30,7 @@ impl<C: Core> Member<C> {
         matches!(self.stage, Stage::Running | Stage::HandingOver)
     }
 
-    /// Whether nothing is left to do but to wait for the storage, or to [end](Action::End).
+    /// Returns whether nothing is left to do but to wait for the storage, or to [end](Action::End).
     #[must_use]
     pub fn leaves(&self) -> bool {
         !self.takes_part()

@@ -7,29 +7,29 @@ use super::gate::PreparationRequest;
 use super::view::ProgramView;
 use crate::protocol::{Core, Epoch, Lease, NodeId, Reason};
 
-/// Something that happens to a member.
+/// An event: something that happens to a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<M> {
-    /// It starts.
+    /// The member starts.
     Start,
-    /// Time has passed. May come at any moment, and comes when a [wait](super::Member::wait) is
-    /// over.
+    /// Time has passed. This event may come at any moment, and comes when a
+    /// [wait](super::Member::wait) is over.
     Wake,
     /// A message arrives.
     Received {
         /// The node that sent it.
         from: NodeId,
-        /// What it says.
+        /// The message.
         message: M,
     },
-    /// A sign of life arrives.
+    /// A heartbeat arrives.
     Heartbeat {
         /// The node that sent it.
         from: NodeId,
-        /// Which run of it.
+        /// The incarnation of that node, which is one run of it.
         incarnation: u64,
     },
-    /// All that has arrived was handed over.
+    /// All messages that have arrived were handed over.
     Drained {
         /// The nodes whose processes are gone. It need not be known of any unless the member [looks
         /// for](super::Member::tracks_gone_nodes) such nodes.
@@ -42,32 +42,32 @@ pub enum Event<M> {
     WorkEnded,
     /// The program asks for something.
     Command {
-        /// What the [answer](Action::Reply) has to name; no two questions have the same.
+        /// The number that the [answer](Action::Reply) has to name; no two questions have the same.
         ticket: u64,
-        /// What it asks.
+        /// The command that the program gives.
         command: Command,
     },
-    /// It is to take part no longer.
+    /// The member is to stop taking part.
     Stop,
 }
 
-/// What the storage answers.
+/// The answer of the storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageAnswer {
-    /// What was to be saved is durable; or, to a question, anything could be saved.
+    /// The state is durable; or, to a question, anything could be saved.
     Done,
-    /// It is not, or nothing could be.
+    /// The state is not durable, or nothing could be.
     Failed(String),
     /// There is no storage, or none any more.
     Gone,
 }
 
-/// Something that a member wants done, in the order in which it must be done.
+/// An action that a member wants done, in the order in which it must be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<D, M> {
     /// Sends a message. It may be lost.
     Send(NodeId, M),
-    /// Sends a sign of life to all.
+    /// Sends a heartbeat to all other members.
     SendHeartbeat,
     /// Makes a state durable. The answer is an [`Event::StorageAnswered`]; until then the storage
     /// has nothing else to do.
@@ -84,13 +84,13 @@ pub enum Action<D, M> {
     /// Ends all work that is done under this epoch; none begins any more. Once none is under way,
     /// and at once if none is, the member is told by [`Event::WorkEnded`].
     EndWork(Epoch),
-    /// Answers what was asked with this ticket: the node that is next, if there is one.
+    /// Answers the question with this ticket: with the node that is next, if there is one.
     Reply(u64, Result<Option<NodeId>, RequestError>),
-    /// Says that the storage does not answer, and why; or that it does again.
+    /// Reports that the storage does not answer, and why; or that it does again.
     Stalled(Option<String>),
     /// Writes a line to the log.
     Log(LogLine),
-    /// Ends: the member takes part no longer.
+    /// Ends the member: it has stopped taking part.
     End(End),
 }
 
@@ -101,31 +101,32 @@ pub enum LogLine {
     Ignored {
         /// The node that sent it.
         from: NodeId,
-        /// What was wrong with it.
+        /// The reason why it was ignored.
         cause: Reason,
     },
     /// A node that is watched was silent for too long.
     Silent(NodeId),
-    /// The member waits no longer for so many nodes, which are gone.
+    /// The member has stopped waiting for this number of nodes, which are gone.
     WaitAbandoned(usize),
-    /// It leads without its program, which cannot prepare itself, and cannot step down.
+    /// The member leads without its program, which cannot prepare itself, and cannot step down.
     Unprepared,
     /// The work of an epoch has not ended, and the lease is over.
     WorkUnfinished(Epoch),
-    /// It leaves without its storage, which does not answer.
+    /// The member leaves without its storage, which does not answer.
     Unsaved,
 }
 
-/// How it ends.
+/// The way in which a member ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was told to stop.
+    /// The member was told to stop.
     Left,
-    /// It was told to stop, led, and has handed over: what it said last is to be sent.
+    /// The member was told to stop while it led, and has handed over: what it said last is to be
+    /// sent.
     HandedOver,
-    /// Something could not be made durable. What depends on it was not sent.
+    /// The state of the member could not be made durable. What depends on it was not sent.
     Failed,
 }
 
-/// What a member wants done, in its order.
+/// The actions that a member wants done, in their order.
 pub type Actions<C> = Vec<Action<<C as Core>::Durable, <C as Core>::Message>>;

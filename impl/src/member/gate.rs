@@ -8,14 +8,14 @@ use super::Member;
 use super::event::{Action, LogLine};
 use crate::protocol::{Core, Epoch, Reason};
 
-/// What a program is asked: to prepare itself for a leadership.
+/// A request to the program: to prepare itself for a leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreparationRequest {
-    /// How often the program was asked, with this one.
+    /// The number of the request: how often the program was asked, this one included.
     pub number: u64,
     /// The epoch that the node leads, if its protocol has epochs.
     pub epoch: Option<Epoch>,
-    /// Why the node has come to lead.
+    /// The reason why the node has come to lead.
     pub reason: Reason,
 }
 

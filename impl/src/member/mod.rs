@@ -61,22 +61,23 @@ use crate::protocol::{Core, Epoch, Lease, Node, NodeId, Reason, Time};
 /// core do not: after a sleep a passed deadline is noticed at most this much later.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
-/// What a member is told before it starts.
+/// The setup that a member gets before it starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// For how long a leader may do nothing at all.
+    /// The longest time for which a leader may do nothing at all.
     pub silence: Duration,
-    /// How long a message is worth sending.
+    /// The time for which a message is worth sending.
     pub lifetime: Duration,
-    /// How many members the cluster has.
+    /// The number of members of the cluster.
     pub members: usize,
     /// Whether there is a storage.
     pub stores: bool,
-    /// How long the storage may take.
+    /// The longest time that the storage may take.
     pub bound: Duration,
-    /// Whether its program prepares itself before it is told that the node leads.
+    /// Whether the program prepares itself before it learns that the node leads.
     pub prepares: bool,
-    /// How the members watch each other, if the protocol has that.
+    /// The settings of the failure detector by which members watch each other, if the protocol has
+    /// one.
     pub detection: Option<(Detection, Parameters)>,
 }
 
@@ -166,7 +167,7 @@ impl<C: Core> Member<C> {
         }
     }
 
-    /// Decides what follows from something that happens at `now`.
+    /// Decides the actions that follow from something that happens at `now`.
     #[must_use]
     pub fn handle(&mut self, now: Time, event: Event<C::Message>) -> Actions<C> {
         match self.stage {
@@ -187,7 +188,7 @@ impl<C: Core> Member<C> {
         std::mem::take(&mut self.actions)
     }
 
-    /// Decides for how long to wait at most for the next thing that happens, if the wait begins at
+    /// Decides how long to wait at most for the next thing that happens, if the wait begins at
     /// `now`; not at all if that is late.
     #[must_use]
     pub fn wait(&mut self, now: Time) -> Duration {
@@ -219,7 +220,7 @@ impl<C: Core> Member<C> {
         &self.node
     }
 
-    /// Returns what the program was told last.
+    /// Returns the view that the program got last.
     #[must_use]
     pub fn view(&self) -> &ProgramView {
         &self.view

@@ -39,8 +39,8 @@ impl<C: Core> Member<C> {
         self.tasks.push_front(Task::Step(Input::Wake));
     }
 
-    /// Whether it matters to the member which nodes are gone: whether it watches any, or waits for
-    /// some.
+    /// Returns whether it matters to the member which nodes are gone: whether it watches any, or
+    /// waits for some.
     #[must_use]
     pub fn tracks_gone_nodes(&self) -> bool {
         self.watch.is_some() || self.node.waits_for().is_some()

@@ -13,7 +13,7 @@ pub(crate) struct ViewUpdate {
     pub(crate) reason: Reason,
 }
 
-/// What a program knows of the leadership.
+/// The view that a program has of the leadership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramView {
     node: NodeId,
@@ -95,13 +95,13 @@ impl ProgramView {
         self.own = OwnLeadership::Leads(term, lease);
     }
 
-    /// Returns the node itself.
+    /// Returns the id of the node whose view this is.
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// Returns what the node is doing.
+    /// Returns the role of the node.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
@@ -119,7 +119,7 @@ impl ProgramView {
         self.epoch
     }
 
-    /// Returns why this is so; none before the node takes part.
+    /// Returns the reason for this state; `None` before the node takes part.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.reason
@@ -131,13 +131,13 @@ impl ProgramView {
         self.seq
     }
 
-    /// Whether the node itself leads.
+    /// Returns whether the node itself leads.
     #[must_use]
     pub fn leads(&self) -> bool {
         matches!(self.own, OwnLeadership::Leads(..))
     }
 
-    /// Returns the lease under which the program may do what only a leader may; none if the node
+    /// Returns the lease under which the program may do what only a leader may; `None` if the node
     /// does not lead, or leads without a lease.
     #[must_use]
     pub fn lease(&self) -> Option<Lease> {

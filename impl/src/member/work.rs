@@ -11,8 +11,8 @@ use super::steps::Task;
 use crate::protocol::{Core, Lease, Time};
 
 impl<C: Core> Member<C> {
-    /// Whether the member does nothing but wait until the work of a leadership has ended: until
-    /// then, or until its [wait](Member::wait) is over, nothing else needs to be handed over.
+    /// Returns whether the member does nothing but wait until the work of a leadership has ended:
+    /// until then, or until its [wait](Member::wait) is over, nothing else needs to be handed over.
     #[must_use]
     pub fn awaits_work(&self) -> bool {
         self.ending.is_some()

@@ -43,7 +43,7 @@ mod config;
 
 pub use config::{Config, Timing};
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To the higher ids: "I have started an election."
@@ -54,16 +54,16 @@ pub enum Message {
     Coordinator,
 }
 
-/// What a node waits for. Each role has one timer, and only its own is armed.
+/// The timers by which a node waits. Each role has one timer, and only its own is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// Candidate: for an `Ok`, `T_elec` long.
+    /// The timer of a candidate for an `Ok`, `T_elec` long.
     Election,
-    /// Waiting: for a `Coordinator`, `T_coord` long.
+    /// The timer of a waiting node for a `Coordinator`, `T_coord` long.
     Coordinator,
-    /// Follower: for the leader's next claim.
+    /// The timer of a follower for the leader's next claim.
     Watch,
-    /// Leader: until its next claim is due.
+    /// The timer of a leader, until its next claim is due.
     Heartbeat,
 }
 

@@ -34,7 +34,7 @@ use super::ring::{
 };
 use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Goes round: "no id is higher so far."
@@ -105,8 +105,8 @@ impl ChangRoberts {
         }
     }
 
-    /// What this node has handed on and is not acknowledged, oldest first, and by which member it
-    /// should be.
+    /// Returns what this node has handed on and is not acknowledged, oldest first, and by which
+    /// member it should be.
     #[must_use]
     pub fn unacknowledged(&self) -> &[(NodeId, Message)] {
         self.ring.kept()

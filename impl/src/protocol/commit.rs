@@ -54,7 +54,7 @@ pub type TwoPhaseCommit = Commit<Two>;
 /// Three-phase commit with a quorum.
 pub type ThreePhaseCommit = Commit<Three>;
 
-/// How many phases there are, and what a new coordinator may conclude.
+/// The kind of a commit: how many phases there are, and what a new coordinator may conclude.
 pub trait Kind: Copy + Debug + Eq + Hash + Send + Sync + 'static {
     /// The name of the protocol.
     const NAME: &'static str;
@@ -80,30 +80,30 @@ impl Kind for Three {
     const PREPARES: bool = true;
 }
 
-/// How a transaction ends.
+/// The outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
-    /// Everywhere.
+    /// The transaction commits at every node.
     Commit,
-    /// Nowhere.
+    /// The transaction commits at no node.
     Abort,
 }
 
-/// What is in the log of a node. A node without a record has not voted.
+/// The record in the log of a node. A node without a record has not voted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Record {
-    /// It has voted YES.
+    /// The node has voted YES.
     Voted,
-    /// It will not be prepared for the other outcome.
+    /// The node will not be prepared for the other outcome.
     Prepared(Outcome),
     /// The transaction has ended.
     Decided(Outcome),
 }
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// What the election says.
+    /// The message of the election.
     Election(bully::Message),
     /// "Vote."
     Request,
@@ -119,16 +119,16 @@ pub enum Message {
     Decision(Outcome),
 }
 
-/// What a node waits for.
+/// The timers by which a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// What the election waits for.
+    /// The timer of the election.
     Election(bully::Timer),
-    /// A coordinator with an empty log: until it begins the transaction.
+    /// The timer of a coordinator with an empty log, until it begins the transaction.
     Begin,
-    /// A coordinator: for the others' answers.
+    /// The timer of a coordinator for the others' answers.
     Answers,
-    /// A participant that has voted YES: for the word of the coordinator.
+    /// The timer of a participant that has voted YES, for the word of the coordinator.
     Word,
 }
 
@@ -162,7 +162,7 @@ pub struct Commit<K: Kind> {
 }
 
 impl<K: Kind> Commit<K> {
-    /// How the transaction has ended, if this node knows.
+    /// Returns how the transaction has ended, if this node knows.
     #[must_use]
     pub fn outcome(&self) -> Option<Outcome> {
         match self.record {
@@ -171,25 +171,26 @@ impl<K: Kind> Commit<K> {
         }
     }
 
-    /// The coordinator by which it lets itself be prepared.
+    /// Returns the coordinator by which the node lets itself be prepared.
     #[must_use]
     pub fn heeds(&self) -> Option<NodeId> {
         self.heeds
     }
 
-    /// What is in its log; nothing if it has not voted.
+    /// Returns the record in the log of the node; `None` if it has not voted.
     #[must_use]
     pub fn record(&self) -> Option<Record> {
         self.record
     }
 
-    /// Whether it coordinates, and cannot decide by what it knows.
+    /// Returns whether the node coordinates, and cannot decide by what it knows.
     #[must_use]
     pub fn is_blocked(&self) -> bool {
         matches!(self.duty, Duty::Blocked(_))
     }
 
-    /// What it does as the coordinator, in a word, and the records that it has collected.
+    /// Returns what the node does as the coordinator, in a word, and the records that it has
+    /// collected.
     pub fn collected(&self) -> (&'static str, impl Iterator<Item = (NodeId, Record)> + '_) {
         let (name, records) = match &self.duty {
             Duty::None => ("none", None),

@@ -25,140 +25,143 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const NAME: &'static str;
     /// Every timer that there is, each once; at most [`MAX_TIMERS`](super::MAX_TIMERS).
     const TIMERS: &'static [Self::Timer];
-    /// Whether it does what is [asked](Core::request) of it.
+    /// Whether the protocol serves the [requests](Core::request) that a node gets.
     const REQUESTS: bool = false;
-    /// Whether some of its members may only observe.
+    /// Whether the protocol has observers among its members.
     const OBSERVERS: bool = false;
 
-    /// What it must be told before it can start.
+    /// The configuration that a node must have before it can start.
     type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// What can be wrong with that.
+    /// The error that a wrong configuration gives.
     type Error: Error + Clone + Eq + Send + Sync + 'static;
-    /// What must survive a crash; [`Nothing`] if nothing must.
+    /// The state that must survive a crash; [`Nothing`] if nothing must.
     type Durable: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + 'static;
-    /// What nodes say to each other.
+    /// The messages that nodes send to each other.
     type Message: Copy + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// What a node waits for.
+    /// The timers by which a node waits.
     type Timer: Copy + Debug + Eq + Hash + Send + Sync + 'static;
 
-    /// Checks what a node is to start with.
+    /// Checks the configuration and the durable state that a node is to start with.
     ///
     /// # Errors
     ///
     /// The first contradiction found, with its numbers and the remedy.
     fn validate(config: &Self::Config, durable: Option<&Self::Durable>) -> Result<(), Self::Error>;
 
-    /// How long after it was armed `timer` expires.
+    /// Returns the time after which `timer` expires once it is armed.
     fn period(config: &Self::Config, timer: Self::Timer) -> Duration;
 
-    /// How long a message is worth sending: the protocol has given up on one that is older.
+    /// Returns the time for which a message is worth sending: the protocol has given up on one that
+    /// is older.
     fn message_lifetime(config: &Self::Config) -> Duration;
 
-    /// How long a leader may do nothing at all: after that the others may have started an election,
-    /// or may have elected another.
+    /// Returns the longest time for which a leader may do nothing at all: after that the others may
+    /// have started an election, or may have elected another.
     fn silence(config: &Self::Config) -> Duration {
         Self::message_lifetime(config)
     }
 
-    /// Whether a node may go from one role to the other. The shell asserts it of every change. No
-    /// input can make that fail, only a mistake in the core, and then stopping is better than two
-    /// leaders. A change of the leader alone is one from a role to the same.
+    /// Decides whether a node may go from one role to the other. The shell asserts it of every
+    /// change. No input can make that fail, only a mistake in the core, and then stopping is better
+    /// than two leaders. A change of the leader alone is one from a role to the same.
     fn may_become(from: Role, to: Role) -> bool;
 
-    /// Whether this node, which may be another one, can ever lead.
+    /// Decides whether this node, which may be another one, can ever lead.
     fn may_lead(config: &Self::Config, node: NodeId) -> bool {
         config.hears(node)
     }
 
-    /// The node starts, for the first time or again, with what it made durable last.
+    /// Starts the node, for the first time or again, with what it made durable last.
     ///
     /// The seed is the only source of randomness: the same seed and the same inputs give the same
     /// outputs.
     fn boot(cx: &mut Context<'_, Self>, durable: Option<Self::Durable>, seed: u64) -> Self;
 
-    /// A message arrives from another node that this one [hears](Membership::hears).
+    /// Handles a message from another node that this one [hears](Membership::hears).
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Self::Message);
 
-    /// A timer expires; it is not armed any more.
+    /// Handles the end of a timer; it is not armed any more.
     fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Self::Timer);
 
-    /// The failure detector reports a node that is [watched](Core::watched).
+    /// Handles the report of the failure detector that it suspects a node that is
+    /// [watched](Core::watched).
     fn suspect(&mut self, cx: &mut Context<'_, Self>, node: NodeId) {
         let _ = (cx, node);
     }
 
-    /// Something is asked of the node.
+    /// Handles a request to the node.
     fn request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
         let _ = (cx, request);
     }
 
-    /// The node that would be best to lead after this one, if this one leads.
+    /// Returns the node that would be best to lead after this one, if this one leads.
     fn successor(&self) -> Option<NodeId> {
         None
     }
 
-    /// The timer that runs only because one of these nodes may still say something. Once all of
-    /// them are known to be gone, and what they have sent has arrived, it may expire at once: only
-    /// a restart could still bring a message. None if there is no such timer, or no such node.
+    /// Returns the timer that runs only because one of these nodes may still send a message, and
+    /// these nodes. Once all of them are known to be gone, and what they have sent has arrived, it
+    /// may expire at once: only a restart could still bring a message. None if there is no such
+    /// timer, or no such node.
     fn waits_for(&self, config: &Self::Config) -> Option<(Self::Timer, Vec<NodeId>)> {
         let _ = config;
         None
     }
 
-    /// What the node believes.
+    /// Returns what the node believes.
     fn belief(&self, config: &Self::Config) -> Belief;
 
-    /// The epoch that the node leads, and the timer that ends its lease of it; see
-    /// [`Node::lease`](super::Node::lease). None if it does not lead, and for a core whose leaders
-    /// have no lease.
+    /// Returns the epoch that the node leads, and the timer that ends its lease of it; see
+    /// [`Node::lease`](super::Node::lease). It is `None` if the node does not lead, and for a core
+    /// whose leaders have no lease.
     fn lease(&self) -> Option<(Epoch, Self::Timer)> {
         None
     }
 
-    /// The epoch of the leader that the node follows or is. None if it knows no leader, or not its
-    /// epoch, and for a core without epochs.
+    /// Returns the epoch of the leader that the node follows or is. It is `None` if the node knows
+    /// no leader, or not its epoch, and for a core without epochs.
     fn epoch(&self) -> Option<Epoch> {
         self.lease().map(|(epoch, _)| epoch)
     }
 
-    /// The nodes that a failure detector outside the core watches; see
-    /// [`Node::watched`](super::Node::watched). None for a core that detects failures by its own
-    /// timers.
+    /// Returns the nodes that a failure detector outside the core watches; see
+    /// [`Node::watched`](super::Node::watched). It is empty for a core that detects failures by its
+    /// own timers.
     fn watched(&self, config: &Self::Config) -> impl Iterator<Item = NodeId> {
         let _ = config;
         std::iter::empty()
     }
 }
 
-/// The role of a node, and which node it takes for the leader.
+/// The belief of a node: its role, and which node it takes for the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Belief {
-    /// What it is doing.
+    /// The role of the node.
     pub role: Role,
     /// The leader; the node itself if and only if its role is [`Role::Leader`].
     pub leader: Option<NodeId>,
 }
 
 impl Belief {
-    /// A node that has not booted.
+    /// The belief of a node that has not booted.
     pub const NOT_STARTED: Self = Self { role: Role::NotStarted, leader: None };
 }
 
-/// What a core without durable data makes durable: there is no value of this type.
+/// The durable state of a core that has none: there is no value of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Nothing {}
 
-/// A core that is a part of another: what it has of the other's.
+/// The view that a core has of another core which is a part of it.
 pub struct Part<'a, C: Core, D: Core> {
-    /// Its configuration.
+    /// The configuration of the part.
     pub config: &'a D::Config,
-    /// A message of it, as the other says it.
+    /// The function that wraps a message of the part in one of the whole.
     pub message: fn(D::Message) -> C::Message,
-    /// A timer of it, as the other has it.
+    /// The function that wraps a timer of the part in one of the whole.
     pub timer: fn(D::Timer) -> C::Timer,
 }
 
-/// What a core can ask of its shell while it handles one input.
+/// The requests that a core can make of its shell while it handles one input.
 pub struct Context<'a, C: Core> {
     pub(super) now: Time,
     pub(super) config: &'a C::Config,
@@ -166,25 +169,25 @@ pub struct Context<'a, C: Core> {
 }
 
 impl<'a, C: Core> Context<'a, C> {
-    /// The time of the input.
+    /// Returns the time of the input.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The configuration of the node.
+    /// Returns the configuration of the node.
     #[must_use]
     pub fn config(&self) -> &'a C::Config {
         self.config
     }
 
-    /// The node itself.
+    /// Returns the id of the node itself.
     #[must_use]
     pub fn id(&self) -> NodeId {
         self.config.id()
     }
 
-    /// Makes `durable` durable before anything is sent that this input leads to.
+    /// Makes the state `durable` durable before anything is sent that this input leads to.
     pub fn persist(&mut self, durable: C::Durable) {
         self.shell.persists.push_back(durable);
     }
@@ -210,7 +213,7 @@ impl<'a, C: Core> Context<'a, C> {
         self.shell.timers.arm(timer, deadline);
     }
 
-    /// When `timer` expires, if it is armed.
+    /// Returns the time at which `timer` expires, if it is armed.
     #[must_use]
     pub fn armed(&self, timer: C::Timer) -> Option<Time> {
         self.shell.timers.deadline(timer)
@@ -226,7 +229,7 @@ impl<'a, C: Core> Context<'a, C> {
         self.shell.timers.cancel_all();
     }
 
-    /// Tells that a message was ignored.
+    /// Reports that a message was ignored.
     pub fn ignore(&mut self, from: NodeId, cause: Reason) {
         self.shell.events.push_back(Event::Ignored { from, cause });
     }
@@ -259,8 +262,8 @@ impl<'a, C: Core> Context<'a, C> {
         done
     }
 
-    /// Says why the belief changes, if this input changes it. The shell sees whether it does, and
-    /// tells it; a change without a reason is a mistake in the core.
+    /// Gives the reason why the belief changes, if this input changes it. The shell sees whether it
+    /// does, and tells it; a change without a reason is a mistake in the core.
     pub fn because(&mut self, reason: Reason) {
         self.shell.reason = Some(reason);
     }

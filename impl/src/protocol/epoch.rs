@@ -15,19 +15,20 @@ use super::Time;
 pub struct Epoch(u64);
 
 impl Epoch {
-    /// The epoch with this number; 0 is before the first.
+    /// Returns the epoch with this number; 0 is before the first.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the number of the epoch.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0
     }
 
-    /// The one after it. At an epoch in every nanosecond there are numbers for 584 years.
+    /// Returns the epoch after this one. At an epoch in every nanosecond there are numbers for 584
+    /// years.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -43,8 +44,8 @@ impl fmt::Display for Epoch {
 /// A leadership that ends by itself unless it is renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
-    /// Which leadership it is.
+    /// The epoch of the leadership.
     pub epoch: Epoch,
-    /// When it is over, by the clock of the node that leads.
+    /// The time at which the lease is over, by the clock of the node that leads.
     pub until: Time,
 }

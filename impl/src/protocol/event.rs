@@ -6,22 +6,24 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::NodeId;
 
-/// What a node is doing. The roles of all protocols; a protocol uses those that it has.
+/// The role of a node: what it is doing. The roles of all protocols; a protocol uses those that it
+/// has.
 ///
 /// There are no others: a comparison of a node with its specification names each of them, so one
 /// more is a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Not booted: takes no part.
+    /// The node has not booted, and takes no part.
     NotStarted,
-    /// Follows a leader; on a ring also one that has just started and listens for a leader.
+    /// The node follows a leader; on a ring also one that has just started and listens for a
+    /// leader.
     Follower,
-    /// Has started an election and waits for the answer of any node with a better claim.
+    /// The node has started an election and waits for the answer of any node with a better claim.
     Candidate,
-    /// Has given way in an election and waits for the winner to announce itself.
+    /// The node has given way in an election and waits for the winner to announce itself.
     Waiting,
-    /// Leads.
+    /// The node leads.
     Leader,
 }
 
@@ -37,8 +39,8 @@ impl fmt::Display for Role {
     }
 }
 
-/// Why a role changed, or why a message was ignored: a name for programs, and a text for people.
-/// Each core has its own; those that many cores share are here.
+/// The reason why a role changed, or why a message was ignored: a name for programs, and a text for
+/// people. Each core has its own; those that many cores share are here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reason {
     name: &'static str,
@@ -55,13 +57,13 @@ impl Reason {
     pub const NO_WINNER: Self = Self::new("no_winner", "no winner announced itself in time");
     /// A higher node claims to lead.
     pub const CLAIMED: Self = Self::new("claimed", "a higher node claims to lead");
-    /// A message that no correct node with the sender's id sends to this node.
+    /// The message is one that no correct node with the sender's id sends to this node.
     pub const WRONG_DIRECTION: Self =
         Self::new("wrong_direction", "no correct node with that id sends this to this node");
-    /// A message whose sender is not one of the configured members.
+    /// The sender of the message is not one of the configured members.
     pub const UNKNOWN_SENDER: Self =
         Self::new("unknown_sender", "the sender is not a configured member");
-    /// A message whose sender has this node's own id.
+    /// The sender of the message has this node's own id.
     pub const OWN_ID: Self = Self::new("own_id", "the sender has this node's own id");
 
     /// The process or its machine stood still while it led, for longer than the others wait.
@@ -71,23 +73,24 @@ impl Reason {
     pub const PREPARING: Self = Self::new("preparing", "it leads once its program is prepared");
     /// A leader that was paused leads still.
     pub const RESUMED: Self = Self::new("resumed", "it leads still, after a pause");
-    /// Its machine is not fit to lead, as its program says.
+    /// The machine of the node is not fit to lead, as its program says.
     pub const UNFIT: Self = Self::new("unfit", "its machine is not fit to lead");
-    /// It led, and its storage did not answer for as long as a leader may be silent, or failed.
+    /// The node led, and its storage did not answer for as long as a leader may be silent, or
+    /// failed.
     pub const STORAGE_STALLED: Self =
         Self::new("storage_stalled", "its storage does not answer, or fails");
     /// The leader is the same, and leads another epoch.
     pub const NEXT_EPOCH: Self = Self::new("next_epoch", "the leader leads another epoch");
-    /// The node takes part no longer.
+    /// The node has stopped taking part.
     pub const LEFT: Self = Self::new("left", "the node takes part no longer");
 
-    /// A reason with this name, in snake case, and this text, a clause without a full stop.
+    /// Returns a reason with this name, in snake case, and this text, a clause without a full stop.
     #[must_use]
     pub const fn new(name: &'static str, text: &'static str) -> Self {
         Self { name, text }
     }
 
-    /// The name.
+    /// Returns the name of the reason.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.name
@@ -115,7 +118,7 @@ impl Serialize for Reason {
     }
 }
 
-/// Something worth knowing. Events inform; nothing in the protocol depends on them.
+/// An event that is worth knowing. Events inform; nothing in the protocol depends on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -127,14 +130,14 @@ pub enum Event {
         to: Role,
         /// The leader now.
         leader: Option<NodeId>,
-        /// What caused it.
+        /// The reason for the change.
         reason: Reason,
     },
     /// A message was ignored.
     Ignored {
         /// The node that sent it.
         from: NodeId,
-        /// What was wrong with it.
+        /// The reason why it was ignored.
         cause: Reason,
     },
 }

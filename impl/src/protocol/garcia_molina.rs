@@ -43,7 +43,7 @@ mod procedures;
 
 pub use config::{Computed, Config, Timing};
 
-/// What nodes say to each other. The first five are calls, the others their answers.
+/// The messages that nodes send to each other. The first five are calls, the others their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To a higher node: "Are you there?"
@@ -70,44 +70,45 @@ pub enum Message {
     Started,
 }
 
-/// What a node works on.
+/// A task that a node works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
     /// The coordinator that handed it out.
     pub coordinator: NodeId,
-    /// Which of this coordinator's tasks it is; a later one has a larger number.
+    /// The number of the task among this coordinator's tasks; a later one has a larger number.
     pub number: u64,
 }
 
-/// What a node waits for. Only one timer is armed at a time.
+/// The timers by which a node waits. Only one timer is armed at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// For the answer to the call that it made.
+    /// The timer for the answer to the call that the node made.
     Answer,
-    /// Until no answer can come to what it called before it restarted.
+    /// The timer that runs until no answer can come to what the node called before it restarted.
     Recovery,
-    /// For a sign of its coordinator.
+    /// The timer for a sign of the node's coordinator.
     Silence,
-    /// For a higher node to halt it, or for the one that halted it to go on.
+    /// The timer for a higher node to halt this one, or for the one that halted it to go on.
     Election,
-    /// Coordinator: until its next check is due.
+    /// The timer of a coordinator, until its next check is due.
     Check,
 }
 
-/// The paper's states; the paper calls a node that has just restarted *down* as well.
+/// The phase of a node, in the paper's states; the paper calls a node that has just restarted
+/// *down* as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Booted, and not in an election since.
+    /// The node has booted, and was not in an election since.
     Down,
-    /// Halted, by another node or by itself.
+    /// The node was halted, by another node or by itself.
     Election,
-    /// Knows its coordinator and waits for the task.
+    /// The node knows its coordinator and waits for the task.
     Reorganization,
-    /// At work.
+    /// The node is at work.
     Normal,
 }
 
-/// Where a node's own procedure stands: which call it waits to be answered.
+/// The point at which a node's own procedure stands: which call it waits to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Activity {
     /// Restart: it has not called any node yet.
@@ -251,37 +252,38 @@ impl Core for GarciaMolina {
 
 /// What a node tells of itself besides what it believes.
 impl GarciaMolina {
-    /// The paper's state.
+    /// Returns the phase of the node, in the paper's states.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Its coordinator, which means something while it reorganizes or is at work.
+    /// Returns the coordinator of the node, which means something while it reorganizes or is at
+    /// work.
     #[must_use]
     pub fn coordinator(&self) -> Option<NodeId> {
         self.coordinator
     }
 
-    /// The node that halted it last.
+    /// Returns the node that halted this one last.
     #[must_use]
     pub fn halted_by(&self) -> Option<NodeId> {
         self.halted_by
     }
 
-    /// What it works on, or worked on last.
+    /// Returns the task that the node works on, or worked on last.
     #[must_use]
     pub fn task(&self) -> Option<Task> {
         self.task
     }
 
-    /// Those that it halted in its own election.
+    /// Returns the nodes that this one halted in its own election.
     #[must_use]
     pub fn halted(&self) -> &[NodeId] {
         &self.halted
     }
 
-    /// What it is doing of its own accord.
+    /// Returns the procedure that the node executes of its own accord.
     #[must_use]
     pub fn activity(&self) -> Option<Activity> {
         self.activity

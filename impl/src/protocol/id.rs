@@ -22,7 +22,7 @@ use super::MemberError;
 pub struct NodeId(NonZeroU16);
 
 impl NodeId {
-    /// The id with this number; `None` for 0, which no node may have.
+    /// Returns the id with this number; `None` for 0, which no node may have.
     #[must_use]
     pub const fn new(number: u16) -> Option<Self> {
         match NonZeroU16::new(number) {
@@ -31,7 +31,7 @@ impl NodeId {
         }
     }
 
-    /// The number.
+    /// Returns the number of the id.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0.get()
@@ -64,7 +64,7 @@ pub struct ClusterId(String);
 impl ClusterId {
     const LONGEST: usize = 64;
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -114,14 +114,15 @@ pub struct Members {
 }
 
 impl Members {
-    /// The smallest cluster: with one node there is no other to lead.
+    /// The smallest number of members of a cluster: with one node there is no other to lead.
     pub const MIN: usize = 2;
-    /// The largest cluster. An election costs up to n² messages; beyond this it is the wrong tool.
+    /// The largest number of members of a cluster. An election costs up to n² messages; beyond this
+    /// it is the wrong tool.
     pub const MAX: usize = 255;
     /// The number of the first list of a cluster.
     pub const FIRST: u64 = 1;
 
-    /// The members with these ids, in any order.
+    /// Returns the members with these ids, in any order.
     ///
     /// # Errors
     ///
@@ -144,16 +145,17 @@ impl Members {
         Self { voters: Arc::clone(&ids), ids, config_epoch: Self::FIRST }
     }
 
-    /// These members, however many there are; of two with one id, one. For simulations, which ask
-    /// what a cluster costs that no daemon would run.
+    /// Returns these members, however many there are; of two with one id, one. For simulations,
+    /// which ask what a cluster costs that no daemon would run.
     #[must_use]
     pub fn of_any_size(ids: impl IntoIterator<Item = NodeId>) -> Self {
         let ids: std::collections::BTreeSet<_> = ids.into_iter().collect();
         Self::all_vote(ids.into_iter().collect())
     }
 
-    /// The same members, of which these only observe: they follow the leader, and are no part of a
-    /// majority. All others vote. Of the protocols that there are, only quorum tells the two apart.
+    /// Returns the same members, of which these only observe: they follow the leader, and are no
+    /// part of a majority. All others vote. Of the protocols that there are, only quorum tells the
+    /// two apart.
     ///
     /// # Errors
     ///
@@ -177,25 +179,26 @@ impl Members {
         Ok(Self { voters: voters.into(), ..self })
     }
 
-    /// The same members, as the list with this number.
+    /// Returns the same members, as the list with this number.
     #[must_use]
     pub fn numbered(self, config_epoch: u64) -> Self {
         Self { config_epoch, ..self }
     }
 
-    /// The number of this list of members: the first is 1, and each change makes it one higher.
+    /// Returns the number of this list of members: the first is 1, and each change makes it one
+    /// higher.
     #[must_use]
     pub fn config_epoch(&self) -> u64 {
         self.config_epoch
     }
 
-    /// Whether `id` is a member.
+    /// Returns whether `id` is a member.
     #[must_use]
     pub fn contains(&self, id: NodeId) -> bool {
         self.ids.binary_search(&id).is_ok()
     }
 
-    /// That `node` is one of them.
+    /// Checks that `node` is one of the members.
     ///
     /// # Errors
     ///
@@ -207,53 +210,53 @@ impl Members {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of members.
     #[must_use]
     pub fn count(&self) -> usize {
         self.ids.len()
     }
 
-    /// All members, ascending.
+    /// Returns the ids of all members, ascending.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids.iter().copied()
     }
 
-    /// Those that vote, ascending.
+    /// Returns the ids of the members that vote, ascending.
     #[must_use]
     pub fn voters(&self) -> &[NodeId] {
         &self.voters
     }
 
-    /// Those that only observe, ascending.
+    /// Returns the ids of the members that only observe, ascending.
     pub fn observers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.iter().filter(|&id| self.observes(id))
     }
 
-    /// Whether `id` votes.
+    /// Returns whether `id` votes.
     #[must_use]
     pub fn votes(&self, id: NodeId) -> bool {
         self.voters.binary_search(&id).is_ok()
     }
 
-    /// Whether `id` is a member that only observes.
+    /// Returns whether `id` is a member that only observes.
     #[must_use]
     pub fn observes(&self, id: NodeId) -> bool {
         self.contains(id) && !self.votes(id)
     }
 
-    /// The voters with higher ids than `id`, ascending.
+    /// Returns the voters with higher ids than `id`, ascending.
     #[must_use]
     pub fn voters_above(&self, id: NodeId) -> &[NodeId] {
         &self.voters[self.voters.partition_point(|&voter| voter <= id)..]
     }
 
-    /// The members with lower ids than `id`, ascending.
+    /// Returns the members with lower ids than `id`, ascending.
     #[must_use]
     pub fn below(&self, id: NodeId) -> &[NodeId] {
         &self.ids[..self.ids.partition_point(|&member| member < id)]
     }
 
-    /// The members with higher ids than `id`, ascending.
+    /// Returns the members with higher ids than `id`, ascending.
     #[must_use]
     pub fn above(&self, id: NodeId) -> &[NodeId] {
         &self.ids[self.ids.partition_point(|&member| member <= id)..]

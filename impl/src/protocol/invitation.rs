@@ -42,13 +42,13 @@ pub use roster::Roster;
 /// The name of a group, which no other group ever has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GroupNumber {
-    /// Who formed it, and coordinates it.
+    /// The node that formed the group, and coordinates it.
     pub coordinator: NodeId,
-    /// Which of that node's groups it is, from 1.
+    /// The number of the group among that node's groups, from 1.
     pub count: u64,
 }
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To all: "Do you coordinate a group?"
@@ -69,22 +69,22 @@ pub enum Message {
     Here(GroupNumber),
 }
 
-/// What a node waits for. It always waits for exactly one thing.
+/// The timers by which a node waits. It always waits for exactly one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// Coordinator: until it looks for others again.
+    /// The timer of a coordinator, until it looks for others again.
     Check,
-    /// Coordinator: for the answers of other coordinators.
+    /// The timer of a coordinator for the answers of other coordinators.
     Answers,
-    /// Coordinator: for a higher one to merge first.
+    /// The timer of a coordinator for a higher one to merge first.
     Delay,
-    /// Inviting: for acceptances.
+    /// The timer of an inviting node for acceptances.
     Accepts,
-    /// Handing out the task: for those who have it to say so.
+    /// The timer of a node that hands out the task, for those who have it to say so.
     Ready,
-    /// Member: for a sign of its coordinator.
+    /// The timer of a member for a sign of its coordinator.
     Watch,
-    /// Member: for the coordinator's answer.
+    /// The timer of a member for the coordinator's answer.
     There,
 }
 
@@ -97,10 +97,10 @@ const MEMBER_SILENT: Reason = Reason::new("member_silent", "a member did not ans
 const WRONG_GROUP: Reason =
     Reason::new("wrong_group", "no correct node with that id says this of that group");
 
-/// What a node is doing, and what it has to remember for it.
+/// The state of a node: what it is doing, and what it has to remember for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It coordinates a group that works.
+    /// The node coordinates a group that works.
     Coordinator {
         /// The other members.
         members: Roster,
@@ -108,24 +108,24 @@ pub enum State {
         task: Roster,
         /// The coordinators that it has found since it looked for others.
         found: Roster,
-        /// How many delays it still leaves to a higher one.
+        /// The number of delays that the node still leaves to a higher one.
         delays: u16,
     },
-    /// It has invited others.
+    /// The node has invited others.
     Inviting {
         /// The nodes that have accepted.
         accepted: Roster,
     },
-    /// It hands out the task.
+    /// The node hands out the task.
     HandingOut {
         /// The other members.
         members: Roster,
         /// Those of them that have not said that they have it.
         missing: Roster,
     },
-    /// It has accepted an invitation and waits for the task.
+    /// The node has accepted an invitation and waits for the task.
     Joining,
-    /// It works in a group that another coordinates.
+    /// The node works in a group that another coordinates.
     Member {
         /// The nodes that take part.
         task: Roster,
@@ -366,19 +366,19 @@ impl Invitation {
 
 /// What a node tells of itself besides what it believes.
 impl Invitation {
-    /// What it is doing.
+    /// Returns the state of the node.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Its group.
+    /// Returns the group of the node.
     #[must_use]
     pub fn group(&self) -> GroupNumber {
         self.group
     }
 
-    /// How many groups it has formed, in this life and in earlier ones.
+    /// Returns the number of groups that the node has formed, in this life and in earlier ones.
     #[must_use]
     pub fn formed(&self) -> u64 {
         self.durable.groups

@@ -56,13 +56,13 @@ pub use store::Store;
 pub struct Token(u64);
 
 impl Token {
-    /// The token with this number.
+    /// Returns the token with this number.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number; 0 before the first grant.
+    /// Returns the number of the token; 0 before the first grant.
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
@@ -79,18 +79,18 @@ impl fmt::Display for Token {
     }
 }
 
-/// What a request is called; no two of one client have the same.
+/// The name of a request; no two of one client have the same.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Request {
-    /// How often the client had started.
+    /// The number of times that the client had started.
     pub started: u32,
-    /// Which one it is since then, from 1.
+    /// The number of the request since then, from 1.
     pub number: u32,
 }
 
-/// What clients and the store say to each other.
+/// The messages that clients and the store send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To the store: "Give me the lease, unless another has it."
@@ -105,18 +105,18 @@ pub enum Message {
     Write(Token),
 }
 
-/// What a node waits for.
+/// The timers by which a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// Client: for an answer, as long as the lease that it asks for would last.
+    /// The timer of a client for an answer, as long as the lease that it asks for would last.
     Asked,
-    /// Client: until the lease has expired.
+    /// The timer of a client, until the lease has expired.
     Lease,
-    /// Client: until it works and renews again.
+    /// The timer of a client, until it works and renews again.
     Renew,
-    /// Client: until it asks again.
+    /// The timer of a client, until it asks again.
     Retry,
-    /// Store: until what it granted has expired.
+    /// The timer of the store, until what it granted has expired.
     Grant,
 }
 
@@ -124,19 +124,19 @@ const GRANTED: Reason = Reason::new("granted", "the store granted the lease");
 const REFUSED: Reason = Reason::new("refused", "the store refused the lease");
 const LEASE_EXPIRED: Reason = Reason::new("lease_expired", "the lease has expired");
 
-/// What a client must not forget: how often it has started.
+/// The state that a client must not forget: how often it has started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
-    /// How often.
+    /// The number of times that the client has started.
     pub started: u32,
 }
 
-/// One node: a client, or the store.
+/// A node of the protocol: a client, or the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Lease {
-    /// It wants to lead.
+    /// The node wants to lead.
     Client(Client),
-    /// It says which client does.
+    /// The node says which client leads.
     Store(Store),
 }
 

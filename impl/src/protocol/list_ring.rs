@@ -36,7 +36,7 @@ mod list;
 
 pub use list::List;
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Goes round: "these are up."
@@ -121,8 +121,8 @@ impl ListRing {
         self.ring.hand_on(cx, Message::Coordinator { leader, passed });
     }
 
-    /// What this node has handed on and is not acknowledged, oldest first, and by which member it
-    /// should be.
+    /// Returns what this node has handed on and is not acknowledged, oldest first, and by which
+    /// member it should be.
     #[must_use]
     pub fn unacknowledged(&self) -> &[(NodeId, Message)] {
         self.ring.kept()

@@ -67,7 +67,7 @@ pub use timers::{MAX_TIMERS, Timers};
 /// The core that the library and the daemon run unless another is asked for.
 pub type Recommended = quorum::Quorum;
 
-/// Something that happens to a node.
+/// An input: something that happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input<M> {
     /// The node starts, for the first time or again after a crash.
@@ -76,31 +76,35 @@ pub enum Input<M> {
     Receive {
         /// The node that says it sent the message; the transport has checked the claim.
         from: NodeId,
-        /// What it says.
+        /// The message.
         message: M,
     },
-    /// Time has passed. May come at any moment: if no deadline has passed, nothing happens.
+    /// Time has passed. This input may come at any moment: if no deadline has passed, nothing
+    /// happens.
     Wake,
     /// The failure detector takes this node for failed. Nothing happens unless it is
     /// [watched](Node::watched) at this moment: a report may come late, or twice.
     Suspect(NodeId),
-    /// Something is asked of the node. Nothing happens unless its core [does](Core::REQUESTS) that.
+    /// A person or the embedding program asks something of the node. Nothing happens unless its
+    /// core [does](Core::REQUESTS) that.
     Request(Request),
 }
 
-/// What a person or the embedding program can ask of a node.
+/// A request that a person or the embedding program can make of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// To lead no longer, and to let this node lead instead, if one is named. Nothing happens if it
-    /// does not lead.
+    /// The node is to stop leading, and to let this node lead instead, if one is named. Nothing
+    /// happens if it does not lead.
     Yield(Option<NodeId>),
-    /// The same, and not to run for so long from now on, whether it leads or not.
+    /// The node is to do the same, and not to run for this long from now on, whether it leads or
+    /// not.
     StepDown(Option<NodeId>, Duration),
-    /// To be told whether its machine is fit to lead: if not, it does not run, and leads no longer.
+    /// The node is told whether its machine is fit to lead: if not, it does not run, and leads no
+    /// longer.
     Healthy(bool),
 }
 
-/// Something a node wants done, in the order in which it must be done.
+/// An output: something a node wants done, in the order in which it must be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output<D, M> {
     /// Make this durable (fsync included) before anything is sent that is put out later, and before
@@ -110,7 +114,7 @@ pub enum Output<D, M> {
     Send {
         /// The node that shall get it; always another configured member.
         to: NodeId,
-        /// What it says.
+        /// The message.
         message: M,
     },
     /// Something a person or the embedding program may want to know.
@@ -120,22 +124,22 @@ pub enum Output<D, M> {
     WakeAt(Option<Time>),
 }
 
-/// What a node believes at this moment.
+/// The status of a node: what it believes at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Status {
     /// The node itself.
     pub id: NodeId,
-    /// What it is doing.
+    /// The role of the node.
     pub role: Role,
     /// The node that it takes for the leader; itself when it leads, `None` during an election.
     pub leader: Option<NodeId>,
 }
 
-/// Something to do with a core that is known only by its protocol's name at run time.
+/// A visitor that does something with a core that is known only by its protocol's name at run time.
 pub trait Visitor {
-    /// What comes out.
+    /// The type of the result.
     type Output;
-    /// Does it.
+    /// Visits the core `C`, and returns the result.
     fn visit<C: Core>(self) -> Self::Output;
 }
 

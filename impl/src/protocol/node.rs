@@ -64,7 +64,7 @@ impl<C: Core> Shell<C> {
 }
 
 impl<C: Core> Node<C> {
-    /// A node that is not started yet, with what it made durable last in an earlier life.
+    /// Returns a node that is not started yet, with what it made durable last in an earlier life.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl<C: Core> Node<C> {
         self.shell.timers.bring_forward(timer, deadline);
     }
 
-    /// The next effect; `None` once all are taken. Drain it after every [`Node::handle`].
+    /// Returns the next effect; `None` once all are taken. Drain it after every [`Node::handle`].
     pub fn poll(&mut self) -> Option<Output<C::Durable, C::Message>> {
         let shell = &mut self.shell;
         if let Some(durable) = shell.persists.pop_front() {
@@ -131,15 +131,15 @@ impl<C: Core> Node<C> {
         Some(Output::WakeAt(next))
     }
 
-    /// What the node believes.
+    /// Returns what the node believes.
     #[must_use]
     pub fn status(&self) -> Status {
         let Belief { role, leader } = self.belief();
         Status { id: self.config.id(), role, leader }
     }
 
-    /// The lease of a node that leads for a time; none if it does not lead, or its protocol knows
-    /// no leases. It may be over: the node notices at its next input.
+    /// Returns the lease of a node that leads for a time; `None` if it does not lead, or its
+    /// protocol knows no leases. The lease may be over: the node notices at its next input.
     #[must_use]
     pub fn lease(&self) -> Option<Lease> {
         let (epoch, timer) = self.core.as_ref()?.lease()?;
@@ -147,26 +147,26 @@ impl<C: Core> Node<C> {
         Some(Lease { epoch, until })
     }
 
-    /// The epoch that this node leads, if its lease lasts at `now`. Ask it immediately before each
-    /// thing that only a leader may do, and send the epoch along: between the question and what is
-    /// done, a pause may always come.
+    /// Returns the epoch that this node leads, if its lease lasts at `now`. Ask it immediately
+    /// before each thing that only a leader may do, and send the epoch along: between the question
+    /// and what is done, a pause may always come.
     #[must_use]
     pub fn leads(&self, now: Time) -> Option<Epoch> {
         self.lease().filter(|lease| lease.until > now).map(|lease| lease.epoch)
     }
 
-    /// The epoch of the leader that the node follows or is, if its protocol has epochs.
+    /// Returns the epoch of the leader that the node follows or is, if its protocol has epochs.
     #[must_use]
     pub fn epoch(&self) -> Option<Epoch> {
         self.core.as_ref()?.epoch()
     }
 
-    /// The timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].
+    /// Returns the timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].
     pub fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> + '_ {
         self.shell.timers.armed()
     }
 
-    /// The nodes that a failure detector outside the core watches, and reports by
+    /// Returns the nodes that a failure detector outside the core watches, and reports by
     /// [`Input::Suspect`]. Look again after every `handle`: a node that is new is to be watched
     /// from then on, one that is gone is not. A report ends the watch; a node that is still listed
     /// after it is to be watched anew, and reported again.
@@ -174,8 +174,8 @@ impl<C: Core> Node<C> {
         self.core.iter().flat_map(|core| core.watched(&self.config))
     }
 
-    /// The timer that runs only because one of these nodes may still say something; see
-    /// [`Core::waits_for`].
+    /// Returns the timer that runs only because one of these nodes may still send a message, and
+    /// these nodes; see [`Core::waits_for`].
     #[must_use]
     pub fn waits_for(&self) -> Option<(C::Timer, Vec<NodeId>)> {
         let waits = self.core.as_ref()?.waits_for(&self.config)?;
@@ -183,20 +183,20 @@ impl<C: Core> Node<C> {
         Some(waits).filter(|(_, nodes)| armed && !nodes.is_empty())
     }
 
-    /// The node that would be best to lead after this one, if this one leads: the one to name in a
-    /// [`Request`](super::Request).
+    /// Returns the node that would be best to lead after this one, if this one leads: the one to
+    /// name in a [`Request`](super::Request).
     #[must_use]
     pub fn successor(&self) -> Option<NodeId> {
         self.core.as_ref()?.successor()
     }
 
-    /// The core; none before the node has booted.
+    /// Returns the core; `None` before the node has booted.
     #[must_use]
     pub fn core(&self) -> Option<&C> {
         self.core.as_ref()
     }
 
-    /// What the node was told before it started.
+    /// Returns the configuration that the node got before it started.
     #[must_use]
     pub fn config(&self) -> &C::Config {
         &self.config

@@ -47,7 +47,7 @@ pub use super::Epoch;
 pub use config::{Config, Preemption, Timing};
 pub use lists::List;
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// "Would you grant me this epoch?" Asking changes nothing.
@@ -78,45 +78,46 @@ pub enum Message {
     Invite(Epoch),
 }
 
-/// What a node waits for.
+/// The timers by which a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// Until when what it has asked for would last: the lease that a claim, a round or a challenge
-    /// would give.
+    /// The timer of the lease that a claim, a round or a challenge would give, once it is asked
+    /// for.
     Asked,
-    /// Leader: until its lease is over.
+    /// The timer of a leader for the end of its lease.
     Lease,
-    /// Until its promise is over.
+    /// The timer for the end of the node's promise.
     Promise,
-    /// After a start: until what it may have promised in an earlier life is over.
+    /// The timer after a start, until a promise that may have been given in an earlier life is
+    /// over.
     Quiet,
-    /// It knows no leader: until it runs, the highest node first.
+    /// The timer of a node that knows no leader, until it runs; the highest node runs first.
     Watch,
-    /// Candidate: for the answers to a canvass or a claim.
+    /// The timer of a candidate for the answers to a canvass or a claim.
     Election,
-    /// It has given way to a higher node: for its first round.
+    /// The timer of a node that has given way to a higher one, for the first round of that node.
     Coordinator,
-    /// It found no majority: until it runs again.
+    /// The timer of a node that found no majority, until it runs again.
     Backoff,
-    /// Leader: until its next round.
+    /// The timer of a leader for its next round.
     Round,
-    /// It follows a lower leader: until it takes over.
+    /// The timer of a node that follows a lower leader, until it takes over.
     Dwell,
-    /// It was asked not to run for a time.
+    /// The timer of a node that was asked not to run for a time.
     Away,
 }
 
-/// What a node keeps on stable storage.
+/// The state that a node keeps on stable storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
-    /// The highest epoch that it has granted or heard of.
+    /// The highest epoch that the node has granted or heard of.
     pub epoch: Epoch,
     /// The node to which it has granted that epoch, or that led it.
     pub granted_to: Option<NodeId>,
-    /// The latest list of members in which it has had a part.
+    /// The latest list of members in which the node has had a part.
     pub list: Option<List>,
-    /// How long a promise lasts that it may have given: until it has granted nothing for so long
-    /// after a start, the longest. None was written by a release that did not keep it.
+    /// The length of a promise that the node may have given: until it has granted nothing for so
+    /// long after a start, the longest. `None` was written by a release that did not keep it.
     #[serde(deserialize_with = "voter::written_promise")]
     pub promise: Option<Duration>,
 }
@@ -142,12 +143,12 @@ const OBSERVES: Reason = Reason::new("observes", "a node that observes has no pa
 /// A message of an epoch, a round or a question that is over.
 const STALE: Reason = Reason::new("stale", "it belongs to something that is over");
 
-/// What a node is doing.
+/// The state of a node: what it is doing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// It follows the node that it has promised itself to, or waits for one.
+    /// The node follows the one that it has promised itself to, or waits for one.
     Follower {
-        /// To which node it has promised to grant nothing to another, while [`Timer::Promise`]
+        /// The node to which it has promised to grant nothing to another, while [`Timer::Promise`]
         /// runs.
         promised: Option<NodeId>,
         /// Whether it has heard that this node leads.
@@ -155,13 +156,13 @@ pub enum State {
     },
     /// A higher node runs.
     Deferring,
-    /// It asks whether others would grant it the next epoch; these would, itself included.
+    /// The node asks whether others would grant it the next epoch; these would, itself included.
     Canvassing(BTreeSet<NodeId>),
-    /// It has asked for its epoch; these have granted it, itself included.
+    /// The node has asked for its epoch; these have granted it, itself included.
     Claiming(BTreeSet<NodeId>),
-    /// Its leader has yielded to it; these have granted it its epoch, itself included.
+    /// The leader has yielded to the node; these have granted it its epoch, itself included.
     Succeeding(BTreeSet<NodeId>),
-    /// It leads its epoch.
+    /// The node leads its epoch.
     Leader {
         /// The number of its latest round.
         round: u64,
@@ -188,37 +189,39 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// The highest epoch that it has granted or heard of; while it leads, the one that it leads.
+    /// Returns the highest epoch that the node has granted or heard of; while it leads, the one
+    /// that it leads.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         self.durable.epoch
     }
 
-    /// The node to which it has granted that epoch.
+    /// Returns the node to which it has granted that epoch.
     #[must_use]
     pub fn granted_to(&self) -> Option<NodeId> {
         self.durable.granted_to
     }
 
-    /// Whether it has challenged the leader of its epoch, or may have in an earlier life.
+    /// Returns whether the node has challenged the leader of its epoch, or may have in an earlier
+    /// life.
     #[must_use]
     pub fn challenged(&self) -> bool {
         self.challenged
     }
 
-    /// Whether it was told that its machine is fit to lead.
+    /// Returns whether the node was told that its machine is fit to lead.
     #[must_use]
     pub fn healthy(&self) -> bool {
         self.healthy
     }
 
-    /// Whether it waits to hear another member before it takes part.
+    /// Returns whether the node waits to hear another member before it takes part.
     #[must_use]
     pub fn joins(&self) -> bool {
         self.joins
     }
 
-    /// What it is doing.
+    /// Returns the state of the node.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state

@@ -17,7 +17,7 @@ use super::{Belief, Context, Core, DurationError, MemberError, NodeId, Reason, R
 /// The configuration of a node on a ring.
 pub type Config = super::Config<Timing>;
 
-/// How long a node on a ring waits for what.
+/// The durations of the waits of a node on a ring.
 ///
 /// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
 /// `hop` must exceed `2·Tm + Tp`, or a node skips members that are alive. Everything else must be
@@ -25,18 +25,18 @@ pub type Config = super::Config<Timing>;
 /// again and again, and never gets past it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
-    /// How long a member may take to acknowledge what it was handed.
+    /// The time that a member may take to acknowledge what it was handed.
     pub hop: Duration,
-    /// `T_lap`: how long a node takes part in an election before it starts a new one.
+    /// The duration `T_lap`: how long a node takes part in an election before it starts a new one.
     pub lap: Duration,
-    /// How long a follower hears nothing of its leader before it starts an election.
+    /// The time for which a follower hears nothing of its leader before it starts an election.
     pub watch: Duration,
-    /// How often a leader repeats its claim.
+    /// The interval at which a leader repeats its claim.
     pub heartbeat: Duration,
 }
 
 impl Timing {
-    /// For a handful of machines on one network.
+    /// The durations for a handful of machines on one network.
     pub const DEFAULT: Self = Self {
         hop: Duration::from_millis(20),
         lap: Duration::from_millis(1_000),
@@ -81,16 +81,16 @@ impl Default for Timing {
     }
 }
 
-/// What is wrong with the configuration of a node on a ring.
+/// The problem with the configuration of a node on a ring.
 #[derive(Clone, Debug, PartialEq, Eq, ErrorText)]
 pub enum Error {
-    /// Its members.
+    /// The members are wrong.
     #[error(transparent)]
     Members(#[from] MemberError),
-    /// One of its durations.
+    /// One of the durations is wrong.
     #[error(transparent)]
     Duration(#[from] DurationError),
-    /// A time-out that would expire although every node on the ring did what it should.
+    /// The time-out would expire although every node on the ring did what it should.
     #[error(
         "{section}.{name} ({value:?}) must be longer than {section}.hop ({hop:?}) times the \
          {members} members: a message waits so long on its way round if members are down; try {:?}",
@@ -99,21 +99,21 @@ pub enum Error {
     ShorterThanALap {
         /// The section, which has the name of the protocol.
         section: &'static str,
-        /// The key.
+        /// The key of the time-out.
         name: &'static str,
-        /// What it is.
+        /// The value of the time-out.
         value: Duration,
         /// The time-out of one hop.
         hop: Duration,
-        /// How many members there are.
+        /// The number of members.
         members: usize,
     },
-    /// More members than one message can list.
+    /// The members are more than one message can list.
     #[error("{members} members are more than the {most} that a list holds: use another protocol")]
     TooManyToList {
-        /// How many there are.
+        /// The number of members.
         members: usize,
-        /// How many there may be.
+        /// The largest number of members.
         most: usize,
     },
 }
@@ -145,14 +145,14 @@ impl Config {
 /// A message on its way round: what it is for, and the node that began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Lap {
-    /// An election.
+    /// The lap is that of an election.
     Election(NodeId),
-    /// The announcement of a leader.
+    /// The lap is that of the announcement of a leader.
     Coordinator(NodeId),
 }
 
 impl Lap {
-    /// The node that began it.
+    /// Returns the node that began the lap.
     #[must_use]
     pub fn origin(self) -> NodeId {
         match self {
@@ -161,21 +161,22 @@ impl Lap {
     }
 }
 
-/// What a node on a ring waits for. Besides `Hop`, each role but the first has one timer.
+/// The timers by which a node on a ring waits. Besides `Hop`, each role but the first has one
+/// timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// For an acknowledgement.
+    /// The timer for an acknowledgement.
     Hop,
-    /// A node that takes part in an election: for its end.
+    /// The timer of a node that takes part in an election, for its end.
     Lap,
-    /// Follower: for the leader's next claim.
+    /// The timer of a follower for the leader's next claim.
     Watch,
-    /// Leader: until its next claim is due.
+    /// The timer of a leader, until its next claim is due.
     Heartbeat,
 }
 
 impl Timer {
-    /// Every timer, in the order of definition.
+    /// The list of all timers, in the order of definition.
     pub const ALL: &'static [Self] = &[Self::Hop, Self::Lap, Self::Watch, Self::Heartbeat];
 }
 

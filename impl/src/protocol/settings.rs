@@ -7,23 +7,24 @@ use thiserror::Error;
 
 use super::{Members, NodeId};
 
-/// What every core must be told: which node it is, and which it hears.
+/// The part of a configuration that every core must have: which node it is, and which nodes it
+/// hears.
 pub trait Membership {
-    /// The node itself.
+    /// Returns the id of the node itself.
     fn id(&self) -> NodeId;
 
-    /// Whether `other` is a node that this one hears; it need not exclude itself.
+    /// Returns whether `other` is a node that this one hears; it need not exclude itself.
     fn hears(&self, other: NodeId) -> bool;
 }
 
 /// The configuration of a node among members that all hear each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config<T> {
-    /// The node itself; one of the members.
+    /// The id of the node itself; one of the members.
     pub id: NodeId,
     /// Every node that takes part, the node itself included. The same on every node.
     pub members: Members,
-    /// How long the node waits for what. Best the same on every node.
+    /// The durations of the node's waits. Best the same on every node.
     pub timing: T,
 }
 
@@ -37,65 +38,65 @@ impl<T> Membership for Config<T> {
     }
 }
 
-/// What is wrong with the name of a cluster or its members, in one sentence, with the remedy.
+/// The problem with the name of a cluster or its members, in one sentence, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MemberError {
-    /// Not a number between 1 and 65535.
+    /// The text is not a number between 1 and 65535.
     #[error("`{text}` is not a node id: use a whole number from 1 to 65535")]
     NotAnId {
-        /// What was given instead.
+        /// The text that was given instead.
         text: String,
     },
-    /// Not the name of a cluster.
+    /// The text is not the name of a cluster.
     #[error(
         "`{text}` is not a cluster name: use 1 to 64 letters, digits, dots, dashes, underscores"
     )]
     NotACluster {
-        /// What was given instead.
+        /// The text that was given instead.
         text: String,
     },
     /// Two members have one id.
     #[error("two nodes with one id: {node} is listed twice; give every member its own id")]
     DuplicateId {
-        /// The id.
+        /// The id that two members have.
         node: NodeId,
     },
-    /// Too few or too many members.
+    /// The number of members is too small or too large.
     #[error(
         "{members} member(s) configured: list 2 to 255, the node itself included",
         members = if *members > Members::MAX { "more than 255".into() } else { members.to_string() }
     )]
     Size {
-        /// How many there are, counted up to 256.
+        /// The number of members, counted up to 256.
         members: usize,
     },
     /// The node itself is not listed.
     #[error("node {node} is not among the members ({members}): add it to them, or use another id")]
     NotAMember {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
-        /// Those that are listed.
+        /// The members that are listed.
         members: Members,
     },
-    /// An observer that is not among the members.
+    /// The observer is not among the members.
     #[error(
         "node {node} is to observe, and is not among the members ({members}): list its address \
          under [members], or do not name it as an observer"
     )]
     UnknownObserver {
-        /// The node.
+        /// The id of the observer.
         node: NodeId,
-        /// Those that are listed.
+        /// The members that are listed.
         members: Members,
     },
-    /// Too many observers.
+    /// The number of observers is too large.
     #[error(
         "{voters} member(s) vote, the others observe: let at least 2 vote, or there is no other \
          to lead"
     )]
     TooFewVoters {
-        /// How many are left.
+        /// The number of voters that are left.
         voters: usize,
     },
     /// A node that has had a part in one list may not be given that one: it is older, or changes
@@ -105,7 +106,7 @@ pub enum MemberError {
     /// The config epochs of a cluster begin at 1.
     #[error("config_epoch is {text}: use a whole number from 1, one higher with each change")]
     ConfigEpoch {
-        /// What was given instead.
+        /// The text that was given instead.
         text: String,
     },
 }
@@ -136,26 +137,26 @@ fn listed(ids: &[NodeId]) -> String {
     ids.join(", ")
 }
 
-/// What is wrong with a duration, under the key that it has in the configuration of the daemon.
+/// The problem with a duration, under the key that it has in the configuration of the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DurationError {
-    /// A duration of zero, or an absurdly long one.
+    /// The duration is zero, or absurdly long.
     #[error("{section}.{name} is {value:?}: use more than 0s and at most 24h")]
     OutOfRange {
         /// The section, which has the name of the protocol.
         section: &'static str,
-        /// The key.
+        /// The key of the duration.
         name: &'static str,
-        /// What it is.
+        /// The value of the duration.
         value: Duration,
     },
-    /// Two durations that do not fit together.
+    /// The two durations do not fit together.
     #[error(transparent)]
     Conflict(Box<Conflict>),
 }
 
-/// Two durations of one section that do not fit together.
+/// A conflict of two durations of one section, which do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{section}.{name} ({value:?}) must be {must} {section}.{than} ({limit:?}): {why}; \
@@ -165,30 +166,30 @@ pub enum DurationError {
 pub struct Conflict {
     /// The section, which has the name of the protocol.
     pub section: &'static str,
-    /// The key.
+    /// The key of the duration.
     pub name: &'static str,
-    /// What it is.
+    /// The value of the duration.
     pub value: Duration,
-    /// How it must compare.
+    /// The comparison that must hold.
     pub must: &'static str,
-    /// The other key.
+    /// The key of the other duration.
     pub than: &'static str,
-    /// What that is.
+    /// The value of the other duration.
     pub limit: Duration,
-    /// What would happen otherwise.
+    /// The reason: what would happen otherwise.
     pub why: &'static str,
     /// A value that fits.
     pub remedy: Duration,
 }
 
-/// What is wrong with a configuration of members and durations alone.
+/// The problem with a configuration of members and durations alone.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// Its members.
+    /// The members are wrong.
     #[error(transparent)]
     Members(#[from] MemberError),
-    /// One of its durations.
+    /// One of the durations is wrong.
     #[error(transparent)]
     Duration(#[from] DurationError),
 }

@@ -48,11 +48,11 @@ use super::{
 /// The name of an election. Nodes compare names and look at the owner, nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Elid {
-    /// Whose election it is.
+    /// The node whose election it is.
     pub owner: NodeId,
-    /// Which incarnation of the owner started it.
+    /// The incarnation of the owner that started the election.
     pub incarnation: u64,
-    /// How many that incarnation had begun before.
+    /// The number of elections that this incarnation had begun before.
     pub counter: u64,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Elid {
     }
 }
 
-/// What nodes say to each other.
+/// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To a lower node: "Give way to my election."
@@ -77,23 +77,24 @@ pub enum Message {
     NotNorm(Elid),
 }
 
-/// What a node waits for by itself; the rest its detector tells it.
+/// The timers by which a node waits by itself; its detector tells it the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// Leader: until it asks again whether the lower nodes follow it. Candidate in stage 2: until
-    /// it gives up on the answer to its `Halt`.
+    /// The timer of a leader, until it asks again whether the lower nodes follow it, and of a
+    /// candidate in stage 2, until it gives up on the answer to its `Halt`.
     Ask,
 }
 
-/// What a node must be told before it can start.
+/// The configuration that a node must have before it can start.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// The node itself; one of the members.
+    /// The id of the node itself; one of the members.
     pub id: NodeId,
     /// Every node that takes part, the node itself included. The same on every node.
     pub members: Members,
-    /// How often a leader asks whether it is followed, and how long a candidate waits for an
-    /// answer; longer than a question and its answer take, or elections begin again and again.
+    /// The interval at which a leader asks whether it is followed, and the time that a candidate
+    /// waits for an answer; longer than a question and its answer take, or elections begin again
+    /// and again.
     pub ask: Duration,
 }
 
@@ -107,13 +108,13 @@ impl Membership for Config {
     }
 }
 
-/// What is wrong with what a node is to start with.
+/// The problem with what a node is to start with.
 #[derive(Clone, Debug, PartialEq, Eq, ErrorText)]
 pub enum Error {
-    /// Its members.
+    /// The members are wrong.
     #[error(transparent)]
     Members(#[from] MemberError),
-    /// One of its durations.
+    /// One of the durations is wrong.
     #[error(transparent)]
     Duration(#[from] DurationError),
     /// Every number of an incarnation has been used, which no real node lives to see.
@@ -122,7 +123,7 @@ pub enum Error {
          what it stored is damaged, so give it another id"
     )]
     NoIncarnationLeft {
-        /// The node.
+        /// The id of the node.
         node: NodeId,
     },
 }
@@ -267,7 +268,8 @@ impl Stoller {
         cx.because(reason);
     }
 
-    /// What it remembers of its election: its name, which nodes are down, were asked, gave way.
+    /// Returns what the node remembers of its election: its name, which nodes are down, were asked,
+    /// gave way.
     #[must_use]
     pub fn election(&self) -> Election {
         let (elid, down, asked, gave_way) = match self.state.clone() {
@@ -283,20 +285,20 @@ impl Stoller {
     }
 }
 
-/// What a node remembers of its election; see [`Stoller::election`].
+/// The state that a node remembers of its election; see [`Stoller::election`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Election {
-    /// The election that it started, gave way to, or whose winner it has.
+    /// The election that the node started, gave way to, or whose winner it has.
     pub elid: Elid,
-    /// Stage 1: the higher nodes that were reported.
+    /// The higher nodes that were reported, in stage 1.
     pub down: BTreeSet<NodeId>,
-    /// Stage 2: the node that shall give way.
+    /// The node that shall give way, in stage 2.
     pub asked: Option<NodeId>,
-    /// Stage 2: those that have.
+    /// The nodes that have given way, in stage 2.
     pub gave_way: BTreeSet<NodeId>,
     /// The node's incarnation.
     pub incarnation: u64,
-    /// How many elections this incarnation has begun.
+    /// The number of elections that this incarnation has begun.
     pub begun: u64,
 }
 

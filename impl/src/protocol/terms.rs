@@ -6,15 +6,16 @@ use std::time::Duration;
 use humantime::format_duration;
 use serde::{Deserialize, Serialize};
 
-/// How long a node counts a lease that others promise it, and how long it keeps a promise. Two
-/// nodes may lead at the same time if the lease of one can outlast a promise of the other.
+/// The terms of a node's leases: how long it counts a lease that others promise it, and how long it
+/// keeps a promise. Two nodes may lead at the same time if the lease of one can outlast a promise
+/// of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseTerms {
-    /// How long a leader counts its lease.
+    /// The time for which a leader counts its lease.
     pub lease: Duration,
-    /// How long a node keeps a promise.
+    /// The time for which a node keeps a promise.
     pub promise: Duration,
-    /// By how much the rate of a clock may be wrong, in parts per million.
+    /// The largest error of a clock's rate, in parts per million.
     pub drift_ppm: u64,
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Add;
 use std::time::Duration;
 
-/// Nanoseconds since an arbitrary origin. Only differences mean anything.
+/// A time, in nanoseconds since an arbitrary origin. Only differences mean anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -11,19 +11,19 @@ impl Time {
     /// The origin.
     pub const ZERO: Self = Self(0);
 
-    /// The time this many nanoseconds after the origin.
+    /// Returns the time this many nanoseconds after the origin.
     #[must_use]
     pub const fn from_nanos(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
 
-    /// Nanoseconds since the origin.
+    /// Returns the number of nanoseconds since the origin.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not after it.
+    /// Returns the duration from `earlier` to this time; zero if this is not after it.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -12,7 +12,7 @@ use super::Time;
 /// The largest number of timers that a core may have.
 pub const MAX_TIMERS: usize = 16;
 
-/// Armed timers, at most one of each kind.
+/// The armed timers, at most one of each kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Timers<T: 'static> {
     kinds: &'static [T],
@@ -27,7 +27,8 @@ struct Armed {
 }
 
 impl<T: Copy + Eq> Timers<T> {
-    /// No timer is armed. `kinds` lists every kind of timer there is, each once.
+    /// Returns the timers of a node that has armed none. `kinds` lists every kind of timer there
+    /// is, each once.
     ///
     /// # Panics
     ///
@@ -65,33 +66,33 @@ impl<T: Copy + Eq> Timers<T> {
         self.armed = [None; MAX_TIMERS];
     }
 
-    /// When `timer` expires, if it is armed.
+    /// Returns the time at which `timer` expires, if it is armed.
     #[must_use]
     pub fn deadline(&self, timer: T) -> Option<Time> {
         Some(self.armed[self.position(timer)]?.deadline)
     }
 
-    /// The armed timers and their deadlines, in the order of their kinds.
+    /// Returns the armed timers and their deadlines, in the order of their kinds.
     pub fn armed(&self) -> impl Iterator<Item = (T, Time)> + '_ {
         let kinds = self.kinds.iter().copied();
         kinds.zip(&self.armed).filter_map(|(kind, armed)| Some((kind, armed.as_ref()?.deadline)))
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Time> {
         self.slots().flatten().map(|armed| armed.deadline).min()
     }
 
-    /// The generation of the latest arming.
+    /// Returns the generation of the latest arming.
     #[must_use]
     pub fn generation(&self) -> NonZeroU64 {
         self.generation
     }
 
     /// Takes off the timer with the earliest deadline, if that is `now` or earlier; of those only
-    /// that were armed no later than `generation`. Of two with one deadline, the one that was armed
-    /// first.
+    /// that were armed no later than `generation`. Of two with one deadline, it takes the one that
+    /// was armed first.
     #[must_use]
     pub fn expire(&mut self, now: Time, generation: NonZeroU64) -> Option<T> {
         let due = self.slots().zip(0..).filter_map(|(armed, at)| Some((armed?, at)));

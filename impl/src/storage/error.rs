@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a node cannot rely on its storage.
+/// The reason why a node cannot rely on its storage.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -16,9 +16,9 @@ pub enum StorageError {
         path = path.display(), remedy = remedy(cause.kind())
     )]
     Directory {
-        /// Which one.
+        /// The path of the directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system reports.
         cause: std::io::Error,
     },
     /// Another process uses the directory.
@@ -29,16 +29,16 @@ pub enum StorageError {
         path = path.display()
     )]
     Locked {
-        /// Which directory.
+        /// The path of the directory.
         path: PathBuf,
     },
     /// A file cannot be read.
     #[error("cannot read {path}: {cause}; {remedy}", path = path.display(),
         remedy = remedy(cause.kind()))]
     Read {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system reports.
         cause: std::io::Error,
     },
     /// A file cannot be written, or the system does not say that it is on disk.
@@ -47,18 +47,18 @@ pub enum StorageError {
         path = path.display(), remedy = remedy(cause.kind())
     )]
     Write {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The error that the system reports.
         cause: std::io::Error,
     },
-    /// There is a file with the name of a slot that is none.
+    /// The directory has a file with the name of a slot that is none.
     #[error(
         "{path} is not a file of a bellwether storage: move it away, or use another directory",
         path = path.display()
     )]
     NotASlot {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
     },
     /// A later release has written the file.
@@ -68,9 +68,9 @@ pub enum StorageError {
         path = path.display()
     )]
     Newer {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file.
         theirs: u16,
         /// The version of this release.
         ours: u16,
@@ -83,13 +83,13 @@ pub enum StorageError {
         path = path.display()
     )]
     Foreign {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is different: `cluster`, `protocol` or `node`.
+        /// The part that is different: `cluster`, `protocol` or `node`.
         what: &'static str,
-        /// Whose the storage is.
+        /// The cluster, protocol or node to which the storage belongs.
         theirs: String,
-        /// Whose it should be.
+        /// The cluster, protocol or node to which the storage should belong.
         ours: String,
     },
     /// No slot has the last state.
@@ -101,11 +101,11 @@ pub enum StorageError {
         path = path.display()
     )]
     Damaged {
-        /// Which directory.
+        /// The path of the directory.
         path: PathBuf,
-        /// What is wrong with the first slot.
+        /// The damage of the first slot.
         first: Damage,
-        /// What is wrong with the second slot.
+        /// The damage of the second slot.
         second: Damage,
     },
     /// The bytes are as they were written, and are not a state of this protocol.
@@ -114,13 +114,13 @@ pub enum StorageError {
         path = path.display()
     )]
     Unintelligible {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The state cannot be written as bytes, or needs too many.
     #[error("the node's state is too large for the storage: {limit} bytes are the most")]
     TooLarge {
-        /// The most that would do.
+        /// The largest number of bytes that would do.
         limit: usize,
     },
     /// The protocol has durable state, and the node has no storage.
@@ -131,7 +131,7 @@ pub enum StorageError {
     Panicked,
 }
 
-/// What is wrong with one slot.
+/// The damage of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// The file is not there.

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Storage, StorageError};
 
-/// Keeps the state in memory. A clone is the same storage, so that a test can look at what a node
-/// has saved, and start it again on it.
+/// A storage that keeps the state in memory. A clone is the same storage, so that a test can look
+/// at what a node has saved, and start it again on it.
 #[derive(Clone, Debug)]
 pub struct Memory<D>(Arc<Mutex<Option<D>>>);
 
@@ -16,7 +16,7 @@ impl<D> Default for Memory<D> {
 }
 
 impl<D: Clone> Memory<D> {
-    /// What was saved last.
+    /// Returns the state that was saved last.
     #[must_use]
     pub fn saved(&self) -> Option<D> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -20,10 +20,10 @@ pub use self::error::{Damage, StorageError};
 pub use self::memory::Memory;
 use crate::protocol::{ClusterId, NodeId};
 
-/// Where one node keeps its durable state of type `D`. The calls may block: the driver makes them
-/// on a thread where that is allowed.
+/// A storage in which one node keeps its durable state of type `D`. The calls may block: the driver
+/// makes them on a thread where that is allowed.
 pub trait Storage<D>: Send + 'static {
-    /// What was saved last; `None` if nothing ever was.
+    /// Loads the state that was saved last; `None` if nothing ever was.
     ///
     /// # Errors
     ///
@@ -50,14 +50,14 @@ pub trait Storage<D>: Send + 'static {
     }
 }
 
-/// Whose state it is: it is of no use to any other node, and would do harm there.
+/// The owner of a state: it is of no use to any other node, and would do harm there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The cluster of the node.
     pub cluster: ClusterId,
-    /// The name of the protocol that it runs.
+    /// The name of the protocol that the node runs.
     pub protocol: String,
-    /// Its id.
+    /// The id of the node.
     pub node: NodeId,
 }
 

@@ -34,7 +34,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// The name that the certificate of a node is for: `node-ID.CLUSTER.bellwether`.
+/// Returns the name that the certificate of a node is for: `node-ID.CLUSTER.bellwether`.
 ///
 /// # Errors
 ///

@@ -6,40 +6,40 @@ use std::time::Duration;
 use super::normal::deviations_at;
 use crate::detector::error::{SettingsError, more_than_zero, number_within, zero_or_more};
 
-/// What a [`Phi`](super::Phi) detector is told.
+/// The settings of a [`Phi`](super::Phi) detector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// The φ from which on the process is suspected: 0.5 to 1000. At φ the chance of a mistake is
     /// 10^−φ, if intervals are as the detector believes. Hayashibara et al. measure 0.5 to 16; 8
     /// and 12 are common.
     pub threshold: f64,
-    /// How many intervals are remembered: 2 to 10,000. Hayashibara et al. use 1000 (§5). A short
-    /// window follows a change sooner; a long one remembers rare delays.
+    /// The number of intervals that are remembered: 2 to 10,000. Hayashibara et al. use 1000 (§5).
+    /// A short window follows a change sooner; a long one remembers rare delays.
     pub window: usize,
     /// The interval between heartbeats that is expected before two were heard.
     pub interval: Duration,
-    /// A shorter interval counts as this one, so that a burst or duplicates do not make the
-    /// detector impatient. More than zero.
+    /// The shortest interval that counts: a shorter one counts as this, so that a burst or
+    /// duplicates do not make the detector impatient. More than zero.
     pub shortest: Duration,
-    /// A longer interval counts as this one, so that a long silence does not make the detector
-    /// patient beyond measure. At most [`LONGEST`](crate::detector::LONGEST).
+    /// The longest interval that counts: a longer one counts as this, so that a long silence does
+    /// not make the detector patient beyond measure. At most [`LONGEST`](crate::detector::LONGEST).
     pub longest: Duration,
-    /// The deviation counts as at least this: regular heartbeats are no promise of regular
-    /// heartbeats. More than zero.
+    /// The smallest deviation that counts: regular heartbeats are no promise of regular heartbeats.
+    /// More than zero.
     pub deviation: Duration,
-    /// Silence that is borne on top, such as for a pause of the process. May be zero.
+    /// The silence that is borne on top, such as for a pause of the process. May be zero.
     pub pause: Duration,
 }
 
 impl Settings {
-    /// What [`Settings::threshold`] may be.
+    /// The range of [`Settings::threshold`].
     pub const THRESHOLD: RangeInclusive<f64> = 0.5..=1000.0;
-    /// What [`Settings::window`] may be.
+    /// The range of [`Settings::window`].
     pub const WINDOW: RangeInclusive<usize> = 2..=10_000;
 
-    /// For a process that sends a heartbeat every `interval`: φ is 8 over 1000 intervals, which
-    /// count as a tenth to five times of the one expected; the deviation is at least a tenth of
-    /// it, and one heartbeat may be lost.
+    /// Returns the settings for a process that sends a heartbeat every `interval`: φ is 8 over 1000
+    /// intervals, which count as a tenth to five times of the one expected; the deviation is at
+    /// least a tenth of it, and one heartbeat may be lost.
     #[must_use]
     pub fn for_interval(interval: Duration) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Settings {
     }
 }
 
-/// [`Settings`] that were found good.
+/// The [`Settings`] that were found good.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     pub(super) settings: Settings,

@@ -8,24 +8,25 @@ use crate::protocol::settings::{Durations, Relation, check};
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
 
-/// How long a node waits for what.
+/// The durations of a node's waits.
 ///
 /// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
 /// `election` must exceed `2·Tm + Tp`, or a node gives up on peers that are alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
-    /// `T_elec`: how long a candidate waits for a higher node to answer.
+    /// The duration `T_elec`: how long a candidate waits for a higher node to answer.
     pub election: Duration,
-    /// `T_coord`: how long a node that was answered waits for the winner to announce itself.
+    /// The duration `T_coord`: how long a node that was answered waits for the winner to announce
+    /// itself.
     pub coordinator: Duration,
-    /// How long a follower hears nothing of its leader before it starts an election.
+    /// The time for which a follower hears nothing of its leader before it starts an election.
     pub watch: Duration,
-    /// How often a leader repeats its claim.
+    /// The interval at which a leader repeats its claim.
     pub heartbeat: Duration,
 }
 
 impl Timing {
-    /// For machines on one network: a dead leader is replaced within about a second.
+    /// The durations for machines on one network: a dead leader is replaced within about a second.
     pub const DEFAULT: Self = Self {
         election: Duration::from_millis(300),
         coordinator: Duration::from_millis(900),

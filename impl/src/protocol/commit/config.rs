@@ -9,27 +9,27 @@ use crate::protocol::{DurationError, Membership, NodeId};
 /// The configuration of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Config {
-    /// Its id, the members, and how long the election waits for what.
+    /// The node's id, the members, and how long the election waits for what.
     pub election: bully::Config,
-    /// Whether it votes to commit.
+    /// Whether the node votes to commit.
     pub agrees: bool,
-    /// How long the commit waits for what.
+    /// The durations of the commit's waits.
     pub timing: Timing,
 }
 
-/// How long a node waits for what.
+/// The durations of a node's waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
-    /// How long a coordinator with an empty log waits before it begins the transaction.
+    /// The time that a coordinator with an empty log waits before it begins the transaction.
     pub begin: Duration,
-    /// How long a coordinator waits for answers.
+    /// The time that a coordinator waits for answers.
     pub answers: Duration,
-    /// How long a participant waits for the word before it asks for it, again and again.
+    /// The time that a participant waits for the word before it asks for it, again and again.
     pub word: Duration,
 }
 
 impl Timing {
-    /// For machines on one network.
+    /// The durations for machines on one network.
     pub const DEFAULT: Self = Self {
         begin: Duration::from_millis(200),
         answers: Duration::from_millis(400),

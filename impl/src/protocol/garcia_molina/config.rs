@@ -11,8 +11,8 @@ use crate::protocol::settings::{Durations, Relation, check};
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
 
-/// How many tasks a node has computed, in all its lives. Keep it, or two tasks may be taken for
-/// one.
+/// The number of tasks that a node has computed, in all its lives. Keep it, or two tasks may be
+/// taken for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Computed {
     count: u64,
@@ -20,20 +20,22 @@ pub struct Computed {
 }
 
 impl Computed {
-    /// So many. At an election in every nanosecond there are numbers for 584 years.
+    /// Returns a count of this many tasks. At an election in every nanosecond there are numbers for
+    /// 584 years.
     #[must_use]
     pub const fn new(count: u64) -> Self {
         Self::in_rounds(count, NonZeroU64::MAX)
     }
 
-    /// So many, counted from 0 up to `round`, which is 0 again: for tasks whose number has to fit a
-    /// narrow field. A task can then be taken for one that is a whole round older.
+    /// Returns a count of this many tasks, counted from 0 up to `round`, which is 0 again: for
+    /// tasks whose number has to fit a narrow field. A task can then be taken for one that is a
+    /// whole round older.
     #[must_use]
     pub const fn in_rounds(count: u64, round: NonZeroU64) -> Self {
         Self { count: count % round.get(), round }
     }
 
-    /// How many, which is the number of the last task.
+    /// Returns the number of tasks, which is the number of the last task.
     #[must_use]
     pub const fn count(self) -> u64 {
         self.count
@@ -52,25 +54,28 @@ impl Default for Computed {
     }
 }
 
-/// How long a node waits for what.
+/// The durations of a node's waits.
 ///
 /// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call`
 /// must exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
-    /// How long a node waits for the answer to a call, and after a restart before its first call.
+    /// The time that a node waits for the answer to a call, and after a restart before its first
+    /// call.
     pub call: Duration,
-    /// How long it hears nothing of its coordinator before it asks whether it is there.
+    /// The time for which a node hears nothing of its coordinator before it asks whether it is
+    /// there.
     pub silence: Duration,
-    /// How long it waits for the election of a higher node to reach it. Too short is a nuisance,
-    /// not a danger.
+    /// The time that a node waits for the election of a higher node to reach it. Too short is a
+    /// nuisance, not a danger.
     pub election: Duration,
-    /// How often a coordinator checks.
+    /// The interval at which a coordinator checks.
     pub check: Duration,
 }
 
 impl Timing {
-    /// For machines on one network: a handful of nodes has a new leader within about two seconds.
+    /// The durations for machines on one network: a handful of nodes has a new leader within about
+    /// two seconds.
     pub const DEFAULT: Self = Self {
         call: Duration::from_millis(200),
         silence: Duration::from_millis(1_000),

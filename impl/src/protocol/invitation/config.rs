@@ -10,34 +10,34 @@ use crate::protocol::settings::{Durations, Relation, check};
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
 
-/// What must survive a crash: a group number that was used must not be used again.
+/// The state that must survive a crash: a group number that was used must not be used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
-    /// How many groups the node has formed.
+    /// The number of groups that the node has formed.
     pub groups: u64,
 }
 
-/// How long a node waits for what. `Tm` is the largest delay of a message, `Tp` the largest time
+/// The durations of a node's waits. `Tm` is the largest delay of a message, `Tp` the largest time
 /// that a node needs to answer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
-    /// How often a coordinator looks for others.
+    /// The interval at which a coordinator looks for others.
     pub check: Duration,
-    /// How long to wait for the answer to a question: more than `2·Tm + Tp`.
+    /// The time to wait for the answer to a question: more than `2·Tm + Tp`.
     pub answer: Duration,
-    /// How long to wait for acceptances: more than `3·Tm + 2·Tp`, for an invitation may be passed
+    /// The time to wait for acceptances: more than `3·Tm + 2·Tp`, for an invitation may be passed
     /// on once.
     pub accept: Duration,
-    /// How long to leave a higher coordinator the initiative, for each rank between. More than
-    /// `Tm`, or two may go on inviting each other. With less than `accept + check + answer + 3·Tm`
-    /// a lower one may merge first, which costs a merge more.
+    /// The time for which to leave a higher coordinator the initiative, for each rank between. More
+    /// than `Tm`, or two may go on inviting each other. With less than `accept + check + answer +
+    /// 3·Tm` a lower one may merge first, which costs a merge more.
     pub delay: Duration,
-    /// How long a member hears nothing of its coordinator before it asks.
+    /// The time for which a member hears nothing of its coordinator before it asks.
     pub silence: Duration,
 }
 
 impl Timing {
-    /// For machines on one network.
+    /// The durations for machines on one network.
     pub const DEFAULT: Self = Self {
         check: Duration::from_secs(1),
         answer: Duration::from_millis(300),

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Members, NodeId};
 
-/// Some of the configured members: one bit for each place in the list, which is ascending and the
-/// same on every node.
+/// A set of some of the configured members: one bit for each place in the list, which is ascending
+/// and the same on every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Roster([u64; 4]);
 
@@ -13,7 +13,7 @@ pub struct Roster([u64; 4]);
 const _: () = assert!(Members::MAX <= 4 * 64);
 
 impl Roster {
-    /// No member.
+    /// The roster with no member.
     pub const EMPTY: Self = Self([0; 4]);
 
     fn bit(all: &Members, id: NodeId) -> Option<(usize, u64)> {
@@ -23,45 +23,45 @@ impl Roster {
         })
     }
 
-    /// Adds a member; any other node is left out.
+    /// Adds a member to the roster; any other node is left out.
     pub fn add(&mut self, all: &Members, id: NodeId) {
         if let Some((word, bit)) = Self::bit(all, id) {
             self.0[word] |= bit;
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member from the roster.
     pub fn remove(&mut self, all: &Members, id: NodeId) {
         if let Some((word, bit)) = Self::bit(all, id) {
             self.0[word] &= !bit;
         }
     }
 
-    /// Whether `id` is in it.
+    /// Returns whether `id` is in the roster.
     #[must_use]
     pub fn contains(&self, all: &Members, id: NodeId) -> bool {
         Self::bit(all, id).is_some_and(|(word, bit)| self.0[word] & bit != 0)
     }
 
-    /// Whether no member is in it.
+    /// Returns whether no member is in the roster.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::EMPTY
     }
 
-    /// Those that are in it, ascending.
+    /// Returns the members in the roster, ascending.
     pub fn iter<'a>(&'a self, all: &'a Members) -> impl Iterator<Item = NodeId> + 'a {
         all.iter().filter(|&id| self.contains(all, id))
     }
 
-    /// Whether every bit is that of a member.
+    /// Returns whether every bit is that of a member.
     #[must_use]
     pub fn fits(&self, all: &Members) -> bool {
         let bits: u32 = self.0.iter().map(|word| word.count_ones()).sum();
         usize::try_from(bits).is_ok_and(|bits| bits == self.iter(all).count())
     }
 
-    /// These members, and no others.
+    /// Returns a roster of these members, and no others.
     pub fn of(all: &Members, ids: impl IntoIterator<Item = NodeId>) -> Self {
         let mut roster = Self::EMPTY;
         for id in ids {

@@ -142,19 +142,20 @@ impl Client {
         Belief { role, leader }
     }
 
-    /// The holder that the store named when it refused the lease.
+    /// Returns the holder that the store named when it refused the lease.
     #[must_use]
     pub fn holder(&self) -> Option<NodeId> {
         if let State::Follower { holder } = self.state { holder } else { None }
     }
 
-    /// Its latest request.
+    /// Returns the client's latest request.
     #[must_use]
     pub fn latest(&self) -> Request {
         self.latest
     }
 
-    /// The token of the lease that it holds or held until a deadline that it has not noticed.
+    /// Returns the token of the lease that the client holds or held until a deadline that it has
+    /// not noticed.
     #[must_use]
     pub fn token(&self) -> Option<Token> {
         if let State::Holder { token } = self.state { Some(token) } else { None }
@@ -162,9 +163,9 @@ impl Client {
 }
 
 impl Node<Lease> {
-    /// Whether this is a client that holds the lease at `now`, and with which token: what it does
-    /// now, it may do only with this. Ask it immediately before, and send the token along: between
-    /// the question and what is done, a pause may always come.
+    /// Returns whether this is a client that holds the lease at `now`, and with which token: what
+    /// it does now, it may do only with this. Ask it immediately before, and send the token along:
+    /// between the question and what is done, a pause may always come.
     #[must_use]
     pub fn holds(&self, now: Time) -> Option<Token> {
         let Some(Lease::Client(client)) = self.core() else { return None };

@@ -8,9 +8,9 @@ use crate::protocol::{DurationError, Members, Membership, NodeId};
 /// The configuration of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Config {
-    /// Of one that wants to lead.
+    /// The configuration of a node that wants to lead.
     Client(ClientConfig),
-    /// Of the store.
+    /// The configuration of the store.
     Store(StoreConfig),
 }
 
@@ -43,41 +43,42 @@ impl Membership for Config {
 /// The configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientConfig {
-    /// The client itself.
+    /// The id of the client itself.
     pub id: NodeId,
-    /// The node that it asks.
+    /// The id of the node that the client asks.
     pub store: NodeId,
-    /// How long everything takes.
+    /// The durations of everything in the protocol.
     pub durations: Durations,
 }
 
 /// The configuration of the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoreConfig {
-    /// The store itself.
+    /// The id of the store itself.
     pub id: NodeId,
-    /// The nodes that may ask it.
+    /// The nodes that may ask the store.
     pub clients: Members,
-    /// How long everything takes.
+    /// The durations of everything in the protocol.
     pub durations: Durations,
 }
 
-/// How long everything takes; the same on all clients and the store.
+/// The durations of everything in the protocol; the same on all clients and the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Durations {
-    /// How long a client counts a lease, from before it asked.
+    /// The time for which a client counts a lease, from before it asked.
     pub hold: Duration,
-    /// How long the store keeps a lease, from when it granted it. If clocks run wrong by at most ρ,
-    /// `hold` must be shorter than `keep` · (1 − ρ)/(1 + ρ).
+    /// The time for which the store keeps a lease, from when it granted it. If clocks run wrong by
+    /// at most ρ, `hold` must be shorter than `keep` · (1 − ρ)/(1 + ρ).
     pub keep: Duration,
-    /// How long a holder waits before it renews its lease.
+    /// The time that a holder waits before it renews its lease.
     pub renew: Duration,
-    /// How long a client that was refused waits before it asks again.
+    /// The time that a client that was refused waits before it asks again.
     pub retry: Duration,
 }
 
 impl Durations {
-    /// A leader that is gone is replaced within about 17 seconds; a clock may be wrong by a fifth.
+    /// The default durations: a leader that is gone is replaced within about 17 seconds; a clock
+    /// may be wrong by a fifth.
     pub const DEFAULT: Self = Self {
         hold: Duration::from_secs(10),
         keep: Duration::from_secs(15),

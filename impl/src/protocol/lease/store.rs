@@ -77,19 +77,19 @@ impl Store {
         Belief { role: Role::Follower, leader: self.holder }
     }
 
-    /// The client to which the lease is granted.
+    /// Returns the client to which the lease is granted.
     #[must_use]
     pub fn holder(&self) -> Option<NodeId> {
         self.holder
     }
 
-    /// The token of the newest grant.
+    /// Returns the token of the newest grant.
     #[must_use]
     pub fn token(&self) -> Token {
         self.token
     }
 
-    /// The token of the newest write that was accepted.
+    /// Returns the token of the newest write that was accepted.
     #[must_use]
     pub fn written(&self) -> Token {
         self.written

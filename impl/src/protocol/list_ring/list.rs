@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::protocol::NodeId;
 
-/// The ids of those that a message has passed, in order; at least one, none twice.
+/// The ids of the nodes that a message has passed, in order; at least one, none twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct List {
     ids: [Option<NodeId>; List::MAX],
@@ -16,7 +16,7 @@ impl List {
     /// for large groups.
     pub const MAX: usize = 32;
 
-    /// A list that sets out.
+    /// Returns a list that sets out, with this id alone.
     #[must_use]
     pub fn of(first: NodeId) -> Self {
         let mut ids = [None; Self::MAX];
@@ -24,7 +24,7 @@ impl List {
         Self { ids }
     }
 
-    /// The list of these; `None` if there are none or too many, or one comes twice.
+    /// Returns the list of these ids; `None` if there are none or too many, or one comes twice.
     #[must_use]
     pub fn new(all: &[NodeId]) -> Option<Self> {
         let distinct = (1..all.len()).all(|at| !all[..at].contains(&all[at]));
@@ -36,12 +36,12 @@ impl List {
         Some(Self { ids })
     }
 
-    /// The ids, in order.
+    /// Returns the ids, in order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.ids.iter().copied().flatten()
     }
 
-    /// Whose list it is.
+    /// Returns the node whose list it is.
     #[must_use]
     pub fn origin(&self) -> NodeId {
         match self.ids[0] {
@@ -50,20 +50,20 @@ impl List {
         }
     }
 
-    /// The highest id.
+    /// Returns the highest id.
     #[must_use]
     pub fn highest(&self) -> NodeId {
         self.iter().fold(self.origin(), Ord::max)
     }
 
-    /// Whether `id` is listed.
+    /// Returns whether `id` is listed.
     #[must_use]
     pub fn contains(&self, id: NodeId) -> bool {
         self.ids.contains(&Some(id))
     }
 
-    /// The list after it has passed `id`. A group is never larger than a list; a full one stays as
-    /// it is.
+    /// Returns the list after it has passed `id`. A group is never larger than a list; a full one
+    /// stays as it is.
     #[must_use]
     pub fn passing(mut self, id: NodeId) -> Self {
         if !self.contains(id)

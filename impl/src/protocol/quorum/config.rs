@@ -8,58 +8,61 @@ use crate::protocol::{DurationError, LeaseTerms};
 /// The configuration of one node.
 pub type Config = crate::protocol::Config<Timing>;
 
-/// Whether a higher node takes over from a leader that works.
+/// The condition under which a higher node takes over from a leader that works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preemption {
-    /// It does not.
+    /// The higher node does not take over.
     #[default]
     Never,
-    /// As soon as it hears the leader.
+    /// The higher node takes over as soon as it hears the leader.
     AtOnce,
-    /// Once it has followed the leader for [`Timing::dwell`] without a break.
+    /// The higher node takes over once it has followed the leader for [`Timing::dwell`] without a
+    /// break.
     Dwell,
 }
 
 impl Preemption {
-    /// The name of each in a configuration.
+    /// The name of each condition in a configuration.
     pub const NAMES: [(&str, Self); 3] =
         [("never", Self::Never), ("at-once", Self::AtOnce), ("dwell", Self::Dwell)];
 }
 
-/// How long a node waits for what. Best the same on every node: nodes talk only if no lease of one
-/// can outlast a promise of the other.
+/// The durations of a node's waits. They are best the same on every node: nodes talk only if no
+/// lease of one can outlast a promise of the other.
 ///
 /// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
 /// `election` must exceed `2·Tm + Tp`, or a node gives up on answers that are on their way. That
 /// costs time, never safety.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timing {
-    /// How long a leader waits before its next round.
+    /// The time that a leader waits before its next round.
     pub round: Duration,
-    /// How long a leader counts its lease, from before it asked for it.
+    /// The time for which a leader counts its lease, from before it asked for it.
     pub lease: Duration,
-    /// How long a node keeps a promise, and grants nothing after a restart; then longer if its
-    /// promises were longer before.
+    /// The time for which a node keeps a promise, and grants nothing after a restart; then longer
+    /// if its promises were longer before.
     pub promise: Duration,
-    /// How long a candidate waits for the answers to a canvass or a claim.
+    /// The time that a candidate waits for the answers to a canvass or a claim.
     pub election: Duration,
-    /// How long a node that has given way waits for the higher one to lead.
+    /// The time that a node that has given way waits for the higher one to lead.
     pub coordinator: Duration,
-    /// How long a node that found no majority only supports others.
+    /// The time for which a node that found no majority only supports others.
     pub backoff: Duration,
-    /// How much later than the next higher node a node runs that hears no leader, or takes over.
+    /// The additional time after which a node runs that hears no leader, or takes over, compared
+    /// with the next higher node.
     pub skew: Duration,
-    /// Whether a higher node takes over from a leader that works.
+    /// The condition under which a higher node takes over from a leader that works.
     pub preemption: Preemption,
-    /// How long a higher node follows a leader before it takes over, if it does after a dwell time.
+    /// The time for which a higher node follows a leader before it takes over, if it does after a
+    /// dwell time.
     pub dwell: Duration,
-    /// By how much the rate of a clock may be wrong, in parts per million.
+    /// The largest error of a clock's rate, in parts per million.
     pub drift_ppm: usize,
 }
 
 impl Timing {
-    /// For machines on one network: a dead leader is replaced within about two seconds, and a clock
-    /// may be wrong by a hundredth.
+    /// The durations for machines on one network: a dead leader is replaced within about two
+    /// seconds, and a clock may be wrong by a hundredth.
     pub const DEFAULT: Self = Self {
         round: Duration::from_millis(200),
         lease: Duration::from_millis(1_000),

@@ -27,7 +27,7 @@ const JOINS: Reason =
 /// A list of members, as a node remembers it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct List {
-    /// Its number, one higher with each change.
+    /// The number of the list, one higher with each change.
     pub config_epoch: u64,
     /// The members that vote, ascending.
     pub voters: Arc<[NodeId]>,
