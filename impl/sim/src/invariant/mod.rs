@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bellwether::protocol::{NodeId, Role};
 
+use self::silence_is_a_loss::SilenceIsALoss;
 use crate::clock::Moment;
 use crate::subject::{Granted, Says};
 
@@ -16,10 +17,9 @@ mod grants_stand;
 mod lease_before_word;
 mod loss_before_word;
 mod one_leader_per_epoch;
-mod pause_is_a_loss;
 mod prepared_first;
 mod settles;
-mod stalled_disk_is_a_loss;
+mod silence_is_a_loss;
 
 /// What an observer sees of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ pub const ALL: &[(&str, &str, Make)] = &[
     (
         "pause-is-a-loss",
         "a program whose process was paused leads no longer until the others can have heard of it",
-        || Box::new(pause_is_a_loss::PauseIsALoss),
+        || Box::new(SilenceIsALoss::Pause),
     ),
     ("prepared-first", "no program leads before it has prepared itself", || {
         Box::new(prepared_first::PreparedFirst)
@@ -169,7 +169,7 @@ pub const ALL: &[(&str, &str, Make)] = &[
     (
         "stalled-disk-is-a-loss",
         "no program leads while its node can say nothing because of its disk",
-        || Box::new(stalled_disk_is_a_loss::StalledDiskIsALoss),
+        || Box::new(SilenceIsALoss::StalledDisk),
     ),
     ("first-leader-stays", "a leader that a majority hears is not deposed", || {
         Box::<first_leader_stays::FirstLeaderStays>::default()
