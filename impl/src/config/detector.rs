@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use super::Error;
 use super::fields::{self, Field, Fields, Mistake};
-use crate::detector::{self, Parameters, adaptive, fixed, phi};
+use crate::detector::{self, Detector as _, Parameters, adaptive, fixed, phi};
 
 /// The settings by which nodes watch each other.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -68,7 +68,7 @@ use std::time::Duration;
 
 use crate::protocol::Time;
 pub use bounds::Bounds;
-pub use choice::Parameters;
+pub use choice::{Chosen, Parameters};
 pub use error::SettingsError;
 
 /// The longest duration that any setting may have: a day. A longer one is a slip of the keyboard.

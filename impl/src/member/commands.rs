@@ -82,7 +82,7 @@ impl Command {
 }
 
 /// Who waits for an answer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PendingReplies {
     /// Those who have asked that it leads no longer, and the node that is next.
     handovers: Vec<(u64, Option<NodeId>)>,

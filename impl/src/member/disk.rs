@@ -6,12 +6,13 @@
 use std::time::Duration;
 
 use super::Member;
+use super::deadlines::Deadline;
 use super::event::{Action, End, StorageAnswer};
 use super::steps::Task;
 use crate::protocol::{Core, Input, Reason, Request, Role, Time};
 
 /// What is known of a storage.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Disk {
     /// Whether there is one.
     stores: bool,
@@ -32,7 +33,8 @@ pub(super) struct Disk {
 /// What a storage does.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
-    since: Time,
+    /// When it is late.
+    late: Time,
     /// It saves a state, or else only says whether it could.
     saves: bool,
 }
@@ -51,13 +53,33 @@ impl Disk {
         }
     }
 
+    /// Whether another differs in nothing but times.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let Self { stores, under_way, bound, next: _, failure, stalled, withdrawn } = self;
+        let saves = |work: &Option<UnderWay>| work.map(|work| work.saves);
+        (stores, bound, failure) == (&other.stores, &other.bound, &other.failure)
+            && (stalled, withdrawn) == (&other.stalled, &other.withdrawn)
+            && saves(under_way) == saves(&other.under_way)
+    }
+
+    /// Whether it is taken for stalled.
+    pub(super) fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
     /// What is wrong with it, if it does not answer in time, or has failed to.
     fn problem(&self, now: Time) -> Option<String> {
         match &self.under_way {
-            Some(work) if now.since(work.since) >= self.bound => {
-                Some(format!("no answer for {:?}", self.bound))
-            }
+            Some(work) if now >= work.late => Some(format!("no answer for {:?}", self.bound)),
             _ => self.failure.clone(),
+        }
+    }
+
+    /// It is late, or asked, then already.
+    pub(super) fn bring_forward(&mut self, deadline: Time) {
+        match &mut self.under_way {
+            Some(work) => work.late = work.late.min(deadline),
+            None => self.next = self.next.min(deadline),
         }
     }
 
@@ -65,7 +87,7 @@ impl Disk {
     fn probe_is_due(&mut self, now: Time) -> bool {
         let asks = self.stores && self.under_way.is_none() && now >= self.next;
         if asks {
-            self.under_way = Some(UnderWay { since: now, saves: false });
+            self.under_way = Some(UnderWay { late: now + self.bound, saves: false });
             self.next = now + self.bound * 2;
         }
         asks
@@ -97,7 +119,7 @@ impl<C: Core> Member<C> {
                     self.unsaved.finish_save();
                 }
                 if !self.is_behind() && std::mem::take(&mut self.disk.withdrawn) {
-                    self.resume = Some(now + self.disk.bound);
+                    self.resume = Some(now + self.pause_detector.silence());
                 }
             }
         }
@@ -109,16 +131,20 @@ impl<C: Core> Member<C> {
         if self.disk.under_way.is_none()
             && let Some(state) = self.unsaved.begin_save()
         {
-            self.disk.under_way = Some(UnderWay { since: now, saves: true });
+            let late = now + self.disk.bound;
+            self.disk.under_way = Some(UnderWay { late, saves: true });
             self.actions.push(Action::Save(state));
         }
     }
 
-    /// When the storage is to be looked at next.
-    pub(super) fn storage_deadline(&self, now: Time) -> Option<Time> {
+    /// Why the storage is to be looked at next, and when: a time that has passed if it is late.
+    pub(super) fn disk_due(&self) -> Option<(Deadline<C::Timer>, Time)> {
         match self.disk.under_way {
-            Some(work) => Some(work.since + self.disk.bound).filter(|&late| late > now),
-            None => (self.probes_storage() && self.disk.stores).then_some(self.disk.next),
+            Some(work) => Some((Deadline::StorageLate, work.late)),
+            None => {
+                let asks = self.probes_storage() && self.disk.stores;
+                asks.then_some((Deadline::Probe, self.disk.next))
+            }
         }
     }
 

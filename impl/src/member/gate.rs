@@ -20,7 +20,7 @@ pub struct PreparationRequest {
 }
 
 /// What stands between a leader and its program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gate {
     /// How often the node has come to lead.
     number: u64,
@@ -82,6 +82,17 @@ impl Gate {
         Some(reason)
     }
 
+    /// Whether another differs in nothing but how often its node has come to lead.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let asks = |gate: &Self| gate.request.map(|request| (request.epoch, request.reason));
+        self.state == other.state && asks(self) == asks(other)
+    }
+
+    /// What the program is asked now.
+    fn asks(&self) -> Option<PreparationRequest> {
+        self.request
+    }
+
     /// Whether this is the epoch for which the program was asked.
     pub(super) fn is_for(&self, epoch: Option<Epoch>) -> bool {
         self.request.is_none_or(|request| request.epoch == epoch)
@@ -111,8 +122,16 @@ impl<C: Core> Member<C> {
         C::REQUESTS
     }
 
-    /// Whether nothing keeps the program from knowing that its node leads.
-    pub(super) fn is_prepared(&self) -> bool {
+    /// Whether the program needs no more time to prepare itself for this leadership; always true
+    /// of a program that never does.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
         self.gate.as_ref().is_none_or(Gate::is_open)
+    }
+
+    /// Returns what the program is asked now.
+    #[must_use]
+    pub fn asks(&self) -> Option<PreparationRequest> {
+        self.gate.as_ref().and_then(Gate::asks)
     }
 }

@@ -24,9 +24,9 @@ impl<C: Core> Member<C> {
     }
 
     /// Nothing but the time keeps the program from knowing that its node leads: it is told so, or
-    /// once the others can have heard that, if the process stood still since.
+    /// once the others can have heard that, if the node was silent since.
     pub(super) fn announce_leadership(&mut self, now: Time, reason: Reason) {
-        if self.resume.is_some_and(|resume| now < resume) {
+        if self.disk.withdrawn || self.resume.is_some_and(|resume| now < resume) {
             self.unannounced = Some(reason);
             return;
         }

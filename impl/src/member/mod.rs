@@ -24,6 +24,7 @@
 //!   ended once the work of the program has.
 
 mod commands;
+mod deadlines;
 mod disk;
 mod ends;
 mod event;
@@ -31,6 +32,7 @@ mod gate;
 mod leading;
 mod pause;
 mod peers;
+mod same;
 mod steps;
 mod unsaved;
 mod view;
@@ -42,6 +44,7 @@ use std::time::Duration;
 
 use self::commands::PendingReplies;
 pub use self::commands::{Command, RequestError};
+pub use self::deadlines::Deadline;
 use self::disk::Disk;
 use self::ends::Stage;
 pub use self::event::{Action, Actions, End, Event, LogLine, StorageAnswer};
@@ -49,7 +52,7 @@ use self::gate::Gate;
 pub use self::gate::PreparationRequest;
 use self::pause::PauseDetector;
 use self::steps::Task;
-use self::unsaved::Unsaved;
+pub use self::unsaved::{Deferred, Unsaved};
 pub use self::view::ProgramView;
 pub(crate) use self::view::ViewUpdate;
 use self::watch::Watch;
@@ -100,6 +103,7 @@ impl Setup {
 }
 
 /// A node that takes part, and what surrounds it.
+#[derive(Clone, Debug)]
 pub struct Member<C: Core> {
     node: Node<C>,
     /// What waits for the storage.
@@ -193,19 +197,6 @@ impl<C: Core> Member<C> {
     #[must_use]
     pub fn wait(&mut self, now: Time) -> Duration {
         self.pause_detector.expect_wake(self.deadline(now)).since(now)
-    }
-
-    fn deadline(&self, now: Time) -> Option<Time> {
-        match (self.stage, self.ending) {
-            (Stage::Ended, _) => None,
-            (Stage::Closing { until, .. }, _) => Some(until),
-            (_, Some(lease)) => Some(lease.until),
-            (_, None) => {
-                let watch = self.watch.as_ref().map(Watch::deadline);
-                let next = self.wake.into_iter().chain(watch).chain(self.resume_deadline());
-                next.chain(self.storage_deadline(now)).min()
-            }
-        }
     }
 
     /// Returns the number of messages and changes of leadership that wait for the storage.

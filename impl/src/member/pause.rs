@@ -8,7 +8,7 @@ use super::{LONGEST_SLEEP, Member};
 use crate::protocol::{Core, Input, Reason, Role, Status, Time};
 
 /// When the member ran last, and when it was to run again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PauseDetector {
     /// For how long a leader may do nothing.
     silence: Duration,
@@ -35,6 +35,11 @@ impl PauseDetector {
         self.due
     }
 
+    /// The member has run until now.
+    pub(super) fn pass(&mut self, now: Time) {
+        self.last_run = now;
+    }
+
     /// The member runs. Whether it did nothing for longer than it may, which is no wait that it
     /// chose itself.
     pub(super) fn check(&mut self, now: Time) -> bool {
@@ -56,7 +61,8 @@ impl<C: Core> Member<C> {
             }
             self.resume = self.leads().then_some(now + self.pause_detector.silence());
         }
-        if self.may_resume(now) {
+        // A node that gives up its lease has nothing to resume.
+        if !self.awaits_work() && self.may_resume(now) {
             // Its deadlines come first.
             self.tasks.push_back(Task::Step(Input::Wake));
             self.tasks.push_back(Task::Resume);

@@ -7,7 +7,7 @@ use super::unsaved::{Deferred, Immediate};
 use crate::protocol::{self, Core, Input, NodeId, Request, Time};
 
 /// Something to do. What follows from it is done before the next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task<M> {
     /// To give the node this input.
     Step(Input<M>),

@@ -1,6 +1,7 @@
 //! What a member decides, on a clock of the tests' own: without a loop, a runtime, or a disk.
 
 mod commands;
+mod deadlines;
 mod disk;
 mod ends;
 mod gate;

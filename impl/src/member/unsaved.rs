@@ -19,7 +19,7 @@ const LONGEST: usize = 1_024;
 
 /// Something that comes after a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deferred<M> {
+pub enum Deferred<M> {
     /// To send a message.
     Send(NodeId, M),
     /// To tell the program that the node leads.
@@ -46,8 +46,8 @@ type Steps<M> = VecDeque<(Time, Deferred<M>)>;
 /// 3. then [begins](Unsaved::begin_save) to save a state, if there is one;
 /// 4. and when that [is saved](Unsaved::finish_save), lets the node look at its deadlines, and goes
 ///    on at 1.
-#[derive(Debug)]
-pub(super) struct Unsaved<D, M> {
+#[derive(Clone, Debug)]
+pub struct Unsaved<D, M> {
     /// Whether a state is being saved.
     under_way: bool,
     /// What waits for that one, or for nothing.
@@ -146,6 +146,22 @@ impl<D, M> Unsaved<D, M> {
     /// How many steps wait for a state.
     pub(super) fn waiting(&self) -> usize {
         self.ready.len() + self.behind.len()
+    }
+
+    /// The state to save next.
+    #[must_use]
+    pub fn state(&self) -> Option<&D> {
+        self.state.as_ref()
+    }
+
+    /// What waits for the state that is being saved, in its order.
+    pub fn ready(&self) -> impl Iterator<Item = &Deferred<M>> {
+        self.ready.iter().map(|(_, step)| step)
+    }
+
+    /// What waits for the state to save next, in its order.
+    pub fn behind(&self) -> impl Iterator<Item = &Deferred<M>> {
+        self.behind.iter().map(|(_, step)| step)
     }
 }
 

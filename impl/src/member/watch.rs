@@ -18,10 +18,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::config::Detection;
-use crate::detector::{Detector, Parameters};
+use crate::detector::{Chosen, Detector as _, Parameters};
 use crate::protocol::{NodeId, Time};
 
 /// What is known of the other members, and which of them are watched.
+#[derive(Clone, Debug)]
 pub(super) struct Watch {
     heartbeat: Duration,
     parameters: Parameters,
@@ -38,9 +39,10 @@ pub(super) struct Watch {
 }
 
 /// One run of another member.
+#[derive(Clone, Debug)]
 struct Peer {
     incarnation: u64,
-    detector: Box<dyn Detector + Send>,
+    detector: Chosen,
 }
 
 impl Watch {

@@ -8,6 +8,11 @@ fn bound(bound: Duration) -> Setup {
     Setup { bound, ..setup(ms(60_000)) }
 }
 
+/// A leader may do nothing for so long, and neither may the storage.
+fn silence(silence: Duration) -> Setup {
+    Setup { bound: silence, ..setup(silence) }
+}
+
 /// The node saves its state, whatever its core saves while it leads: none waits for long.
 fn saves(run: &mut Run<Quorum>) -> Actions<Quorum> {
     let core = run.member.node().core().expect("booted");
@@ -164,7 +169,7 @@ fn a_leader_whose_save_stalls_leads_no_longer_than_its_lease() {
 /// The core is Garcia-Molina's, whose leader has no lease.
 #[test]
 fn the_program_of_a_leader_without_a_lease_is_told_that_the_storage_stalls() {
-    let mut run = unsaved_leader(&bound(ms(400)));
+    let mut run = unsaved_leader(&silence(ms(400)));
     assert_eq!(tells(&run.saved()), [(Role::Leader, "unanswered")]);
     run.member.push_state(run.now, garcia_molina::Computed::new(1));
     assert_eq!(tells(&run.wake()), []);
@@ -180,9 +185,22 @@ fn the_program_of_a_leader_without_a_lease_is_told_that_the_storage_stalls() {
 /// A storage may stall before the program has been told that its node leads.
 #[test]
 fn a_leader_that_was_silent_from_the_beginning_is_told_once_the_others_can_have_heard() {
-    let mut run = unsaved_leader(&bound(ms(400)));
+    let mut run = unsaved_leader(&silence(ms(400)));
     assert_eq!(tells(&run.runs(10_000)), []);
     assert_eq!(tells(&run.saved()), [], "the others may have elected another meanwhile");
+    assert_eq!(tells(&run.runs(399)), []);
+    assert_eq!(tells(&run.runs(1)), [(Role::Leader, "unanswered")]);
+}
+
+/// The state of one that leads in silence may be followed by another.
+#[test]
+fn a_leader_that_is_silent_still_is_not_told_between_two_states() {
+    let mut run = unsaved_leader(&silence(ms(400)));
+    run.member.push_state(run.now, garcia_molina::Computed::new(1));
+    assert_eq!(tells(&run.runs(10_000)), []);
+    assert_eq!(tells(&run.saved()), [], "it has said nothing for ten seconds");
+    assert!(run.member.is_behind());
+    assert_eq!(tells(&run.saved()), []);
     assert_eq!(tells(&run.runs(399)), []);
     assert_eq!(tells(&run.runs(1)), [(Role::Leader, "unanswered")]);
 }
