@@ -22,6 +22,7 @@ mod invitation;
 mod large;
 mod lease;
 mod liveness;
+mod member;
 mod ospf_dr;
 mod output;
 mod packed;

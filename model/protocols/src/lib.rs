@@ -1,6 +1,7 @@
 //! The leader elections that Bellwether knows, each as the specification of one process.
 //!
-//! To add a protocol, add its file here and one line to the [`REGISTRY`].
+//! To add a protocol, add its file here and one line to the [`REGISTRY`]. What surrounds a node is
+//! specified here too: the [`member`], which is no election.
 
 pub mod bully;
 pub mod chang_roberts;
@@ -9,6 +10,7 @@ pub mod garcia_molina;
 pub mod invitation;
 pub mod lease;
 pub mod list_ring;
+pub mod member;
 pub mod ospf_dr;
 pub mod queue;
 pub mod quorum;
@@ -20,7 +22,8 @@ pub mod three_phase_commit;
 pub mod two_phase_commit;
 pub mod vrrp;
 
-use bellwether_engine::machine::{Entry, Registry};
+use bellwether_engine::machine::{AnyProtocol, Entry, Registry};
+use std::sync::LazyLock;
 
 /// All protocols, in the order in which they are listed. A `static`, for a constant would be
 /// compiled, with everything that it names, into each crate that uses it.
@@ -40,3 +43,13 @@ pub static REGISTRY: Registry = Registry(&[
     &Entry::<two_phase_commit::TwoPhaseCommit>::NEW,
     &Entry::<three_phase_commit::ThreePhaseCommit>::NEW,
 ]);
+
+/// Returns all that is specified here: the protocols, and the member.
+#[must_use]
+pub fn specifications() -> Registry {
+    static ALL: LazyLock<Vec<&'static dyn AnyProtocol>> = LazyLock::new(|| {
+        let member: &'static dyn AnyProtocol = &Entry::<member::Member>::NEW;
+        REGISTRY.iter().chain([member]).collect()
+    });
+    Registry(&ALL)
+}

@@ -7,7 +7,7 @@ mod survey;
 
 pub use bellwether_engine::cli::*;
 
-use crate::protocol::REGISTRY;
+use crate::protocol::specifications;
 use clap::{Args, Command, FromArgMatches};
 use std::process::ExitCode;
 
@@ -47,6 +47,6 @@ const MORE: &[More] = &[
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let tool = Tool::new("bellwether-model", REGISTRY);
+    let tool = Tool::new("bellwether-model", specifications());
     bellwether_engine::cli::main(Tool { examples: EXAMPLES, more: MORE, ..tool })
 }

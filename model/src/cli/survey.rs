@@ -7,6 +7,7 @@ use super::{
 };
 use crate::check as checking;
 use crate::check::{Limits, Options, Reason};
+use crate::protocol::REGISTRY;
 use crate::survey::matrix::Name;
 use crate::survey::{
     Most, Row, Standing, Surrounding, SurveyOptions, matrix, questions, surroundings, survey,
@@ -92,7 +93,8 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     let named = args.protocols.iter().map(|name| tool.registry.find(name));
     let mut protocols = named.collect::<Result<Vec<_>, _>>()?;
     if protocols.is_empty() {
-        protocols.extend(tool.registry.iter());
+        // The survey is of elections.
+        protocols.extend(REGISTRY.iter());
     }
     let worlds = surroundings(args.nodes.into());
     let bar = args.progress.steps(protocols.len() * (worlds.len() + 1), args.json);

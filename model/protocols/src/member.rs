@@ -1,0 +1,343 @@
+//! The member: what surrounds a node, and decides whether its program believes that it leads.
+//!
+//! It is no election, and stands beside the [registry](crate::REGISTRY) of those. The node is the
+//! simplest that there can be: a baton, which one process has and hands on by a message
+//! ([`node`](self)). Around it is what a program is told, and when: what waits for the disk, a
+//! program that prepares itself first, a process that stood still, work that ends before a
+//! leadership is given up.
+//!
+//! What happens to a process from outside is a timer that may expire whenever it is armed: the disk
+//! answers, the process stands still, the program is prepared, or cannot be, or ends its work, or
+//! asks for a hand-over. Whether its program is told in time is a promise to the program alone, so
+//! a property reads what that was told, not what its node believes.
+
+use bellwether_engine::protocol::{
+    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+    WithinBounds,
+};
+use serde::{Deserialize, Serialize};
+
+mod disk;
+mod durations;
+mod node;
+mod program;
+mod properties;
+mod rules;
+mod variants;
+
+pub use disk::Steps;
+use durations::{T_CLAIM, T_DISK, T_LEASE, T_ROUND, T_SILENCE};
+pub use rules::{Gated, Member, Order, Pause, Stall, Work};
+
+/// The number of a leadership.
+pub type Epoch = u8;
+
+/// How many messages wait at most while work ends. No process is entrusted with two epochs at a
+/// time, so more are only doubles.
+pub const MOST_DEFERRED: usize = 2;
+
+const MOST_EPOCHS: Epoch = 4;
+
+/// Reason a node has come to lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// It had the baton, and claimed the next epoch.
+    Claimed,
+    /// It was given the baton.
+    Entrusted,
+}
+
+/// What a program was told last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramView {
+    /// Nothing: the process has not started.
+    #[default]
+    Nothing,
+    /// That no node leads.
+    Undecided,
+    /// That this one does.
+    Follows(Id),
+    /// To wait, as it has to prepare itself.
+    Prepares,
+    /// To wait, as its process stood still.
+    Paused,
+    /// That its own node leads this epoch.
+    Leads(Epoch),
+}
+
+/// What stands between a leader and its program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// Nothing that the program has to know.
+    #[default]
+    Away,
+    /// The node leads, for this reason, and the program is asked to prepare itself.
+    Asked(Reason),
+    /// It is prepared.
+    Open,
+}
+
+/// Whether the program is to be told that its node leads still, after a silence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resume {
+    /// It is not.
+    #[default]
+    NotDue,
+    /// It is, after a while.
+    Waits,
+    /// It is, as soon as nothing else holds that up.
+    Due,
+}
+
+/// What one process knows and loses in a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// The epoch that its node leads, or knew last.
+    pub epoch: Epoch,
+    /// Which process has the baton, as far as its node knows.
+    pub holder: Option<Id>,
+    /// Whether its node leads.
+    pub leads: bool,
+    /// The state that is being saved.
+    pub saving: Option<Stable>,
+    /// What waits for that.
+    pub ready: Steps,
+    /// The state to save next.
+    pub next: Option<Stable>,
+    /// What waits for that one.
+    pub behind: Steps,
+    /// Whether the disk has not answered for too long.
+    pub late: bool,
+    /// What its program was told.
+    pub program: ProgramView,
+    /// Whether its program is prepared.
+    pub gate: Gate,
+    /// Whether its node leads, and has said nothing for too long, as its disk does not answer.
+    pub withdrawn: bool,
+    /// Whether its program is told something when a silence is over.
+    pub resume: Resume,
+    /// Why the node has come to lead, if the program has not been told so for a silence alone.
+    pub unannounced: Option<Reason>,
+    /// Whether its program does what only a leader may.
+    pub works: bool,
+    /// Whether the node gives up its lease, and waits for that to end.
+    pub ending: bool,
+    /// What has arrived meanwhile.
+    pub deferred: [Option<Message>; MOST_DEFERRED],
+    /// Whether its node led while it could say nothing for longer than a leader may, and the others
+    /// may not know that it leads still.
+    pub silent: bool,
+}
+
+/// What a process keeps on stable storage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Stable {
+    /// The epoch that it leads or has handed on, or that it was given.
+    pub epoch: Epoch,
+    /// Which process has the baton; at first, the highest.
+    pub holder: Option<Id>,
+}
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "The baton is yours, and this epoch."
+    Entrust(Epoch),
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timer {
+    /// A leader's lease.
+    Lease,
+    /// A leader renews its lease.
+    Round,
+    /// A process that has the baton, and does not lead, claims the next epoch.
+    Claim,
+    /// After a pause, the others have had the time to hear that the node leads still.
+    Resume,
+    /// The disk has not answered for too long.
+    Late,
+    /// The lease that the node gives up, while the work under it ends.
+    Work,
+    /// The disk answers.
+    Saved,
+    /// The process stands still for longer than a leader may.
+    Pause,
+    /// The program is prepared.
+    Prepared,
+    /// The program cannot prepare itself.
+    Refused,
+    /// The program says that it is prepared for an earlier leadership.
+    Outdated,
+    /// The program has ended its work.
+    WorkEnds,
+    /// The program asks its node to hand over.
+    HandOver,
+}
+
+/// One that waits for something outside of all processes.
+const fn environment(timer: Timer) -> TimerRow<Member> {
+    TimerRow::detector(timer, &T_LEASE)
+}
+
+impl Protocol for Member {
+    const NAME: &'static str = "member";
+    const SUMMARY: &'static str =
+        "what decides whether a program believes that its node leads, around the simplest node";
+    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Lease, &T_LEASE),
+        TimerRow::fixed(Timer::Round, &T_ROUND).periodic(|_, view, me| !view.process(me).late),
+        TimerRow::fixed(Timer::Claim, &T_CLAIM),
+        TimerRow::fixed(Timer::Resume, &T_SILENCE),
+        TimerRow::fixed(Timer::Late, &T_DISK),
+        TimerRow::fixed(Timer::Work, &T_LEASE),
+        environment(Timer::Saved),
+        environment(Timer::Pause),
+        environment(Timer::Prepared),
+        environment(Timer::Refused),
+        environment(Timer::Outdated),
+        environment(Timer::WorkEnds),
+        environment(Timer::HandOver),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
+
+    const OPTIONS: Options<Self> = Options {
+        elects: |_| Elects::Any,
+        within_bounds: Some(WithinBounds {
+            at_most: "4 epochs",
+            within: |_, process, _| process.epoch <= MOST_EPOCHS,
+        }),
+        // Programs are asked here, and no election.
+        not_promised: &["follower-bound", "agreement", "validity", "decided", "settles"],
+        ..Options::NONE
+    };
+
+    type Process = Process;
+    type Stable = Stable;
+    type Message = Message;
+    type Timer = Timer;
+
+    /// The highest process leads epoch 1, and its program works. The others have started.
+    fn converged(&self, p: &mut Local<'_, Self>) {
+        let highest = p.highest();
+        if p.id() != highest {
+            return self.recover(p);
+        }
+        p.persist(Stable { epoch: 1, holder: Some(highest) });
+        *p.state = Process {
+            epoch: 1,
+            holder: Some(highest),
+            leads: true,
+            program: ProgramView::Leads(1),
+            gate: Gate::Open,
+            works: true,
+            ..Process::default()
+        };
+        p.arm(Timer::Lease);
+        p.arm(Timer::Round);
+        arm_environment(p);
+    }
+
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        Self::boot(p);
+        if p.state.program == ProgramView::Undecided {
+            p.arm(Timer::Claim);
+        }
+        arm_environment(p);
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, _: Id, message: Message) {
+        if p.state.ending {
+            Self::defer(p, message);
+        } else {
+            self.on_entrust(p, message);
+            self.catch_up(p);
+        }
+        self.check_stall(p);
+        arm_environment(p);
+    }
+
+    fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
+        match timer {
+            Timer::Lease => Self::on_lease_over(p),
+            Timer::Round => self.on_round(p),
+            Timer::Claim => self.on_claim(p),
+            Timer::Resume => Self::on_resume(p),
+            Timer::Late => p.state.late = true,
+            Timer::Work | Timer::WorkEnds => self.on_work_over(p),
+            Timer::Saved => self.on_saved(p),
+            Timer::Pause => self.on_pause(p),
+            Timer::Prepared => Self::on_prepared(p),
+            // One that cannot prepare itself has its node step down.
+            Timer::Refused | Timer::HandOver => self.hand_over(p),
+            Timer::Outdated => {}
+        }
+        self.catch_up(p);
+        self.check_stall(p);
+        arm_environment(p);
+    }
+
+    /// One that has the baton claims when nothing is on its way. All others wait for no process.
+    fn may_time_out(&self, view: &View<'_, Self>, _: Id, timer: Timer) -> bool {
+        timer != Timer::Claim || !view.in_flight(|_, _, _| true)
+    }
+
+    fn belief(process: &Process) -> Belief {
+        match process.program {
+            ProgramView::Leads(_) => Belief::Leads,
+            ProgramView::Follows(leader) => Belief::Follows(leader),
+            ProgramView::Nothing
+            | ProgramView::Undecided
+            | ProgramView::Prepares
+            | ProgramView::Paused => Belief::Undecided,
+        }
+    }
+
+    fn role(process: &Process) -> &'static str {
+        match process.program {
+            ProgramView::Nothing | ProgramView::Undecided | ProgramView::Follows(_)
+                if process.leads =>
+            {
+                "untold leader"
+            }
+            ProgramView::Nothing | ProgramView::Undecided => "undecided",
+            ProgramView::Follows(_) => "follower",
+            ProgramView::Prepares => "preparing",
+            ProgramView::Paused => "paused",
+            ProgramView::Leads(_) if process.ending => "ending",
+            ProgramView::Leads(_) => "leader",
+        }
+    }
+}
+
+/// Arms what can happen to the process from outside, and cancels what cannot.
+fn arm_environment(p: &mut Local<'_, Member>) {
+    let Process { saving, leads, ending, gate, works, .. } = *p.state;
+    let asked = matches!(gate, Gate::Asked(_));
+    let environment = [
+        (Timer::Saved, saving.is_some()),
+        (Timer::Pause, leads || ending),
+        (Timer::Prepared, asked),
+        (Timer::Refused, asked && leads),
+        (Timer::Outdated, asked),
+        (Timer::WorkEnds, works),
+        (Timer::HandOver, leads && !ending),
+    ];
+    for (timer, can_happen) in environment {
+        let armed = p.timers().contains::<Member>(timer);
+        if can_happen && !armed {
+            p.arm(timer);
+        } else if !can_happen {
+            p.cancel(timer);
+        }
+    }
+}
