@@ -2,9 +2,9 @@
 
 use bellwether_conformance::cli;
 use bellwether_conformance::mapping::MAPPINGS;
-use bellwether_model::protocol::REGISTRY;
+use bellwether_model::protocol::specifications;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main("bellwether-conformance", MAPPINGS, REGISTRY)
+    cli::main("bellwether-conformance", MAPPINGS, specifications())
 }

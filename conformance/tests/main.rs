@@ -11,6 +11,7 @@ mod garcia_molina;
 mod lease;
 mod listed;
 mod lockstep;
+mod member;
 mod modules;
 mod newcomer;
 mod no_false_alarm;

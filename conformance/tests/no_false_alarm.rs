@@ -5,7 +5,7 @@
 
 use bellwether_conformance::mapping::MAPPINGS;
 use bellwether_model::check::Limits;
-use bellwether_model::protocol::REGISTRY;
+use bellwether_model::protocol::specifications;
 use bellwether_model::survey::surroundings;
 use bellwether_model::world::{Faults, Heals, Network, Scenario, Start, Timing};
 
@@ -32,7 +32,7 @@ fn conform(worlds: impl Fn(&str) -> Vec<Scenario>) {
 #[test]
 fn in_the_worlds_of_the_survey() {
     conform(|name| {
-        let protocol = REGISTRY.find(name).expect("there is one");
+        let protocol = specifications().find(name).expect("there is one");
         let worlds = surroundings(3);
         let scenarios = worlds.iter().map(|world| world.scenario(protocol).expect("possible"));
         scenarios.flatten().filter(|scenario| scenario.timing.timed().is_none()).collect()

@@ -16,7 +16,7 @@
 
 use crate::divergence::Difference;
 use crate::mapping::{
-    Mapping, Process, ProgramOutput, SpecEvent, Stable, Step, node_id, process_id,
+    Mapping, Process, ProgramOutput, SpecEvent, Stable, Step, is_from_outside, node_id, process_id,
 };
 use crate::node::{Deadlines, Group, Node, NodeView};
 use bellwether::protocol::{Event, NodeId, Output, Role, Time};
@@ -247,7 +247,7 @@ fn timers<M: Mapping>(
     let due = deadlines(group, before, after, &expected.effects);
     for (at, row) in M::Spec::TIMERS.iter().enumerate() {
         let timer = row.timer;
-        if group.mapping.asks(timer).is_some() {
+        if is_from_outside(group.mapping, timer) {
             continue;
         }
         let armed = expected.timers.contains::<M::Spec>(timer);

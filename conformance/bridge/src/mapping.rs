@@ -109,7 +109,7 @@ pub trait Mapping {
     /// Returns the timers that say whether a node may still do what it does, such as a lease. When
     /// the program notices late that several deadlines have passed, nothing follows from the others
     /// that such a one forbids, even if they were due before it: the specification, which has no
-    /// clock, is asked for these first.
+    /// clock, is asked for these first, in this order.
     fn checked_first(&self) -> &'static [SpecTimer<Self>] {
         &[]
     }
@@ -129,6 +129,23 @@ pub trait Mapping {
     fn asks(&self, timer: SpecTimer<Self>) -> Option<Request> {
         let _ = timer;
         None
+    }
+
+    /// Returns what happens to a node when the specification's `timer` expires, where that stands
+    /// for something that no [input](Input) says: its disk answers, or its process stands still.
+    /// The program has no such timer. Whether it may happen is the world's affair, and not
+    /// compared; what follows is. `None` for all others.
+    fn environment_event(&self, timer: SpecTimer<Self>) -> Option<EnvironmentEvent<Self::Program>> {
+        let _ = timer;
+        None
+    }
+
+    /// Returns the timers that expire one after the other behind the [script](Mapping::settle),
+    /// before a node is in the group that has long agreed. To be given where something has to
+    /// [happen](Mapping::environment_event) to it.
+    fn settling_timers(&self, id: NodeId, members: &Members) -> &'static [SpecTimer<Self>] {
+        let _ = (id, members);
+        &[]
     }
 
     /// Returns the state that a node stands for; the default if it has not booted.
@@ -190,6 +207,14 @@ pub trait Mapping {
         let _ = happening;
         &[]
     }
+}
+
+/// An event that happens to a node from outside, and is no input.
+pub struct EnvironmentEvent<P> {
+    /// How long it takes.
+    pub takes: Duration,
+    /// What it does to the node. What the node puts out is taken as after an input.
+    pub act: fn(&mut P, Time),
 }
 
 /// An event of one process of the model, and so of one node of the program.
@@ -261,10 +286,16 @@ pub(crate) fn armed<M: Mapping + ?Sized>(
     program.armed().map(|(timer, deadline)| (mapping.timer(timer), deadline))
 }
 
-/// These timers but for those that stand for something that is [asked](Mapping::asks).
+/// Whether the specification's `timer` stands for something that is [asked](Mapping::asks) of a
+/// node, or [happens](Mapping::environment_event) to it.
+pub(crate) fn is_from_outside<M: Mapping + ?Sized>(mapping: &M, timer: SpecTimer<M>) -> bool {
+    mapping.asks(timer).is_some() || mapping.environment_event(timer).is_some()
+}
+
+/// These timers but for those that stand for something [from outside](is_from_outside).
 pub(crate) fn compared<M: Mapping + ?Sized>(mapping: &M, timers: Timers) -> Timers {
-    let asked = M::Spec::TIMERS.iter().filter(|row| mapping.asks(row.timer).is_some());
-    asked.fold(timers, |timers, row| timers.without::<M::Spec>(row.timer))
+    let outside = M::Spec::TIMERS.iter().filter(|row| is_from_outside(mapping, row.timer));
+    outside.fold(timers, |timers, row| timers.without::<M::Spec>(row.timer))
 }
 
 /// The set of these timers.

@@ -34,8 +34,8 @@
 use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
-    self, Durable, Mapping, Process, ProgramInput, ProgramOutput, SpecEvent, SpecMessage,
-    SpecTimer, Stable, node_id,
+    self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, SpecEvent,
+    SpecMessage, SpecTimer, Stable, node_id,
 };
 use crate::program::{Program as _, Remembered as _};
 use crate::remembers;
@@ -209,7 +209,8 @@ fn periods<M: Mapping>(
     for (at, row) in M::Spec::TIMERS.iter().enumerate() {
         periods[at] = mapping.period(id, members, row.timer);
         let Some(period) = periods[at] else {
-            let ours = mapping.detects(row.timer).is_none() && mapping.asks(row.timer).is_none();
+            let ours = mapping.detects(row.timer).is_none()
+                && !mapping::is_from_outside(mapping, row.timer);
             if (row.armed)(&M::RULES) && ours {
                 return Err(Error::NoPeriod { timer: plain(&row.timer) });
             }
@@ -291,10 +292,21 @@ impl<M: Mapping> Node<M> {
         input: ProgramInput<M>,
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<(), Difference> {
+        self.run(group, now, outputs, |core| core.handle(now, input))
+    }
+
+    /// Lets something happen to the core, and takes all its outputs.
+    fn run(
+        &mut self,
+        group: &Group<'_, M>,
+        now: Time,
+        outputs: &mut Vec<ProgramOutput<M>>,
+        act: impl FnOnce(&mut M::Program),
+    ) -> Result<(), Difference> {
         self.now = now;
         let (core, begin) = (&mut self.core, outputs.len());
         let run = catch_unwind(AssertUnwindSafe(|| {
-            core.handle(now, input);
+            act(core);
             outputs.extend(std::iter::from_fn(|| core.poll()).take(MOST_OUTPUTS));
         }));
         if let Err(panic) = run {
@@ -343,9 +355,14 @@ impl<M: Mapping> Node<M> {
                 Some(node) if self.view.timers.contains::<M::Spec>(timer) => {
                     (self.next_moment(), Input::Suspect(node))
                 }
-                _ => match group.mapping.asks(timer) {
-                    Some(request) => (self.next_moment(), Input::Request(request)),
-                    None => (next.expire_timer(group, timer)?, Input::Wake),
+                _ => match (group.mapping.asks(timer), group.mapping.environment_event(timer)) {
+                    (Some(request), _) => (self.next_moment(), Input::Request(request)),
+                    (None, Some(EnvironmentEvent { takes, act })) => {
+                        let now = self.next_moment() + takes;
+                        next.run(group, now, outputs, |core| act(core, now))?;
+                        return Ok(next);
+                    }
+                    (None, None) => (next.expire_timer(group, timer)?, Input::Wake),
                 },
             },
             SpecEvent::Crash => return self.crash(group, outputs),

@@ -229,12 +229,10 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     /// and their names.
     fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, ExpectedRun<M>) {
         let checked = self.group.mapping.checked_first();
-        let timers = |first| {
-            let of_both = due.iter().map(|&(_, timer)| timer);
-            of_both.filter(move |timer| checked.contains(timer) == first)
-        };
+        let passed = || due.iter().map(|&(_, timer)| timer);
+        let first = checked.iter().copied().filter(|&timer| passed().any(|own| own == timer));
+        let in_turn = first.chain(passed().filter(|timer| !checked.contains(timer)));
         let mut follows = ExpectedRun::nothing(&self.node.view);
-        let in_turn = timers(true).chain(timers(false));
         follows.expire_all(self.group, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
         (names.join(", "), follows)

@@ -89,6 +89,13 @@ fn converged<M: Mapping>(
             return Err(found);
         }
     }
+    for &timer in group.mapping.settling_timers(node_id(node.id), &group.members) {
+        lines.push(format!("{}'s {} timer expires", node.id, plain(&timer)));
+        let happening = SpecEvent::Expire(timer);
+        let mut follows = ExpectedRun::nothing(&node.view);
+        follows.happens(group, node.id, happening);
+        node = step(group, &node, happening, &follows.expected(), &mut outputs)?;
+    }
     Ok(node)
 }
 

@@ -61,6 +61,9 @@ struct Entry {
     replace: String,
     #[serde(default)]
     more: Vec<[String; 2]>,
+    /// The walks that see it, if not all of the file.
+    #[serde(default)]
+    lockstep: Vec<String>,
     caught_by: Option<String>,
     #[serde(default)]
     simulation: Vec<String>,
@@ -122,8 +125,8 @@ impl By {
     }
 
     /// Whether what catches the one cannot see the other, so that one build can have both. Walks
-    /// see the cores alone, each its own. Tests of a module see that module, those of a folder
-    /// (`driver::tests`) all that is in it.
+    /// see the cores alone, each its own, and that of the member sees the member. Tests of a module
+    /// see that module, those of a folder (`driver::tests`) all that is in it.
     pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Lockstep(mine), Self::Lockstep(theirs)) => {
@@ -148,8 +151,10 @@ impl File {
         for entry in self.mutant {
             let mut by = Vec::new();
             by.extend(entry.caught_by.map(By::Tests));
-            if !self.lockstep.is_empty() {
-                by.push(By::Lockstep(self.lockstep.clone()));
+            let own = Some(entry.lockstep).filter(|own| !own.is_empty());
+            let lockstep = own.unwrap_or_else(|| self.lockstep.clone());
+            if !lockstep.is_empty() {
+                by.push(By::Lockstep(lockstep));
             }
             if !entry.simulation.is_empty() {
                 by.push(By::Simulation(entry.simulation));
@@ -175,7 +180,12 @@ impl Mutant {
     /// What it is called in all of the set.
     pub(crate) fn title(&self) -> String {
         let file = self.file.trim_start_matches("impl/src/").trim_end_matches(".rs");
-        let by = if self.by.simulations().is_empty() { "" } else { " (simulated)" };
+        let by = match &self.by {
+            By::Simulation(_) => " (simulated)",
+            // Most of these are caught by tests as well.
+            By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
+            By::Lockstep(_) | By::Tests(_) => "",
+        };
         format!("{file}: {}{by}", self.name)
     }
 

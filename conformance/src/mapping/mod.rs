@@ -9,6 +9,7 @@ pub mod garcia_molina;
 pub mod invitation;
 pub mod lease;
 pub mod list_ring;
+pub mod member;
 pub mod quorum;
 pub mod ring;
 pub mod stoller;
@@ -65,4 +66,5 @@ mappings![
     quorum::QuorumMapping::<quorum::Preemptive>::new(),
     commit::CommitMapping::<Two>::new(),
     commit::CommitMapping::<Three>::new(),
+    member::MemberMapping,
 ];

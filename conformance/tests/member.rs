@@ -1,0 +1,53 @@
+//! The member against its specification: every transition of bounded worlds.
+
+use bellwether_conformance::lockstep::Summary;
+use bellwether_conformance::mapping::member::MemberMapping;
+use bellwether_model::world::{Faults, Scenario, Start, Timing};
+
+use crate::compared;
+
+fn conforms(scenario: Scenario) -> Summary {
+    compared::conforms(&MemberMapping, scenario)
+}
+
+fn two(faults: Faults) -> Scenario {
+    Scenario { faults, ..Scenario::calm(2) }
+}
+
+/// Whatever can happen to a member happens on the way, in two worlds that are small enough to be
+/// walked often.
+#[test]
+fn all_that_happens_from_outside() {
+    let worlds = [Scenario::calm(2), Scenario { start: Start::Cold, ..Scenario::calm(2) }];
+    for scenario in worlds {
+        let coverage = conforms(scenario).coverage;
+        assert!(coverage.missing.is_empty(), "{scenario}: {:?}", coverage.missing);
+        for (timer, met) in &coverage.timers {
+            assert!(met.walked > 0, "{scenario}: {timer} never expires");
+        }
+    }
+}
+
+#[test]
+fn a_crash_and_a_recovery() {
+    conforms(Scenario::calm(2).with_crashes(1, 1));
+    conforms(Scenario::calm(3).with_crashes(1, 1));
+    conforms(Scenario { start: Start::Cold, ..Scenario::calm(2).with_crashes(1, 1) });
+}
+
+/// What waits for work has come twice.
+#[test]
+fn messages_are_lost_and_doubled() {
+    conforms(two(Faults { losses: 1.into(), ..Faults::NONE }));
+    conforms(two(Faults { duplicates: 1, ..Faults::NONE }));
+    conforms(two(Faults { cuts: 1, ..Faults::NONE }));
+}
+
+#[test]
+fn timers_that_may_always_expire() {
+    conforms(Scenario {
+        timing: Timing::Asynchronous,
+        capacity: Some(1),
+        ..Scenario::calm(2).with_crashes(1, 1)
+    });
+}
