@@ -5,6 +5,15 @@
 //! order, and so does the news that it leads. A crash loses all of it, as if the node had crashed
 //! before it began to save, and whatever reached it since had been lost.
 //!
+//! A loop around a [node](crate::protocol::Node)
+//!
+//! 1. hands [everything that it puts out](Unsaved::push) over, and does at once what is due at
+//!    once;
+//! 2. then does what is [next](Unsaved::next), one step after the other, until there is none;
+//! 3. then [begins](Unsaved::begin_save) to save a state, if there is one;
+//! 4. and when that [is saved](Unsaved::finish_save), lets the node look at its deadlines, and goes
+//!    on at 1.
+//!
 //! Pure: the time comes in. At most one state is under way and one waits: a later one says all that
 //! an earlier one said.
 
@@ -38,14 +47,7 @@ pub(super) enum Immediate {
 /// Steps in their order, and since when each waits.
 type Steps<M> = VecDeque<(Time, Deferred<M>)>;
 
-/// What waits for the storage. A loop around a [node](crate::protocol::Node)
-///
-/// 1. hands [everything that it puts out](Unsaved::push) over, and does at once what is due at
-///    once;
-/// 2. then does what is [next](Unsaved::next), one step after the other, until there is none;
-/// 3. then [begins](Unsaved::begin_save) to save a state, if there is one;
-/// 4. and when that [is saved](Unsaved::finish_save), lets the node look at its deadlines, and goes
-///    on at 1.
+/// The steps that wait for the storage, and the state that it is to save next.
 #[derive(Clone, Debug)]
 pub struct Unsaved<D, M> {
     /// Whether a state is being saved.
