@@ -36,20 +36,22 @@ fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>)
 #[test]
 fn the_engine_has_the_same_features_in_every_build() {
     let whole = features(&["--workspace"]);
-    let engine = features(&["--package", "bellwether-engine"]);
-    assert!(engine.len() > 50, "{engine:?}");
-    let mut compared = 0;
-    for package in packages() {
-        let mut build = features(&["--package", &package]);
-        build.retain(|name, _| engine.contains_key(name));
-        if build.len() == engine.len() {
-            compared += 1;
-            let differ = differences(&build, &whole);
-            let what = "add the features to model/engine/Cargo.toml";
-            assert!(differ.is_empty(), "-p {package} and --workspace: {differ:#?}\n{what}");
+    for (base, at_least) in [("engine", 7), ("tool", 4)] {
+        let engine = features(&["--package", &format!("bellwether-{base}")]);
+        assert!(engine.len() > 30, "{engine:?}");
+        let mut compared = 0;
+        for package in packages() {
+            let mut build = features(&["--package", &package]);
+            build.retain(|name, _| engine.contains_key(name));
+            if build.len() == engine.len() {
+                compared += 1;
+                let differ = differences(&build, &whole);
+                let what = format!("add the features to model/{base}/Cargo.toml");
+                assert!(differ.is_empty(), "-p {package} and --workspace: {differ:#?}\n{what}");
+            }
         }
+        assert!(compared >= at_least, "only {compared} packages have the {base}");
     }
-    assert!(compared >= 6, "only {compared} packages have the engine");
 }
 
 /// After a build of the workspace, nothing is left to compile for a comparison.

@@ -25,8 +25,9 @@
 //! ```
 
 pub use bellwether_engine::{
-    check, explore, machine, property, report, round, space, temporal, trace, tune, words, world,
+    check, machine, property, round, space, temporal, trace, words, world,
 };
+pub use bellwether_tool::{explore, report, tune};
 
 pub mod claims;
 pub mod cli;

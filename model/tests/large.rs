@@ -120,7 +120,7 @@ fn what_happens_in_large_groups_is_recorded_read_told_and_drawn() {
             assert!(picture.ends_with("</svg>\n") || picture.ends_with("</svg>"), "{name}");
             assert_eq!(rows.len(), path.len(), "{name}");
             let properties = property::select(&world, &[]).expect("the usual ones");
-            let page = bellwether_engine::explore::Walk::of(&world, &properties, &path, None);
+            let page = bellwether_tool::explore::Walk::of(&world, &properties, &path, None);
             assert_eq!(page.moments.len(), path.len() + 1, "{name}");
         }
     }

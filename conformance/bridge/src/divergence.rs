@@ -2,9 +2,9 @@
 
 use crate::mapping::{Mapping, SpecEvent};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
-use bellwether_engine::report::{diagram, story};
 use bellwether_engine::trace::{Trace, plain_value};
 use bellwether_engine::world::{Action, World};
+use bellwether_tool::report::{diagram, story};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use std::fmt;

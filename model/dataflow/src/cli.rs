@@ -1,7 +1,7 @@
 //! `check`, whose states are searched as a dataflow.
 
 use crate::{Hosts, decide};
-use bellwether_engine::cli::{More, QuestionArgs, Tool};
+use bellwether_tool::cli::{More, QuestionArgs, Tool};
 use clap::{Args, Command, FromArgMatches};
 use std::path::PathBuf;
 

@@ -57,7 +57,7 @@ pub(super) struct Shared {
 
 /// What the workers of one process begin with.
 pub(super) struct Beginning {
-    pub(super) learner: Learner,
+    pub(super) learner: Learner<Packed>,
     pub(super) whole: Whole,
     /// What each of them has, if the search goes on.
     pub(super) parts: Vec<Box<dyn Part>>,
@@ -68,7 +68,7 @@ pub(super) struct Beginning {
 
 /// A space, until the search has ended, and how far it has come.
 struct SharedSpace {
-    learner: Option<Learner>,
+    learner: Option<Learner<Packed>>,
     /// How many rounds it has learned from.
     rounds: u64,
     /// How often it was laid out anew.

@@ -3,7 +3,7 @@
 //!
 //! [`decide`] finds what [`bellwether_engine::check::check`] finds, with the workers of one
 //! process or of several [hosts](Hosts). [`CHECK`] is the command for it: with that among the
-//! [commands](bellwether_engine::cli::More) of a program, its protocols are searched so. The
+//! [commands](bellwether_tool::cli::More) of a program, its protocols are searched so. The
 //! program `bellwether-dataflow` has it, with the protocols of Bellwether.
 //!
 //! All processes come to know the same parts of states in the same order, because what one does not
@@ -27,8 +27,9 @@ pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
 use begin::{begin, together};
-use bellwether_engine::check::exact::{Distributed, Exact, Plan, SearchError, SearchSummary};
+use bellwether_engine::check::exact::{Exact, SearchError, SearchSummary};
 use bellwether_engine::check::{self, CheckError, Event, Options, Reason, Report};
+use bellwether_engine::check::{Distributed, Plan};
 use bellwether_engine::property::Property;
 use bellwether_engine::space::Space;
 use bellwether_engine::world::World;

@@ -1,8 +1,8 @@
 //! The program `bellwether-dataflow`: the checker's command line, whose `check` searches as a
 //! dataflow. See [`bellwether_dataflow`].
 
-use bellwether_engine::cli::{self, More, Tool};
 use bellwether_protocols::REGISTRY;
+use bellwether_tool::cli::{self, More, Tool};
 use std::process::ExitCode;
 
 const MORE: &[More] = &[bellwether_dataflow::CHECK];

@@ -5,7 +5,7 @@ use super::parcel::{states_and_lasts, with_lasts};
 use bellwether_engine::check::DiskError;
 use bellwether_engine::check::exact::parts::{self, SavedTables, Saves, Tables};
 use bellwether_engine::space::{Answers, Last, NO_LAST, OUTSIDE_WORD, Scratch, Space};
-use bellwether_engine::with_words;
+use bellwether_search::with_words;
 
 /// How many words a parcel has, or a few more.
 const PARCEL: usize = 1 << 15;

@@ -6,6 +6,7 @@
 use super::whole::Reached;
 use bellwether_engine::check::exact::parts::{Learner, SELDOM, SavedShare, SavedTables, Saves};
 use bellwether_engine::check::{Disk, DiskError, Reason};
+use bellwether_engine::world::packed::Packed;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ impl Saving {
     }
 
     /// All have; whether it is saved.
-    pub(super) fn write(&self, number: u64, learner: &mut Learner, saved: Saved) -> bool {
+    pub(super) fn write(&self, number: u64, learner: &mut Learner<Packed>, saved: Saved) -> bool {
         if !self.has_failed()
             && let Err(error) = learner.save(&self.saves, number, saved)
         {

@@ -1,8 +1,8 @@
 //! What the engine exact finds, to compare with.
 
 use bellwether_engine::check as checks;
-use bellwether_engine::cli::{QuestionArgs, Tool, status, with_durations};
 use bellwether_protocols::REGISTRY;
+use bellwether_tool::cli::{QuestionArgs, Tool, status, with_durations};
 use clap::{Args, Command, FromArgMatches};
 use serde_json::Value;
 

@@ -19,17 +19,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use bellwether_search::space;
+
 pub mod check;
-pub mod cli;
-pub mod explore;
 pub mod machine;
 pub mod property;
 pub mod protocol;
-pub mod report;
 pub mod round;
-pub mod space;
 pub mod temporal;
 pub mod trace;
-pub mod tune;
 pub mod words;
 pub mod world;

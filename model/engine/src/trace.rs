@@ -199,7 +199,7 @@ pub struct Lifeline {
 }
 
 /// The role of a process that is down.
-pub(crate) const DOWN: &str = "down";
+pub const DOWN: &str = "down";
 
 impl Lifeline {
     /// Returns what the process, whose own id is `id`, believes of the leadership; a process that

@@ -12,9 +12,10 @@
 //! Lei, *Science of Computer Programming* 8(3), 1987). What survives are the largest sets in which
 //! a fair execution can stay.
 
-use super::rows::{Fairness, OUTSIDE, Row, Rows};
-use super::scc::{self, Groups, NEW};
-use super::{Reason, Watch};
+use crate::limits::Reason;
+use crate::rows::{Fairness, OUTSIDE, Row, Rows};
+use crate::scc::{self, Groups, NEW};
+use crate::watch::Watch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No component.
@@ -22,29 +23,29 @@ const NOWHERE: u32 = u32::MAX;
 
 /// The fair components with a cycle.
 #[derive(Default)]
-pub(super) struct FairComponents {
+pub struct FairComponents {
     /// The number of each state's component; empty if there is none at all.
     home: Vec<u32>,
 }
 
 impl FairComponents {
-    /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Returns whether there is no such component.
+    pub fn is_empty(&self) -> bool {
         self.home.is_empty()
     }
 
-    /// The fair component of a state.
-    pub(super) fn of(&self, number: u32) -> Option<u32> {
+    /// Returns the fair component of a state.
+    pub fn of(&self, number: u32) -> Option<u32> {
         self.home.get(number as usize).copied().filter(|&home| home != NOWHERE)
     }
 }
 
-/// The fair components of the part of the graph that is `inside`, those without a `wanted` state
+/// Returns the fair components of the part of the graph that is `inside`, those without a `wanted` state
 /// left out.
 ///
 /// # Errors
 /// The reason, if `watch` ends it.
-pub(super) fn components<R: Rows>(
+pub fn components<R: Rows>(
     rows: &R,
     inside: impl Fn(u32) -> bool,
     wanted: impl Fn(u32) -> bool,

@@ -3,9 +3,10 @@
 //! All walks are breadth-first in the order of actions, from the initial states on, so they are the
 //! same however the states are numbered.
 
-use super::fair::FairComponents;
-use super::rows::{Fairness, OUTSIDE, Row, Rows};
-use super::{Reason, Watch};
+use crate::fair::FairComponents;
+use crate::limits::Reason;
+use crate::rows::{Fairness, OUTSIDE, Row, Rows};
+use crate::watch::Watch;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -18,22 +19,22 @@ pub struct Lasso<A> {
     pub cycle: Vec<A>,
 }
 
-/// Which ways violate a formula, watched by an automaton with one bit.
-pub(super) struct Monitor<S, E> {
+/// The ways that violate a formula, watched by an automaton with one bit.
+pub struct Monitor<S, E> {
     /// The bit after the next state, given the bit before it; `None` if the way may not go there.
-    pub(super) step: S,
+    pub step: S,
     /// Whether the way may end in a state, with this bit.
-    pub(super) ends: E,
+    pub ends: E,
 }
 
 /// A transition: a state, and the position of the action there.
 type Move = (u32, usize);
 
-/// The lasso that `monitor` is looking for, if there is one.
+/// Returns the lasso that `monitor` is looking for, if there is one.
 ///
 /// # Errors
 /// The reason, if `watch` ends it.
-pub(super) fn find<R, S, E>(
+pub fn find<R, S, E>(
     rows: &R,
     fair: &FairComponents,
     monitor: &Monitor<S, E>,

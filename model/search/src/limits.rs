@@ -1,6 +1,6 @@
 //! When a search gives up, and what it tells while it goes on.
 
-use super::Progress;
+use crate::progress::Progress;
 use serde::Serialize;
 use std::fmt;
 use std::ptr;
@@ -94,7 +94,7 @@ pub enum Reason {
     Interrupted,
     /// The search was to stop at the first violation, and that has been found.
     FirstViolation,
-    /// Executions that exceed a [bound of the search](crate::world::Boundary) were not followed.
+    /// Executions that exceed a bound of the search were not followed.
     Bounds,
     /// Liveness needs a number for each state, and numbers have 32 bits.
     TooMany,
@@ -111,7 +111,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the reason in words, with the [bounds](super::Report::bounds_met) if it is those.
+    /// Returns the reason in words, with the bounds of the search that executions exceeded, if it is those.
     #[must_use]
     pub fn within(self, bounds_met: &[String]) -> String {
         match self {

@@ -1,6 +1,6 @@
 //! What liveness and bounds are decided on: a graph of numbered states.
 
-use super::Reason;
+use crate::limits::Reason;
 pub use crate::space::Fairness;
 use crate::space::Scratch;
 use std::fmt::Debug;
@@ -15,11 +15,11 @@ pub const OUTSIDE: u32 = u32::MAX;
 #[derive(Default)]
 pub struct Row {
     /// The successors.
-    pub(super) targets: Vec<u32>,
+    pub targets: Vec<u32>,
     /// The state in words, and what follows from it.
-    pub(super) from: Vec<u64>,
-    pub(super) next: Vec<u64>,
-    pub(super) scratch: Option<Scratch>,
+    pub(crate) from: Vec<u64>,
+    pub(crate) next: Vec<u64>,
+    pub(crate) scratch: Option<Scratch>,
 }
 
 /// A finite transition system whose rows are kept, or computed.

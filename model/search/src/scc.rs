@@ -2,40 +2,42 @@
 //! (Information Processing Letters 116(1), 2016), which needs one number for each state. The
 //! recursion is unrolled: state graphs are deeper than any stack.
 
-use super::rows::{Row, Rows};
-use super::{Reason, Watch};
+use crate::limits::Reason;
+use crate::rows::{Row, Rows};
+use crate::watch::Watch;
 
 /// Groups of states, one behind the other.
 #[derive(Default)]
-pub(super) struct Groups {
+pub struct Groups {
     states: Vec<u32>,
     ends: Vec<usize>,
 }
 
 impl Groups {
-    pub(super) fn push(&mut self, states: &[u32]) {
+    /// Adds a group of these states.
+    pub fn push(&mut self, states: &[u32]) {
         self.states.extend(states);
         self.ends.push(self.states.len());
     }
 
-    /// The groups, each as its states.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+    /// Returns the groups, each as its states.
+    pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, &end)| &self.states[begin..end])
     }
 
-    /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Returns whether there is no group.
+    pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 }
 
-/// Some states.
-pub(super) struct States(Vec<u64>);
+/// A set of states.
+pub struct States(Vec<u64>);
 
 impl States {
-    /// Whether a state is one of them.
-    pub(super) fn contains(&self, state: u32) -> bool {
+    /// Returns whether a state is one of them.
+    pub fn contains(&self, state: u32) -> bool {
         self.0[state as usize / 64] & (1 << (state % 64)) != 0
     }
 
@@ -44,13 +46,13 @@ impl States {
     }
 }
 
-/// States that are on no cycle of the part of the graph that is `inside`, or are not in it. Most
+/// Returns the states that are on no cycle of the part of the graph that is `inside`, or are not in it. Most
 /// graphs have few cycles and long ways to and from them, and setting those aside is many times
 /// faster than searching them.
 ///
 /// # Errors
 /// The reason, if `watch` ends it.
-pub(super) fn acyclic<R: Rows>(
+pub fn acyclic<R: Rows>(
     rows: &R,
     inside: impl Fn(u32) -> bool,
     watch: &mut Watch<'_>,
@@ -143,7 +145,7 @@ fn set_sources_aside<R: Rows>(
 }
 
 /// The mark of a state that was not visited; every state has it before a search.
-pub(super) const NEW: u32 = 0;
+pub const NEW: u32 = 0;
 /// The mark of a state whose component is complete: larger than that of any other.
 const DONE: u32 = u32::MAX;
 
@@ -157,12 +159,12 @@ struct Frame {
     has_loop: bool,
 }
 
-/// The components with a cycle, a loop being one, of the part of the graph that `inside` allows
+/// Returns the components with a cycle, a loop being one, of the part of the graph that `inside` allows
 /// and that is reached from `roots`, which must be inside.
 ///
 /// # Errors
 /// As [`search`].
-pub(super) fn cyclic<R: Rows>(
+pub fn cyclic<R: Rows>(
     rows: &R,
     roots: impl Iterator<Item = u32>,
     inside: impl Fn(u32) -> bool,
@@ -184,7 +186,7 @@ pub(super) fn cyclic<R: Rows>(
 ///
 /// # Errors
 /// The reason, if `watch` ends it.
-pub(super) fn search<R: Rows>(
+pub fn search<R: Rows>(
     rows: &R,
     roots: impl Iterator<Item = u32>,
     inside: impl Fn(u32) -> bool,

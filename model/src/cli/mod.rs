@@ -1,11 +1,11 @@
-//! The command line: what the [engine's](bellwether_engine::cli) can do, and `claims`, `prove`
+//! The command line: what the [engine's](bellwether_tool::cli) can do, and `claims`, `prove`
 //! and `survey`.
 
 mod claims;
 mod prove;
 mod survey;
 
-pub use bellwether_engine::cli::*;
+pub use bellwether_tool::cli::*;
 
 use crate::protocol::specifications;
 use clap::{Args, Command, FromArgMatches};
@@ -48,5 +48,5 @@ const MORE: &[More] = &[
 #[must_use]
 pub fn main() -> ExitCode {
     let tool = Tool::new("bellwether-model", specifications());
-    bellwether_engine::cli::main(Tool { examples: EXAMPLES, more: MORE, ..tool })
+    bellwether_tool::cli::main(Tool { examples: EXAMPLES, more: MORE, ..tool })
 }

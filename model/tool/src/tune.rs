@@ -10,14 +10,14 @@ mod form;
 
 pub use form::{Fit, Form};
 
-use crate::check::{self, CheckError, Counterexample, Event, Limits, Options};
-use crate::check::{Phase, Progress, Reason, Report, Verdict};
-use crate::machine::Machine;
-use crate::property::Property;
-use crate::property::{self, PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
-use crate::protocol::Wait;
-use crate::world::World;
-use crate::world::{Delay, Durations, Scenario, Timed, Timing, WorldError};
+use bellwether_engine::check::{self, CheckError, Counterexample, Event, Limits, Options};
+use bellwether_engine::check::{Phase, Progress, Reason, Report, Verdict};
+use bellwether_engine::machine::Machine;
+use bellwether_engine::property::Property;
+use bellwether_engine::property::{self, PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
+use bellwether_engine::protocol::Wait;
+use bellwether_engine::world::World;
+use bellwether_engine::world::{Delay, Durations, Scenario, Timed, Timing, WorldError};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::registry::{AnyMapping as _, Description, Mappings};
 use anyhow::Context;
-use bellwether_engine::cli::{
-    About, More, called, fail, parse, tell_when_stopped, with_durations, without_clock,
-};
 use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
+use bellwether_tool::cli::{
+    About, More, called, fail, parse, tell_when_stopped, with_durations, without_clock,
+};
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};

@@ -15,8 +15,8 @@ pub use world::{Bounds, Line, Until, bounds};
 
 use super::liveness::Lasso;
 use super::rows::{OUTSIDE, Row, Rows};
-use super::scc::{self, Groups, NEW};
 use super::{Reason, Watch};
+use bellwether_search::scc::{self, Groups, NEW};
 use std::collections::VecDeque;
 
 /// The bound on what an execution gains.

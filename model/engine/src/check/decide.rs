@@ -6,8 +6,9 @@ mod reduced;
 
 pub use error::CheckError;
 
-use super::exact::{Distributed, Exact, Goal, Plan, Saved, SearchOptions};
+use super::exact::{Exact, Goal, Saved, SearchOptions};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
+use super::{Distributed, Plan};
 use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
 use super::{peak_rss_bytes, reference, simulation};
 use crate::property::{Kind, Property, Temporal};

@@ -1,13 +1,13 @@
 //! The place of a search whose workers are in several processes: what it is told, and what it
 //! gives back.
 
-use super::{Exact, Goal, SearchError};
-use crate::check::{Disk, Event, Limits};
+use super::exact::{Exact, Goal, SearchError};
+use super::{Disk, Event, Limits};
 use crate::world::packed::Packed;
 use serde_json::Value;
 
 /// A search of whole states by workers that may be in several processes, built of
-/// [parts](super::parts).
+/// [parts](super::exact::parts).
 pub trait Distributed: Send + Sync {
     /// Returns the number of processes that search together.
     fn processes(&self) -> usize;

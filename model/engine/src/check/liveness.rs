@@ -15,13 +15,13 @@
 //! A transition that leaves the boundary of the search is enabled but cannot be followed. A
 //! violation found is real nevertheless; that there is none proves nothing then.
 
-use super::fair::{self, FairComponents};
-use super::lasso::{self, Monitor};
 use super::rows::Rows;
 use super::{Reason, Watch};
 use crate::property::Liveness;
+use bellwether_search::fair::{self, FairComponents};
+use bellwether_search::lasso::{self, Monitor};
 
-pub use super::lasso::Lasso;
+pub use bellwether_search::lasso::Lasso;
 
 /// Returns a fair execution that violates `formula`, if there is one; `None` proves the formula
 /// unless the graph is cut short or leaves its boundary.

@@ -6,26 +6,24 @@
 //! same states.
 
 pub mod bounds;
-pub mod exact;
 pub mod liveness;
-pub mod rows;
 
 mod decide;
-mod fair;
-mod lasso;
-mod limits;
-pub(crate) mod model;
-mod progress;
+mod distributed;
+pub mod model;
 mod reference;
 mod report;
-mod scc;
 mod simulation;
 
+pub use bellwether_search::exact::{self, Disk, DiskError};
+pub use bellwether_search::rows;
+pub use bellwether_search::{
+    Cancel, Counts, Event, Limits, Phase, Progress, Reason, Unfinished, Watch, peak_rss_bytes,
+    usable_bytes,
+};
 pub use decide::{CheckError, check, decide_distributed};
-pub use exact::{Disk, DiskError};
-pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
-pub use progress::{Event, Phase, Progress, Watch};
-pub use report::{Counterexample, Counts, Decision, Report, Unfinished, Verdict, holds_within};
+pub use distributed::{Distributed, Plan};
+pub use report::{Counterexample, Decision, Report, Verdict, holds_within};
 pub use simulation::Simulation;
 
 use serde::{Deserialize, Serialize};

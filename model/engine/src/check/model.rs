@@ -2,7 +2,6 @@
 //! shown to people, so this stands above [`crate::world`] and not in it.
 
 use crate::property::Property;
-use crate::report::svg;
 use crate::temporal::Temporal;
 use crate::trace::{self, Trace};
 use crate::world::Exceeded;
@@ -12,27 +11,40 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A formula and its name; no condition is one that holds everywhere.
-pub(crate) type Named = (&'static str, Temporal<Option<Condition>>);
+pub type Named = (&'static str, Temporal<Option<Condition>>);
 
-/// The name and the formula of a property.
-pub(crate) fn named(property: &Property) -> Named {
+/// Returns the name and the formula of a property.
+#[must_use]
+pub fn named(property: &Property) -> Named {
     (property.name, property.temporal.clone().map(Some))
 }
 
+/// A picture of the execution of a world: as SVG.
+pub type Draw = fn(&Trace) -> String;
+
 /// A world, and what stateright's searches and its Explorer look for in it.
 #[derive(Clone)]
-pub(crate) struct Model {
+pub struct Model {
     world: Arc<World>,
+    draw: Option<Draw>,
     asked: Vec<Named>,
     exceeded: Arc<Exceeded>,
     violated: Arc<[AtomicBool; SLOTS]>,
 }
 
 impl Model {
-    /// The model of `world`. Liveness is not among what stateright can look for.
-    pub(crate) fn new(world: &World, asked: Vec<Named>) -> Model {
+    /// Returns the model of `world`. Liveness is not among what stateright can look for.
+    #[must_use]
+    pub fn new(world: &World, asked: Vec<Named>) -> Model {
         let violated = Arc::new([const { AtomicBool::new(false) }; SLOTS]);
-        Model { world: Arc::new(world.clone()), asked, exceeded: Arc::default(), violated }
+        let world = Arc::new(world.clone());
+        Model { world, draw: None, asked, exceeded: Arc::default(), violated }
+    }
+
+    /// Returns the same model, whose executions stateright's Explorer shows as pictures.
+    #[must_use]
+    pub fn with_pictures(self, draw: Draw) -> Model {
+        Model { draw: Some(draw), ..self }
     }
 
     /// The bounds that a search has found to be exceeded.
@@ -72,7 +84,8 @@ impl stateright::Model for Model {
     }
 
     fn as_svg(&self, path: Path<State, Action>) -> Option<String> {
-        Some(svg::draw(&Trace::record(&self.world, &path.into_actions(), None)))
+        let draw = self.draw?;
+        Some(draw(&Trace::record(&self.world, &path.into_actions(), None)))
     }
 
     /// Safety and reachability. Liveness is not among them: stateright's `eventually` misses cycles

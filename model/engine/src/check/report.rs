@@ -1,6 +1,6 @@
 //! What a check found.
 
-use super::{Engine, Reason, Reduction, Simulation};
+use super::{Counts, Engine, Reason, Reduction, Simulation, Unfinished};
 use crate::property::Kind;
 use crate::property::Property;
 use crate::trace::{Shows, Step, Trace};
@@ -45,27 +45,6 @@ pub struct Report {
     pub simulation: Option<Simulation>,
     /// The properties with their verdicts, in the order in which they were asked.
     pub decisions: Vec<Decision>,
-}
-
-/// The size of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// The number of distinct reachable states; for random walks, about how many they met.
-    pub distinct: u64,
-    /// The number of initial states and enabled action instances.
-    pub generated: u64,
-    /// The number of breadth-first levels; for the other searches, the longest path taken.
-    pub depth: usize,
-}
-
-/// The progress of a search of the states when it ended early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Unfinished {
-    /// The number of breadth-first levels that were searched to their end. No violation is shorter,
-    /// besides those that were found.
-    pub levels: usize,
-    /// The number of states that were found and not expanded.
-    pub waiting: u64,
 }
 
 /// The verdict on a property: whether it holds.

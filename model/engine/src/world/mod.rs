@@ -206,9 +206,10 @@ impl World {
         World { scenario: Scenario { symmetry, ..self.scenario }, ..self.clone() }
     }
 
-    /// What happens in the [concrete](World::concrete) world where `actions` happen in this one,
-    /// each enabled when its turn comes.
-    pub(crate) fn in_concrete_terms(&self, actions: &[Action]) -> Vec<Action> {
+    /// Returns what happens in the [concrete](World::concrete) world where `actions` happen in this
+    /// one, each enabled when its turn comes.
+    #[must_use]
+    pub fn in_concrete_terms(&self, actions: &[Action]) -> Vec<Action> {
         if !self.canonicalizes() {
             return actions.to_vec();
         }

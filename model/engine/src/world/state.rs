@@ -80,9 +80,9 @@ impl State {
         *self.timers.at(id.index())
     }
 
-    /// The timers that `id` has armed, in their order.
+    /// Returns the timers that `id` has armed, in their order.
     #[inline]
-    pub(crate) fn armed(&self, id: Id) -> impl Iterator<Item = Timer> + use<> {
+    pub fn armed(&self, id: Id) -> impl Iterator<Item = Timer> + use<> {
         self.shape.timers_in(self.timers(id))
     }
 
@@ -153,8 +153,9 @@ impl State {
         (elects && self.up(id)).then(|| self.process(id).belief())
     }
 
-    /// The same state, but that `id` is down.
-    pub(crate) fn without(&self, id: Id, machine: &dyn Machine) -> Self {
+    /// Returns the same state, but that `id` is down.
+    #[must_use]
+    pub fn without(&self, id: Id, machine: &dyn Machine) -> Self {
         let mut state = self.clone();
         state.set_up(id, false);
         state.processes[id.index()] = machine.crashed();

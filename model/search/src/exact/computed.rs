@@ -10,9 +10,10 @@ use super::disk::DiskError;
 use super::pager::{Paged, Pager};
 use super::parallel;
 use super::search::{Search, Shard};
-use crate::check::rows::{OUTSIDE, Row, Rows};
-use crate::check::{Reason, Watch};
+use crate::limits::Reason;
+use crate::rows::{OUTSIDE, Row, Rows};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space};
+use crate::watch::Watch;
 use std::ops::Range;
 use std::sync::Arc;
 

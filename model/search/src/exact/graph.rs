@@ -2,7 +2,7 @@
 
 use super::ListSearch;
 use super::search::SHARDS;
-use crate::check::rows::{OUTSIDE, Row, Rows};
+use crate::rows::{OUTSIDE, Row, Rows};
 use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
 use std::ops::Range;
 

@@ -29,7 +29,6 @@ fn padded(words: usize) -> usize {
 mod computed;
 mod difference;
 mod disk;
-mod distributed;
 mod form;
 mod found;
 mod graph;
@@ -46,14 +45,15 @@ mod tables;
 
 pub use computed::{Computed, Saved};
 pub use disk::{Disk, DiskError};
-pub use distributed::{Distributed, Plan};
 pub use graph::Graph;
 pub use paths::Goal;
 
-use super::Watch;
-use super::rows::OUTSIDE;
-use super::{Counts, Event, Limits, Phase, Progress, Reason, Unfinished};
+use crate::counts::{Counts, Unfinished};
+use crate::limits::{Limits, Reason};
+use crate::progress::{Event, Phase, Progress};
+use crate::rows::OUTSIDE;
 use crate::space::{ActionId, Answers, Space};
+use crate::watch::Watch;
 use computed::TableSearch;
 use graph::ShardRows;
 use list::List;
@@ -149,7 +149,7 @@ impl Exact {
         summary.map(|summary| Exact { summary, limits, threads: pool, listed, tabled })
     }
 
-    /// Returns a [distributed](Distributed) search that has come to its end, of which no
+    /// Returns a distributed search that has come to its end, of which no
     /// transitions are kept. The threads look for counterexamples.
     pub fn ended(summary: SearchSummary, limits: Limits, threads: rayon::ThreadPool) -> Self {
         Exact { summary, limits, threads, listed: None, tabled: None }
@@ -296,7 +296,7 @@ pub enum SearchError {
     /// The files on the disk are not of this search, or the disk refuses.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// The processes of a [distributed](Distributed) search do not search together.
+    /// The processes of a distributed search do not search together.
     #[error(transparent)]
     Apart(Box<dyn std::error::Error + Send + Sync>),
 }

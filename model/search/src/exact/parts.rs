@@ -4,7 +4,7 @@
 //! Each worker has [tables](Tables) of the states that it owns. The workers of one process share a
 //! space that [learns](Learner), and a [folder](Saves) in which the search is saved. When the last
 //! worker has ended, what is left of the search is a [`SearchSummary`](super::SearchSummary). The
-//! package `bellwether-dataflow` has such a search, as [`Distributed`](super::Distributed).
+//! package `bellwether-dataflow` has such a search.
 
 pub use super::difference::difference;
 pub use super::disk::Saves;
@@ -17,21 +17,20 @@ use super::pager::{Files, Paged};
 use super::recode::OutgrownTables;
 use super::search::{SHARDS, Search, Shard};
 use crate::space::{Last, Space};
-use crate::world::packed::Packed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// A space that all workers of a process share. If the search is saved, it remembers what it has
 /// learned, so that another process comes to know the same.
-pub struct Learner {
-    space: Box<Packed>,
+pub struct Learner<S> {
+    space: Box<S>,
     lessons: Lessons,
 }
 
-impl Learner {
+impl<S: Space> Learner<S> {
     /// Returns a learner that has learned nothing yet, and remembers what it learns if that
     /// `is_saved`.
-    pub fn begin(mut space: Box<Packed>, is_saved: bool) -> Self {
+    pub fn begin(mut space: Box<S>, is_saved: bool) -> Self {
         let mut logged = match is_saved {
             true => Logged::new(&mut *space),
             false => Logged::without_log(&mut *space),
@@ -48,7 +47,7 @@ impl Learner {
     /// # Errors
     /// If a file cannot be read, or is not as it was written.
     pub fn resume<R: DeserializeOwned>(
-        mut space: Box<Packed>,
+        mut space: Box<S>,
         saves: &Saves,
         number: u64,
     ) -> Result<(Self, SavedShare<R>), DiskError> {
@@ -109,7 +108,7 @@ impl Learner {
     }
 
     /// Returns the space: the search has ended.
-    pub fn into_space(self) -> Box<Packed> {
+    pub fn into_space(self) -> Box<S> {
         self.space
     }
 }

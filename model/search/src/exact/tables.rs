@@ -7,7 +7,7 @@ use super::pager::{Paged, Pager};
 use super::parallel;
 use super::recode::OutgrownTables;
 use super::search::{Pause, Search, SearchContext, Shard};
-use crate::check::Reason;
+use crate::limits::Reason;
 use crate::space::Space;
 use serde_json::Value;
 use std::sync::Arc;

@@ -5,11 +5,11 @@ use super::{
     HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, searchable_world,
     shown, text,
 };
-use crate::check::Reason;
-use crate::check::bounds::{Bound, Bounds, Line, Until, bounds};
-use crate::words::instead_of;
 use anstyle::AnsiColor;
 use anyhow::anyhow;
+use bellwether_engine::check::Reason;
+use bellwether_engine::check::bounds::{Bound, Bounds, Line, Until, bounds};
+use bellwether_engine::words::instead_of;
 use clap::{Args, Command};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;

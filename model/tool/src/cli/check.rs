@@ -2,12 +2,12 @@
 
 use super::table::{Cell, Table};
 use super::{ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text, walks};
-use crate::check::{
+use anstyle::{AnsiColor, Style};
+use bellwether_engine::check::{
     self, CheckError, Decision, Engine, Options, Reason, Reduction, Report, Unfinished, Verdict,
 };
-use crate::property::Kind;
-use crate::trace::Trace;
-use anstyle::{AnsiColor, Style};
+use bellwether_engine::property::Kind;
+use bellwether_engine::trace::Trace;
 use clap::{Args, Command, ValueEnum};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! What is wrong with a command line, where, and what to do about it, in one line. Messages of clap
 //! give no next command, and explain no flag with one dash, behind `--` or before the command.
 
-use crate::words::{instead_of, perhaps};
+use bellwether_engine::words::{instead_of, perhaps};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 

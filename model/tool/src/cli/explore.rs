@@ -6,9 +6,10 @@ mod server;
 mod verdicts;
 
 use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world, shown};
-use crate::check::model::{Model, named};
-use crate::check::{Engine, Options};
+use crate::report::svg;
 use anyhow::{Context, anyhow};
+use bellwether_engine::check::model::{Model, named};
+use bellwether_engine::check::{Engine, Options};
 use clap::Args;
 use inside::Inside;
 use server::Explorer;
@@ -62,7 +63,8 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
     let address = listener.local_addr()?;
-    let inside = Inside::start(Model::new(&world, properties.iter().map(named).collect()))?;
+    let model = Model::new(&world, properties.iter().map(named).collect());
+    let inside = Inside::start(model.with_pictures(svg::draw))?;
     let server = Server::from_listener(listener, None).map_err(|error| anyhow!("{error}"))?;
     let (threads, limits) = (args.limits.threads(), args.limits.limits());
     let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };

@@ -3,9 +3,9 @@
 
 use super::world_args::without_clock;
 use super::{Tool, complaint, text};
-use crate::machine::AnyProtocol;
-use crate::property::Property;
-use crate::protocol::{Rule, Values};
+use bellwether_engine::machine::AnyProtocol;
+use bellwether_engine::property::Property;
+use bellwether_engine::protocol::{Rule, Values};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The flags that say how hard to search; the same for every command that searches.
 
 use super::stopped;
-use crate::check::{Limits, usable_bytes};
+use bellwether_engine::check::{Limits, usable_bytes};
 use clap::Args;
 use std::time::Duration;
 

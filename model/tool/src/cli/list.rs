@@ -2,11 +2,11 @@
 
 use super::table::Table;
 use super::{HOLDS, Tool, help, text};
-use crate::machine::{AnyProtocol, VariantRow};
-use crate::property::Property;
-use crate::protocol::Rule;
 use crate::report::ascii;
-use crate::trace::plain;
+use bellwether_engine::machine::{AnyProtocol, VariantRow};
+use bellwether_engine::property::Property;
+use bellwether_engine::protocol::Rule;
+use bellwether_engine::trace::plain;
 use clap::Args;
 use serde_json::{Value, json};
 use std::io::Write;

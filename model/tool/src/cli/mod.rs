@@ -35,9 +35,9 @@ pub use world_args::{
     searchable_world, without_clock, world,
 };
 
-use crate::check::{Cancel, Verdict};
-use crate::machine::Registry;
 use crate::report::ascii;
+use bellwether_engine::check::{Cancel, Verdict};
+use bellwether_engine::machine::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -208,7 +208,7 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 ///
 /// ```no_run
 /// # use bellwether_protocols::bully::Bully as Mine;
-/// use bellwether_engine::cli::{self, Tool};
+/// use bellwether_tool::cli::{self, Tool};
 /// use bellwether_engine::machine::{Entry, Registry};
 ///
 /// static REGISTRY: Registry = Registry(&[&Entry::<Mine>::NEW]);

@@ -4,7 +4,7 @@
 //! What takes no time is not worth a word: nothing is told before the first line. Violations that
 //! were found by then are told with it, and later ones as they are found.
 
-use crate::check::{Event, Phase, Progress, peak_rss_bytes};
+use bellwether_engine::check::{Event, Phase, Progress, peak_rss_bytes};
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};

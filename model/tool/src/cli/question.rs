@@ -6,9 +6,11 @@ use super::{
     LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world, seconds,
     shown, status, text, world,
 };
-use crate::check::{CheckError, Disk, Engine, Event, Options, Reason, Reduction, Report};
-use crate::property::{self, Property};
-use crate::world::World;
+use bellwether_engine::check::{
+    CheckError, Disk, Engine, Event, Options, Reason, Reduction, Report,
+};
+use bellwether_engine::property::{self, Property};
+use bellwether_engine::world::World;
 use clap::Args;
 use std::collections::HashSet;
 use std::io::Write;

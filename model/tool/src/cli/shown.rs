@@ -1,14 +1,14 @@
 //! Counterexamples as text, drawn and saved: the same for every command that finds some.
 
 use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
-use crate::check::{Counterexample, Report};
 use crate::explore::{PropertyResult, Walk};
-use crate::property::PropertyError;
-use crate::property::{self, Property};
 use crate::report::{diagram, story};
-use crate::trace::Trace;
-use crate::world::World;
 use anyhow::Context;
+use bellwether_engine::check::{Counterexample, Report};
+use bellwether_engine::property::PropertyError;
+use bellwether_engine::property::{self, Property};
+use bellwether_engine::trace::Trace;
+use bellwether_engine::world::World;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! own.
 
 use super::help::DURATIONS;
-use crate::machine::Registry;
-use crate::protocol::Duration;
-use crate::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
+use bellwether_engine::machine::Registry;
+use bellwether_engine::protocol::Duration;
+use bellwether_engine::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
 
 /// How long everything takes, in ticks.

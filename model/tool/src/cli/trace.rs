@@ -3,8 +3,8 @@
 use super::{HOLDS, Tool, UsageError, explore, shown, text};
 use crate::report::ascii;
 use crate::report::{diagram, story, svg};
-use crate::trace::{Trace, TraceError};
 use anyhow::{Context, anyhow};
+use bellwether_engine::trace::{Trace, TraceError};
 use clap::{Args, ValueEnum};
 use std::fmt::Display;
 use std::fs::{self, File};

@@ -6,14 +6,14 @@ use super::{
     DelayArg, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown,
     status, text,
 };
-use crate::check::{Counterexample, Event, Options, Verdict, holds_within};
-use crate::machine::Machine;
-use crate::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
-use crate::trace::{Step, Trace};
 use crate::tune::{self, Fit, Question, Row, TooShort, TunedDuration};
-use crate::words::instead_of;
-use crate::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use anyhow::anyhow;
+use bellwether_engine::check::{Counterexample, Event, Options, Verdict, holds_within};
+use bellwether_engine::machine::Machine;
+use bellwether_engine::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
+use bellwether_engine::trace::{Step, Trace};
+use bellwether_engine::words::instead_of;
+use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
 use clap::{Args, Command};
 use serde_json::json;
 use std::io::Write;

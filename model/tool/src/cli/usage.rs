@@ -1,9 +1,9 @@
 //! What is wrong with what was asked for.
 
-use crate::machine::UnknownProtocol;
-use crate::property::PropertyError;
-use crate::protocol::RuleError;
-use crate::world::WorldError;
+use bellwether_engine::machine::UnknownProtocol;
+use bellwether_engine::property::PropertyError;
+use bellwether_engine::protocol::RuleError;
+use bellwether_engine::world::WorldError;
 
 /// The error that what was asked for cannot be.
 #[derive(Debug, thiserror::Error)]

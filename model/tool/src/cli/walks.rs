@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Table};
 use super::text;
-use crate::check::{Report, Simulation};
+use bellwether_engine::check::{Report, Simulation};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::{self, Write};
 

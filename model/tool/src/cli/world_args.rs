@@ -3,10 +3,10 @@
 use super::help::DURATIONS;
 use super::usage::UsageError;
 use super::{DelayArg, TickRange, TimedArgs};
-use crate::machine::{AnyProtocol, Machine, Registry};
-use crate::property::{AGREED_WITHIN, Kind};
-use crate::protocol::MAX_NODES;
-use crate::world::{
+use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
+use bellwether_engine::property::{AGREED_WITHIN, Kind};
+use bellwether_engine::protocol::MAX_NODES;
+use bellwether_engine::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
     Timing, World, WorldError,
 };

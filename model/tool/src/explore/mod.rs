@@ -7,13 +7,13 @@ mod moment;
 pub use moment::moments;
 pub use moment::{Answer, Message, Moment, Next, Process, Timer};
 
-use crate::check::{self, Decision, Report, Verdict};
-use crate::property::Property;
-use crate::property::{Kind, Liveness, Temporal};
 use crate::report::{story, svg};
-use crate::trace::{Shows, Trace};
-use crate::world::Faults;
-use crate::world::{Action, Condition, World};
+use bellwether_engine::check::{self, Decision, Report, Verdict};
+use bellwether_engine::property::Property;
+use bellwether_engine::property::{Kind, Liveness, Temporal};
+use bellwether_engine::trace::{Shows, Trace};
+use bellwether_engine::world::Faults;
+use bellwether_engine::world::{Action, Condition, World};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! One state of a world, as data: everything that a person may want to see of it.
 
-use crate::protocol::Id;
-use crate::trace::Lifeline;
-use crate::world::{Action, Condition, Faults, State, World};
+use bellwether_engine::protocol::Id;
+use bellwether_engine::trace::Lifeline;
+use bellwether_engine::world::{Action, Condition, Faults, State, World};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -136,7 +136,7 @@ fn moment(world: &World, state: &State, elapsed: Option<usize>, asked: &[Conditi
 
 fn process(state: &State, id: Id) -> Process {
     let Lifeline { up, paused, role, leader, .. } = Lifeline::of(state, id);
-    let timer = |timer: crate::machine::Timer| Timer {
+    let timer = |timer: bellwether_engine::machine::Timer| Timer {
         name: timer.plain().to_owned(),
         ticks: state.clock(id, timer),
     };

@@ -2,8 +2,8 @@
 //! the beginning.
 
 use super::words;
-use crate::protocol::{Id, MAX_SEARCHED};
-use crate::trace::{Event, Flight, Sent, Step, Trace};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED};
+use bellwether_engine::trace::{Event, Flight, Sent, Step, Trace};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 

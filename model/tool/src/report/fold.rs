@@ -2,7 +2,7 @@
 //! that follow each other are shown as one stretch of time.
 
 use super::words;
-use crate::trace::{Event, Flight, Step};
+use bellwether_engine::trace::{Event, Flight, Step};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -113,7 +113,7 @@ fn repetition(shapes: &[u64]) -> Option<(usize, usize)> {
 /// What a step does, without the numbers of step and messages.
 fn shape(step: &Step) -> u64 {
     fn flight(flight: &Flight, hasher: &mut FxHasher) {
-        (flight.from, flight.to, crate::trace::label_of(&flight.message)).hash(hasher);
+        (flight.from, flight.to, bellwether_engine::trace::label_of(&flight.message)).hash(hasher);
     }
     let mut hasher = FxHasher::default();
     step.node.hash(&mut hasher);

@@ -3,9 +3,9 @@
 
 use super::fold::{self, Part};
 use super::words;
-use crate::property::Kind;
-use crate::protocol::Id;
-use crate::trace::{Event, Fate, Flight, Lifeline, Sent, Shows, Step, Trace, label_of};
+use bellwether_engine::property::Kind;
+use bellwether_engine::protocol::Id;
+use bellwether_engine::trace::{Event, Fate, Flight, Lifeline, Sent, Shows, Step, Trace, label_of};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 

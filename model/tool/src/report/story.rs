@@ -3,9 +3,9 @@
 use super::fold::Part;
 use super::layout::{Arrow, Change, End, Ending, Layout, Row};
 use super::words;
-use crate::property::Kind;
-use crate::protocol::Id;
-use crate::trace::{Event, Lifeline, Trace, plain_value};
+use bellwether_engine::property::Kind;
+use bellwether_engine::protocol::Id;
+use bellwether_engine::trace::{Event, Lifeline, Trace, plain_value};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -11,8 +11,8 @@ mod rows;
 
 use super::layout::{Ending, Layout};
 use super::{cast, words};
-use crate::property::Kind;
-use crate::trace::{Lifeline, Trace};
+use bellwether_engine::property::Kind;
+use bellwether_engine::trace::{Lifeline, Trace};
 use geometry::Geometry;
 use pen::{Align, Ink, Pen, Text};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The words in which story, diagram and picture speak of processes.
 
-use crate::protocol::Belief;
-use crate::trace::{self, Lifeline};
+use bellwether_engine::protocol::Belief;
+use bellwether_engine::trace::{self, Lifeline};
 use std::borrow::Cow;
 use std::fmt::Display;
 

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 /// What a space was told to do, so that another one comes to know the same: from then on, states
 /// look the same to both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::check::exact) enum Lesson {
+pub(in crate::exact) enum Lesson {
     Learn(Vec<u64>),
     LayOut(u32),
 }
@@ -24,32 +24,32 @@ impl Lesson {
 }
 
 /// What a space was told, one after the other, if that is written down.
-pub(in crate::check::exact) type Lessons = Option<Vec<Lesson>>;
+pub(in crate::exact) type Lessons = Option<Vec<Lesson>>;
 
 /// A space that writes down what it is told.
-pub(in crate::check::exact) struct Logged<'a> {
+pub(in crate::exact) struct Logged<'a> {
     space: &'a mut dyn Space,
     pub(super) lessons: Lessons,
 }
 
 impl<'a> Logged<'a> {
     /// It has been told nothing yet.
-    pub(in crate::check::exact) fn new(space: &'a mut dyn Space) -> Self {
+    pub(in crate::exact) fn new(space: &'a mut dyn Space) -> Self {
         Logged { space, lessons: Some(Vec::new()) }
     }
 
     /// It writes nothing down.
-    pub(in crate::check::exact) fn without_log(space: &'a mut dyn Space) -> Self {
+    pub(in crate::exact) fn without_log(space: &'a mut dyn Space) -> Self {
         Logged { space, lessons: None }
     }
 
     /// It was told this before, and writes down what follows.
-    pub(in crate::check::exact) fn after(lessons: Lessons, space: &'a mut dyn Space) -> Self {
+    pub(in crate::exact) fn after(lessons: Lessons, space: &'a mut dyn Space) -> Self {
         Logged { space, lessons }
     }
 
     /// What it was told.
-    pub(in crate::check::exact) fn into_lessons(self) -> Lessons {
+    pub(in crate::exact) fn into_lessons(self) -> Lessons {
         self.lessons
     }
 

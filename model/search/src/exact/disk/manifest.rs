@@ -2,7 +2,7 @@
 
 use super::lessons::{Lesson, Logged};
 use super::{DiskError, Folder, Stored};
-use crate::check::exact::difference::difference;
+use crate::exact::difference::difference;
 use crate::space::Space;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CHECKSUM: &str = "crc";
 
 /// How far a search is, as far as files say it.
-pub(in crate::check::exact) trait Names {
+pub(in crate::exact) trait Names {
     /// The names of the files.
     fn names(&self) -> Vec<&str>;
 }

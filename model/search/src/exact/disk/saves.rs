@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 /// The folder of a process, and what is saved in it.
 #[derive(Debug)]
 pub struct Saves {
-    pub(in crate::check::exact) folder: Folder,
+    pub(in crate::exact) folder: Folder,
     /// Of what the search is.
     of: Value,
     /// The files of the last save.
@@ -76,7 +76,7 @@ impl Saves {
 
     /// The save with this number, from which all processes go on; later ones are removed, so that
     /// they are not taken for those that follow now.
-    pub(in crate::check::exact) fn resume<P: DeserializeOwned + Names>(
+    pub(in crate::exact) fn resume<P: DeserializeOwned + Names>(
         &self,
         number: u64,
         space: &mut Logged<'_>,
@@ -97,7 +97,7 @@ impl Saves {
     }
 
     /// Saves the search; the save before it stays, and those before that do not.
-    pub(in crate::check::exact) fn save(
+    pub(in crate::exact) fn save(
         &self,
         number: u64,
         space: &Logged<'_>,

@@ -7,17 +7,17 @@ use std::io::{self, BufWriter, Read, Write};
 
 /// States that are written down one after the other.
 #[derive(Debug, Default)]
-pub(in crate::check::exact) struct Spill {
+pub(in crate::exact) struct Spill {
     open: Option<(String, Checked<BufWriter<File>>)>,
     done: Spilled,
 }
 
 /// States in files.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(in crate::check::exact) struct Spilled {
+pub(in crate::exact) struct Spilled {
     /// How many, repeats included.
     states: u64,
-    pub(in crate::check::exact) files: Vec<Stored>,
+    pub(in crate::exact) files: Vec<Stored>,
 }
 
 impl From<Spilled> for Spill {
@@ -28,12 +28,12 @@ impl From<Spilled> for Spill {
 
 impl Spill {
     /// How many there are, repeats included.
-    pub(in crate::check::exact) fn states(&self) -> u64 {
+    pub(in crate::exact) fn states(&self) -> u64 {
         self.done.states
     }
 
     /// Adds so many states, of which these are the words.
-    pub(in crate::check::exact) fn write<'a>(
+    pub(in crate::exact) fn write<'a>(
         &mut self,
         folder: &Folder,
         states: usize,
@@ -52,10 +52,7 @@ impl Spill {
     }
 
     /// Writes everything to its end.
-    pub(in crate::check::exact) fn finish(
-        &mut self,
-        folder: &Folder,
-    ) -> Result<Spilled, DiskError> {
+    pub(in crate::exact) fn finish(&mut self, folder: &Folder) -> Result<Spilled, DiskError> {
         if let Some((name, file)) = self.open.take() {
             self.done.files.push(folder.finish(&name, file)?);
         }
@@ -63,7 +60,7 @@ impl Spill {
     }
 
     /// Reads everything, some states of so many words at a time.
-    pub(in crate::check::exact) fn read<const W: usize>(
+    pub(in crate::exact) fn read<const W: usize>(
         mut self,
         folder: &Folder,
         mut each: impl FnMut(&[[u64; W]]),

@@ -9,24 +9,24 @@ const TOGETHER: usize = 4;
 
 /// A table without its cells.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(in crate::check::exact) struct Summary {
-    pub(in crate::check::exact) size: Size,
-    pub(in crate::check::exact) held: usize,
-    pub(in crate::check::exact) turn: usize,
-    pub(in crate::check::exact) left: u64,
-    pub(in crate::check::exact) fresh: u64,
+pub(in crate::exact) struct Summary {
+    pub(in crate::exact) size: Size,
+    pub(in crate::exact) held: usize,
+    pub(in crate::exact) turn: usize,
+    pub(in crate::exact) left: u64,
+    pub(in crate::exact) fresh: u64,
 }
 
 impl Summary {
     /// One more state at this stage.
-    pub(in crate::check::exact) fn count(&mut self, stage: u32) {
+    pub(in crate::exact) fn count(&mut self, stage: u32) {
         self.held += 1;
         self.left += u64::from(stage == TURNS[self.turn]);
         self.fresh += u64::from(stage == TURNS[1 - self.turn]);
     }
 
     /// See [`Table::begin_level`].
-    pub(in crate::check::exact) fn begin_level(&mut self) -> u64 {
+    pub(in crate::exact) fn begin_level(&mut self) -> u64 {
         self.turn = 1 - self.turn;
         self.left = std::mem::take(&mut self.fresh);
         self.left
@@ -35,13 +35,13 @@ impl Summary {
 
 impl<const W: usize> Table<W> {
     /// What there is to say of it but its cells.
-    pub(in crate::check::exact) fn summary(&self) -> Summary {
+    pub(in crate::exact) fn summary(&self) -> Summary {
         let Table { size, held, turn, left, fresh, .. } = *self;
         Summary { size, held, turn, left, fresh }
     }
 
     /// Writes the cells.
-    pub(in crate::check::exact) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(in crate::exact) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut bytes = [0; TOGETHER * size_of::<u32>()];
         let buckets = (0..self.size.all_buckets()).map(|at| self.cells.bucket(at));
         for some in buckets.flat_map(|bucket| bucket.chunks(TOGETHER)) {
@@ -54,7 +54,7 @@ impl<const W: usize> Table<W> {
     }
 
     /// The table of which these are the cells.
-    pub(in crate::check::exact) fn read(
+    pub(in crate::exact) fn read(
         form: Form<W>,
         shard: usize,
         summary: Summary,

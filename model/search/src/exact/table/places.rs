@@ -4,7 +4,7 @@ use super::{AWAY, AWAY_SHIFT, Table, find};
 
 impl<const W: usize> Table<W> {
     /// The state at a place as it looks to the space, if there is one.
-    pub(in crate::check::exact) fn state(&self, place: usize) -> Option<[u64; W]> {
+    pub(in crate::exact) fn state(&self, place: usize) -> Option<[u64; W]> {
         let (at, place) = (place / self.size.places(), place % self.size.places());
         let here = place * self.size.cells..(place + 1) * self.size.cells;
         let cells = &self.cells.bucket(at)[here];
@@ -12,12 +12,12 @@ impl<const W: usize> Table<W> {
     }
 
     /// Asks the processor to bring near where this mixed state is, which it does meanwhile.
-    pub(in crate::check::exact) fn fetch(&self, mixed: &[u64; W]) {
+    pub(in crate::exact) fn fetch(&self, mixed: &[u64; W]) {
         self.cells.fetch(self.probe(mixed).bucket);
     }
 
     /// The place of a mixed state, if it is there.
-    pub(in crate::check::exact) fn find(&self, mixed: &[u64; W]) -> Option<usize> {
+    pub(in crate::exact) fn find(&self, mixed: &[u64; W]) -> Option<usize> {
         let probe = self.probe(mixed);
         let (cells, places) = (self.size.cells, self.size.places());
         for (away, there) in AWAY.iter().enumerate() {

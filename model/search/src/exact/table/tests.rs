@@ -1,8 +1,8 @@
 //! A table is a set, whatever the states and the order in which they come.
 
 use super::*;
-use crate::check::exact::pager::Paged;
-use crate::check::exact::search::{SHARDS, Shard};
+use crate::exact::pager::Paged;
+use crate::exact::search::{SHARDS, Shard};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

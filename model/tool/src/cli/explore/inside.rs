@@ -3,8 +3,8 @@
 //! It stops the whole program with a panic when its address is in use or when a client hangs up in
 //! the middle of an answer. So it has but one client, which always reads the whole answer.
 
-use crate::check::model::Model;
 use anyhow::{Context, anyhow};
+use bellwether_engine::check::model::Model;
 use stateright::Model as _;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

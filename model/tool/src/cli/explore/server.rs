@@ -3,8 +3,8 @@
 use super::inside::Inside;
 use super::verdicts::Verdicts;
 use crate::explore::{PAGE, Walk};
-use crate::property::Property;
-use crate::world::{Action, World};
+use bellwether_engine::property::Property;
+use bellwether_engine::world::{Action, World};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,12 +1,12 @@
 //! The verdicts of the exact engine, which searches beside the page.
 
 use super::link;
-use crate::check::{self, Decision, Event, Options, Phase, Progress, Report};
 use crate::explore::PropertyResult;
-use crate::property::Kind;
-use crate::property::Property;
-use crate::trace::Shows;
-use crate::world::{Action, World};
+use bellwether_engine::check::{self, Decision, Event, Options, Phase, Progress, Report};
+use bellwether_engine::property::Kind;
+use bellwether_engine::property::Property;
+use bellwether_engine::trace::Shows;
+use bellwether_engine::world::{Action, World};
 use indicatif::HumanCount;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 use super::canvas::Paint;
 use crate::report::layout::{Arrow, Change, End, Layout, Row};
 use crate::report::words;
-use crate::trace::{Event, plain_value};
+use bellwether_engine::trace::{Event, plain_value};
 
 /// A piece of text at the right of a lifeline.
 pub(super) struct Note {

@@ -3,9 +3,9 @@
 use super::geometry::{self, Geometry, LINE};
 use super::pen::{Align, Ink, Pen, Point, Text};
 use super::rows;
-use crate::protocol::Id;
 use crate::report::layout::{Arrow, End, Layout, Origin, Row};
-use crate::trace::Event;
+use bellwether_engine::protocol::Id;
+use bellwether_engine::trace::Event;
 
 /// How far from a lifeline an arrow begins and ends.
 const RIM: i32 = 4;

@@ -2,11 +2,11 @@
 
 use super::geometry::{self, Geometry, LINE};
 use super::pen::{Align, Ink, Pen, Text};
-use crate::protocol::Id;
 use crate::report::fold::Part;
 use crate::report::layout::{Change, End, Layout, Row};
 use crate::report::words::{self, Tone};
-use crate::trace::{Event, plain_value};
+use bellwether_engine::protocol::Id;
+use bellwether_engine::trace::{Event, plain_value};
 use std::collections::BTreeMap;
 
 /// From a lifeline to what stands beside it.
