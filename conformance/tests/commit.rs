@@ -1,8 +1,8 @@
 //! The production cores of two- and three-phase commit against their models: every transition of
 //! bounded worlds.
 
-use bellwether::protocol::commit::{Three, Two};
 use bellwether_conformance::mapping::commit::{CommitMapping, Pair};
+use bellwether_core::protocol::commit::{Three, Two};
 use bellwether_model::check::Limits;
 use bellwether_model::world::{Faults, Scenario, Start};
 

@@ -2,14 +2,46 @@
 //!
 //! Read from the sources: a path that begins with `crate::` names a module of the crate, and so
 //! does one that begins with as many `super::` as lead to the root. What stands in comments and in
-//! tests does not count.
+//! tests does not count. The modules of another package that a crate shows as its own are below all
+//! of its modules.
+//!
+//! And the core of the program is pure: it names nothing that acts.
 
 use super::style::files;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates whose modules form no circle.
-const CRATES: [&str; 5] =
-    ["conformance/bridge/src", "impl/sim/src", "impl/src", "model/search/src", "model/tool/src"];
+const CRATES: [&str; 6] = [
+    "conformance/bridge/src",
+    "impl/core/src",
+    "impl/sim/src",
+    "impl/src",
+    "model/search/src",
+    "model/tool/src",
+];
+
+/// The crate that does no I/O, reads no clock, and starts no thread.
+const PURE: &str = "impl/core/src";
+
+/// How the library shows the modules of that crate.
+const SHOWN: &str = "pub use bellwether_core::{";
+
+/// What of the standard library reads or changes something outside of the program. `features.rs`
+/// says on which other packages that crate depends.
+const IMPURE: [&str; 12] = [
+    "std::env",
+    "std::fs",
+    "std::io",
+    "std::net",
+    "std::os",
+    "std::process",
+    "std::thread",
+    "std::{",
+    "Instant",
+    "SystemTime",
+    "print!",
+    "println!",
+];
 
 /// For each module that names others, those.
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -19,11 +51,7 @@ fn no_modules_form_a_circle() {
     let files = files("rs");
     let mut wrong = Vec::new();
     for folder in CRATES {
-        let inside = files.iter().filter_map(|(path, text)| {
-            let path = path.strip_prefix(folder)?.strip_prefix('/')?;
-            Some((path, text.as_str()))
-        });
-        let graph = graph(&inside.collect::<Vec<_>>());
+        let graph = graph(&inside(folder, &files));
         assert!(!graph.is_empty(), "{folder}: the test looks in the wrong place");
         for (module, names) in circles(graph) {
             let names: Vec<_> = names.into_iter().collect();
@@ -31,6 +59,30 @@ fn no_modules_form_a_circle() {
         }
     }
     assert!(wrong.is_empty(), "these form a circle:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_core_is_pure() {
+    let files = files("rs");
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for (path, text) in inside(PURE, &files) {
+        if is_tests(path) {
+            continue;
+        }
+        seen += 1;
+        wrong.extend(impure(text).into_iter().map(|line| format!("{PURE}/{path}: {line}")));
+    }
+    assert!(seen > 50, "only {seen} files: the test looks in the wrong place");
+    assert!(wrong.is_empty(), "these act:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_acts_is_found() {
+    let text = "//! It reads no std::fs.\nuse std::time::{Duration, Instant};\n    eprintln!();\n\
+                use std::{net, fmt};\nuse std::sync::Arc;\nstruct Instantly;\n\
+                mod tests {\n    use std::fs;\n}\n";
+    let found = ["use std::time::{Duration, Instant};", "eprintln!();", "use std::{net, fmt};"];
+    assert_eq!(impure(text), found);
 }
 
 #[test]
@@ -61,7 +113,8 @@ fn a_circle_is_found() {
 #[test]
 fn what_is_in_no_circle_is_not_told() {
     let sources = [
-        ("low.rs", ""),
+        ("lib.rs", "pub use bellwether_core::{lowest, other};\npub mod low;\n"),
+        ("low.rs", "use crate::lowest;\n"),
         ("middle.rs", "use crate::low::Low;\n"),
         ("high.rs", "use crate::low;\nuse crate::middle;\n"),
     ];
@@ -74,16 +127,51 @@ fn what_would_hide_a_module_is_refused() {
     graph(&[("low.rs", ""), ("high.rs", "use crate::Low;\n")]);
 }
 
+/// Returns the files below a folder: their paths from there, and their texts.
+fn inside<'a>(folder: &str, files: &'a [(String, String)]) -> Vec<(&'a str, &'a str)> {
+    let inside = files.iter().filter_map(|(path, text)| {
+        let path = path.strip_prefix(folder)?.strip_prefix('/')?;
+        Some((path, text.as_str()))
+    });
+    inside.collect()
+}
+
+/// Returns the lines of a file that name something that acts.
+fn impure(text: &str) -> Vec<&str> {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let acts = |line: &&str| {
+        IMPURE.iter().any(|name| {
+            line.match_indices(name).any(|(at, _)| {
+                // A longer word is another one.
+                !name.ends_with(part) || !line[at + name.len()..].starts_with(part)
+            })
+        })
+    };
+    code(text).map(str::trim).filter(acts).collect()
+}
+
+fn is_tests(path: &str) -> bool {
+    path.ends_with("tests.rs") || path.contains("/tests/")
+}
+
+/// Returns the modules of another package that a crate shows as its own.
+fn shown<'a>(files: &[(&str, &'a str)]) -> BTreeSet<&'a str> {
+    let libraries = files.iter().filter(|(path, _)| *path == "lib.rs");
+    let lines = libraries.flat_map(|(_, text)| text.lines());
+    let lists = lines.filter_map(|line| line.strip_prefix(SHOWN)?.strip_suffix("};"));
+    lists.flat_map(|list| list.split(", ")).collect()
+}
+
 fn names<const N: usize>(of: [&str; N]) -> BTreeSet<String> {
     BTreeSet::from(of.map(str::to_owned))
 }
 
 /// Returns what the modules of a crate name, by the paths and the texts of its files.
 fn graph(files: &[(&str, &str)]) -> Graph {
-    let is_tests = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/");
     let counts = |path: &str| !matches!(path, "lib.rs" | "main.rs") && !is_tests(path);
+    let mut modules = shown(files);
     let files = files.iter().filter(|(path, _)| counts(path));
-    let modules: BTreeSet<&str> = files.clone().map(|(path, _)| module(path)).collect();
+    modules.extend(files.clone().map(|(path, _)| module(path)));
     let mut graph = Graph::new();
     for (path, text) in files {
         let own = module(path);

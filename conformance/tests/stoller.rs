@@ -1,11 +1,11 @@
 //! The production core of Stoller's election against its model: every transition of bounded worlds,
 //! and programs with one realistic mistake each, which must be caught.
 
-use bellwether::protocol::stoller::{Config, Elid, Message, Stoller};
-use bellwether::protocol::{Input, Node, NodeId, Output, Time};
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::stoller::StollerMapping;
+use bellwether_core::protocol::stoller::{Config, Elid, Message, Stoller};
+use bellwether_core::protocol::{Input, Node, NodeId, Output, Time};
 use bellwether_model::world::{Faults, Scenario, Start};
 
 use crate::compared::{self, conforms_by};

@@ -3,12 +3,12 @@
 //! [`Hooks`] says in what a wrong program departs from the right one. All else is forwarded, so the
 //! wrapper itself makes no difference.
 
-use bellwether::protocol::{Input, Members, NodeId, Output, Request, Role, Status, Time};
 use bellwether_conformance::mapping::{
     Durable, Mapping, OnInvalid, Process, ProgramInput, ProgramMessage, ProgramOutput,
     ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
 };
 use bellwether_conformance::program::{Program, Refusal, Remembered};
+use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Status, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 

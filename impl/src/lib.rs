@@ -44,11 +44,12 @@
 //! have two leaders at the same time*, which is logged as a warning. What must be remembered
 //! through a crash is kept in a directory, [`Config::with_directory`].
 //!
-//! The crate has one module for each concern, and arrows point one way:
+//! The crate has one module for each concern, and arrows point one way. The first three are a
+//! package of their own, `bellwether-core`, which does no I/O:
 //!
-//! - [`protocol`]: pure state machines, no I/O, which a formal model can be compared with;
-//! - [`detector`]: whether a process has crashed, judged by its heartbeats; pure as well;
-//! - [`member`]: what surrounds such a core and decides what its program is told; pure as well;
+//! - [`protocol`]: pure state machines, which a formal model can be compared with;
+//! - [`detector`]: whether a process has crashed, judged by its heartbeats;
+//! - [`member`]: what surrounds such a core and decides what its program is told;
 //! - [`driver`]: tokio around a member, and the [`Election`] you join;
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
@@ -61,19 +62,19 @@
 
 mod clock;
 pub mod config;
-pub mod detector;
 pub mod driver;
 pub mod fence;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod log;
-pub mod member;
-pub mod protocol;
 mod report;
 pub mod status;
 pub mod storage;
 mod transport;
 
+pub use bellwether_core::for_each_core;
+#[doc(inline)]
+pub use bellwether_core::{detector, member, protocol};
 pub use config::Config;
 pub use driver::{
     Approach, Election, Guard, Handle, JoinError, LeadError, Leadership, OwnChange, Preparation,

@@ -1,9 +1,5 @@
 //! All tests of the crate from the outside, in one program.
 
-mod contracts;
-mod detector_contracts;
-mod detector_flaws;
-mod detector_settings;
 mod leases;
 mod library;
 mod persistence;

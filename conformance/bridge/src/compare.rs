@@ -19,7 +19,7 @@ use crate::mapping::{
     Mapping, Process, ProgramOutput, SpecEvent, Stable, Step, is_from_outside, node_id, process_id,
 };
 use crate::node::{Deadlines, Group, Node, NodeView};
-use bellwether::protocol::{Event, NodeId, Output, Role, Time};
+use bellwether_core::protocol::{Event, NodeId, Output, Role, Time};
 use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{label, label_of, plain, plain_value};
 use bellwether_engine::world::State;

@@ -1,7 +1,7 @@
 //! Why a comparison cannot be made. (A difference is no error: it is the result.)
 
 use crate::program::Refusal;
-use bellwether::protocol::NodeId;
+use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::TraceError;
 

@@ -6,7 +6,7 @@
 
 use crate::mapping::{Mapping, ProgramMessage};
 use crate::program::Program as _;
-use bellwether::protocol::{Input, Members, NodeId, Output, Role, Time};
+use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Time};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

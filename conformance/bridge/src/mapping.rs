@@ -4,7 +4,7 @@
 //! comparison.
 
 use crate::program::{Program, Refusal};
-use bellwether::protocol::{Input, Members, NodeId, Output, Request, Time};
+use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Time};
 use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub trait Mapping {
     /// The specification, in `bellwether_model`.
     type Spec: Specification;
 
-    /// A node of the program: [`Node`](bellwether::protocol::Node) with its core.
+    /// A node of the program: [`Node`](bellwether_core::protocol::Node) with its core.
     type Program: Program;
 
     /// The memory of a core beyond the [process](Mapping::process) that it stands for, its
@@ -191,9 +191,9 @@ pub trait Mapping {
         Vec::new()
     }
 
-    /// Returns the name of the [reason](bellwether::protocol::Reason) that the program must give if
-    /// its belief changes in this step; `None` if it never changes in such a step. A specification
-    /// has no reasons, so this is a plain table of what leads to what.
+    /// Returns the name of the [reason](bellwether_core::protocol::Reason) that the program must
+    /// give if its belief changes in this step; `None` if it never changes in such a step. A
+    /// specification has no reasons, so this is a plain table of what leads to what.
     fn reason(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
 
     /// Returns the name of the reason for which the program must tell that it ignores the message

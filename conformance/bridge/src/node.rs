@@ -39,7 +39,7 @@ use crate::mapping::{
 };
 use crate::program::{Program as _, Remembered as _};
 use crate::remembers;
-use bellwether::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
+use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
 use bellwether_engine::trace::{label, plain};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -27,7 +27,7 @@ use crate::mapping::{
 };
 use crate::node::{Group, Node};
 use crate::step::step;
-use bellwether::protocol::{Input, NodeId, Reason, Time};
+use bellwether_core::protocol::{Input, NodeId, Reason, Time};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
 use std::time::Duration;

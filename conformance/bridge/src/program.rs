@@ -3,7 +3,7 @@
 //! That is [`Node`], or something that behaves like one. A program with a mistake, as the tests
 //! have them, is a wrong core in a node, or a wrong shell around a core.
 
-use bellwether::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
+use bellwether_core::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
 use std::fmt::Debug;
 
 /// The reason why a program cannot be configured.

@@ -10,7 +10,7 @@ use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, ProgramInput, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
 use crate::step::{bystander, step};
-use bellwether::protocol::{Input, Time};
+use bellwether_core::protocol::{Input, Time};
 use bellwether_engine::trace::{label, plain};
 use bellwether_engine::world::{Start, World};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Builds the wrong programs, a batch at a time, and judges each.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Write as _, stdout};
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::scratch::{Ended, Scratch};
-use crate::set::{By, Mutant, Set};
+use crate::set::{By, Mutant, PACKAGES, Set};
 
 /// The exit statuses of `lockstep` that say something about the program.
 const CONFORMS: i32 = 0;
@@ -66,14 +66,19 @@ impl Run {
             }
         }
         self.right_simulations()?;
-        let filters: BTreeSet<&str> =
-            self.set.mutants.iter().filter_map(|mutant| mutant.by.tests()).collect();
+        PACKAGES.iter().try_for_each(|(package, _)| self.right_tests(package))
+    }
+
+    /// The program without a mistake passes those tests of a package that are named.
+    fn right_tests(&self, package: &str) -> Result<()> {
+        let of_package = self.set.mutants.iter().filter(|one| one.by.package() == Some(package));
+        let filters: BTreeSet<&str> = of_package.filter_map(|mutant| mutant.by.tests()).collect();
         if filters.is_empty() {
             return Ok(());
         }
-        let program = match self.scratch.build_tests()? {
+        let program = match self.scratch.build_tests(package)? {
             Ok(program) => program,
-            Err(output) => bail!("the tests cannot be built:\n{output}"),
+            Err(output) => bail!("the tests of {package} cannot be built:\n{output}"),
         };
         for filter in filters {
             let Ended { status, output } = self.scratch.tests(&program, filter)?;
@@ -112,7 +117,11 @@ impl Run {
             self.scratch.put(&batch.iter().collect::<Vec<_>>())?;
             // All of a batch are caught in the same way.
             let built = match &batch[0].by {
-                By::Tests(_) => self.scratch.build_tests()?,
+                By::Tests(filter) => {
+                    let package = batch[0].by.package();
+                    let package = package.with_context(|| format!("no package has {filter}"))?;
+                    self.scratch.build_tests(package)?
+                }
                 By::Lockstep(_) => self.scratch.build_bridge()?.map(|()| PathBuf::new()),
                 By::Simulation(_) => self.scratch.build_simulation()?.map(|()| PathBuf::new()),
             };

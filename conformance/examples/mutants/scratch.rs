@@ -93,9 +93,9 @@ impl Scratch {
         self.run(simulation, LIMIT)
     }
 
-    /// Builds the tests of the production library; the program, or what `cargo` says.
-    pub(crate) fn build_tests(&self) -> Result<Result<PathBuf, String>> {
-        let tests = ["test", "--quiet", "--package", "bellwether", "--lib", "--no-run"];
+    /// Builds the tests of a package of production source; the program, or what `cargo` says.
+    pub(crate) fn build_tests(&self, package: &str) -> Result<Result<PathBuf, String>> {
+        let tests = ["test", "--quiet", "--package", package, "--lib", "--no-run"];
         let mut command = cargo(&tests);
         command.arg("--message-format=json-render-diagnostics");
         let Ended { status, output } = self.run(command, Duration::MAX)?;

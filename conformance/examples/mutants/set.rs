@@ -37,7 +37,7 @@ pub(crate) struct Mutant {
 pub(crate) enum By {
     /// The walk of one of these protocols.
     Lockstep(Vec<String>),
-    /// The tests of the production library whose names contain this.
+    /// The tests of the production source whose names contain this.
     Tests(String),
     /// The simulation of one of these: protocol, number of nodes and faults, as in a code of it.
     Simulation(Vec<String>),
@@ -69,6 +69,10 @@ struct Entry {
     simulation: Vec<String>,
     survives: Option<String>,
 }
+
+/// The packages of production source, each with the folder of its source.
+pub(crate) const PACKAGES: [(&str, &str); 2] =
+    [("bellwether-core", "impl/core/src"), ("bellwether", "impl/src")];
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -116,6 +120,16 @@ impl By {
         }
     }
 
+    /// The package that has these tests: the one in which the first of their modules is.
+    pub(crate) fn package(&self) -> Option<&'static str> {
+        let module = self.tests()?.split("::").next()?;
+        let of = |source: &str| {
+            let folder = root().join(source);
+            folder.join(module).is_dir() || folder.join(format!("{module}.rs")).is_file()
+        };
+        PACKAGES.into_iter().find(|(_, source)| of(source)).map(|(package, _)| package)
+    }
+
     /// The simulations of which one must break an invariant.
     pub(crate) fn simulations(&self) -> &[String] {
         match self {
@@ -126,7 +140,8 @@ impl By {
 
     /// Whether what catches the one cannot see the other, so that one build can have both. Walks
     /// see the cores alone, each its own, and that of the member sees the member. Tests of a module
-    /// see that module, those of a folder (`driver::tests`) all that is in it.
+    /// see that module, those of a folder (`driver::tests`) all that is in it, and those of a
+    /// package are built apart from those of another.
     pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Lockstep(mine), Self::Lockstep(theirs)) => {
@@ -137,7 +152,7 @@ impl By {
                     let folder = tests.split_once("::tests").map(|(folder, _)| folder);
                     tests == other || folder.is_some_and(|folder| other.starts_with(folder))
                 };
-                !sees(mine, theirs) && !sees(theirs, mine)
+                !sees(mine, theirs) && !sees(theirs, mine) && self.package() == other.package()
             }
             // They are built differently; and a simulation sees all of a program.
             _ => false,
@@ -179,7 +194,8 @@ impl File {
 impl Mutant {
     /// What it is called in all of the set.
     pub(crate) fn title(&self) -> String {
-        let file = self.file.trim_start_matches("impl/src/").trim_end_matches(".rs");
+        let of = |&(_, source): &(&str, &str)| self.file.strip_prefix(source)?.strip_prefix('/');
+        let file = PACKAGES.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
         let by = match &self.by {
             By::Simulation(_) => " (simulated)",
             // Most of these are caught by tests as well.

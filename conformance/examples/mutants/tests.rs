@@ -1,6 +1,6 @@
 //! That the set does not rot, without building any of it.
 
-use crate::set::{By, Mutant, Set, root};
+use crate::set::{By, Mutant, PACKAGES, Set, root};
 use bellwether_conformance::mapping::MAPPINGS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -92,6 +92,7 @@ fn what_could_be_taken_for_another_is_not_built_with_it() {
         (tests("driver::tests"), tests("driver::clock"), false),
         (tests("driver::tests::one"), tests("driver::tests::two"), false),
         (tests("driver::tests::one"), tests("transport::tests"), true),
+        (tests("driver::tests::one"), tests("member::tests"), false),
         (simulation("bully:3:all"), simulation("quorum:3:all"), false),
         (simulation("bully:3:all"), walk(&["lease"]), false),
     ] {
@@ -104,8 +105,11 @@ fn what_could_be_taken_for_another_is_not_built_with_it() {
 fn the_tests_that_are_named_are_there() {
     for mutant in set().mutants {
         let Some(filter) = mutant.by.tests() else { continue };
+        let package = mutant.by.package();
+        let source = PACKAGES.into_iter().find(|(name, _)| package == Some(*name));
+        let Some((_, source)) = source else { panic!("{}: no package", mutant.title()) };
         let file = |path: &str| {
-            let path = root().join("impl/src").join(path.replace("::", "/") + ".rs");
+            let path = root().join(source).join(path.replace("::", "/") + ".rs");
             fs::read_to_string(path).ok()
         };
         let (module, test) = filter.rsplit_once("::").expect("a module and what is in it");

@@ -1,9 +1,9 @@
 //! The bully: the recommended rules against the production core.
 
 use super::{Mapping, SpecEvent, Step, process_id};
-use bellwether::protocol::bully as program;
-use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::bully as program;
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_model::protocol::bully as spec;
 use std::time::Duration;
 

@@ -2,9 +2,9 @@
 
 use super::bully::BullyMapping;
 use super::{Mapping, SpecEvent, Step, process_id};
-use bellwether::protocol::commit::{self as program, Outcome, Three, Two};
-use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
+use bellwether_core::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::commit::{self as spec, Steps};
 use bellwether_model::protocol::three_phase_commit::ThreePhaseCommit;
 use bellwether_model::protocol::two_phase_commit::TwoPhaseCommit;

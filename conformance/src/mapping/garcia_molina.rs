@@ -1,9 +1,9 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether::protocol::garcia_molina as program;
-use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::garcia_molina as program;
+use bellwether_core::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::Id;
 use bellwether_model::protocol::garcia_molina as spec;
 use std::num::NonZeroU64;

@@ -1,9 +1,9 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether::protocol::invitation as program;
-use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::invitation as program;
+use bellwether_core::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
-use bellwether::protocol::lease as program;
-use bellwether::protocol::{Input, Members, Node, NodeId};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::lease as program;
+use bellwether_core::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::{Id, lease as spec};
 use std::time::Duration;
 

@@ -5,10 +5,10 @@ use super::ring::{
     timer_to_model,
 };
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
-use bellwether::protocol::list_ring as program;
-use bellwether::protocol::ring;
-use bellwether::protocol::{Input, Members, Node, NodeId, Nothing};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::list_ring as program;
+use bellwether_core::protocol::ring;
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing};
 use bellwether_model::protocol::list_ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_SEARCHED};

@@ -2,9 +2,9 @@
 
 use super::{EnvironmentEvent, Mapping, OnInvalid, SpecEvent, Step, process_id};
 use baton::Message;
-use bellwether::member::{Deadline, Deferred, Event, ProgramView};
-use bellwether::protocol::{self, Config, Epoch, Input, Members, NodeId, Reason, Role, Time};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::member::{Deadline, Deferred, Event, ProgramView};
+use bellwether_core::protocol::{self, Config, Epoch, Input, Members, NodeId, Reason, Role, Time};
 use bellwether_model::protocol::member as spec;
 use std::time::Duration;
 

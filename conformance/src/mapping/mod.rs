@@ -17,9 +17,9 @@ pub mod stoller;
 pub use bellwether_bridge::mapping::*;
 pub use bellwether_bridge::registry::{AnyMapping, Description, Mappings};
 
-use bellwether::protocol::commit::{Three, Two};
-use bellwether::protocol::{Members, NodeId};
 use bellwether_bridge::program::Program;
+use bellwether_core::protocol::commit::{Three, Two};
+use bellwether_core::protocol::{Members, NodeId};
 use bellwether_model::protocol::Protocol as Specification;
 
 /// Nodes that are no members: the next after the highest, and the last that there can be.

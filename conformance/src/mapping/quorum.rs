@@ -2,9 +2,9 @@
 //! against the same core, which is configured for it.
 
 use super::{Mapping, SpecEvent, Step, node_id, process_id};
-use bellwether::protocol::quorum as program;
-use bellwether::protocol::{Input, MemberError, Members, Node, NodeId, Request};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::quorum as program;
+use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request};
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;

@@ -12,8 +12,8 @@
 //! A node remembers nothing besides these.
 
 use super::{node_id, process_id};
-use bellwether::protocol::ring::{self, Config, Timing};
-use bellwether::protocol::{Members, NodeId, Role, Status};
+use bellwether_core::protocol::ring::{self, Config, Timing};
+use bellwether_core::protocol::{Members, NodeId, Role, Status};
 use bellwether_model::protocol::ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Rounds, Timer};
 use bellwether_model::protocol::{Id, MAX_SEARCHED};

@@ -1,9 +1,9 @@
 //! Stoller's election: the recommended rules against the production core.
 
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether::protocol::stoller as program;
-use bellwether::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::stoller as program;
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED};
 use std::collections::BTreeSet;

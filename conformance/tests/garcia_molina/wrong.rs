@@ -1,8 +1,8 @@
 //! The core with one mistake around it.
 
-use bellwether::protocol::garcia_molina::{Activity, Computed, GarciaMolina, Message, Timing};
-use bellwether::protocol::{Input, Node, NodeId, Output, Role, Time};
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
+use bellwether_core::protocol::garcia_molina::{Activity, Computed, GarciaMolina, Message, Timing};
+use bellwether_core::protocol::{Input, Node, NodeId, Output, Role, Time};
 
 use crate::wrapper::{Hooks, Wrapped};
 

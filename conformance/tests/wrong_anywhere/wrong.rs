@@ -1,8 +1,8 @@
 //! Any program with one mistake around it that has nothing to do with its protocol.
 
-use bellwether::protocol::{Event, Input, NodeId, Output, Reason, Role, Time};
 use bellwether_conformance::mapping::{Mapping, ProgramInput};
 use bellwether_conformance::program::{Program, Remembered};
+use bellwether_core::protocol::{Event, Input, NodeId, Output, Reason, Role, Time};
 
 use crate::wrapper::{Hooks, Wrapped};
 

@@ -2,9 +2,9 @@
 
 mod wrong;
 
-use bellwether::protocol::commit::Three;
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::commit::CommitMapping;
+use bellwether_core::protocol::commit::Three;
 use bellwether_model::world::Scenario;
 use wrong::Mistake;
 

@@ -1,8 +1,8 @@
 //! The core of three-phase commit with one mistake around it.
 
-use bellwether::protocol::commit::{Message, Outcome, Record, Three, ThreePhaseCommit, Timer};
-use bellwether::protocol::{Input, Node, NodeId, Output, Time};
 use bellwether_conformance::mapping::commit::CommitMapping;
+use bellwether_core::protocol::commit::{Message, Outcome, Record, Three, ThreePhaseCommit, Timer};
+use bellwether_core::protocol::{Input, Node, NodeId, Output, Time};
 
 use crate::wrapper::{Hooks, Wrapped};
 

@@ -2,7 +2,6 @@
 
 mod wrong;
 
-use bellwether::protocol::{Members, NodeId, Time};
 use bellwether_conformance::divergence::Divergence;
 use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::bully::BullyMapping;
@@ -13,6 +12,7 @@ use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::mapping::{Mapping, SpecTimer};
+use bellwether_core::protocol::{Members, NodeId, Time};
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::{bully, lease};
 use bellwether_model::world::{Scenario, Start, World};

@@ -1,8 +1,8 @@
 //! Any core with deadlines that are wrong.
 
-use bellwether::protocol::{Output, Time};
 use bellwether_conformance::mapping::{Mapping, ProgramInput, ProgramTimer, SpecTimer};
 use bellwether_conformance::program::Program;
+use bellwether_core::protocol::{Output, Time};
 use std::time::Duration;
 
 use crate::wrapper::{Hooks, Wrapped};

@@ -1,8 +1,8 @@
 //! The production core with one mistake around it.
 
-use bellwether::protocol::invitation::{Durable, Invitation, Message, Roster, State, Timer};
-use bellwether::protocol::{Input, Node, Output, Time};
 use bellwether_conformance::mapping::invitation::InvitationMapping;
+use bellwether_core::protocol::invitation::{Durable, Invitation, Message, Roster, State, Timer};
+use bellwether_core::protocol::{Input, Node, Output, Time};
 
 use crate::wrapper::{Hooks, Wrapped};
 

@@ -1,9 +1,9 @@
 //! The lease's cores with one mistake around them.
 
-use bellwether::protocol::lease::{Config, Durable, Lease, Message, Timer, Token};
-use bellwether::protocol::{Input, Node, NodeId, Output, Role, Time};
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::program::Remembered;
+use bellwether_core::protocol::lease::{Config, Durable, Lease, Message, Timer, Token};
+use bellwether_core::protocol::{Input, Node, NodeId, Output, Role, Time};
 use bellwether_model::protocol::lease as spec;
 
 use crate::wrapper::{Hooks, Wrapped};

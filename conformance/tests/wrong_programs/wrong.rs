@@ -1,10 +1,10 @@
 //! The production core with one mistake around it.
 
-use bellwether::protocol::bully::{Bully, Message, Timer};
-use bellwether::protocol::{
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_core::protocol::bully::{Bully, Message, Timer};
+use bellwether_core::protocol::{
     Event, Input, Node, NodeId, Nothing, Output, Reason, Role, Status, Time,
 };
-use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_model::protocol::bully as spec;
 use std::time::Duration;
 

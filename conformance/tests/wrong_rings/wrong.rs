@@ -1,13 +1,13 @@
 //! A production core of a ring with one mistake around it.
 
-use bellwether::protocol::chang_roberts::{self, ChangRoberts};
-use bellwether::protocol::list_ring::{self, ListRing};
-use bellwether::protocol::ring::{Lap, Timer};
-use bellwether::protocol::{Input, Node, NodeId, Nothing, Output, Role, Time};
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_conformance::mapping::{Mapping, ProgramMessage};
 use bellwether_conformance::program::Program;
+use bellwether_core::protocol::chang_roberts::{self, ChangRoberts};
+use bellwether_core::protocol::list_ring::{self, ListRing};
+use bellwether_core::protocol::ring::{Lap, Timer};
+use bellwether_core::protocol::{Input, Node, NodeId, Nothing, Output, Role, Time};
 
 use crate::wrapper::{Hooks, Out, Wrapped};
 

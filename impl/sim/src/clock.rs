@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Add;
 use std::time::Duration;
 
-use bellwether::protocol::Time;
+use bellwether_core::protocol::Time;
 
 const MILLION: u128 = 1_000_000;
 
@@ -89,7 +89,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::{Clock, Moment};
-    use bellwether::protocol::Time;
+    use bellwether_core::protocol::Time;
 
     #[test]
     fn a_deadline_has_passed_at_the_moment_that_the_clock_names_and_not_before() {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use bellwether::member::Command;
-use bellwether::protocol::{NodeId, Role};
+use bellwether_core::member::Command;
+use bellwether_core::protocol::{NodeId, Role};
 use serde::Serialize;
 
 use crate::clock::Moment;

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bellwether::member::{Action, Event, Member, Setup};
-use bellwether::protocol::{Core, NodeId, Role, Time};
+use bellwether_core::member::{Action, Event, Member, Setup};
+use bellwether_core::protocol::{Core, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
 use crate::faults::{Hit, Point};

@@ -1,4 +1,4 @@
-//! Deterministic simulation of the cores of [`bellwether`]: the real programs, many nodes, a
+//! Deterministic simulation of the cores of [`bellwether_core`]: the real programs, many nodes, a
 //! virtual network, virtual clocks and disks, and faults from a seed.
 //!
 //! A [`Code`] decides everything that happens in a run: the same code gives the same run, byte by

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use bellwether::member::ProgramView;
-use bellwether::protocol::{Epoch, Lease, NodeId, Role};
+use bellwether_core::member::ProgramView;
+use bellwether_core::protocol::{Epoch, Lease, NodeId, Role};
 
 /// How long a program takes to prepare itself, most of the time, and now and then.
 pub(crate) const PREPARES: (Duration, Duration) =

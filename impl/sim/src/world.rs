@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use bellwether::member::{Command, Event, Member, Setup, StorageAnswer};
-use bellwether::protocol::{Members, Node, NodeId, Role, Time};
+use bellwether_core::member::{Command, Event, Member, Setup, StorageAnswer};
+use bellwether_core::protocol::{Members, Node, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;

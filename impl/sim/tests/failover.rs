@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::bully::Timing;
+use bellwether_core::protocol::bully::Timing;
 use bellwether_docs_runner::is_shown;
 use bellwether_sim::failover::{Cost, SIZES, broken_link, handover, measure, table};
 use bellwether_sim::plot::draw;

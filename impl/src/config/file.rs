@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::detector;
 use super::fields::{self, Mistake};
 use super::hooks::{self, Hooks};
 use super::http::{self, HttpSettings};
@@ -86,7 +87,7 @@ pub fn reference() -> Vec<(String, String)> {
         (key, value)
     };
     let mut all: Vec<_> = top.chain(below).map(value).collect();
-    all.extend(super::detector::Detection::reference());
+    all.extend(detector::reference());
     all.extend(Hooks::reference());
     all.extend(protocols::reference());
     all
@@ -378,7 +379,7 @@ impl Source {
                 protocols.insert(name, table);
             }
         }
-        let detection = take_table(&mut root, "detector")?.map(Detection::read).transpose()?;
+        let detection = take_table(&mut root, "detector")?.map(detector::read).transpose()?;
         table(&root, "members")?;
         for (section, known) in [
             ("storage", &STORAGE[..]),

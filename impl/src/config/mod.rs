@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use self::address::Address;
-pub use self::detector::{Detection, Settings as DetectorSettings};
 pub(crate) use self::digest::Digests;
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
@@ -38,6 +37,7 @@ pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
 pub(crate) use self::security::{Current, Kind, Mode, Secret};
+pub use crate::detector::{Detection, Settings as DetectorSettings};
 pub use crate::protocol::ClusterId;
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
 use crate::storage::Owner;
@@ -434,7 +434,7 @@ impl<C: Runnable> Config<C> {
     /// What the other nodes are told of this configuration.
     pub(crate) fn digests(&self) -> Digests {
         let settings = fields::write(C::NAME, &C::fields(&mut self.section.clone()));
-        let detection = if C::DETECTOR { self.detection.write() } else { String::new() };
+        let detection = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
         Digests::new(&self.members, &settings, &detection)
     }
 
@@ -464,7 +464,7 @@ impl<C: Runnable> Config<C> {
             let directory = toml::Value::from(directory.to_string_lossy().into_owned());
             format!("\n[storage]\ndirectory = {directory}\n")
         });
-        let detector = if C::DETECTOR { self.detection.write() } else { String::new() };
+        let detector = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
         let Log { levels, format } = log;
         // The name of a module may have anything in it.
         let levels = toml::Value::from(levels.to_string());

@@ -393,7 +393,8 @@ fn setup<C: Runnable>(
         let watches = *config.detection();
         setup.silence = setup.silence.min(watches.heartbeat * 3);
         setup.bound = setup.silence;
-        setup.detection = Some((watches, watches.check()?));
+        let parameters = watches.check().map_err(config::Error::from)?;
+        setup.detection = Some((watches, parameters));
     }
     Ok(setup)
 }

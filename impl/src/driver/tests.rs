@@ -221,10 +221,8 @@ impl<C: Core> Actor<C, ManualClock> {
         let event = match input {
             Input::Boot => Event::Start,
             Input::Receive { from, message } => Event::Received { from, message },
-            other => {
-                self.member.push_input(other);
-                Event::Wake
-            }
+            Input::Wake => Event::Wake,
+            Input::Suspect(_) | Input::Request(_) => unreachable!("its member decides that"),
         };
         self.handle(event).await;
         self.result()

@@ -166,6 +166,8 @@ fn answer(
         RequestError::NotLeading { .. } => StatusCode::CONFLICT,
         RequestError::NoSuccessor { .. } | RequestError::Observer { .. } => StatusCode::BAD_REQUEST,
         RequestError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        // The type can grow: each new reason gets a status of its own above.
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     refuse(status, &error)
 }

@@ -1,10 +1,10 @@
 //! The mapping: how a node of the program reads as a process of the specification.
 
 use super::{program, spec};
-use bellwether::protocol::bully::{Config, Timing};
-use bellwether::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_bridge::mapping::{Mapping, SpecEvent, Step, process_id};
 use bellwether_bridge::program::Refusal;
+use bellwether_core::protocol::bully::{Config, Timing};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default)]

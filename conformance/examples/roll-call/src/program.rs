@@ -1,7 +1,9 @@
 //! The program: a pure core that knows nothing of the specification.
 
-use bellwether::protocol::bully::Config;
-use bellwether::protocol::{Belief, Context, Core, NodeId, Nothing, Reason, Role, SettingsError};
+use bellwether_core::protocol::bully::Config;
+use bellwether_core::protocol::{
+    Belief, Context, Core, NodeId, Nothing, Reason, Role, SettingsError,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The baton: the simplest core that a member can surround. One node has it, and hands it on by a
 //! message. Who has it claims an epoch, leads, and renews its lease in rounds.
 
-use bellwether::protocol::{
+use bellwether_core::protocol::{
     Belief, Config, Context, Core, Epoch, MemberError, Membership as _, NodeId, Reason, Request,
     Role,
 };

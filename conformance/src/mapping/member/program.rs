@@ -3,15 +3,15 @@
 //! it goes on until the member waits.
 
 use super::baton::{Baton, Durable, Message, Timer};
-use bellwether::member::{
+use bellwether_bridge::program::{Program, Refusal, Remembered};
+use bellwether_core::member::{
     Action, Command, Deadline, Event, LONGEST_SLEEP, LogLine, Member, ProgramView, Setup,
     StorageAnswer,
 };
-use bellwether::protocol::{
+use bellwether_core::protocol::{
     self, Config, Core as _, Input, Membership as _, Node, NodeId, Output, Reason, Role, Status,
     Time,
 };
-use bellwether_bridge::program::{Program, Refusal, Remembered};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What the program is configured for and asked in each comparison, and the rules of the
 //! specification that this stands for.
 
-use bellwether::protocol::quorum as program;
-use bellwether::protocol::{NodeId, Request};
+use bellwether_core::protocol::quorum as program;
+use bellwether_core::protocol::{NodeId, Request};
 use bellwether_model::protocol::{Id, quorum as spec};
 use std::fmt::Debug;
 use std::time::Duration;

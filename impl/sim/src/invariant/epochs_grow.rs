@@ -5,7 +5,7 @@ use super::{Fact, Invariant, View};
 
 /// The latest epoch of a leader; its majority must stand from then on.
 #[derive(Debug, Default)]
-pub(super) struct EpochsGrow(Option<(u64, bellwether::NodeId)>);
+pub(super) struct EpochsGrow(Option<(u64, bellwether_core::protocol::NodeId)>);
 
 impl Invariant for EpochsGrow {
     fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {

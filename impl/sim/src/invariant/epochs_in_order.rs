@@ -4,7 +4,7 @@ use super::{Fact, Invariant, View};
 
 /// The highest epoch that was led.
 #[derive(Debug, Default)]
-pub(super) struct EpochsInOrder(Option<(u64, bellwether::NodeId)>);
+pub(super) struct EpochsInOrder(Option<(u64, bellwether_core::protocol::NodeId)>);
 
 impl Invariant for EpochsInOrder {
     fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {

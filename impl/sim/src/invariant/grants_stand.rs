@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bellwether::NodeId;
+use bellwether_core::protocol::NodeId;
 
 use super::{Fact, Invariant, View};
 use crate::subject::Says;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::{NodeId, Role};
+use bellwether_core::protocol::{NodeId, Role};
 
 use self::silence_is_a_loss::SilenceIsALoss;
 use crate::clock::Moment;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Fact, Invariant, View};
-use bellwether::protocol::NodeId;
+use bellwether_core::protocol::NodeId;
 
 /// Which node has led each epoch.
 #[derive(Debug, Default)]

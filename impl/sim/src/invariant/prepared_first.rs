@@ -2,7 +2,7 @@
 //! not before.
 
 use super::{Fact, Invariant, View};
-use bellwether::protocol::Role;
+use bellwether_core::protocol::Role;
 
 #[derive(Debug)]
 pub(super) struct PreparedFirst;

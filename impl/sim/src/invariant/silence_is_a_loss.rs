@@ -5,7 +5,7 @@
 //! the time to hear it, and not before.
 
 use super::{Fact, Invariant, View};
-use bellwether::protocol::Role;
+use bellwether_core::protocol::Role;
 
 /// What kept the leader silent.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::{NodeId, Role};
+use bellwether_core::protocol::{NodeId, Role};
 
 use super::{Face, Fact, Moment, Term, Terms, View, named};
 use crate::subject::{Granted, Says};

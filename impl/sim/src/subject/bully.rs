@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::bully::{Bully as Core, Config, Timing};
-use bellwether::protocol::{Members, NodeId};
+use bellwether_core::protocol::bully::{Bully as Core, Config, Timing};
+use bellwether_core::protocol::{Members, NodeId};
 
 use super::{OF_THE_MEMBER, Subject};
 use crate::wrong::Wrong;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::{Core, Members, NodeId};
+use bellwether_core::protocol::{Core, Members, NodeId};
 
 use crate::wrong::Wrong;
 

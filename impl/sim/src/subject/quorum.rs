@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use bellwether::protocol::quorum::{Config, Durable, Message, Preemption, Quorum as Core, Timing};
-use bellwether::protocol::{Members, NodeId};
+use bellwether_core::protocol::quorum::{
+    Config, Durable, Message, Preemption, Quorum as Core, Timing,
+};
+use bellwether_core::protocol::{Members, NodeId};
 
 use super::{Granted, OF_THE_MEMBER, Says, Subject};
 use crate::wrong::Wrong;

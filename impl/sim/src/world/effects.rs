@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use bellwether::member::{Action, Command, Event, PreparationRequest, ProgramView};
-use bellwether::protocol::{Core, Epoch, NodeId, Reason};
+use bellwether_core::member::{Action, Command, Event, PreparationRequest, ProgramView};
+use bellwether_core::protocol::{Core, Epoch, NodeId, Reason};
 
 use crate::faults::Point;
 use crate::host::{EventOf, MessageOf, Step};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use bellwether::member::{Event, Member};
-use bellwether::protocol::{Epoch, Lease, NodeId, Role};
+use bellwether_core::member::{Event, Member};
+use bellwether_core::protocol::{Epoch, Lease, NodeId, Role};
 
 use crate::clock::Moment;
 use crate::host::EventOf;

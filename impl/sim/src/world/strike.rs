@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bellwether::member::{Command, Event, LONGEST_SLEEP};
-use bellwether::protocol::NodeId;
+use bellwether_core::member::{Command, Event, LONGEST_SLEEP};
+use bellwether_core::protocol::NodeId;
 
 use crate::clock::Moment;
 use crate::faults::{Blow, Fault, Hit, Point, Request, Target};

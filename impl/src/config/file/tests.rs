@@ -171,7 +171,7 @@ fn detectors_follow_the_interval_of_the_heartbeats() {
     );
     let (config, _) = read_as::<Stoller>(&text, Overrides::default()).expect("good");
     assert_eq!(config.section(), &StollerSection { ask: Duration::from_secs(2) });
-    let Detection { heartbeat, start, detector } = *config.detection();
+    let Detection { heartbeat, start, detector, .. } = *config.detection();
     assert_eq!((heartbeat, start), (Duration::from_secs(1), Duration::from_secs(10)));
     let DetectorSettings::Phi(phi) = detector else { panic!("{detector:?}") };
     assert!((phi.threshold - 4.5).abs() < f64::EPSILON);

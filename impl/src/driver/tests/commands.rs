@@ -59,7 +59,7 @@ impl Leader {
         self.leases.guard().and_then(|guard| guard.until())
     }
 
-    async fn command(&mut self, request: CommandRequest) {
+    pub(super) async fn command(&mut self, request: CommandRequest) {
         let event = self.actor.accept_command(request);
         self.actor.handle(event).await;
     }

@@ -3,81 +3,101 @@
 
 use std::pin::pin;
 
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::commands::{Leader, leader};
 use super::*;
+use crate::driver::commands::{Command, CommandRequest};
 use crate::driver::work::Work;
+use crate::protocol::Epoch;
 use crate::protocol::quorum::Message;
-use crate::protocol::{Epoch, Request};
+
+/// What happens to a leader.
+#[derive(Clone, Copy)]
+enum Happens {
+    /// It is asked for something.
+    Asked(Command),
+    /// It hears node 2.
+    Hears(Message),
+    /// Its next round is due, and no node acknowledges it.
+    Round,
+}
 
 impl Leader {
     fn begin_work(&self) -> Option<Work> {
         Work::begin(self.leases.guard()?, self.leadership.clone())
     }
+
+    async fn take(&mut self, what: Happens) {
+        let input = match what {
+            Happens::Asked(command) => {
+                let (reply, _) = oneshot::channel();
+                return self.command(CommandRequest { command, reply }).await;
+            }
+            Happens::Hears(message) => Input::Receive { from: id(2), message },
+            Happens::Round => {
+                self.clock.sleep(ms(200));
+                Input::Wake
+            }
+        };
+        self.actor.step(input).await.expect("it is in memory");
+    }
 }
 
-fn hears(message: Message) -> Input<Message> {
-    Input::Receive { from: id(2), message }
-}
-
-/// All that ends a leadership before its lease is over.
-fn ends() -> Vec<(&'static str, Vec<Input<Message>>)> {
+/// All that ends a leadership before its lease is over. After two rounds that it has not
+/// acknowledged, node 2 follows no longer: there is no successor to wait for.
+fn ends() -> Vec<(&'static str, Vec<Happens>)> {
+    use Happens::{Asked, Hears, Round};
     let (own, later) = (Epoch::new(1), Epoch::new(5));
-    let challenge = hears(Message::Challenge(own));
+    let to = |node| Asked(Command::HandOver(Some(id(node))));
     vec![
-        ("transfer", vec![Input::Request(Request::Yield(Some(id(2)))), challenge]),
-        ("resign", vec![Input::Request(Request::Yield(None))]),
-        ("step down", vec![Input::Request(Request::StepDown(None, ms(1_000)))]),
-        ("unfit", vec![Input::Request(Request::Healthy(false)), Input::Wake]),
-        ("no successor", vec![Input::Request(Request::Yield(Some(id(1)))), Input::Wake]),
-        ("a higher epoch is known", vec![hears(Message::Refuse(later, None))]),
-        ("a higher epoch has a leader", vec![hears(Message::Coordinator(later, 1))]),
+        ("transfer", vec![to(2), Hears(Message::Challenge(own))]),
+        ("resign", vec![Round, Round, Asked(Command::HandOver(None))]),
+        ("step down", vec![Round, Round, Asked(Command::StepDown(ms(1_000)))]),
+        ("unfit", vec![Asked(Command::SetHealthy(false)), Round]),
+        ("no successor", vec![to(1), Round]),
+        ("a higher epoch is known", vec![Hears(Message::Refuse(later, None))]),
+        ("a higher epoch has a leader", vec![Hears(Message::Coordinator(later, 1))]),
     ]
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_leads_until_its_work_has_ended_whatever_ends_its_leadership() {
-    for (what, mut inputs) in ends() {
+    for (what, mut happens) in ends() {
         let mut leader = leader().await;
+        let (leadership, leases) = (leader.leadership.clone(), leader.leases.clone());
         let work = leader.begin_work().expect("it leads");
-        let before = leader.leadership.now();
-        let last = inputs.pop().expect("one at least");
-        for input in inputs {
-            leader.actor.step(input).await.expect("it is in memory");
+        let before = leadership.now();
+        let last = happens.pop().expect("one at least");
+        for happens in happens {
+            leader.take(happens).await;
         }
         assert!(!work.is_asked_to_end(), "{what}: it leads on");
-        if last == Input::Wake {
-            // Its next round is due.
-            leader.clock.sleep(ms(200));
-        }
         {
-            let mut step = pin!(leader.actor.step(last));
+            let mut step = pin!(leader.take(last));
             assert!(timeout(ms(400), &mut step).await.is_err(), "{what}: it waits");
             timeout(ms(1), work.asked_to_end()).await.expect("asked");
             assert!(work.is_asked_to_end() && work.guard().is_valid_now(), "{what}");
-            assert_eq!(leader.leadership.now(), before, "{what}: its program knows nothing else");
-            let guard = leader.leases.guard().expect("it leads");
-            assert!(Work::begin(guard, leader.leadership.clone()).is_none(), "{what}: too late");
+            assert_eq!(leadership.now(), before, "{what}: its program knows nothing else");
+            let guard = leases.guard().expect("it leads");
+            assert!(Work::begin(guard, leadership.clone()).is_none(), "{what}: too late");
             drop(work);
-            timeout(ms(1), &mut step).await.expect("at once").expect("it is in memory");
+            timeout(ms(1), &mut step).await.expect("at once");
         }
-        assert!(leader.leases.guard().is_none(), "{what}");
-        assert!(!leader.leadership.now().is_self(), "{what}");
+        assert!(leases.guard().is_none(), "{what}");
+        assert!(!leadership.now().is_self(), "{what}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_node_waits_for_work_for_no_longer_than_its_lease_lasts() {
-    for (what, inputs) in ends() {
+    for (what, happens) in ends() {
         let mut leader = leader().await;
         let work = leader.begin_work().expect("it leads");
         let until = work.guard().until().expect("valid");
-        for input in inputs {
-            if input == Input::Wake {
-                leader.clock.sleep(ms(200));
-            }
-            leader.actor.step(input).await.expect("it is in memory");
+        for happens in happens {
+            leader.take(happens).await;
         }
         let late = leader.clock.now().since(until);
         assert!(leader.clock.now() >= until && late < ms(10), "{what}: {late:?} late");
@@ -90,7 +110,9 @@ async fn a_node_waits_for_work_for_no_longer_than_its_lease_lasts() {
 async fn work_that_has_begun_a_moment_too_late_does_not_begin() {
     let mut leader = leader().await;
     let guard = leader.leases.guard().expect("it leads");
-    leader.actor.step(Input::Request(Request::Yield(None))).await.expect("it is in memory");
+    for happens in [Happens::Round, Happens::Round, Happens::Asked(Command::HandOver(None))] {
+        leader.take(happens).await;
+    }
     assert!(Work::begin(guard, leader.leadership.clone()).is_none());
     // What has not begun is not waited for.
     timeout(ms(1), leader.actor.lease_writer.work_tracker().ended()).await.expect("there is none");

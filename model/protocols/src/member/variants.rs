@@ -6,7 +6,7 @@ use bellwether_engine::protocol::Variant;
 pub(super) const ALL: &[Variant<Member>] = &[
     Variant {
         name: "recommended",
-        source: "ours: what impl/src/member promises",
+        source: "ours: what impl/core/src/member promises",
         rules: Member::RECOMMENDED,
     },
     Variant {

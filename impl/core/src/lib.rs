@@ -1,0 +1,19 @@
+//! What a node of an election decides, without anything that acts: state machines that own no
+//! socket, clock, thread, file or random source.
+//!
+//! The time and a seed come in, effects come out, so a test can take every step of a state machine
+//! in any order. The crate depends on no runtime and on nothing that does I/O, which a test checks.
+//! Arrows point one way:
+//!
+//! - [`protocol`]: the elections, and the shell that every one of them has;
+//! - [`detector`]: whether a process has crashed, judged by its heartbeats;
+//! - [`member`]: what surrounds a node of a protocol and decides what its program is told.
+//!
+//! Three programs surround these state machines. The library and daemon `bellwether` gives them
+//! tokio, a disk and a network, and shows all of this crate as its own: a service that takes part
+//! in elections depends on that one. `bellwether-bridge` compares them with their specifications,
+//! transition by transition. `bellwether-sim` runs them on a virtual network with virtual clocks.
+
+pub mod detector;
+pub mod member;
+pub mod protocol;

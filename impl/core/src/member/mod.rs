@@ -1,0 +1,220 @@
+//! A member of a cluster: a node, and everything that decides whether its program believes that it
+//! leads.
+//!
+//! Pure, as the [cores](crate::protocol) are: it owns no socket, clock, thread, file or channel. A
+//! loop around it
+//!
+//! 1. calls [`Member::handle`] with everything that happens, `now` never going backwards;
+//! 2. does what that returns, one thing after the other;
+//! 3. [waits](Member::wait) for the next thing, and for no longer than it is told.
+//!
+//! What a member promises in return:
+//!
+//! - **A pause comes first.** For every event, the member first compares the time with the wait
+//!   that it chose. If its process stood still for longer than a leader may, its program is told
+//!   that the node leads no longer, before anything else is handled; and it is not told that the
+//!   node leads before the others can have heard so, whatever had to wait meanwhile.
+//! - **Deadlines come next**, as for every [node](crate::protocol::Node).
+//! - **One leadership after the other.** The program is [told](ProgramView) that its node leads,
+//!   then that it does not, then again that it does. Until when it may do what only a leader may is
+//!   a part of the same value, so that nothing else says so.
+//! - **Nothing leaves before it is durable**, and the program is not told before either that its
+//!   node leads. That it leads no longer waits for nothing.
+//! - **Work ends first.** A leadership that is given up before its lease is over is said to have
+//!   ended once the work of the program has.
+
+mod commands;
+mod deadlines;
+mod disk;
+mod ends;
+mod event;
+mod gate;
+mod leading;
+mod pause;
+mod peers;
+mod same;
+mod steps;
+mod unsaved;
+mod view;
+mod watch;
+mod work;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use self::commands::PendingReplies;
+pub use self::commands::{Command, RequestError};
+pub use self::deadlines::Deadline;
+use self::disk::Disk;
+use self::ends::Stage;
+pub use self::event::{Action, Actions, End, Event, LogLine, StorageAnswer};
+use self::gate::Gate;
+pub use self::gate::PreparationRequest;
+use self::pause::PauseDetector;
+use self::steps::Task;
+pub use self::unsaved::{Deferred, Unsaved};
+pub use self::view::{ProgramView, ViewUpdate};
+use self::watch::Watch;
+use crate::detector::{Detection, Parameters};
+use crate::protocol::{Core, Epoch, Lease, Node, NodeId, Reason, Time};
+
+/// The longest wait. The timers of a runtime may stop while the machine sleeps, the deadlines of a
+/// core do not: after a sleep a passed deadline is noticed at most this much later.
+pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// The setup that a member gets before it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// The longest time for which a leader may do nothing at all.
+    pub silence: Duration,
+    /// The time for which a message is worth sending.
+    pub lifetime: Duration,
+    /// The number of members of the cluster.
+    pub members: usize,
+    /// Whether there is a storage.
+    pub stores: bool,
+    /// The longest time that the storage may take.
+    pub bound: Duration,
+    /// Whether the program prepares itself before it learns that the node leads.
+    pub prepares: bool,
+    /// The settings of the failure detector by which members watch each other, if the protocol has
+    /// one.
+    pub detection: Option<(Detection, Parameters)>,
+}
+
+impl Setup {
+    /// Returns the setup of a member of a cluster of `members`, as its core is configured: without
+    /// a storage and detectors, and for a program that does not prepare itself.
+    #[must_use]
+    pub fn of<C: Core>(config: &C::Config, members: usize) -> Self {
+        let silence = C::silence(config);
+        Self {
+            silence,
+            lifetime: C::message_lifetime(config),
+            members,
+            stores: false,
+            bound: silence,
+            prepares: false,
+            detection: None,
+        }
+    }
+}
+
+/// A node that takes part, and what surrounds it.
+#[derive(Clone, Debug)]
+pub struct Member<C: Core> {
+    node: Node<C>,
+    /// What waits for the storage.
+    unsaved: Unsaved<C::Durable, C::Message>,
+    disk: Disk,
+    /// What the program was told last.
+    view: ProgramView,
+    /// What keeps the program from knowing that the node leads before it is prepared.
+    gate: Option<Gate>,
+    pause_detector: PauseDetector,
+    /// It leads, and its program is not told so before then.
+    resume: Option<Time>,
+    /// Why it leads, if its program has not been told that yet for this reason alone.
+    unannounced: Option<Reason>,
+    /// Whether the program says that the machine is fit to lead.
+    healthy: bool,
+    /// It leads, and is not to run again before that once it does not.
+    frozen_until: Option<Time>,
+    /// None for protocols that detect failures by themselves.
+    watch: Option<Watch>,
+    /// The nodes whose processes are gone.
+    gone: BTreeSet<NodeId>,
+    wake: Option<Time>,
+    /// The epoch of the last lease that the program knew.
+    work_epoch: Option<Epoch>,
+    /// The node gives up this lease, and waits until the work under it has ended.
+    ending: Option<Lease>,
+    pending: PendingReplies,
+    stage: Stage,
+    /// What is to be done about what has happened.
+    tasks: VecDeque<Task<C::Message>>,
+    /// What has happened while the member waited for work.
+    deferred_events: VecDeque<Event<C::Message>>,
+    actions: Actions<C>,
+}
+
+impl<C: Core> Member<C> {
+    /// Returns a member that has not started yet.
+    #[must_use]
+    pub fn new(node: Node<C>, setup: &Setup, now: Time) -> Self {
+        let detection = setup.detection.as_ref();
+        let watch =
+            detection.map(|(detection, parameters)| Watch::new(detection, *parameters, now));
+        Self {
+            view: ProgramView::initial(node.status().id),
+            node,
+            unsaved: Unsaved::new(setup.lifetime, setup.members),
+            disk: Disk::new(setup.stores, setup.bound, now),
+            gate: setup.prepares.then(Gate::new),
+            pause_detector: PauseDetector::new(setup.silence, now),
+            resume: None,
+            unannounced: None,
+            healthy: true,
+            frozen_until: None,
+            watch,
+            gone: BTreeSet::new(),
+            wake: None,
+            work_epoch: None,
+            ending: None,
+            pending: PendingReplies::default(),
+            stage: Stage::Running,
+            tasks: VecDeque::new(),
+            deferred_events: VecDeque::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// Decides the actions that follow from something that happens at `now`.
+    #[must_use]
+    pub fn handle(&mut self, now: Time, event: Event<C::Message>) -> Actions<C> {
+        match self.stage {
+            Stage::Running | Stage::HandingOver => {
+                // Before anything else: this is where a pause of the process is noticed.
+                self.check_pause(now);
+                if self.awaits_work() {
+                    self.wait_for_work(now, event);
+                } else {
+                    self.send_due_heartbeat(now);
+                    self.schedule(now, event);
+                }
+                self.run_tasks(now);
+            }
+            Stage::Closing { .. } => self.handle_while_closing(now, event),
+            Stage::Ended => {}
+        }
+        std::mem::take(&mut self.actions)
+    }
+
+    /// Decides how long to wait at most for the next thing that happens, if the wait begins at
+    /// `now`; not at all if that is late.
+    #[must_use]
+    pub fn wait(&mut self, now: Time) -> Duration {
+        self.pause_detector.expect_wake(self.deadline(now)).since(now)
+    }
+
+    /// Returns the number of messages and changes of leadership that wait for the storage.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.unsaved.waiting()
+    }
+
+    /// Returns the node.
+    #[must_use]
+    pub fn node(&self) -> &Node<C> {
+        &self.node
+    }
+
+    /// Returns the view that the program got last.
+    #[must_use]
+    pub fn view(&self) -> &ProgramView {
+        &self.view
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! Who takes part: the ids of nodes, the set of those that elect a leader together, and the name of
+//! their cluster.
+
+use std::fmt;
+use std::num::NonZeroU16;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::MemberError;
+
+/// The id of a node, 1 to 65535. A larger id means a higher priority.
+///
+/// ```
+/// use bellwether_core::protocol::NodeId;
+/// assert!(NodeId::new(3) > NodeId::new(2));
+/// assert_eq!(NodeId::new(0), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeId(NonZeroU16);
+
+impl NodeId {
+    /// Returns the id with this number; `None` for 0, which no node may have.
+    #[must_use]
+    pub const fn new(number: u16) -> Option<Self> {
+        match NonZeroU16::new(number) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// Returns the number of the id.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for NodeId {
+    type Err = MemberError;
+
+    fn from_str(text: &str) -> Result<Self, MemberError> {
+        let id = text.parse().ok().and_then(Self::new);
+        // One id has one spelling: `03` and `+3` are refused, lest they be taken for another id.
+        let id = id.filter(|id| id.to_string() == text);
+        id.ok_or_else(|| MemberError::NotAnId { text: text.to_owned() })
+    }
+}
+
+/// The name of a cluster: 1 to 64 letters, digits, dots, dashes and underscores. Nodes talk only to
+/// nodes of their own cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ClusterId(String);
+
+impl ClusterId {
+    const LONGEST: usize = 64;
+
+    /// Returns the name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for ClusterId {
+    type Err = MemberError;
+
+    fn from_str(text: &str) -> Result<Self, MemberError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if (1..=Self::LONGEST).contains(&text.len()) && text.chars().all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(MemberError::NotACluster { text: text.to_owned() })
+        }
+    }
+}
+
+impl TryFrom<String> for ClusterId {
+    type Error = MemberError;
+
+    fn try_from(text: String) -> Result<Self, MemberError> {
+        text.parse()
+    }
+}
+
+impl From<ClusterId> for String {
+    fn from(cluster: ClusterId) -> String {
+        cluster.0
+    }
+}
+
+/// The members of a cluster: 2 to 255 distinct ids, ascending, which of them vote, and the number
+/// of that list. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Members {
+    ids: Arc<[NodeId]>,
+    voters: Arc<[NodeId]>,
+    config_epoch: u64,
+}
+
+impl Members {
+    /// The smallest number of members of a cluster: with one node there is no other to lead.
+    pub const MIN: usize = 2;
+    /// The largest number of members of a cluster. An election costs up to n² messages; beyond this
+    /// it is the wrong tool.
+    pub const MAX: usize = 255;
+    /// The number of the first list of a cluster.
+    pub const FIRST: u64 = 1;
+
+    /// Returns the members with these ids, in any order.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::Size`] unless there are 2 to 255 of them, [`MemberError::DuplicateId`] if
+    /// two have one id.
+    pub fn new(ids: impl IntoIterator<Item = NodeId>) -> Result<Self, MemberError> {
+        // One more than allowed is enough to know that there are too many.
+        let mut ids: Vec<_> = ids.into_iter().take(Self::MAX + 1).collect();
+        ids.sort_unstable();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(MemberError::DuplicateId { node: pair[0] });
+        }
+        if !(Self::MIN..=Self::MAX).contains(&ids.len()) {
+            return Err(MemberError::Size { members: ids.len() });
+        }
+        Ok(Self::all_vote(ids.into()))
+    }
+
+    fn all_vote(ids: Arc<[NodeId]>) -> Self {
+        Self { voters: Arc::clone(&ids), ids, config_epoch: Self::FIRST }
+    }
+
+    /// Returns these members, however many there are; of two with one id, one. For simulations,
+    /// which ask what a cluster costs that no daemon would run.
+    #[must_use]
+    pub fn of_any_size(ids: impl IntoIterator<Item = NodeId>) -> Self {
+        let ids: std::collections::BTreeSet<_> = ids.into_iter().collect();
+        Self::all_vote(ids.into_iter().collect())
+    }
+
+    /// Returns the same members, of which these only observe: they follow the leader, and are no
+    /// part of a majority. All others vote. Of the protocols that there are, only quorum tells the
+    /// two apart.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::UnknownObserver`] if one of them is no member, [`MemberError::DuplicateId`]
+    /// if one is named twice, [`MemberError::TooFewVoters`] if fewer than two are left.
+    pub fn with_observers(
+        self,
+        observers: impl IntoIterator<Item = NodeId>,
+    ) -> Result<Self, MemberError> {
+        let mut voters: Vec<_> = self.ids.to_vec();
+        for node in observers {
+            match voters.binary_search(&node) {
+                Ok(place) => drop(voters.remove(place)),
+                Err(_) if self.contains(node) => return Err(MemberError::DuplicateId { node }),
+                Err(_) => return Err(MemberError::UnknownObserver { node, members: self }),
+            }
+        }
+        if voters.len() < Self::MIN {
+            return Err(MemberError::TooFewVoters { voters: voters.len() });
+        }
+        Ok(Self { voters: voters.into(), ..self })
+    }
+
+    /// Returns the same members, as the list with this number.
+    #[must_use]
+    pub fn numbered(self, config_epoch: u64) -> Self {
+        Self { config_epoch, ..self }
+    }
+
+    /// Returns the number of this list of members: the first is 1, and each change makes it one
+    /// higher.
+    #[must_use]
+    pub fn config_epoch(&self) -> u64 {
+        self.config_epoch
+    }
+
+    /// Returns whether `id` is a member.
+    #[must_use]
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.ids.binary_search(&id).is_ok()
+    }
+
+    /// Checks that `node` is one of the members.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::NotAMember`] if it is not.
+    pub fn require(&self, node: NodeId) -> Result<(), MemberError> {
+        match self.contains(node) {
+            true => Ok(()),
+            false => Err(MemberError::NotAMember { node, members: self.clone() }),
+        }
+    }
+
+    /// Returns the number of members.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Returns the ids of all members, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.ids.iter().copied()
+    }
+
+    /// Returns the ids of the members that vote, ascending.
+    #[must_use]
+    pub fn voters(&self) -> &[NodeId] {
+        &self.voters
+    }
+
+    /// Returns the ids of the members that only observe, ascending.
+    pub fn observers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.iter().filter(|&id| self.observes(id))
+    }
+
+    /// Returns whether `id` votes.
+    #[must_use]
+    pub fn votes(&self, id: NodeId) -> bool {
+        self.voters.binary_search(&id).is_ok()
+    }
+
+    /// Returns whether `id` is a member that only observes.
+    #[must_use]
+    pub fn observes(&self, id: NodeId) -> bool {
+        self.contains(id) && !self.votes(id)
+    }
+
+    /// Returns the voters with higher ids than `id`, ascending.
+    #[must_use]
+    pub fn voters_above(&self, id: NodeId) -> &[NodeId] {
+        &self.voters[self.voters.partition_point(|&voter| voter <= id)..]
+    }
+
+    /// Returns the members with lower ids than `id`, ascending.
+    #[must_use]
+    pub fn below(&self, id: NodeId) -> &[NodeId] {
+        &self.ids[..self.ids.partition_point(|&member| member < id)]
+    }
+
+    /// Returns the members with higher ids than `id`, ascending.
+    #[must_use]
+    pub fn above(&self, id: NodeId) -> &[NodeId] {
+        &self.ids[self.ids.partition_point(|&member| member <= id)..]
+    }
+}
+
+impl fmt::Display for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, id) in self.iter().enumerate() {
+            let separator = if position == 0 { "" } else { ", " };
+            write!(f, "{separator}{id}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cluster_names_are_short_and_plain() {
+        assert!("orders-eu.1_b".parse::<ClusterId>().is_ok());
+        for bad in ["", "a b", "ä", &"a".repeat(65)] {
+            assert!(bad.parse::<ClusterId>().is_err(), "{bad}");
+        }
+    }
+}

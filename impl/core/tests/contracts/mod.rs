@@ -1,0 +1,382 @@
+//! Whatever is put into a node, in whatever order: it keeps the contracts that
+//! `bellwether_core::protocol` states, with every core that there is.
+
+mod commit;
+mod cores;
+
+use std::time::Duration;
+
+use bellwether_core::protocol::{
+    Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Request, Role,
+    Status, Time,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+/// What is needed to test a core: nodes 1 to 4, and what they might hear.
+trait Tested: Core {
+    fn config(number: u16) -> Self::Config;
+
+    fn messages() -> BoxedStrategy<Self::Message>;
+
+    /// What holds of a node that has booted after every input, by the rules of this protocol.
+    fn holds(core: &Self, node: &Node<Self>) -> Result<(), TestCaseError>;
+
+    /// Whether a node sends this message in this direction.
+    fn sends(me: NodeId, to: NodeId, message: Self::Message) -> bool {
+        let _ = (me, to, message);
+        true
+    }
+
+    /// Until when the node may lead, if it leads for a time and not until it hears otherwise.
+    fn leads_until(node: &Node<Self>) -> Option<Time> {
+        let _ = node;
+        None
+    }
+
+    /// Whether a node sends this because it leads.
+    fn is_work(message: Self::Message) -> bool {
+        let _ = message;
+        false
+    }
+}
+
+/// The timers that are armed.
+fn armed<C: Core>(node: &Node<C>) -> Vec<C::Timer> {
+    node.armed().map(|(timer, _)| timer).collect()
+}
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
+}
+
+fn members() -> Members {
+    Members::new((1..=4).map(id)).expect("valid")
+}
+
+/// Five is the id of no node.
+fn ids() -> impl Strategy<Value = NodeId> + Clone {
+    (1..=5_u16).prop_map(id)
+}
+
+/// Something that happens, `later` nanoseconds after what happened before.
+#[derive(Clone, Copy, Debug)]
+struct Step<M> {
+    later: u64,
+    input: Input<M>,
+}
+
+type Steps<C> = Vec<Step<<C as Core>::Message>>;
+type Effect<C> = Output<<C as Core>::Durable, <C as Core>::Message>;
+
+fn requests() -> impl Strategy<Value = Request> {
+    let next = || proptest::option::of(ids());
+    let milliseconds = prop_oneof![Just(0), 1..5_000_u64, Just(1 << 40)];
+    prop_oneof![
+        next().prop_map(Request::Yield),
+        (next(), milliseconds)
+            .prop_map(|(next, time)| Request::StepDown(next, Duration::from_millis(time))),
+        any::<bool>().prop_map(Request::Healthy),
+    ]
+}
+
+fn steps<C: Tested>() -> impl Strategy<Value = Steps<C>> {
+    let receive =
+        (ids(), C::messages()).prop_map(|(from, message)| Input::Receive { from, message });
+    let input = prop_oneof![
+        1 => Just(Input::Boot),
+        12 => receive,
+        4 => ids().prop_map(Input::Suspect),
+        2 => requests().prop_map(Input::Request),
+        5 => Just(Input::Wake),
+    ];
+    let milliseconds =
+        prop_oneof![Just(0), 1..30_u64, 30..400_u64, 400..5_000_u64, 5_000..10_000_000_u64];
+    let step = (milliseconds, -1..=1_i64, input).prop_map(|(milliseconds, jitter, input)| Step {
+        later: (milliseconds * 1_000_000).saturating_add_signed(jitter),
+        input,
+    });
+    vec(step, 0..60)
+}
+
+fn node<C: Tested>(number: u16) -> Node<C> {
+    Node::new(C::config(number), None, 0).expect("valid")
+}
+
+fn effects<C: Core>(node: &mut Node<C>, now: Time, input: Input<C::Message>) -> Vec<Effect<C>> {
+    node.handle(now, input);
+    std::iter::from_fn(|| node.poll()).collect()
+}
+
+/// Runs `test` on many random executions of a node.
+fn for_any<C: Tested>(test: impl Fn(u16, Steps<C>) -> Result<(), TestCaseError>) {
+    run::<C>(&test);
+}
+
+/// The same for a test of any kind, so that what draws and shrinks is compiled once for a core.
+fn run<C: Tested>(test: &dyn Fn(u16, Steps<C>) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) };
+    let mut runner = TestRunner::new(config);
+    let result = runner.run(&(1..=4_u16, steps::<C>()), |(number, steps)| test(number, steps));
+    if let Err(error) = result {
+        panic!("{}: {error}", C::NAME);
+    }
+}
+
+fn place_in_order<D, M>(effect: &Output<D, M>) -> u8 {
+    match effect {
+        Output::Persist(_) => 0,
+        Output::Send { .. } => 1,
+        Output::Event(_) => 2,
+        Output::WakeAt(_) => 3,
+    }
+}
+
+/// Follows the events from one status to the next: each change is told once, and is legal.
+fn follow<C: Core>(
+    before: Status,
+    after: Status,
+    effects: &[Effect<C>],
+) -> Result<(), TestCaseError> {
+    let mut known = (before.role, before.leader);
+    for effect in effects {
+        if let Output::Event(Event::RoleChanged { from, to, leader, .. }) = *effect {
+            prop_assert_eq!(from, known.0, "events tell every change");
+            prop_assert!(known != (to, leader), "an event without a change");
+            prop_assert!(C::may_become(from, to), "{} cannot become {}", from, to);
+            known = (to, leader);
+        }
+    }
+    prop_assert_eq!(known, (after.role, after.leader));
+    prop_assert_eq!(after.role == Role::Leader, after.leader == Some(after.id));
+    Ok(())
+}
+
+/// A message of a node that this one does not hear is ignored, and that is told.
+fn strangers<C: Core>(
+    config: &C::Config,
+    input: Input<C::Message>,
+    effects: &[Effect<C>],
+) -> Result<(), TestCaseError> {
+    let Input::Receive { from, .. } = input else { return Ok(()) };
+    let told = |cause| effects.contains(&Output::Event(Event::Ignored { from, cause }));
+    let own = from == config.id();
+    prop_assert_eq!(told(Reason::OWN_ID), own);
+    prop_assert_eq!(told(Reason::UNKNOWN_SENDER), !own && !config.hears(from));
+    Ok(())
+}
+
+/// What leaves the node is fit to leave it: it goes to another member, and can be read again.
+fn leaves<C: Tested>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestCaseError> {
+    match effect {
+        Output::Send { to, message } => {
+            prop_assert!(config.hears(*to) && *to != config.id(), "sent to {}", to);
+            prop_assert!(C::sends(config.id(), *to, *message), "{:?} sent to {}", message, to);
+            let frame = postcard::to_stdvec(message).expect("written");
+            prop_assert_eq!(postcard::from_bytes::<C::Message>(&frame), Ok(*message));
+        }
+        Output::Persist(durable) => {
+            let slot = postcard::to_stdvec(durable).expect("written");
+            prop_assert_eq!(&postcard::from_bytes::<C::Durable>(&slot).expect("read"), durable);
+        }
+        Output::Event(_) | Output::WakeAt(_) => {}
+    }
+    Ok(())
+}
+
+/// A leader whose time is over steps down, and does nothing as a leader first, however many
+/// deadlines have passed before that one.
+fn steps_down_first<C: Tested>(effects: &[Effect<C>]) -> Result<(), TestCaseError> {
+    let works = |effect: &Effect<C>| match effect {
+        Output::Send { message, .. } => C::is_work(*message),
+        Output::Persist(_) | Output::Event(_) | Output::WakeAt(_) => false,
+    };
+    let steps_down = |effect: &Effect<C>| {
+        matches!(effect, Output::Event(Event::RoleChanged { from: Role::Leader, .. }))
+    };
+    prop_assert!(!effects.iter().any(works), "worked when its time was over: {:?}", effects);
+    prop_assert!(effects.iter().any(steps_down), "leads when its time is over: {:?}", effects);
+    Ok(())
+}
+
+fn any_inputs_keep_the_contracts<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut node, mut durable) = (node::<C>(number), None);
+        let (mut now, mut told) = (Time::from_nanos(1 << 40), None);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            let before = node.status();
+            let was_up = node.core().is_some();
+            let over = C::leads_until(&node).is_some_and(|until| until <= now);
+            let effects = effects(&mut node, now, input);
+
+            prop_assert_eq!(node.core().is_some(), was_up || input == Input::Boot);
+            prop_assert_eq!(node.core().is_some(), node.status().role != Role::NotStarted);
+            prop_assert!(node.core().is_some() || effects.is_empty(), "an output before the boot");
+            prop_assert!(effects.iter().map(place_in_order).is_sorted(), "{:?}", effects);
+            follow::<C>(before, node.status(), &effects)?;
+            if over {
+                steps_down_first::<C>(&effects)?;
+            }
+            if was_up {
+                strangers::<C>(node.config(), input, &effects)?;
+            }
+            let wakes = effects.iter().filter_map(|effect| match effect {
+                Output::WakeAt(wake) => Some(*wake),
+                _ => None,
+            });
+            for wake in wakes {
+                prop_assert_ne!(wake, told, "asked for again, or twice");
+                told = wake;
+            }
+            let armed: Vec<_> = node.armed().collect();
+            prop_assert_eq!(told, armed.iter().map(|&(_, deadline)| deadline).min());
+            prop_assert!(armed.iter().all(|&(_, deadline)| deadline > now), "expired and armed");
+            if let Some(core) = node.core() {
+                C::holds(core, &node)?;
+            }
+            for watched in node.watched() {
+                prop_assert!(node.config().hears(watched) && watched != id(number));
+            }
+            for effect in &effects {
+                leaves::<C>(node.config(), effect)?;
+                if let Output::Persist(kept) = effect {
+                    durable = Some(kept.clone());
+                }
+            }
+        }
+        let mut again = Node::<C>::new(C::config(number), durable, 0).expect("can start again");
+        prop_assert!(!effects(&mut again, now, Input::Boot).is_empty());
+        Ok(())
+    });
+}
+
+fn what_is_spurious_changes_nothing<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut node, mut now) = (node::<C>(number), Time::ZERO);
+        effects(&mut node, now, Input::Boot);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            effects(&mut node, now, input);
+            let before = node.clone();
+            prop_assert_eq!(effects(&mut node, now, Input::Wake), []);
+            prop_assert_eq!(effects(&mut node, now, Input::Boot), []);
+            let idle = (1..=5).map(id).filter(|&other| before.watched().all(|w| w != other));
+            for other in idle {
+                prop_assert_eq!(effects(&mut node, now, Input::Suspect(other)), []);
+            }
+            prop_assert_eq!(&node, &before);
+        }
+        Ok(())
+    });
+}
+
+/// An input after deadlines have passed is as a wake-up at that time, and then the input.
+fn deadlines_come_first<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut at_once, mut now) = (node::<C>(number), Time::ZERO);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            let mut in_turn = at_once.clone();
+            let expected = [Input::Wake, input].map(|input| effects(&mut in_turn, now, input));
+            let mut expected: Vec<_> = expected.into_iter().flatten().collect();
+            expected.sort_by_key(place_in_order);
+            let mut put_out = effects(&mut at_once, now, input);
+            prop_assert_eq!(&at_once, &in_turn);
+            // Of the wake-ups only the last counts, and it stands in the node.
+            expected.retain(|effect| !matches!(effect, Output::WakeAt(_)));
+            put_out.retain(|effect| !matches!(effect, Output::WakeAt(_)));
+            prop_assert_eq!(put_out, expected);
+        }
+        Ok(())
+    });
+}
+
+fn only_differences_of_times_matter<C: Tested>() {
+    let shift = 1 << 33;
+    let late = |time: Time| Time::from_nanos(time.as_nanos() + shift);
+    for_any::<C>(|number, steps| {
+        let (mut node, mut shifted, mut now) = (node::<C>(number), node::<C>(number), 0);
+        for Step { later, input } in steps {
+            now += later;
+            let concrete = effects(&mut node, Time::from_nanos(now), input);
+            let moved = effects(&mut shifted, Time::from_nanos(now + shift), input);
+            let expected = concrete.into_iter().map(|effect| match effect {
+                Output::WakeAt(wake) => Output::WakeAt(wake.map(late)),
+                other => other,
+            });
+            prop_assert_eq!(moved, Vec::from_iter(expected));
+            prop_assert_eq!(node.status(), shifted.status());
+            prop_assert_eq!(node.core(), shifted.core());
+        }
+        Ok(())
+    });
+}
+
+/// A timer that waits for nodes that are gone can expire early: it is armed, it waits for others,
+/// and after a few of them the node waits for something else.
+fn no_wait_is_in_vain_for_ever<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut node, mut now) = (node::<C>(number), 0);
+        for Step { later, input } in steps {
+            now += later;
+            effects(&mut node, Time::from_nanos(now), input);
+            let mut expired = 0;
+            while let Some((timer, waits)) = node.waits_for() {
+                prop_assert!(armed(&node).contains(&timer), "{timer:?} is not armed");
+                let other = |to: &NodeId| *to != id(number) && node.config().hears(*to);
+                prop_assert!(!waits.is_empty() && waits.iter().all(other), "{waits:?}");
+                expired += 1;
+                prop_assert!(expired <= C::TIMERS.len(), "it waits for ever for {waits:?}");
+                node.bring_forward(timer, Time::from_nanos(now));
+                effects(&mut node, Time::from_nanos(now), Input::Wake);
+            }
+        }
+        Ok(())
+    });
+}
+
+macro_rules! contracts {
+    ($($core:ty),+ $(,)?) => {
+        mod every_core {
+            #[test]
+            fn keeps_the_contracts_whatever_the_inputs_are() {
+                $(super::any_inputs_keep_the_contracts::<$core>();)+
+            }
+
+            #[test]
+            fn takes_no_notice_of_what_is_spurious() {
+                $(super::what_is_spurious_changes_nothing::<$core>();)+
+            }
+
+            #[test]
+            fn handles_deadlines_first() {
+                $(super::deadlines_come_first::<$core>();)+
+            }
+
+            #[test]
+            fn reads_differences_of_times_only() {
+                $(super::only_differences_of_times_matter::<$core>();)+
+            }
+
+            #[test]
+            fn waits_for_nodes_that_are_gone_a_few_times_only() {
+                $(super::no_wait_is_in_vain_for_ever::<$core>();)+
+            }
+        }
+    };
+}
+
+/// The cores of the daemon, and those that only the library has.
+macro_rules! all {
+    ($($core:ty),+ $(,)?) => {
+        contracts! {
+            $($core,)+
+            bellwether_core::protocol::commit::TwoPhaseCommit,
+            bellwether_core::protocol::commit::ThreePhaseCommit,
+        }
+    };
+}
+
+bellwether_core::for_each_core!(all);
