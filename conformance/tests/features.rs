@@ -1,8 +1,26 @@
 //! The engine, and all that it needs, is compiled once, whichever package of the workspace is
-//! built: each package asks for the same features of it.
+//! built: each package asks for the same features of it. And the core of the program depends on no
+//! package that acts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
+
+/// All that the core may depend on, itself included: durations as text, mathematics, data as
+/// formats need it, and errors. Neither a runtime, nor a network, nor a clock, nor chance.
+const CORE: [&str; 12] = [
+    "bellwether-core",
+    "humantime",
+    "libm",
+    "proc-macro2",
+    "quote",
+    "serde",
+    "serde_core",
+    "serde_derive",
+    "syn",
+    "thiserror",
+    "thiserror-impl",
+    "unicode-ident",
+];
 
 /// The packages that a build of these has, each with its features.
 fn features(of: &[&str]) -> BTreeMap<String, String> {
@@ -61,4 +79,21 @@ fn the_comparison_has_the_same_features_in_every_build() {
     let differ = differences(&conformance, &features(&["--workspace"]));
     let what = "add the features to conformance/Cargo.toml";
     assert!(differ.is_empty(), "-p bellwether-conformance and --workspace: {differ:#?}\n{what}");
+}
+
+/// The comparison and the simulation depend on the core alone, and so they depend on nothing else of
+/// the program either.
+#[test]
+fn the_core_depends_on_nothing_that_acts() {
+    let core = features(&["--package", "bellwether-core"]);
+    let names = core.keys().filter_map(|package| package.split(' ').next());
+    assert_eq!(names.collect::<BTreeSet<_>>(), BTreeSet::from(CORE));
+    for package in ["bellwether-bridge", "bellwether-conformance", "bellwether-sim"] {
+        let build = features(&["--package", package]);
+        let names: BTreeSet<_> = build.keys().filter_map(|name| name.split(' ').next()).collect();
+        for acts in ["bellwether", "axum", "hyper", "rustls", "snow", "tokio"] {
+            assert!(!names.contains(acts), "{package} depends on {acts}");
+        }
+        assert!(names.contains("bellwether-core"), "{package}: {names:?}");
+    }
 }

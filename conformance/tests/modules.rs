@@ -141,7 +141,7 @@ fn impure(text: &str) -> Vec<&str> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let acts = |line: &&str| {
         IMPURE.iter().any(|name| {
-            line.match_indices(name).any(|(at, _)| {
+            line.match_indices(*name).any(|(at, _)| {
                 // A longer word is another one.
                 !name.ends_with(part) || !line[at + name.len()..].starts_with(part)
             })
