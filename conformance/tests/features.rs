@@ -81,8 +81,8 @@ fn the_comparison_has_the_same_features_in_every_build() {
     assert!(differ.is_empty(), "-p bellwether-conformance and --workspace: {differ:#?}\n{what}");
 }
 
-/// The comparison and the simulation depend on the core alone, and so they depend on nothing else of
-/// the program either.
+/// The comparison and the simulation depend on the core alone, and so they depend on nothing else
+/// of the program either.
 #[test]
 fn the_core_depends_on_nothing_that_acts() {
     let core = features(&["--package", "bellwether-core"]);

@@ -165,7 +165,7 @@ fn reasons_of(source: &str) -> Vec<(String, String)> {
 #[test]
 fn the_page_lists_every_reason() {
     let mut known = BTreeMap::<String, BTreeSet<String>>::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/protocol")];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("core/src/protocol")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();

@@ -40,8 +40,8 @@ impl FairComponents {
     }
 }
 
-/// Returns the fair components of the part of the graph that is `inside`, those without a `wanted` state
-/// left out.
+/// Returns the fair components of the part of the graph that is `inside`, those without a `wanted`
+/// state left out.
 ///
 /// # Errors
 /// The reason, if `watch` ends it.

@@ -111,7 +111,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the reason in words, with the bounds of the search that executions exceeded, if it is those.
+    /// Returns the reason in words, with the bounds that executions exceeded if it is those.
     #[must_use]
     pub fn within(self, bounds_met: &[String]) -> String {
         match self {

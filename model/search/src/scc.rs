@@ -46,9 +46,9 @@ impl States {
     }
 }
 
-/// Returns the states that are on no cycle of the part of the graph that is `inside`, or are not in it. Most
-/// graphs have few cycles and long ways to and from them, and setting those aside is many times
-/// faster than searching them.
+/// Returns the states that are on no cycle of the part of the graph that is `inside`, or are not in
+/// it. Most graphs have few cycles and long ways to and from them, and setting those aside is many
+/// times faster than searching them.
 ///
 /// # Errors
 /// The reason, if `watch` ends it.
@@ -159,8 +159,8 @@ struct Frame {
     has_loop: bool,
 }
 
-/// Returns the components with a cycle, a loop being one, of the part of the graph that `inside` allows
-/// and that is reached from `roots`, which must be inside.
+/// Returns the components with a cycle, a loop being one, of the part of the graph that `inside`
+/// allows and that is reached from `roots`, which must be inside.
 ///
 /// # Errors
 /// As [`search`].

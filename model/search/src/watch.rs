@@ -1,4 +1,4 @@
-//! How a long computation on what was searched tells how far it is, and finds out that it is to end.
+//! How a long computation tells how far it is, and finds out that it is to end.
 
 use crate::limits::{Limits, Reason};
 use crate::progress::{Event, Phase, Progress};

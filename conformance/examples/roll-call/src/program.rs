@@ -1,9 +1,7 @@
 //! The program: a pure core that knows nothing of the specification.
 
 use bellwether_core::protocol::bully::Config;
-use bellwether_core::protocol::{
-    Belief, Context, Core, NodeId, Nothing, Reason, Role, SettingsError,
-};
+use bellwether_core::protocol::{Belief, Context, Core, NodeId, Nothing, Reason, Role};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -34,7 +32,7 @@ impl Core for RollCall {
     const NAME: &'static str = "roll-call";
     const TIMERS: &'static [Timer] = &[Timer::Listen];
     type Config = Config;
-    type Error = SettingsError;
+    type Error = bellwether_core::protocol::SettingsError;
     type Durable = Nothing;
     type Message = Message;
     type Timer = Timer;
@@ -72,7 +70,7 @@ impl Core for RollCall {
         Belief { role: self.role, leader: knows.then_some(self.highest) }
     }
 
-    fn validate(config: &Config, _: Option<&Nothing>) -> Result<(), SettingsError> {
+    fn validate(config: &Config, _: Option<&Nothing>) -> Result<(), Self::Error> {
         config.timing.validate()?;
         Ok(config.members.require(config.id)?)
     }

@@ -1,11 +1,13 @@
 //! Counterexamples for people: a numbered [story], a [sequence diagram in text](diagram), and
 //! [one in SVG](svg).
 //!
-//! Everything here is drawn from a [`Trace`](bellwether_engine::trace::Trace) alone, so a saved trace reads the
-//! same as a fresh one, and a new protocol needs nothing here. A trace may have been edited by
-//! hand: what does not make sense is drawn as well as it can be, and nothing panics. Whether a
-//! trace *is* an execution of the model is not decided here but by
-//! [`Trace::actions`](bellwether_engine::trace::Trace::actions).
+//! Everything here is drawn from a [`Trace`] alone, so a saved trace reads the same as a fresh one,
+//! and a new protocol needs nothing here. A trace may have been edited by hand: what does not make
+//! sense is drawn as well as it can be, and nothing panics. Whether a trace *is* an execution of
+//! the model is not decided here but by [`Trace::actions`].
+//!
+//! [`Trace`]: bellwether_engine::trace::Trace
+//! [`Trace::actions`]: bellwether_engine::trace::Trace::actions
 
 pub mod ascii;
 mod cast;
