@@ -84,7 +84,7 @@ impl<C: Core> Member<C> {
     }
 
     /// Returns why the node has come to lead, if its program has not been told so yet only because
-    /// the process stood still.
+    /// the node was silent.
     #[must_use]
     pub fn unannounced(&self) -> Option<Reason> {
         self.unannounced

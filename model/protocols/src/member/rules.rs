@@ -25,9 +25,9 @@ pub struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pause {
-    /// Every one through which its node leads.
+    /// Every pause through which its node leads.
     Noticed,
-    /// Those of which its program has to be told, as that was told that the node leads.
+    /// Those that begin while its program knows that the node leads.
     IfTold,
     /// None.
     Ignored,
